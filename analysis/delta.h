@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * delta.h - what two readings of one port say about the time between them
+ */
+#ifndef IBWIRE_ANALYSIS_DELTA_H
+#define IBWIRE_ANALYSIS_DELTA_H
+
+#include <stdint.h>
+
+#include "fabric/counter.h"
+
+/*
+ * For each counter in `known` the value is what was counted in elapsed_us; a
+ * counter that is not known was not read at one of the ends. Marks beside it:
+ *
+ * reset      it fell: somebody else reset it. Value is what it has counted
+ *            since then: at least this much.
+ * saturated  it sits at its maximum. Value is what it counted until it got
+ *            there (0 where it sat there before): at least this much.
+ *
+ * The value is exact where neither mark is set. 64-bit counters that fall are
+ * reset, never wrapped: at NDR one would take 11 years to fill.
+ */
+struct delta {
+	int64_t elapsed_us; /* CLOCK_BOOTTIME between the two answers of this port */
+	counter_set known, reset, saturated;
+	uint64_t value[COUNTER_COUNT];
+};
+
+/*
+ * delta_between - change of one port's counters from one reading to the next
+ * @prev, @cur:  the readings, @prev the older
+ * @ret:         filled completely
+ *
+ * A counter whose width differs between the two is not known.
+ * Source: IBA Vol 1, PortCounters: a counter stops at all ones.
+ */
+void delta_between(const struct reading *prev, const struct reading *cur, struct delta *ret);
+
+/*
+ * delta_add - put a later delta of the same port behind an earlier one
+ * Elapsed times and values add up (values stop at UINT64_MAX), marks are kept
+ * from both; a counter is known only where both know it, so that a sum never
+ * shows less than its window. A @sum with elapsed_us 0 and nothing known is the
+ * neutral start.
+ */
+void delta_add(struct delta *sum, const struct delta *later);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *log_program = "ibwire";
+static enum log_level log_level = LOG_LEVEL_INFO;
+
+void log_init(const char *program, enum log_level level)
+{
+	log_program = program;
+	log_level = level;
+}
+
+static void log_write(enum log_level level, const char *prefix, const char *fmt, va_list args)
+{
+	char line[1024];
+	size_t len, i;
+
+	if (level > log_level)
+		return;
+	snprintf(line, sizeof(line) - 1, "%s: %s", log_program, prefix);
+	len = strlen(line);
+	vsnprintf(line + len, sizeof(line) - 1 - len, fmt, args);
+	len = strlen(line);
+	for (i = 0; i < len; i++)
+		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+			line[i] = '?';
+	line[len++] = '\n';
+	/* A log that cannot be written has nobody to tell it to. */
+	if (write(STDERR_FILENO, line, len) < 0)
+		return;
+}
+
+#define LOG_FUNCTION(name, level, prefix)                \
+	void name(const char *fmt, ...)                  \
+	{                                                \
+		va_list args;                            \
+                                                         \
+		va_start(args, fmt);                     \
+		log_write(level, prefix, fmt, args);     \
+		va_end(args);                            \
+	}
+
+LOG_FUNCTION(log_error, LOG_LEVEL_ERROR, "")
+LOG_FUNCTION(log_warning, LOG_LEVEL_WARNING, "warning: ")
+LOG_FUNCTION(log_info, LOG_LEVEL_INFO, "")
+LOG_FUNCTION(log_debug, LOG_LEVEL_DEBUG, "debug: ")

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * text.h - growing text, and text from the wire made harmless
+ *
+ * A zeroed struct is empty text. Appending never fails visibly: where memory
+ * runs out the text is marked failed and stays as it was, and the one who uses
+ * it asks text_failed() once, at the end.
+ */
+#ifndef IBWIRE_BASE_TEXT_H
+#define IBWIRE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+	char *chars; /* NUL-terminated once something was appended */
+	size_t len;
+	size_t capacity;
+	bool failed;
+};
+
+void text_append(struct text *text, const char *chars);
+void text_append_bytes(struct text *text, const char *bytes, size_t len);
+void text_appendf(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* text_chars - the text so far, "" when empty (borrowed from @text). */
+const char *text_chars(const struct text *text);
+
+static inline bool text_failed(const struct text *text)
+{
+	return text->failed;
+}
+
+/* text_clear - empty again, memory kept. text_done - memory given back. */
+void text_clear(struct text *text);
+void text_done(struct text *text);
+
+/*
+ * text_sanitise - a string from the wire as one that can be shown anywhere
+ * @bytes, @len:  what came; ends at the first NUL or at @len
+ * @ret:          @size bytes; always NUL-terminated valid UTF-8
+ *
+ * Leading and trailing spaces go. Control characters (C0, DEL, C1), characters
+ * that change the direction of writing, and bytes that are no valid UTF-8
+ * become "\xHH" each byte. A backslash that is followed by 'x' is escaped too,
+ * so that nothing can pass for an escape. Truncation never splits a character.
+ */
+void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
+
+/*
+ * text_columns - how many terminal columns a UTF-8 string takes
+ * Invalid bytes and unprintable characters count one. Needs no locale.
+ */
+size_t text_columns(const char *chars);
+
+/*
+ * text_prefix_bytes - how many bytes of @chars fit in @columns columns,
+ * never splitting a character.
+ */
+size_t text_prefix_bytes(const char *chars, size_t columns);
+
+/* text_distance - Levenshtein distance of two short words, for "did you mean". */
+size_t text_distance(const char *a, const char *b);
+
+#endif

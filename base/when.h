@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* when.h - times and spans of time as people type and read them */
+#ifndef IBWIRE_BASE_WHEN_H
+#define IBWIRE_BASE_WHEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+#define WHEN_SIZE 40
+
+/*
+ * when_parse - a time as typed on a command line
+ * @typed:   "now", "-10m" (s, m, h, d, w before now), or ISO 8601:
+ *           "2026-11-20T14:00:00Z", "2026-11-20 14:00" (local zone), with
+ *           seconds, a fraction of up to six digits and Z or +hh:mm optional
+ * @now_us:  wall clock, microseconds since 1970 UTC
+ * @ret_us:  the time, same unit; untouched on error
+ *
+ * Return: 0, or ERR_USAGE with a text that shows the forms.
+ */
+int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err);
+
+/*
+ * when_span_parse - a span such as "10", "10s", "500ms", "5m", "2h", "1d"
+ * @ret_us:  microseconds, above 0; a bare number counts seconds
+ *
+ * Return: 0 or ERR_USAGE.
+ */
+int when_span_parse(const char *typed, int64_t *ret_us, struct error *err);
+
+/* when_format_utc - "2026-11-20T13:00:00.123456Z", for data. Return: @ret. */
+const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE]);
+
+/* when_format_local - "2026-11-20 14:00:00 CET", for people. Return: @ret. */
+const char *when_format_local(int64_t wall_us, char ret[WHEN_SIZE]);
+
+/*
+ * when_format_span - a span for people: "850 us", "31.2 ms", "4.2 s", "12m30s",
+ * "3h05m", "4d02h". Return: @ret.
+ */
+const char *when_format_span(int64_t span_us, char ret[WHEN_SIZE]);
+
+#endif

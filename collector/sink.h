@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sink.h - where sweeps go
+ *
+ * The collector knows its store only as two calls. store() takes one sweep and
+ * keeps all of it or nothing. restore() is called once, at the start, and gives
+ * back what a new collector needs so that a restart is one longer delta and
+ * never a gap.
+ */
+#ifndef IBWIRE_COLLECTOR_SINK_H
+#define IBWIRE_COLLECTOR_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/delta.h"
+#include "base/clock.h"
+#include "fabric/counter.h"
+
+struct error;
+struct fabric;
+
+/* Why a port has data in a sweep or has none. Values are stored: never renumber. */
+enum sample_status {
+	SAMPLE_OK = 0,
+	SAMPLE_SILENT = 1,      /* asked, did not answer */
+	SAMPLE_BACKOFF = 2,     /* silent before, not asked this time */
+	SAMPLE_DOWN = 3,        /* no link: not asked */
+	SAMPLE_LOCKED = 4,      /* answers, but not to us */
+	SAMPLE_UNSUPPORTED = 5, /* has no such counters */
+	SAMPLE_UNPLANNED = 6,   /* not asked by the settings */
+	SAMPLE_STATUS_COUNT,
+};
+
+/* sample_status_name - "ok", "silent", "backoff", "down", ... */
+const char *sample_status_name(enum sample_status status);
+
+struct port_sample {
+	uint32_t port;                 /* index into sweep.fabric->ports */
+	enum sample_status status;
+	const struct reading *reading; /* NULL unless SAMPLE_OK */
+	const struct delta *delta;     /* NULL at a port's first reading */
+};
+
+enum event_severity { EVENT_INFO, EVENT_WARNING, EVENT_CRITICAL };
+
+/* event_severity_name - "info", "warning", "critical". */
+const char *event_severity_name(enum event_severity severity);
+
+struct event {
+	int64_t wall_us;
+	const char *kind;    /* short word with dashes, of a fixed list (collector/events.h) */
+	enum event_severity severity;
+	uint64_t node_guid;  /* 0: none */
+	uint64_t peer_guid;  /* 0: none */
+	uint8_t port, peer_port; /* meaningful with the GUID beside them */
+	char text[256];      /* one line for a person, printable */
+};
+
+/* Who manages the subnet, as this sweep found it. Source: SMInfo, PortInfo.MasterSMLID. */
+struct sm_state {
+	bool known;         /* the master's SMInfo was answered */
+	uint16_t lid;       /* MasterSMLID of this host's port; 0: none */
+	uint64_t guid;      /* port GUID */
+	uint8_t state;      /* 0 not active, 1 discovering, 2 standby, 3 master */
+	uint8_t priority;
+	uint32_t act_count;
+};
+
+struct sweep {
+	int64_t wall_us;             /* at its start: a label, nothing is computed from it */
+	int64_t start_us, end_us;    /* CLOCK_BOOTTIME */
+	char boot_id[BOOT_ID_SIZE];
+	int64_t interval_us;         /* as set; 0: a single sweep */
+	int64_t discovery_us;        /* of the discovery before this sweep, 0: none was made */
+	uint64_t discovery_smps;     /* sent by it */
+	uint32_t ports_planned;      /* ports with counters, up or not */
+	uint32_t ports_asked, ports_answered;
+	uint64_t mads_sent, mads_timed_out, mads_retried;
+	struct sm_state sm;
+	/* The fabric as it is; generation rises by one when it is another object. */
+	const struct fabric *fabric;
+	uint64_t generation;
+	const struct port_sample *samples; /* one for every pollable port, in order of port */
+	size_t sample_count;
+	const struct event *events;
+	size_t event_count;
+};
+
+/* One port's last absolute reading, as it was stored. */
+struct restored_port {
+	uint64_t node_guid;
+	uint8_t port;
+	struct reading reading; /* at_us: CLOCK_BOOTTIME of the boot below */
+	int64_t wall_us;        /* the wall clock then, for when the machine booted since */
+};
+
+struct restored_caps {
+	uint64_t node_guid;
+	struct pma_caps caps;
+};
+
+struct restored {
+	struct fabric *fabric; /* as last stored; NULL: an empty store */
+	char boot_id[BOOT_ID_SIZE];
+	struct restored_port *ports;
+	size_t port_count;
+	struct restored_caps *caps;
+	size_t caps_count;
+};
+
+/* restored_done - free what restore() filled in. */
+void restored_done(struct restored *restored);
+
+struct sink {
+	/*
+	 * Keep one sweep, in one transaction. @sweep and all it points to is
+	 * borrowed for the call. Return: 0, or a negative error; then nothing
+	 * of it was kept and the next sweep may be tried.
+	 */
+	int (*store)(void *ctx, const struct sweep *sweep, struct error *err);
+	/* Fill @ret (zeroed by the caller; restored_done() frees it). */
+	int (*restore)(void *ctx, struct restored *ret, struct error *err);
+	/* Remember what nodes' performance agents can do. */
+	int (*store_caps)(void *ctx, const struct restored_caps *caps, size_t count, struct error *err);
+	void *ctx;
+};
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * fabric.h - what a fabric is: nodes, their ports, the links between them
+ *
+ * A struct fabric is built once and then only read: create, add each node
+ * followed by its ports in rising order of port number, link ports, finish.
+ * After fabric_finish() the arrays stay where they are and indices into them
+ * are the handles that everybody uses while this fabric lives. Identity beyond
+ * one fabric is node GUID and port number, nothing else: LIDs, names and cables
+ * change.
+ *
+ * Invariants after fabric_finish(): the ports of a node are contiguous and in
+ * rising order of number; peer is symmetric; every name is printable UTF-8 and
+ * not empty; nodes are in the order in which they were added.
+ */
+#ifndef IBWIRE_FABRIC_FABRIC_H
+#define IBWIRE_FABRIC_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "fabric/speed.h"
+
+struct error;
+
+/* Values of NodeInfo.NodeType. Source: IBA Vol 1, NodeInfo. */
+enum node_type { NODE_CA = 1, NODE_SWITCH = 2, NODE_ROUTER = 3 };
+
+/* Values of PortInfo.PortState and PortPhysicalState. Source: IBA Vol 1, PortInfo. */
+enum port_state { PORT_STATE_UNKNOWN, PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE };
+enum port_phys_state {
+	PHYS_UNKNOWN, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP, PHYS_ERROR_RECOVERY, PHYS_TEST,
+};
+
+/* No port or no node of this index. */
+#define FABRIC_NONE UINT32_MAX
+
+/* Length of NodeDescription, and of a name made from it (4 characters a byte). */
+#define NODE_DESC_SIZE 64
+#define NODE_NAME_SIZE (4 * NODE_DESC_SIZE + 1)
+
+struct node {
+	uint64_t guid;
+	uint64_t system_guid; /* SystemImageGUID */
+	uint32_t vendor_id;
+	uint32_t revision;
+	uint16_t device_id;
+	uint16_t lid;         /* of a switch: port 0's; of others 0, see the ports */
+	uint16_t lft_top;     /* SwitchInfo.LinearFDBTop; 0 for others */
+	uint8_t type;         /* enum node_type */
+	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
+	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
+	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as it came: hostile */
+	char *name;           /* what is shown: never empty (owned by the fabric) */
+	uint32_t first_port;  /* index of its first port in fabric.ports */
+	uint32_t ports;       /* how many of its ports are in fabric.ports */
+};
+
+struct port {
+	uint64_t guid;     /* PortGUID; 0 for a switch's external ports */
+	uint32_t node;     /* index into fabric.nodes */
+	uint32_t peer;     /* index into fabric.ports, or FABRIC_NONE */
+	uint32_t cap_mask; /* PortInfo.CapabilityMask */
+	uint16_t lid;      /* base LID; for a switch's external ports 0 */
+	uint16_t sm_lid;   /* PortInfo.MasterSMLID */
+	uint16_t speed_enabled, speed_supported; /* masks of 1 << enum link_speed */
+	uint8_t num;
+	uint8_t lmc;
+	uint8_t state;      /* enum port_state */
+	uint8_t phys_state; /* enum port_phys_state */
+	/* Stale on the wire while the port is down: NONE here below PORT_INIT. */
+	uint8_t speed;      /* enum link_speed, active */
+	uint8_t width;      /* enum link_width, active */
+	uint8_t width_enabled, width_supported; /* masks */
+};
+
+struct fabric {
+	struct node *nodes;
+	size_t node_count, node_capacity;
+	struct port *ports;
+	size_t port_count, port_capacity;
+	uint32_t from_node; /* the node that this host asked from, or FABRIC_NONE */
+	uint8_t from_port;
+	struct map by_guid; /* node GUID to index */
+};
+
+struct fabric *fabric_create(struct error *err);
+void fabric_destroy(struct fabric *fabric);
+
+/*
+ * fabric_add_node - append a node
+ * @node:  copied; name, first_port and ports are ignored
+ *
+ * Return: its index, or a negative error: ERR_IO where the GUID is 0 or there
+ * already, ERR_NOMEM.
+ */
+int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct error *err);
+
+/*
+ * fabric_add_port - append a port to the node that was added last
+ * @port:  copied; node and peer are ignored
+ *
+ * Return: its index, or a negative error: ERR_IO where its number is not above
+ * the one before it or above the node's port_count, ERR_NOMEM.
+ */
+int64_t fabric_add_port(struct fabric *fabric, const struct port *port, struct error *err);
+
+/*
+ * fabric_link - connect two ports, given by index
+ *
+ * Return: 0 (also where they are linked to each other already), or ERR_IO where
+ * one of them has another peer: then nothing changes.
+ */
+int fabric_link(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err);
+
+/*
+ * fabric_finish - give every node its name; from here on the fabric is read-only
+ * @map:  names by GUID that win over descriptions, or NULL (fabric/names.h)
+ */
+struct name_map;
+int fabric_finish(struct fabric *fabric, const struct name_map *map, struct error *err);
+
+/* fabric_find_node - Return: the index of a GUID's node, or FABRIC_NONE. */
+uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid);
+
+/* fabric_node_port - Return: the index of a node's port by number, or FABRIC_NONE. */
+uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t num);
+
+/* fabric_find_port - the same from a node's GUID. */
+uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8_t num);
+
+/* fabric_port_lid - the LID that a port's GMPs go to: its own, or its switch's. */
+uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
+
+/*
+ * port_is_pollable - has this port counters to ask for: an external port, or
+ * port 0 of a switch where it is an enhanced one.
+ */
+bool port_is_pollable(const struct fabric *fabric, const struct port *port);
+
+/* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
+uint64_t port_rate_bits_per_s(const struct port *port);
+
+/*
+ * node_is_aggregation - is this CA a SHARP aggregation node: a CA inside a
+ * switch, no host. Told by its device id or description, not by port number.
+ */
+bool node_is_aggregation(const struct node *node);
+
+/* Names of the codes, "unknown" where there is none: "Active", "LinkUp", "switch". */
+const char *port_state_name(uint8_t state);
+const char *port_phys_state_name(uint8_t phys_state);
+const char *node_type_name(uint8_t type);
+
+#endif

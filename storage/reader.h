@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * reader.h - everything that shows or answers reads the database through this
+ *
+ * A reader needs no write access and never keeps the collector waiting: each
+ * call is one short read transaction and leaves nothing open.
+ */
+#ifndef IBWIRE_STORAGE_READER_H
+#define IBWIRE_STORAGE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/delta.h"
+#include "collector/sink.h"
+
+struct error;
+struct fabric;
+struct name_map;
+struct reader;
+
+/*
+ * storage_default_path - the database that is meant where --db is not given
+ * @for_writing:  by a collector
+ * @ret:          at least 4096 bytes
+ *
+ * $IBWIRE_DB, else /var/lib/ibwire/fabric.db if it can be read (for writing: if it
+ * or its folder can be written), else $XDG_STATE_HOME/ibwire/fabric.db (~/.local/state).
+ * Return: 0, or ERR_IO where none of them can be named.
+ */
+int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);
+
+/*
+ * reader_open - open a database for reading
+ * Return: 0; ERR_UNAVAILABLE where there is no such file (the text says to start
+ * a collector); ERR_IO where it cannot be read, is no database of ours, is
+ * damaged, or is of a newer version.
+ */
+int reader_open(const char *path, struct reader **ret, struct error *err);
+void reader_close(struct reader *reader);
+
+/* One sweep, as stored. Counts and times as in struct sweep. */
+struct sweep_info {
+	int64_t id; /* rises by one each sweep; 0: there is none */
+	int64_t wall_us;
+	int64_t duration_us, interval_us, discovery_us;
+	uint64_t discovery_smps;
+	uint32_t ports_planned, ports_asked, ports_answered;
+	uint64_t mads_sent, mads_timed_out, mads_retried;
+	struct sm_state sm;
+};
+
+struct db_status {
+	bool live;            /* a collector holds the lock */
+	int64_t collector_pid; /* 0 where it is not known */
+	int schema_version;
+	int64_t size_bytes;   /* file and WAL */
+	int64_t sweeps;       /* how many are kept */
+	int64_t first_wall_us, last_wall_us; /* of the oldest and newest sweep; 0: none */
+	struct sweep_info last;
+};
+
+/* reader_status - Return: 0 or ERR_IO. A database without a sweep is no error. */
+int reader_status(struct reader *reader, struct db_status *ret, struct error *err);
+
+/* reader_newest - id of the newest sweep (0: none); cheap, for a screen that waits. */
+int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);
+
+struct snapshot_query {
+	int64_t at_us;     /* wall clock; 0: the newest sweep */
+	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
+	bool absolute;     /* fill port_row.reading too (costs a scan of recent deltas) */
+	const struct name_map *names; /* or NULL */
+};
+
+/* What is known of one port at the snapshot's time. */
+struct port_row {
+	enum sample_status status; /* in the snapshot's sweep */
+	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
+	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
+	bool has_reading;
+	struct reading reading;    /* absolute, with query.absolute */
+};
+
+/* The fabric as it was at one time, and a row for each of its ports. */
+struct snapshot {
+	struct sweep_info sweep;
+	struct fabric *fabric; /* names as they were then */
+	struct port_row *rows; /* parallel to fabric->ports */
+};
+
+/*
+ * snapshot_load - the fabric and its counters at one time
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
+		  struct error *err);
+void snapshot_destroy(struct snapshot *snapshot);
+
+struct event_query {
+	int64_t since_us, until_us; /* wall clock; 0: unbounded */
+	const char *kind;           /* or NULL */
+	uint64_t node_guid;         /* 0: any */
+	int limit;                  /* newest so many, oldest first; 0: all */
+};
+
+/* An event as stored; its node's name is the one of its time. */
+struct event_row {
+	int64_t id;
+	struct event event; /* kind is valid during the call only */
+	const char *node, *peer; /* names or NULL (during the call) */
+};
+
+/* reader_events - call @each for events, oldest first, until it returns false. */
+typedef bool reader_event_fn(void *ctx, const struct event_row *row);
+int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
+		  struct error *err);
+
+/* One cell of an SQL answer. */
+enum cell_type { CELL_NULL, CELL_INTEGER, CELL_REAL, CELL_TEXT, CELL_BLOB };
+struct cell {
+	enum cell_type type;
+	int64_t integer;
+	double real;
+	const char *bytes; /* of TEXT (NUL-terminated, may be invalid UTF-8) and BLOB */
+	size_t len;
+};
+
+/*
+ * reader_sql - run one read-only SQL statement
+ * @header:  called once, with the columns' names, before the first row
+ * @row:     called for each row until it returns false
+ *
+ * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO.
+ */
+struct sql_consumer {
+	bool (*header)(void *ctx, const char *const *names, int count);
+	bool (*row)(void *ctx, const struct cell *cells, int count);
+	void *ctx;
+};
+int reader_sql(struct reader *reader, const char *statement, const struct sql_consumer *consumer, struct error *err);
+
+#endif

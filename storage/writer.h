@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * writer.h - the collector's sink: one process writes one database
+ */
+#ifndef IBWIRE_STORAGE_WRITER_H
+#define IBWIRE_STORAGE_WRITER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct fabric;
+struct sink;
+struct writer;
+
+/*
+ * writer_open - open or create a database and become its only collector
+ * @path:  the file; PATH.lock beside it is held while the writer lives
+ *
+ * Return: 0; ERR_UNAVAILABLE where another collector holds it (the text names
+ * its process id); ERR_IO where the file cannot be created, is no database of
+ * ours, is damaged, or is of a newer version: it is left untouched.
+ */
+int writer_open(const char *path, struct writer **ret, struct error *err);
+
+/* writer_close - keep the last absolute readings, release the lock. NULL is allowed. */
+void writer_close(struct writer *writer);
+
+/* writer_sink - the two calls of this writer (valid while it lives). */
+const struct sink *writer_sink(struct writer *writer);
+
+/*
+ * writer_check_fabric - is this the fabric that the database knows?
+ * Return: 0 where it knows none yet or at least one of these nodes (this host's
+ * own HCA does not count); ERR_UNAVAILABLE where it knows others only (the text
+ * says to use another --db, or --new-fabric).
+ */
+int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err);
+
+/* writer_forget_fabric - for --new-fabric: move the old file aside as PATH.old-TIME and start an empty one. */
+int writer_forget_fabric(struct writer *writer, struct error *err);
+
+/* writer_last_commit_us - how long the last store() took, microseconds. */
+int64_t writer_last_commit_us(const struct writer *writer);
+
+#endif
