@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/rate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+double rate_per_s(const struct delta *delta, enum counter counter)
+{
+	if (!(delta->known & COUNTER_BIT(counter)) || delta->elapsed_us <= 0)
+		return NAN;
+	return (double)delta->value[counter] * 1e6 / (double)delta->elapsed_us;
+}
+
+double rate_bytes_per_s(const struct delta *delta, enum counter counter)
+{
+	return rate_per_s(delta, counter) * COUNTER_WORD_BYTES;
+}
+
+double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s)
+{
+	if (!link_bits_per_s)
+		return NAN;
+	return 100.0 * bytes_per_s * 8.0 / (double)link_bits_per_s;
+}
+
+const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size)
+{
+	static const char *const units[] = { "b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s" };
+	const size_t last = sizeof(units) / sizeof(units[0]) - 1;
+	double value = bytes_per_s * 8.0;
+	size_t unit = 0;
+
+	if (isnan(value)) {
+		snprintf(ret, size, "-");
+		return ret;
+	}
+	/* 999.95 would be printed as 1000.0 of the smaller unit. */
+	for (; value >= 999.95 && unit < last; unit++)
+		value /= 1000.0;
+	snprintf(ret, size, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return ret;
+}

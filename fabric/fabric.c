@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/fabric.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/names.h"
+
+/* Device ids of SHARP aggregation nodes. Source: ibdiagnet and the field: "Mellanox Technologies Aggregation Node". */
+#define DEVICE_ID_AGGREGATION_NODE 53001
+
+struct fabric *fabric_create(struct error *err)
+{
+	struct fabric *fabric = calloc(1, sizeof(*fabric));
+
+	if (!fabric) {
+		err_nomem(err);
+		return NULL;
+	}
+	fabric->from_node = FABRIC_NONE;
+	return fabric;
+}
+
+void fabric_destroy(struct fabric *fabric)
+{
+	size_t i;
+
+	if (!fabric)
+		return;
+	for (i = 0; i < fabric->node_count; i++)
+		free(fabric->nodes[i].name);
+	free(fabric->nodes);
+	free(fabric->ports);
+	map_done(&fabric->by_guid);
+	free(fabric);
+}
+
+/* Make room for one more element. Return: the array, perhaps moved, or NULL. */
+static void *grow(void *array, size_t count, size_t *capacity, size_t element_size)
+{
+	size_t wanted = *capacity ? *capacity * 2 : 64;
+	void *moved;
+
+	if (count < *capacity)
+		return array;
+	moved = reallocarray(array, wanted, element_size);
+	if (moved)
+		*capacity = wanted;
+	return moved;
+}
+
+int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct error *err)
+{
+	uint32_t index = (uint32_t)fabric->node_count, other;
+	struct node *nodes, *added;
+
+	if (!node->guid)
+		return err_set(err, ERR_IO, "a node has the GUID 0");
+	if (map_get(&fabric->by_guid, node->guid, &other))
+		return err_set(err, ERR_IO, "node 0x%016" PRIx64 " is there twice", node->guid);
+	nodes = grow(fabric->nodes, fabric->node_count, &fabric->node_capacity, sizeof(*nodes));
+	if (!nodes)
+		return err_nomem(err);
+	fabric->nodes = nodes;
+	if (map_put(&fabric->by_guid, node->guid, index) < 0)
+		return err_nomem(err);
+	added = &nodes[index];
+	*added = *node;
+	added->desc[NODE_DESC_SIZE] = '\0';
+	added->name = NULL;
+	added->first_port = (uint32_t)fabric->port_count;
+	added->ports = 0;
+	fabric->node_count++;
+	return index;
+}
+
+int64_t fabric_add_port(struct fabric *fabric, const struct port *port, struct error *err)
+{
+	struct port *ports, *added;
+	struct node *node;
+
+	if (!fabric->node_count)
+		return err_set(err, ERR_IO, "a port comes before any node");
+	node = &fabric->nodes[fabric->node_count - 1];
+	if (port->num > node->port_count || (port->num == 0 && node->type != NODE_SWITCH))
+		return err_set(err, ERR_IO, "node 0x%016" PRIx64 " has no port %u", node->guid, port->num);
+	if (node->ports && fabric->ports[fabric->port_count - 1].num >= port->num)
+		return err_set(err, ERR_IO, "port %u of node 0x%016" PRIx64 " is there twice or out of order",
+			       port->num, node->guid);
+	ports = grow(fabric->ports, fabric->port_count, &fabric->port_capacity, sizeof(*ports));
+	if (!ports)
+		return err_nomem(err);
+	fabric->ports = ports;
+	added = &ports[fabric->port_count];
+	*added = *port;
+	added->node = (uint32_t)fabric->node_count - 1;
+	added->peer = FABRIC_NONE;
+	if (added->state < PORT_INIT) {
+		added->speed = LINK_SPEED_NONE;
+		added->width = LINK_WIDTH_NONE;
+	}
+	node->ports++;
+	return (int64_t)fabric->port_count++;
+}
+
+int fabric_link(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err)
+{
+	struct port *ports = fabric->ports;
+
+	if (ports[a].peer == b && ports[b].peer == a)
+		return 0;
+	if (ports[a].peer != FABRIC_NONE || ports[b].peer != FABRIC_NONE)
+		return err_set(err, ERR_IO, "port %u of node 0x%016" PRIx64 " has two peers", ports[a].num,
+			       fabric->nodes[ports[a].node].guid);
+	ports[a].peer = b;
+	ports[b].peer = a;
+	return 0;
+}
+
+static int name_node(struct node *node, const struct name_map *map, struct error *err)
+{
+	const char *mapped = map ? name_map_find(map, node->guid) : NULL;
+	char name[NODE_NAME_SIZE];
+
+	if (mapped)
+		text_sanitise(mapped, strlen(mapped), name, sizeof(name));
+	else
+		text_sanitise(node->desc, NODE_DESC_SIZE, name, sizeof(name));
+	if (!name[0])
+		snprintf(name, sizeof(name), "0x%016" PRIx64, node->guid);
+	node->name = strdup(name);
+	return node->name ? 0 : err_nomem(err);
+}
+
+int fabric_finish(struct fabric *fabric, const struct name_map *map, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++)
+		if (name_node(&fabric->nodes[i], map, err) < 0)
+			return ERR_NOMEM;
+	return 0;
+}
+
+uint32_t fabric_find_node(const struct fabric *fabric, uint64_t guid)
+{
+	uint32_t index = FABRIC_NONE;
+
+	map_get(&fabric->by_guid, guid, &index);
+	return index;
+}
+
+uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t num)
+{
+	const struct node *owner = &fabric->nodes[node];
+	const struct port *ports = fabric->ports + owner->first_port;
+	uint32_t i;
+
+	/* Ports are in rising order, so number n cannot stand behind index n. */
+	for (i = num < owner->ports ? num + 1u : owner->ports; i-- > 0 && ports[i].num >= num;)
+		if (ports[i].num == num)
+			return owner->first_port + i;
+	return FABRIC_NONE;
+}
+
+uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8_t num)
+{
+	uint32_t node = fabric_find_node(fabric, node_guid);
+
+	return node == FABRIC_NONE ? FABRIC_NONE : fabric_node_port(fabric, node, num);
+}
+
+uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port)
+{
+	const struct node *node = &fabric->nodes[port->node];
+
+	return node->type == NODE_SWITCH ? node->lid : port->lid;
+}
+
+bool port_is_pollable(const struct fabric *fabric, const struct port *port)
+{
+	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;
+}
+
+uint64_t port_rate_bits_per_s(const struct port *port)
+{
+	return link_rate_bits_per_s(port->width, port->speed);
+}
+
+bool node_is_aggregation(const struct node *node)
+{
+	return node->type == NODE_CA &&
+	       (node->device_id == DEVICE_ID_AGGREGATION_NODE || strstr(node->desc, "Aggregation Node"));
+}
+
+const char *port_state_name(uint8_t state)
+{
+	static const char *const names[] = { "unknown", "Down", "Init", "Armed", "Active" };
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : names[0];
+}
+
+const char *port_phys_state_name(uint8_t phys_state)
+{
+	static const char *const names[] = {
+		"unknown", "Sleep", "Polling", "Disabled", "Training", "LinkUp", "ErrorRecovery", "PhyTest",
+	};
+
+	return phys_state < sizeof(names) / sizeof(names[0]) ? names[phys_state] : names[0];
+}
+
+const char *node_type_name(uint8_t type)
+{
+	static const char *const names[] = { "unknown", "ca", "switch", "router" };
+
+	return type < sizeof(names) / sizeof(names[0]) ? names[type] : names[0];
+}

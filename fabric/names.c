@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+
+struct name_map {
+	struct map by_guid; /* GUID to index into names */
+	char **names;
+	size_t count, capacity;
+};
+
+void name_map_destroy(struct name_map *map)
+{
+	size_t i;
+
+	if (!map)
+		return;
+	for (i = 0; i < map->count; i++)
+		free(map->names[i]);
+	free(map->names);
+	map_done(&map->by_guid);
+	free(map);
+}
+
+static int add_name(struct name_map *map, uint64_t guid, const char *chars, size_t len)
+{
+	if (map->count == map->capacity) {
+		size_t capacity = map->capacity ? map->capacity * 2 : 64;
+		char **names = reallocarray(map->names, capacity, sizeof(*names));
+
+		if (!names)
+			return ERR_NOMEM;
+		map->names = names;
+		map->capacity = capacity;
+	}
+	map->names[map->count] = strndup(chars, len);
+	if (!map->names[map->count])
+		return ERR_NOMEM;
+	return map_put(&map->by_guid, guid, (uint32_t)map->count++);
+}
+
+/* One line without its newline: 0x<guid> "name". Others say nothing to us. */
+static int parse_line(struct name_map *map, const char *line, size_t len)
+{
+	char guid_text[24];
+	const char *open, *close;
+	size_t digits;
+	uint64_t guid;
+	char *end;
+
+	while (len > 0 && isspace((unsigned char)*line)) {
+		line++;
+		len--;
+	}
+	open = memchr(line, '"', len);
+	if (!len || *line == '#' || !open)
+		return 0;
+	close = memchr(open + 1, '"', (size_t)(line + len - open - 1));
+	digits = (size_t)(open - line);
+	if (!close || digits >= sizeof(guid_text))
+		return 0;
+	memcpy(guid_text, line, digits);
+	guid_text[digits] = '\0';
+	guid = strtoull(guid_text, &end, 16);
+	if (end == guid_text || !guid || (*end && !isspace((unsigned char)*end)))
+		return 0;
+	return add_name(map, guid, open + 1, (size_t)(close - open - 1));
+}
+
+int name_map_parse(const char *chars, size_t len, struct name_map **ret, struct error *err)
+{
+	struct name_map *map = calloc(1, sizeof(*map));
+	const char *end = chars + len;
+
+	if (!map)
+		return err_nomem(err);
+	while (chars < end) {
+		const char *newline = memchr(chars, '\n', (size_t)(end - chars));
+		const char *stop = newline ? newline : end;
+
+		if (parse_line(map, chars, (size_t)(stop - chars)) < 0) {
+			name_map_destroy(map);
+			return err_nomem(err);
+		}
+		chars = stop + 1;
+	}
+	*ret = map;
+	return 0;
+}
+
+const char *name_map_find(const struct name_map *map, uint64_t guid)
+{
+	uint32_t index;
+
+	return map_get(&map->by_guid, guid, &index) ? map->names[index] : NULL;
+}
+
+/* "0x" and up to 16 digits, nothing else. */
+static bool parse_guid(const char *typed, uint64_t *ret)
+{
+	char *end;
+
+	if (strncmp(typed, "0x", 2) || !isxdigit((unsigned char)typed[2]) || strlen(typed) > 18)
+		return false;
+	*ret = strtoull(typed, &end, 16);
+	return !*end;
+}
+
+/* No node has this name: say so, with the name that is nearest to it. */
+static int no_such_node(const struct fabric *fabric, const char *typed, struct error *err)
+{
+	size_t i, best = strlen(typed) / 3 + 2;
+	const char *nearest = NULL;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		size_t distance = text_distance(typed, fabric->nodes[i].name);
+
+		if (distance < best) {
+			best = distance;
+			nearest = fabric->nodes[i].name;
+		}
+	}
+	if (nearest)
+		return err_set(err, ERR_USAGE, "no node is called '%s': did you mean '%s'?", typed, nearest);
+	return err_set(err, ERR_USAGE, "no node is called '%s': 'ibwire nodes' lists them", typed);
+}
+
+/* Several nodes have this name: list the first few GUIDs. */
+static int several_nodes(const struct fabric *fabric, const char *typed, size_t count, struct error *err)
+{
+	struct text list = { 0 };
+	size_t i, shown = 0;
+	int code;
+
+	for (i = 0; i < fabric->node_count && shown < 4; i++) {
+		if (strcmp(fabric->nodes[i].name, typed))
+			continue;
+		text_appendf(&list, "%s0x%016" PRIx64, shown ? ", " : "", fabric->nodes[i].guid);
+		shown++;
+	}
+	code = err_set(err, ERR_USAGE, "%zu nodes are called '%s': give a GUID: %s%s", count, typed, text_chars(&list),
+		       shown < count ? ", ..." : "");
+	text_done(&list);
+	return code;
+}
+
+int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+{
+	uint32_t found = FABRIC_NONE;
+	size_t i, count = 0;
+	uint64_t guid;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		if (strcmp(fabric->nodes[i].name, typed))
+			continue;
+		found = (uint32_t)i;
+		count++;
+	}
+	if (count > 1)
+		return several_nodes(fabric, typed, count, err);
+	if (count == 0 && parse_guid(typed, &guid)) {
+		found = fabric_find_node(fabric, guid);
+		if (found == FABRIC_NONE)
+			return err_set(err, ERR_USAGE, "no node has the GUID %s: 'ibwire nodes' lists them", typed);
+	}
+	if (found == FABRIC_NONE)
+		return no_such_node(fabric, typed, err);
+	*ret = found;
+	return 0;
+}
+
+int names_find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+{
+	const char *slash = strrchr(typed, '/');
+	uint32_t node, port;
+	char *name, *end;
+	unsigned long num;
+	int code;
+
+	if (!slash || !isdigit((unsigned char)slash[1]))
+		return err_set(err, ERR_USAGE, "'%s' is no port: write NAME/PORT or 0xGUID/PORT", typed);
+	errno = 0;
+	num = strtoul(slash + 1, &end, 10);
+	if (*end || errno || num > UINT8_MAX)
+		return err_set(err, ERR_USAGE, "'%s' is no port: its number must be 0 to 255", typed);
+	name = strndup(typed, (size_t)(slash - typed));
+	if (!name)
+		return err_nomem(err);
+	code = names_find_node(fabric, name, &node, err);
+	free(name);
+	if (code < 0)
+		return code;
+	port = fabric_node_port(fabric, node, (uint8_t)num);
+	if (port == FABRIC_NONE)
+		return err_set(err, ERR_USAGE, "%s has no port %lu (it has %u)", fabric->nodes[node].name, num,
+			       fabric->nodes[node].port_count);
+	*ret = port;
+	return 0;
+}
