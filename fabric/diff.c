@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/diff.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+
+struct differ {
+	const struct fabric *before, *after;
+	fabric_diff_report *report;
+	void *ctx;
+	uint64_t changes;
+};
+
+static void tell(struct differ *differ, enum fabric_change change, uint32_t before, uint32_t after)
+{
+	differ->report(differ->ctx, change, before, after);
+	differ->changes++;
+}
+
+/* Do two peers name the same port, by GUID and number? */
+static bool same_peer(const struct differ *differ, const struct port *before, const struct port *after)
+{
+	const struct port *old_peer, *new_peer;
+
+	if (before->peer == FABRIC_NONE || after->peer == FABRIC_NONE)
+		return before->peer == after->peer;
+	old_peer = &differ->before->ports[before->peer];
+	new_peer = &differ->after->ports[after->peer];
+	return old_peer->num == new_peer->num &&
+	       differ->before->nodes[old_peer->node].guid == differ->after->nodes[new_peer->node].guid;
+}
+
+/* A link's state and rate change at both ends: only the end with the lower index tells. */
+static bool tells_for_link(const struct port *after, uint32_t index)
+{
+	return after->peer == FABRIC_NONE || after->peer > index;
+}
+
+static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_index)
+{
+	const struct port *before = &differ->before->ports[old_index];
+	const struct port *after = &differ->after->ports[new_index];
+
+	if (before->state != after->state && tells_for_link(after, new_index))
+		tell(differ, CHANGE_PORT_STATE, old_index, new_index);
+	/* A cable that was pulled shows as a port that went down; one that was moved shows here. */
+	if (!same_peer(differ, before, after) && after->peer != FABRIC_NONE && before->peer != FABRIC_NONE &&
+	    tells_for_link(after, new_index))
+		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
+	else if (!same_peer(differ, before, after) && before->state == after->state)
+		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
+	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
+	    after->state >= PORT_INIT && tells_for_link(after, new_index))
+		tell(differ, CHANGE_PORT_RATE, old_index, new_index);
+}
+
+static void diff_node(struct differ *differ, uint32_t old_index, uint32_t new_index)
+{
+	const struct node *before = &differ->before->nodes[old_index];
+	const struct node *after = &differ->after->nodes[new_index];
+	uint32_t i;
+
+	if (strcmp(before->name, after->name))
+		tell(differ, CHANGE_NODE_NAME, old_index, new_index);
+	if (before->lid != after->lid)
+		tell(differ, CHANGE_NODE_LID, old_index, new_index);
+	for (i = 0; i < after->ports; i++) {
+		uint32_t index = after->first_port + i;
+		uint32_t was = fabric_node_port(differ->before, old_index, differ->after->ports[index].num);
+
+		if (was != FABRIC_NONE)
+			diff_port(differ, was, index);
+	}
+}
+
+uint64_t fabric_diff(const struct fabric *before, const struct fabric *after, fabric_diff_report *report, void *ctx)
+{
+	struct differ differ = { before, after, report, ctx, 0 };
+	uint32_t i;
+
+	for (i = 0; i < before->node_count; i++)
+		if (fabric_find_node(after, before->nodes[i].guid) == FABRIC_NONE)
+			tell(&differ, CHANGE_NODE_REMOVED, i, FABRIC_NONE);
+	for (i = 0; i < after->node_count; i++) {
+		uint32_t was = fabric_find_node(before, after->nodes[i].guid);
+
+		if (was == FABRIC_NONE)
+			tell(&differ, CHANGE_NODE_ADDED, FABRIC_NONE, i);
+		else
+			diff_node(&differ, was, i);
+	}
+	return differ.changes;
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/netfile.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+/* One port line, kept until its whole node is known. */
+struct net_port {
+	bool listed;
+	struct port port;
+	uint64_t peer_guid;
+	uint8_t peer_num;
+};
+
+struct wanted_link {
+	uint32_t port;
+	uint64_t peer_guid;
+	uint8_t peer_num;
+};
+
+struct net_reader {
+	struct fabric *fabric;
+	struct netfile_notes notes;
+	/* The lines before a node's own: they belong to the next one. */
+	uint32_t vendor_id;
+	uint16_t device_id;
+	uint64_t system_guid, guid;
+	/* The node in hand. */
+	bool has_node;
+	struct node node;
+	struct net_port ports[UINT8_MAX + 1];
+	struct wanted_link *links;
+	size_t link_count, link_capacity;
+};
+
+static const char *skip_blanks(const char *s)
+{
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return s;
+}
+
+/* The GUID in a node id such as S-2c5eab0300b87b40, 0 if it is none. */
+static uint64_t id_guid(const char *id, size_t len)
+{
+	char digits[20];
+	char *end;
+	uint64_t guid;
+
+	if (len < 3 || id[1] != '-' || len - 2 >= sizeof(digits))
+		return 0;
+	memcpy(digits, id + 2, len - 2);
+	digits[len - 2] = '\0';
+	guid = strtoull(digits, &end, 16);
+	return *end ? 0 : guid;
+}
+
+/* The first quoted string of a line. Return: what follows it, or NULL if there is none. */
+static const char *take_quoted(const char *line, const char **ret, size_t *ret_len)
+{
+	const char *open = strchr(line, '"');
+	const char *close = open ? strchr(open + 1, '"') : NULL;
+
+	if (!close)
+		return NULL;
+	*ret = open + 1;
+	*ret_len = (size_t)(close - open - 1);
+	return close + 1;
+}
+
+/* A number between the word @name and the next one, such as "lid 73". Return: whether it is there. */
+static bool find_word_number(const char *s, const char *end, const char *name, unsigned long *ret)
+{
+	size_t len = strlen(name);
+
+	for (; s + len < end; s++) {
+		if (strncmp(s, name, len) || !isdigit((unsigned char)s[len]))
+			continue;
+		*ret = strtoul(s + len, NULL, 10);
+		return true;
+	}
+	return false;
+}
+
+/* " 4xHDR" behind the last LID of a comment. */
+static void parse_speed_words(const char *comment, struct port *port)
+{
+	const char *s = strrchr(comment, '"');
+	char name[8];
+	size_t len = 0;
+
+	for (s = s ? s : comment; *s; s++) {
+		char *end;
+		unsigned long lanes;
+
+		if (!isdigit((unsigned char)*s) || (s > comment && s[-1] != ' '))
+			continue;
+		lanes = strtoul(s, &end, 10);
+		if (*end != 'x' || !isupper((unsigned char)end[1]))
+			continue;
+		for (end++; len < sizeof(name) - 1 && isalnum((unsigned char)*end); end++)
+			name[len++] = *end;
+		name[len] = '\0';
+		port->width = link_width_code((unsigned)lanes);
+		port->speed = (uint8_t)link_speed_by_name(name);
+		return;
+	}
+}
+
+/* ibsim's masks w=, s=, e= (width, speed, extended speed): the best bit is what the link gets. */
+static void parse_options(const char *s, struct port *port)
+{
+	unsigned long width = 0, speed = 0, extended = 0;
+
+	for (; *s; s++) {
+		if (s[1] != '=' || !isdigit((unsigned char)s[2]))
+			continue;
+		if (*s == 'w')
+			width = strtoul(s + 2, NULL, 10);
+		else if (*s == 's')
+			speed = strtoul(s + 2, NULL, 10);
+		else if (*s == 'e')
+			extended = strtoul(s + 2, NULL, 10);
+	}
+	if (width && width <= 31)
+		port->width = link_width_best((uint8_t)width);
+	/* Bit n of the field is the nth speed of its generation. */
+	if (extended && extended <= 15)
+		port->speed = (uint8_t)link_speed_best((uint16_t)(extended << LINK_SPEED_FDR));
+	else if (speed && speed <= 7 && port->speed <= LINK_SPEED_QDR)
+		port->speed = (uint8_t)link_speed_best((uint16_t)(speed << LINK_SPEED_SDR));
+}
+
+/* [1](portguid) "S-id"[20]... # lid 70 lmc 0 "peer" lid 65 4xQDR */
+static bool parse_port_line(struct net_reader *reader, const char *line)
+{
+	unsigned long num = strtoul(line + 1, NULL, 10), peer_num = 1, value;
+	const char *bracket = strchr(line, ']'), *id, *rest, *comment, *quote;
+	struct net_port *entry;
+	uint64_t peer_guid;
+	size_t id_len;
+
+	rest = bracket ? take_quoted(line, &id, &id_len) : NULL;
+	if (!rest || num < 1 || num > reader->node.port_count || !isdigit((unsigned char)line[1]))
+		return false;
+	peer_guid = id_guid(id, id_len);
+	if (*rest == '[')
+		peer_num = strtoul(rest + 1, NULL, 10);
+	if (!peer_guid || peer_num < 1 || peer_num > UINT8_MAX)
+		return false;
+	entry = &reader->ports[num];
+	entry->listed = true;
+	entry->peer_guid = peer_guid;
+	entry->peer_num = (uint8_t)peer_num;
+	entry->port.state = PORT_ACTIVE;
+	entry->port.phys_state = PHYS_LINK_UP;
+	entry->port.width = LINK_WIDTH_4X; /* what ibsim takes where nothing is said */
+	entry->port.speed = LINK_SPEED_SDR;
+	if (bracket[1] == '(')
+		entry->port.guid = strtoull(bracket + 2, NULL, 16);
+	comment = strchr(rest, '#');
+	if (comment) {
+		parse_speed_words(comment, &entry->port);
+		quote = strchr(comment, '"');
+		if (reader->node.type != NODE_SWITCH && quote) {
+			if (find_word_number(comment, quote, " lid ", &value) && value <= UINT16_MAX)
+				entry->port.lid = (uint16_t)value;
+			if (find_word_number(comment, quote, " lmc ", &value) && value <= 7)
+				entry->port.lmc = (uint8_t)value;
+		}
+		/* Options may stand before the comment, or behind the speed in it (ibnetdiscover --full). */
+		quote = strrchr(comment, '"');
+		rest = quote && !memchr(rest, '=', (size_t)(comment - rest)) ? quote + 1 : rest;
+	}
+	parse_options(rest, &entry->port);
+	return true;
+}
+
+static int want_link(struct net_reader *reader, uint32_t port, const struct net_port *entry)
+{
+	if (reader->link_count == reader->link_capacity) {
+		size_t capacity = reader->link_capacity ? reader->link_capacity * 2 : 256;
+		struct wanted_link *links = reallocarray(reader->links, capacity, sizeof(*links));
+
+		if (!links)
+			return ERR_NOMEM;
+		reader->links = links;
+		reader->link_capacity = capacity;
+	}
+	reader->links[reader->link_count++] = (struct wanted_link){ port, entry->peer_guid, entry->peer_num };
+	return 0;
+}
+
+/* The node in hand is complete: give it and its ports to the fabric. */
+static int flush_node(struct net_reader *reader, struct error *err)
+{
+	unsigned first = reader->node.type == NODE_SWITCH ? 0 : 1, i;
+
+	if (!reader->has_node)
+		return 0;
+	reader->has_node = false;
+	if (fabric_add_node(reader->fabric, &reader->node, err) < 0)
+		return ERR_IO;
+	for (i = first; i <= reader->node.port_count; i++) {
+		struct net_port *entry = &reader->ports[i];
+		int64_t index;
+
+		entry->port.num = (uint8_t)i;
+		if (i == 0) {
+			entry->port.guid = reader->node.guid;
+			entry->port.lid = reader->node.lid;
+			entry->port.state = PORT_ACTIVE;
+			entry->port.phys_state = PHYS_LINK_UP;
+		} else if (!entry->listed) {
+			entry->port.state = PORT_DOWN;
+			entry->port.phys_state = PHYS_POLLING;
+		}
+		index = fabric_add_port(reader->fabric, &entry->port, err);
+		if (index < 0)
+			return ERR_IO;
+		if (entry->listed && want_link(reader, (uint32_t)index, entry) < 0)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+/*
+ * Switch 65 "S-id" # "description" enhanced port 0 lid 73 lmc 0
+ * A description may hold quotes: it ends at the line's last one.
+ */
+static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t type)
+{
+	struct node node = { .type = type };
+	const char *end = line + strlen(line), *id, *rest, *open, *close;
+	unsigned long ports, value;
+	size_t id_len, len;
+
+	ports = strtoul(line + strcspn(line, " \t"), NULL, 10);
+	rest = take_quoted(line, &id, &id_len);
+	if (!rest || ports < 1 || ports > UINT8_MAX)
+		return false;
+	node.guid = reader->guid ? reader->guid : id_guid(id, id_len);
+	if (!node.guid)
+		return false;
+	node.port_count = (uint8_t)ports;
+	node.system_guid = reader->system_guid;
+	node.vendor_id = reader->vendor_id;
+	node.device_id = reader->device_id;
+	open = strchr(rest, '"');
+	close = open ? strrchr(open + 1, '"') : NULL;
+	if (close) {
+		len = (size_t)(close - open - 1);
+		memcpy(node.desc, open + 1, len < NODE_DESC_SIZE ? len : NODE_DESC_SIZE);
+		rest = close + 1;
+	}
+	if (type == NODE_SWITCH) {
+		node.enhanced_port0 = strstr(rest, "enhanced port 0") != NULL;
+		if (find_word_number(rest, end, " lid ", &value) && value <= UINT16_MAX)
+			node.lid = (uint16_t)value;
+	}
+	memset(reader->ports, 0, sizeof(reader->ports));
+	reader->node = node;
+	reader->has_node = true;
+	reader->guid = 0;
+	return true;
+}
+
+/* "name=0x..." Return: the value behind it, or NULL where the line is another. */
+static const char *assigned(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(line, name, len) || line[len] != '=' ? NULL : line + len + 1;
+}
+
+static bool parse_assignment(struct net_reader *reader, const char *line)
+{
+	const char *value;
+
+	if ((value = assigned(line, "vendid")))
+		reader->vendor_id = (uint32_t)strtoul(value, NULL, 0);
+	else if ((value = assigned(line, "devid")))
+		reader->device_id = (uint16_t)strtoul(value, NULL, 0);
+	else if ((value = assigned(line, "sysimgguid")))
+		reader->system_guid = strtoull(value, NULL, 0);
+	else if ((value = assigned(line, "switchguid")) || (value = assigned(line, "caguid")) ||
+		 (value = assigned(line, "rtguid")) || (value = assigned(line, "hcaguid")))
+		reader->guid = strtoull(value, NULL, 0);
+	else
+		return false;
+	return true;
+}
+
+/* Which node a line begins, 0 for none. */
+static uint8_t node_line_type(const char *line)
+{
+	static const struct {
+		const char *word;
+		uint8_t type;
+	} words[] = { { "Switch", NODE_SWITCH }, { "Ca", NODE_CA }, { "Hca", NODE_CA }, { "Rt", NODE_ROUTER } };
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t len = strlen(words[i].word);
+
+		if (!strncasecmp(line, words[i].word, len) && (line[len] == ' ' || line[len] == '\t'))
+			return words[i].type;
+	}
+	return 0;
+}
+
+static int read_line(struct net_reader *reader, const char *line, struct error *err)
+{
+	uint8_t type;
+	bool known;
+
+	line = skip_blanks(line);
+	if (!*line || *line == '#')
+		return 0;
+	if (*line == '[') {
+		known = reader->has_node && parse_port_line(reader, line);
+	} else if ((type = node_line_type(line))) {
+		if (flush_node(reader, err) < 0)
+			return ERR_IO;
+		known = parse_node_line(reader, line, type);
+	} else if (strchr(line, '=') && isalpha((unsigned char)*line)) {
+		/* What stands before a node is of the next one: the one in hand has ended. */
+		if (flush_node(reader, err) < 0)
+			return ERR_IO;
+		known = parse_assignment(reader, line);
+	} else {
+		known = false;
+	}
+	if (!known)
+		reader->notes.lines_ignored++;
+	return 0;
+}
+
+static int read_lines(struct net_reader *reader, char *chars, size_t len, struct error *err)
+{
+	char *end = chars + len;
+
+	while (chars < end) {
+		char *newline = memchr(chars, '\n', (size_t)(end - chars));
+		char *stop = newline ? newline : end;
+		size_t i;
+
+		*stop = '\0';
+		for (i = 0; chars + i < stop; i++)
+			if (!chars[i] || chars[i] == '\r')
+				chars[i] = ' ';
+		if (read_line(reader, chars, err) < 0)
+			return ERR_IO;
+		chars = stop + 1;
+	}
+	if (flush_node(reader, err) < 0)
+		return ERR_IO;
+	if (!reader->fabric->node_count)
+		return err_set(err, ERR_IO, "there is no node in it: is it the output of ibnetdiscover?");
+	return 0;
+}
+
+/* A port that is cabled to nothing that we know is not up for us. */
+static void unplug(struct fabric *fabric, uint32_t index)
+{
+	struct port *port = &fabric->ports[index];
+
+	port->state = PORT_DOWN;
+	port->phys_state = PHYS_POLLING;
+	port->speed = LINK_SPEED_NONE;
+	port->width = LINK_WIDTH_NONE;
+}
+
+/* Does the file say at @index that its cable leads to @guid and @num, or say nothing? */
+static bool end_agrees(const struct net_reader *reader, const uint32_t *wanted, uint32_t index, uint64_t guid,
+		       uint8_t num)
+{
+	const struct wanted_link *back;
+
+	if (wanted[index] == FABRIC_NONE)
+		return true;
+	back = &reader->links[wanted[index]];
+	return back->peer_guid == guid && back->peer_num == num;
+}
+
+static int link_ports(struct net_reader *reader, struct error *err)
+{
+	struct fabric *fabric = reader->fabric;
+	uint32_t *wanted = malloc(fabric->port_count * sizeof(*wanted)); /* port to its link */
+	size_t i;
+
+	if (!wanted)
+		return err_nomem(err);
+	memset(wanted, 0xff, fabric->port_count * sizeof(*wanted));
+	for (i = 0; i < reader->link_count; i++)
+		wanted[reader->links[i].port] = (uint32_t)i;
+	for (i = 0; i < reader->link_count; i++) {
+		const struct wanted_link *link = &reader->links[i];
+		uint64_t guid = fabric->nodes[fabric->ports[link->port].node].guid;
+		uint8_t num = fabric->ports[link->port].num;
+		uint32_t peer = fabric_find_port(fabric, link->peer_guid, link->peer_num);
+
+		if (peer == FABRIC_NONE) {
+			reader->notes.peers_unknown++;
+			unplug(fabric, link->port);
+		} else if (peer == link->port || !end_agrees(reader, wanted, peer, guid, num) ||
+			   fabric_link(fabric, link->port, peer, NULL) < 0) {
+			reader->notes.peers_conflicting++;
+			unplug(fabric, link->port);
+		} else if (wanted[peer] == FABRIC_NONE) {
+			struct port *other = &fabric->ports[peer];
+
+			reader->notes.peers_one_sided++;
+			other->state = PORT_ACTIVE;
+			other->phys_state = PHYS_LINK_UP;
+			other->speed = fabric->ports[link->port].speed;
+			other->width = fabric->ports[link->port].width;
+		}
+	}
+	free(wanted);
+	return 0;
+}
+
+int netfile_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
+		 struct netfile_notes *ret_notes, struct error *err)
+{
+	struct net_reader *reader = calloc(1, sizeof(*reader));
+	char *copy = malloc(len + 1);
+	int code = ERR_NOMEM;
+
+	if (!reader || !copy || !(reader->fabric = fabric_create(NULL))) {
+		err_nomem(err);
+		goto out;
+	}
+	memcpy(copy, chars, len);
+	copy[len] = '\0';
+	code = read_lines(reader, copy, len, err);
+	if (code == 0)
+		code = link_ports(reader, err);
+	if (code == 0)
+		code = fabric_finish(reader->fabric, map, err);
+	if (code < 0)
+		goto out;
+	if (ret_notes)
+		*ret_notes = reader->notes;
+	*ret = reader->fabric;
+	reader->fabric = NULL;
+out:
+	if (reader) {
+		fabric_destroy(reader->fabric);
+		free(reader->links);
+	}
+	free(reader);
+	free(copy);
+	return code;
+}
