@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/discovery.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+
+extern char **environ;
+
+/* More than 65,536 port ends need 7 MB; a helper that writes this much is mad. */
+#define RECORDS_MAX (512u << 20)
+#define MESSAGES_MAX (64u << 10)
+
+struct discovery {
+	const struct clock *clock;
+	int64_t deadline_us; /* boottime */
+	pid_t pid;           /* 0 when it has been waited for */
+	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
+	int status;          /* of waitpid */
+	bool late;           /* killed at its deadline */
+	bool too_much;       /* killed because it wrote without end */
+	struct text records, said;
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* Start the helper with @out and @messages as its stdout and stderr, in a process group of its own. */
+static int spawn_helper(struct discovery *discovery, const char *const *argv, int out, int messages)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, defaults;
+	int cause;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+	/* Ctrl-C at the terminal is the collector's to handle: it ends the helper itself. */
+	posix_spawnattr_setpgroup(&attributes, 0);
+	sigemptyset(&none);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	sigemptyset(&defaults);
+	sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes,
+				 POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	cause = posix_spawn(&discovery->pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	if (cause)
+		discovery->pid = 0;
+	return cause;
+}
+
+int discovery_start(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
+		    struct error *err)
+{
+	struct discovery *discovery = calloc(1, sizeof(*discovery));
+	int out[2] = { -1, -1 }, messages[2] = { -1, -1 }, cause;
+
+	if (!discovery)
+		return err_nomem(err);
+	discovery->clock = clock;
+	discovery->deadline_us = clock_boottime_us(clock) + settings->deadline_us;
+	discovery->out = discovery->messages = -1;
+	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(messages, O_CLOEXEC) < 0) {
+		cause = errno;
+		goto fail;
+	}
+	cause = spawn_helper(discovery, settings->argv, out[1], messages[1]);
+	if (cause)
+		goto fail;
+	close_fd(&out[1]);
+	close_fd(&messages[1]);
+	fcntl(out[0], F_SETFL, O_NONBLOCK);
+	fcntl(messages[0], F_SETFL, O_NONBLOCK);
+	discovery->out = out[0];
+	discovery->messages = messages[0];
+	*ret = discovery;
+	return 0;
+fail:
+	close_fd(&out[0]);
+	close_fd(&out[1]);
+	close_fd(&messages[0]);
+	close_fd(&messages[1]);
+	free(discovery);
+	return err_set(err, ERR_UNAVAILABLE, "cannot start the discovery helper %s: %s", settings->argv[0],
+		       strerror(cause));
+}
+
+/* Read what is there. At the end of the stream the descriptor is closed. */
+static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
+{
+	char chunk[65536];
+	ssize_t got;
+
+	while ((got = read(*fd, chunk, sizeof(chunk))) > 0) {
+		size_t room = max - text->len;
+
+		if ((size_t)got > room && ret_too_much)
+			*ret_too_much = true;
+		text_append_bytes(text, chunk, (size_t)got < room ? (size_t)got : room);
+	}
+	if (got == 0 || (errno != EAGAIN && errno != EINTR))
+		close_fd(fd);
+}
+
+static void kill_helper(struct discovery *discovery)
+{
+	if (discovery->pid > 0)
+		kill(discovery->pid, SIGKILL);
+}
+
+/* Wait for the helper, which has closed its pipes or was killed. Return: has it ended? */
+static bool reap(struct discovery *discovery)
+{
+	pid_t got = waitpid(discovery->pid, &discovery->status, WNOHANG);
+
+	if (got == 0 || (got < 0 && errno == EINTR))
+		return false;
+	discovery->pid = 0;
+	return true;
+}
+
+enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms)
+{
+	struct pollfd fds[2] = {
+		{ .fd = discovery->out, .events = POLLIN },
+		{ .fd = discovery->messages, .events = POLLIN },
+	};
+
+	if (!discovery->pid)
+		return DISCOVERY_DONE;
+	if (clock_boottime_us(discovery->clock) >= discovery->deadline_us && !discovery->late) {
+		discovery->late = true;
+		kill_helper(discovery);
+	}
+	/* Both pipes closed: only its end is missing; poll() then is a plain sleep. */
+	if (discovery->out < 0 && discovery->messages < 0 && timeout_ms > 10)
+		timeout_ms = 10;
+	poll(fds, 2, (int)timeout_ms);
+	if (discovery->out >= 0)
+		drain(&discovery->out, &discovery->records, RECORDS_MAX, &discovery->too_much);
+	if (discovery->messages >= 0)
+		drain(&discovery->messages, &discovery->said, MESSAGES_MAX, NULL);
+	if (discovery->too_much)
+		kill_helper(discovery);
+	/* A grandchild may hold the pipes open: the helper's own end counts once it is late. */
+	if ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much)
+		return reap(discovery) ? DISCOVERY_DONE : DISCOVERY_RUNNING;
+	return DISCOVERY_RUNNING;
+}
+
+const char *discovery_messages(const struct discovery *discovery)
+{
+	return text_chars(&discovery->said);
+}
+
+/* The last line of stderr, made printable; "" if there is none. */
+static void last_message(const struct discovery *discovery, char *ret, size_t size)
+{
+	const char *chars = text_chars(&discovery->said);
+	size_t end = strlen(chars), start;
+
+	while (end > 0 && chars[end - 1] == '\n')
+		end--;
+	for (start = end; start > 0 && chars[start - 1] != '\n';)
+		start--;
+	text_sanitise(chars + start, end - start, ret, size);
+}
+
+int discovery_result(struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
+		     struct error *err)
+{
+	char said[200];
+	struct error cause = { 0 };
+	int status = discovery->status;
+
+	last_message(discovery, said, sizeof(said));
+	if (discovery->late)
+		return err_set(err, ERR_UNAVAILABLE, "discovery did not end within its deadline and was stopped%s%s",
+			       said[0] ? "; its last word: " : "", said);
+	if (discovery->too_much)
+		return err_set(err, ERR_UNAVAILABLE, "discovery wrote without end and was stopped");
+	if (WIFSIGNALED(status))
+		return err_set(err, ERR_UNAVAILABLE, "discovery crashed (%s)%s%s", strsignal(WTERMSIG(status)),
+			       said[0] ? "; its last word: " : "", said);
+	if (WEXITSTATUS(status) != 0)
+		return err_set(err, ERR_UNAVAILABLE, "discovery failed: %s",
+			       said[0] ? said : "it gave no reason");
+	if (text_failed(&discovery->records))
+		return err_nomem(err);
+	if (record_read(text_chars(&discovery->records), discovery->records.len, NULL, ret, ret_trailer, &cause) < 0)
+		return err_set(err, ERR_UNAVAILABLE, "discovery brought records that are no fabric: %s", cause.text);
+	return 0;
+}
+
+void discovery_destroy(struct discovery *discovery)
+{
+	if (!discovery)
+		return;
+	if (discovery->pid > 0) {
+		kill_helper(discovery);
+		while (waitpid(discovery->pid, &discovery->status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close_fd(&discovery->out);
+	close_fd(&discovery->messages);
+	text_done(&discovery->records);
+	text_done(&discovery->said);
+	free(discovery);
+}

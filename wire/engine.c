@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/engine.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "wire/transport.h"
+
+/*
+ * The kernel answers for a node that does not, after the timeout that it was
+ * given; our own deadline lies behind that, for what is lost without a word
+ * (the kernel promises a timeout only for MADs that it could send).
+ */
+#define GRACE_MS 100
+
+/* How many MADs may go at once after a pause: one millisecond's worth, but at least this. */
+#define BURST_LEAST 4
+
+#define NONE UINT32_MAX
+
+/* A queued request; free ones are chained through next. */
+struct entry {
+	struct request request;
+	unsigned retries_left;
+	uint32_t next;
+};
+
+/* Per node: a queue of entries, and its place in the ring of nodes that may send. */
+struct lane {
+	uint32_t head, tail; /* entries, NONE when empty */
+	unsigned in_flight;
+	bool ready;          /* is in the ring */
+	uint32_t next_ready; /* lane behind it in the ring */
+};
+
+/* A MAD in flight. Its index is the lowest byte of the transaction id. */
+struct flight {
+	bool used;
+	uint32_t entry;
+	uint32_t tid;
+	int64_t deadline_us;
+};
+
+struct engine {
+	const struct transport *transport;
+	const struct clock *clock;
+	struct engine_settings settings;
+	struct engine_counts counts;
+	struct entry *entries;
+	size_t entry_capacity;
+	uint32_t free_entry;
+	struct lane *lanes;
+	size_t lane_count;
+	uint32_t ready_head, ready_tail; /* ring of lanes with work and room */
+	size_t queued;                   /* entries that wait to be sent */
+	struct flight flights[ENGINE_WINDOW_MAX];
+	unsigned in_flight;
+	uint32_t generation;             /* upper three bytes of transaction ids */
+	double tokens;                   /* of the rate limit */
+	int64_t tokens_at_us;
+};
+
+int engine_create(const struct transport *transport, const struct clock *clock, const struct engine_settings *settings,
+		  struct engine **ret, struct error *err)
+{
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	if (!engine)
+		return err_nomem(err);
+	engine->transport = transport;
+	engine->clock = clock;
+	engine->settings = *settings;
+	if (engine->settings.window < 1)
+		engine->settings.window = 1;
+	if (engine->settings.window > ENGINE_WINDOW_MAX)
+		engine->settings.window = ENGINE_WINDOW_MAX;
+	if (engine->settings.per_node < 1)
+		engine->settings.per_node = 1;
+	engine->free_entry = NONE;
+	engine->ready_head = engine->ready_tail = NONE;
+	/* A number of our own to start from: answers to a former process must not fit. */
+	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
+	*ret = engine;
+	return 0;
+}
+
+void engine_destroy(struct engine *engine)
+{
+	if (!engine)
+		return;
+	free(engine->entries);
+	free(engine->lanes);
+	free(engine);
+}
+
+struct engine_counts engine_counts(const struct engine *engine)
+{
+	return engine->counts;
+}
+
+static bool grow_lanes(struct engine *engine, uint32_t node)
+{
+	size_t count = engine->lane_count ? engine->lane_count : 64, i;
+	struct lane *lanes;
+
+	if (node < engine->lane_count)
+		return true;
+	while (count <= node)
+		count *= 2;
+	lanes = reallocarray(engine->lanes, count, sizeof(*lanes));
+	if (!lanes)
+		return false;
+	for (i = engine->lane_count; i < count; i++)
+		lanes[i] = (struct lane){ .head = NONE, .tail = NONE, .next_ready = NONE };
+	engine->lanes = lanes;
+	engine->lane_count = count;
+	return true;
+}
+
+static bool grow_entries(struct engine *engine)
+{
+	size_t capacity = engine->entry_capacity ? engine->entry_capacity * 2 : 256, i;
+	struct entry *entries;
+
+	if (engine->free_entry != NONE)
+		return true;
+	entries = reallocarray(engine->entries, capacity, sizeof(*entries));
+	if (!entries)
+		return false;
+	for (i = capacity; i-- > engine->entry_capacity;) {
+		entries[i].next = engine->free_entry;
+		engine->free_entry = (uint32_t)i;
+	}
+	engine->entries = entries;
+	engine->entry_capacity = capacity;
+	return true;
+}
+
+/* Put a lane at the ring's end, if it has work and room and is not there. */
+static void make_ready(struct engine *engine, uint32_t node)
+{
+	struct lane *lane = &engine->lanes[node];
+
+	if (lane->ready || lane->head == NONE || lane->in_flight >= engine->settings.per_node)
+		return;
+	lane->ready = true;
+	lane->next_ready = NONE;
+	if (engine->ready_tail == NONE)
+		engine->ready_head = node;
+	else
+		engine->lanes[engine->ready_tail].next_ready = node;
+	engine->ready_tail = node;
+}
+
+int engine_submit(struct engine *engine, const struct request *request, struct error *err)
+{
+	struct lane *lane;
+	uint32_t index;
+
+	if (!grow_lanes(engine, request->node) || !grow_entries(engine))
+		return err_nomem(err);
+	index = engine->free_entry;
+	engine->free_entry = engine->entries[index].next;
+	engine->entries[index] = (struct entry){ *request, engine->settings.retries, NONE };
+	lane = &engine->lanes[request->node];
+	if (lane->tail == NONE)
+		lane->head = index;
+	else
+		engine->entries[lane->tail].next = index;
+	lane->tail = index;
+	engine->queued++;
+	make_ready(engine, request->node);
+	return 0;
+}
+
+/* Take the first entry of a lane's queue. */
+static uint32_t pop_entry(struct engine *engine, struct lane *lane)
+{
+	uint32_t index = lane->head;
+
+	lane->head = engine->entries[index].next;
+	if (lane->head == NONE)
+		lane->tail = NONE;
+	engine->queued--;
+	return index;
+}
+
+/* Free an entry, then tell its owner: the callback may submit and so move the array. */
+static void finish_entry(struct engine *engine, uint32_t index, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct request request = engine->entries[index].request;
+
+	engine->entries[index].next = engine->free_entry;
+	engine->free_entry = index;
+	request.done(request.ctx, &request, result, mad, at_us);
+}
+
+void engine_drop_node(struct engine *engine, uint32_t node)
+{
+	if (node >= engine->lane_count)
+		return;
+	while (engine->lanes[node].head != NONE)
+		finish_entry(engine, pop_entry(engine, &engine->lanes[node]), REQUEST_CANCELLED, NULL, 0);
+}
+
+/* Write a request's MAD and send it from a free flight. */
+static int send_entry(struct engine *engine, uint32_t index, struct error *err)
+{
+	const struct request *request = &engine->entries[index].request;
+	uint32_t slot = 0;
+	uint8_t mad[MAD_SIZE];
+	struct flight *flight;
+	int code;
+
+	while (engine->flights[slot].used)
+		slot++;
+	flight = &engine->flights[slot];
+	engine->generation = (engine->generation + 1) & 0xffffff;
+	flight->tid = engine->generation << 8 | slot;
+	mad_init(mad, &(struct mad_header){ .mgmt_class = request->mgmt_class, .method = METHOD_GET, .tid = flight->tid,
+					    .attribute = request->attribute, .modifier = request->modifier });
+	if (request->mgmt_class == CLASS_PERFORMANCE)
+		mad[PMA_DATA_OFFSET + 1] = request->port_select;
+	code = engine->transport->send(engine->transport->ctx, request->lid, mad, engine->settings.timeout_ms, err);
+	if (code < 0)
+		return code;
+	flight->used = true;
+	flight->entry = index;
+	flight->deadline_us = clock_boottime_us(engine->clock) +
+			      (int64_t)(engine->settings.timeout_ms + GRACE_MS) * US_PER_MS;
+	engine->in_flight++;
+	engine->lanes[request->node].in_flight++;
+	engine->counts.sent++;
+	return 0;
+}
+
+/* Fill the bucket with the time that went by. Return: may one more MAD go? */
+static bool rate_allows(struct engine *engine)
+{
+	double per_us = engine->settings.max_mads_per_s / 1e6;
+	double burst = per_us * US_PER_MS > BURST_LEAST ? per_us * US_PER_MS : BURST_LEAST;
+	int64_t now_us;
+
+	if (!engine->settings.max_mads_per_s || engine->tokens >= 1)
+		return true;
+	now_us = clock_boottime_us(engine->clock);
+	engine->tokens += (double)(now_us - engine->tokens_at_us) * per_us;
+	engine->tokens_at_us = now_us;
+	if (engine->tokens > burst)
+		engine->tokens = burst;
+	return engine->tokens >= 1;
+}
+
+/* Send while the window, the lanes and the rate allow. */
+static int send_more(struct engine *engine, struct error *err)
+{
+	while (engine->ready_head != NONE && engine->in_flight < engine->settings.window && rate_allows(engine)) {
+		uint32_t node = engine->ready_head;
+		struct lane *lane = &engine->lanes[node];
+		uint32_t index;
+		int code;
+
+		engine->ready_head = lane->next_ready;
+		if (engine->ready_head == NONE)
+			engine->ready_tail = NONE;
+		lane->ready = false;
+		if (lane->head == NONE)
+			continue;
+		index = pop_entry(engine, lane);
+		code = send_entry(engine, index, err);
+		if (code < 0) {
+			finish_entry(engine, index, REQUEST_CANCELLED, NULL, 0);
+			return code;
+		}
+		if (engine->settings.max_mads_per_s)
+			engine->tokens -= 1;
+		make_ready(engine, node);
+	}
+	return 0;
+}
+
+/* A flight has ended. Return: the entry that was in it. */
+static uint32_t land(struct engine *engine, struct flight *flight)
+{
+	uint32_t node = engine->entries[flight->entry].request.node;
+
+	flight->used = false;
+	engine->in_flight--;
+	engine->lanes[node].in_flight--;
+	return flight->entry;
+}
+
+/* The flight that a received MAD belongs to, or NULL. */
+static struct flight *match(struct engine *engine, const struct mad_header *header)
+{
+	struct flight *flight = &engine->flights[header->tid & 0xff & (ENGINE_WINDOW_MAX - 1)];
+	const struct request *request;
+
+	if (!flight->used || flight->tid != header->tid)
+		return NULL;
+	request = &engine->entries[flight->entry].request;
+	return request->mgmt_class == header->mgmt_class && request->attribute == header->attribute ? flight : NULL;
+}
+
+/* Nobody answered: ask again at the head of the node's queue, or tell. */
+static void time_out(struct engine *engine, struct flight *flight)
+{
+	uint32_t index = land(engine, flight), node = engine->entries[index].request.node;
+	struct entry *entry = &engine->entries[index];
+	struct lane *lane = &engine->lanes[node];
+
+	engine->counts.timed_out++;
+	if (!entry->retries_left) {
+		finish_entry(engine, index, REQUEST_TIMED_OUT, NULL, 0);
+	} else {
+		entry->retries_left--;
+		entry->next = lane->head;
+		lane->head = index;
+		if (lane->tail == NONE)
+			lane->tail = index;
+		engine->queued++;
+		engine->counts.retried++;
+	}
+	make_ready(engine, node);
+}
+
+static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum transport_event event)
+{
+	struct mad_header header = mad_read_header(mad);
+	struct flight *flight = match(engine, &header);
+	uint32_t index, node;
+
+	if (flight && event == TRANSPORT_TIMEOUT) {
+		time_out(engine, flight);
+		return;
+	}
+	if (!flight || header.method != METHOD_GET_RESPONSE) {
+		engine->counts.ignored++;
+		return;
+	}
+	index = land(engine, flight);
+	node = engine->entries[index].request.node;
+	finish_entry(engine, index, REQUEST_ANSWERED, mad, clock_boottime_us(engine->clock));
+	make_ready(engine, node);
+}
+
+static void check_deadlines(struct engine *engine)
+{
+	int64_t now_us = clock_boottime_us(engine->clock);
+	size_t i;
+
+	for (i = 0; i < ENGINE_WINDOW_MAX; i++)
+		if (engine->flights[i].used && engine->flights[i].deadline_us <= now_us)
+			time_out(engine, &engine->flights[i]);
+}
+
+/* The device failed: everything that is open or queued is called back. */
+static void cancel_all(struct engine *engine)
+{
+	uint32_t i;
+
+	for (i = 0; i < ENGINE_WINDOW_MAX; i++)
+		if (engine->flights[i].used)
+			finish_entry(engine, land(engine, &engine->flights[i]), REQUEST_CANCELLED, NULL, 0);
+	for (i = 0; i < engine->lane_count; i++)
+		engine_drop_node(engine, i);
+}
+
+int engine_run(struct engine *engine, struct error *err)
+{
+	int64_t checked_us = clock_boottime_us(engine->clock);
+	uint8_t mad[MAD_SIZE];
+	int code = 0;
+
+	engine->tokens_at_us = checked_us;
+	while (engine->queued || engine->in_flight) {
+		int64_t now_us;
+
+		code = send_more(engine, err);
+		if (code < 0)
+			break;
+		/* One millisecond is as fine as the wait can be; the rate's bucket holds as much. */
+		code = engine->transport->receive(engine->transport->ctx, mad, 1, err);
+		if (code < 0)
+			break;
+		if (code != TRANSPORT_NOTHING)
+			take_mad(engine, mad, (enum transport_event)code);
+		now_us = clock_boottime_us(engine->clock);
+		if (code == TRANSPORT_NOTHING || now_us - checked_us > 10 * US_PER_MS) {
+			check_deadlines(engine);
+			checked_us = now_us;
+		}
+	}
+	if (code < 0) {
+		cancel_all(engine);
+		return code;
+	}
+	return 0;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * engine.h - many questions in flight, each with its own deadline
+ *
+ * Requests are queued with engine_submit() and run by engine_run(), which calls
+ * back once for each: answered, or not. A window limits what is in flight over
+ * all, a second limit what is in flight to one node, so that no node's agent is
+ * flooded while others idle; a rate limit spreads what the fabric feels. The
+ * requests of one node are sent in the order in which they were submitted.
+ *
+ * A callback may submit further requests; they belong to the same run.
+ * One thread owns an engine and its transport.
+ */
+#ifndef IBWIRE_WIRE_ENGINE_H
+#define IBWIRE_WIRE_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/mad.h"
+
+struct clock;
+struct engine;
+struct error;
+struct transport;
+
+/* The kernel's send queue of QP1 holds 128, and ibsim stops at 384 outstanding. */
+#define ENGINE_WINDOW_MAX 128
+
+struct engine_settings {
+	unsigned window;     /* MADs in flight over all, 1..ENGINE_WINDOW_MAX */
+	unsigned per_node;   /* MADs in flight to one node, 1.. */
+	unsigned max_mads_per_s; /* 0: no limit */
+	unsigned timeout_ms; /* how long an answer may take */
+	unsigned retries;    /* how often a question is asked again, with a new deadline */
+};
+
+struct engine_counts {
+	uint64_t sent;      /* MADs, retries included */
+	uint64_t retried;
+	uint64_t timed_out; /* MADs that nobody answered in time */
+	uint64_t ignored;   /* MADs that came and answered nothing that is open */
+};
+
+enum request_result { REQUEST_ANSWERED, REQUEST_TIMED_OUT, REQUEST_CANCELLED };
+
+struct request;
+
+/*
+ * What a request's owner is told, once.
+ * @mad:    the answer with its header; NULL unless answered. Its status may be
+ *          an error: mad_read_header() tells.
+ * @at_us:  CLOCK_BOOTTIME when the answer came
+ */
+typedef void request_done(void *ctx, const struct request *request, enum request_result result,
+			  const uint8_t mad[MAD_SIZE], int64_t at_us);
+
+struct request {
+	uint32_t node;       /* any number below 2^31 that is the same for one node */
+	uint16_t lid;
+	uint8_t mgmt_class;
+	uint8_t port_select; /* performance MADs: byte 1 of the attribute */
+	uint16_t attribute;
+	uint32_t modifier;
+	uint32_t tag;        /* the owner's own */
+	request_done *done;
+	void *ctx;
+};
+
+/*
+ * engine_create - an engine over a transport
+ * @transport, @clock:  borrowed, must outlive the engine
+ * Return: 0 or ERR_NOMEM.
+ */
+int engine_create(const struct transport *transport, const struct clock *clock, const struct engine_settings *settings,
+		  struct engine **ret, struct error *err);
+void engine_destroy(struct engine *engine);
+
+/* engine_submit - queue one request (copied). Return: 0 or ERR_NOMEM. */
+int engine_submit(struct engine *engine, const struct request *request, struct error *err);
+
+/*
+ * engine_drop_node - give up what is queued for a node and not sent yet
+ * Each is called back with REQUEST_CANCELLED. For a node that fell silent.
+ */
+void engine_drop_node(struct engine *engine, uint32_t node);
+
+/*
+ * engine_run - send and receive until every request was called back
+ * Return: 0; ERR_UNAVAILABLE where the device failed: then the rest was called
+ * back with REQUEST_CANCELLED.
+ */
+int engine_run(struct engine *engine, struct error *err);
+
+/* engine_counts - since the engine was created. */
+struct engine_counts engine_counts(const struct engine *engine);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * hca.h - the wire itself: one port of a local HCA, through libibumad
+ */
+#ifndef IBWIRE_WIRE_HCA_H
+#define IBWIRE_WIRE_HCA_H
+
+#include <stdint.h>
+
+struct error;
+struct transport;
+struct hca;
+
+#define CA_NAME_SIZE 20
+
+/* A local port that a collector can ask from. */
+struct hca_port {
+	char ca_name[CA_NAME_SIZE];
+	int port;
+	uint64_t port_guid;
+	uint16_t lid;
+	uint16_t sm_lid;
+};
+
+/*
+ * hca_find - choose the local port, as the infiniband-diags do
+ * @ca_name:  or NULL: the first device with an Active InfiniBand port
+ * @port:     or 0: the first Active port of the device
+ *
+ * Return: 0; ERR_UNAVAILABLE where there is no InfiniBand device, no such one,
+ * no Active port, or no subnet manager: the text says which and what to do.
+ */
+int hca_find(const char *ca_name, int port, struct hca_port *ret, struct error *err);
+
+/*
+ * hca_open - open a port for sending Gets of SMPs and performance MADs
+ * Return: 0; ERR_UNAVAILABLE where the device cannot be opened (the text names
+ * the right that is missing).
+ */
+int hca_open(const struct hca_port *local, struct hca **ret, struct error *err);
+void hca_close(struct hca *hca);
+
+/* hca_transport - its table of functions (valid while it is open). */
+const struct transport *hca_transport(struct hca *hca);
+
+/* hca_refresh - read LIDs again: they change. Return: 0 or ERR_UNAVAILABLE. */
+int hca_refresh(struct hca_port *local, struct error *err);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/mad.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define BASE_VERSION 1
+#define CLASS_VERSION 1
+
+uint16_t get_be16(const uint8_t *bytes)
+{
+	return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+uint32_t get_be32(const uint8_t *bytes)
+{
+	return (uint32_t)get_be16(bytes) << 16 | get_be16(bytes + 2);
+}
+
+uint64_t get_be64(const uint8_t *bytes)
+{
+	return (uint64_t)get_be32(bytes) << 32 | get_be32(bytes + 4);
+}
+
+void put_be16(uint8_t *bytes, uint16_t value)
+{
+	bytes[0] = (uint8_t)(value >> 8);
+	bytes[1] = (uint8_t)value;
+}
+
+void put_be32(uint8_t *bytes, uint32_t value)
+{
+	put_be16(bytes, (uint16_t)(value >> 16));
+	put_be16(bytes + 2, (uint16_t)value);
+}
+
+void put_be64(uint8_t *bytes, uint64_t value)
+{
+	put_be32(bytes, (uint32_t)(value >> 32));
+	put_be32(bytes + 4, (uint32_t)value);
+}
+
+void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header)
+{
+	memset(mad, 0, MAD_SIZE);
+	mad[0] = BASE_VERSION;
+	mad[1] = header->mgmt_class;
+	mad[2] = CLASS_VERSION;
+	mad[3] = header->method;
+	put_be32(mad + 12, header->tid);
+	put_be16(mad + 16, header->attribute);
+	put_be32(mad + 20, header->modifier);
+}
+
+struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE])
+{
+	return (struct mad_header){
+		.mgmt_class = mad[1],
+		.method = mad[3],
+		.status = get_be16(mad + 4),
+		.tid = get_be32(mad + 12),
+		.attribute = get_be16(mad + 16),
+		.modifier = get_be32(mad + 20),
+	};
+}
+
+bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
+{
+	static const struct {
+		uint8_t mgmt_class;
+		uint16_t attribute;
+	} allowed[] = {
+		{ CLASS_SUBN_LID, SMP_NODE_DESCRIPTION },
+		{ CLASS_SUBN_LID, SMP_NODE_INFO },
+		{ CLASS_SUBN_LID, SMP_SWITCH_INFO },
+		{ CLASS_SUBN_LID, SMP_PORT_INFO },
+		{ CLASS_SUBN_LID, SMP_LINEAR_FORWARDING_TABLE },
+		{ CLASS_SUBN_LID, SMP_SM_INFO },
+		{ CLASS_PERFORMANCE, PMA_CLASS_PORT_INFO },
+		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS },
+		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS_EXTENDED },
+	};
+	size_t i;
+
+	if (mad[0] != BASE_VERSION || mad[2] != CLASS_VERSION || mad[3] != METHOD_GET)
+		return false;
+	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
+		if (mad[1] == allowed[i].mgmt_class && get_be16(mad + 16) == allowed[i].attribute)
+			return true;
+	return false;
+}

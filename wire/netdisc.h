@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * netdisc.h - one discovery by libibnetdisc, in the process that calls it
+ *
+ * libibnetdisc 44.0 frees twice and aborts when a discovery fails half-way, has
+ * no deadline, leaks 64 bytes per external switch port, and writes to stderr.
+ * So only the discovery helper calls this, a process of its own that
+ * wire/discovery.h starts, watches and outlives.
+ */
+#ifndef IBWIRE_WIRE_NETDISC_H
+#define IBWIRE_WIRE_NETDISC_H
+
+#include <stdint.h>
+
+struct error;
+struct fabric;
+
+struct netdisc_settings {
+	const char *ca_name; /* of the local device */
+	int port;
+	unsigned max_smps;   /* in flight at a time */
+	unsigned timeout_ms; /* of one SMP */
+	unsigned retries;
+};
+
+/*
+ * netdisc_run - discover the fabric behind a local port
+ * @ret:       a finished fabric, without a name map
+ * @ret_smps:  SMPs that were sent; @ret_hops: the longest path followed
+ *
+ * Return: 0; ERR_UNAVAILABLE where libibnetdisc finds nothing; ERR_NOMEM.
+ */
+int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, uint64_t *ret_smps, uint64_t *ret_hops,
+		struct error *err);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * transport.h - a way to send and receive MADs, as a table of functions
+ *
+ * The real one is a umad port (wire/hca.h); tests have others. One thread
+ * owns a transport: nothing here is safe to share.
+ */
+#ifndef IBWIRE_WIRE_TRANSPORT_H
+#define IBWIRE_WIRE_TRANSPORT_H
+
+#include <stdint.h>
+
+#include "wire/mad.h"
+
+struct error;
+
+/* What a received MAD is. */
+enum transport_event {
+	TRANSPORT_NOTHING, /* none within the time */
+	TRANSPORT_MAD,     /* a MAD from the fabric, response or not */
+	TRANSPORT_TIMEOUT, /* our own MAD back: nobody answered it */
+};
+
+struct transport {
+	/*
+	 * Send one MAD to a LID: class and queue pair follow from the MAD.
+	 * @timeout_ms:  when the kernel gives up waiting for the answer
+	 * Return: 0; ERR_UNAVAILABLE where the device refused it; ERR_INTERNAL
+	 * where mad_is_allowed() did not let it pass.
+	 */
+	int (*send)(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err);
+	/*
+	 * Wait at most @timeout_ms (0: do not) for a MAD.
+	 * Return: an enum transport_event, or ERR_UNAVAILABLE: the device is gone.
+	 */
+	int (*receive)(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err);
+	void *ctx;
+};
+
+#endif
