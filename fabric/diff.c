@@ -32,10 +32,23 @@ static bool same_peer(const struct differ *differ, const struct port *before, co
 	       differ->before->nodes[old_peer->node].guid == differ->after->nodes[new_peer->node].guid;
 }
 
-/* A link's state and rate change at both ends: only the end with the lower index tells. */
-static bool tells_for_link(const struct port *after, uint32_t index)
+/*
+ * A link's state and rate change at both ends: only the end with the lower
+ * index tells. A link that went down has its ends in @before only.
+ */
+static bool tells_for_link(const struct differ *differ, const struct port *before, const struct port *after,
+			   uint32_t index)
 {
-	return after->peer == FABRIC_NONE || after->peer > index;
+	uint32_t peer = after->peer, peer_before = before->peer;
+	const struct port *was;
+
+	if (peer == FABRIC_NONE && peer_before != FABRIC_NONE) {
+		was = &differ->before->ports[peer_before];
+		peer = fabric_find_port(differ->after, differ->before->nodes[was->node].guid, was->num);
+		if (peer != FABRIC_NONE && differ->after->ports[peer].state == was->state)
+			return true;
+	}
+	return peer == FABRIC_NONE || peer > index;
 }
 
 static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_index)
@@ -43,16 +56,16 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 	const struct port *before = &differ->before->ports[old_index];
 	const struct port *after = &differ->after->ports[new_index];
 
-	if (before->state != after->state && tells_for_link(after, new_index))
+	if (before->state != after->state && tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_STATE, old_index, new_index);
 	/* A cable that was pulled shows as a port that went down; one that was moved shows here. */
 	if (!same_peer(differ, before, after) && after->peer != FABRIC_NONE && before->peer != FABRIC_NONE &&
-	    tells_for_link(after, new_index))
+	    tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
 	else if (!same_peer(differ, before, after) && before->state == after->state)
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
 	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
-	    after->state >= PORT_INIT && tells_for_link(after, new_index))
+	    after->state >= PORT_INIT && tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_RATE, old_index, new_index);
 }
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * collector.h - the loop: discover, sweep, store, wait
+ *
+ * The wire, the clock, discovery and the store are handed in as tables of
+ * functions, so that the same loop runs on a real fabric and on a model with
+ * virtual time.
+ */
+#ifndef IBWIRE_COLLECTOR_COLLECTOR_H
+#define IBWIRE_COLLECTOR_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/engine.h"
+
+struct clock;
+struct discoverer;
+struct error;
+struct fabric;
+struct sink;
+struct transport;
+
+struct collector_wire {
+	const struct transport *transport;
+	const struct discoverer *discoverer;
+	/* LID of the master SM as this host's port knows it now; 0: none. */
+	uint16_t (*sm_lid)(void *ctx);
+	void *ctx;
+};
+
+struct collector_settings {
+	int64_t interval_us;
+	bool once;                    /* one sweep, then end */
+	int64_t discovery_interval_us; /* where nothing changes */
+	struct engine_settings engine;
+	/*
+	 * Asked before the first sweep, and with each new topology: is this the
+	 * fabric that the store belongs to? NULL: no question.
+	 */
+	int (*accept)(void *ctx, const struct fabric *fabric, struct error *err);
+	void *accept_ctx;
+};
+
+/* What was done, for a person or a script. */
+struct collector_report {
+	uint64_t sweeps;       /* stored */
+	uint64_t sweeps_late;  /* that took longer than the interval */
+	int64_t discovery_us;  /* of the last discovery */
+	uint64_t discovery_smps;
+	/* Of the last sweep: */
+	int64_t sweep_us, commit_us;
+	uint64_t nodes, links;
+	uint32_t ports_asked, ports_answered;
+	uint64_t mads_sent, mads_timed_out;
+};
+
+/*
+ * collector_run - collect until a stop is asked for (base/stop.h), or once
+ * @ret:  filled also when it fails
+ *
+ * A sweep in hand is finished and stored before it ends. Where the store fails
+ * the next sweep is tried all the same, and its deltas reach back to the last
+ * one that was stored; with `once` that is an error.
+ * Return: 0; ERR_UNAVAILABLE where the first discovery fails and the store
+ * knows no fabric, the fabric is not accepted, or the device is gone; ERR_IO
+ * (with once) where the store fails; ERR_NOMEM.
+ */
+int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
+		  const struct clock *clock, const struct sink *sink, struct collector_report *ret, struct error *err);
+
+#endif

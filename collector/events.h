@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * events.h - the events of one sweep, as a list that is stored with it
+ */
+#ifndef IBWIRE_COLLECTOR_EVENTS_H
+#define IBWIRE_COLLECTOR_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/sink.h"
+
+struct fabric;
+struct memory;
+struct sweep_result;
+
+/* The kinds of events. Words of the database: add, never change. */
+#define EVENT_COLLECTOR_STARTED "collector-started"
+#define EVENT_DISCOVERY_FAILED "discovery-failed"
+#define EVENT_DISCOVERY_SHRUNK "discovery-shrunk"
+#define EVENT_NODE_ADDED "node-added"
+#define EVENT_NODE_REMOVED "node-removed"
+#define EVENT_NODE_RENAMED "node-renamed"
+#define EVENT_NODE_LID "node-lid-changed"
+#define EVENT_LINK_UP "link-up"
+#define EVENT_LINK_DOWN "link-down"
+#define EVENT_LINK_STATE "link-state"
+#define EVENT_LINK_RATE "link-rate"
+#define EVENT_PEER_CHANGED "peer-changed"
+#define EVENT_NODE_SILENT "node-silent"
+#define EVENT_NODE_ANSWERS "node-answers"
+#define EVENT_COUNTERS_CLEARED "counters-cleared"
+#define EVENT_COUNTER_SATURATED "counter-saturated"
+#define EVENT_SM_CHANGED "sm-changed"
+#define EVENT_SM_LOST "sm-lost"
+#define EVENT_SWEEP_LATE "sweep-late"
+#define EVENT_STORE_FAILED "store-failed"
+
+/*
+ * A growing list; a zeroed struct is empty. Where memory runs out events are
+ * counted in `lost`, written to `spare`, and forgotten.
+ */
+struct events {
+	struct event *list;
+	size_t count, capacity;
+	size_t lost;
+	struct event spare;
+};
+
+void events_clear(struct events *events);
+void events_done(struct events *events);
+
+/*
+ * events_add - append an event about a node, a port, or nothing in particular
+ * @fabric, @node:  where it happened, FABRIC_NONE: nowhere
+ * @port:           its port number, 0 with a node: the node itself
+ *
+ * Return: the event with its text written, for more fields; never NULL.
+ */
+struct event *events_add(struct events *events, int64_t wall_us, const char *kind, enum event_severity severity,
+			 const struct fabric *fabric, uint32_t node, uint8_t port, const char *fmt, ...)
+	__attribute__((format(printf, 8, 9)));
+
+/*
+ * events_from_sweep - what a sweep's readings tell: nodes that fell silent or
+ * answer again, counters that somebody cleared, counters that reached their
+ * maximum. Updates what @memory has told already.
+ */
+void events_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,
+		       const struct sweep_result *result, struct memory *memory);
+
+/* events_from_topology - each difference of two fabrics as an event. */
+void events_from_topology(struct events *events, int64_t wall_us, const struct fabric *before,
+			  const struct fabric *after);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* helper.h - discovery by a helper process, as the loop wants it */
+#ifndef IBWIRE_COLLECTOR_HELPER_H
+#define IBWIRE_COLLECTOR_HELPER_H
+
+#include "wire/discovery.h"
+
+struct clock;
+struct discoverer;
+struct error;
+struct helper;
+
+/*
+ * helper_create - a discoverer that starts one helper process a time
+ * @settings, @clock:  borrowed, must outlive it
+ *
+ * What the helper writes on stderr is logged, escaped and at most ten lines a
+ * discovery. Return: 0 or ERR_NOMEM.
+ */
+int helper_create(const struct discovery_settings *settings, const struct clock *clock, struct helper **ret,
+		  struct error *err);
+void helper_destroy(struct helper *helper);
+
+/* helper_discoverer - its table of functions (valid while it lives). */
+const struct discoverer *helper_discoverer(struct helper *helper);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+void memory_done(struct memory *memory)
+{
+	free(memory->nodes);
+	free(memory->ports);
+	free(memory->node_of);
+	map_done(&memory->by_guid);
+	*memory = (struct memory){ 0 };
+}
+
+static int grow_ports(struct memory *memory, size_t more)
+{
+	size_t capacity = memory->port_capacity ? memory->port_capacity : 1024;
+	struct port_memory *ports;
+
+	while (capacity < memory->port_count + more)
+		capacity *= 2;
+	if (capacity == memory->port_capacity)
+		return 0;
+	ports = reallocarray(memory->ports, capacity, sizeof(*ports));
+	if (!ports)
+		return ERR_NOMEM;
+	memory->ports = ports;
+	memory->port_capacity = capacity;
+	return 0;
+}
+
+/* The index of a node of @port_count ports; made where it is new, moved where it has grown. */
+static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_count)
+{
+	uint32_t index, ports = port_count + 1;
+	struct node_memory *node;
+
+	if (!map_get(&memory->by_guid, guid, &index)) {
+		if (memory->node_count == memory->node_capacity) {
+			size_t capacity = memory->node_capacity ? memory->node_capacity * 2 : 256;
+			struct node_memory *nodes = reallocarray(memory->nodes, capacity, sizeof(*nodes));
+
+			if (!nodes)
+				return ERR_NOMEM;
+			memory->nodes = nodes;
+			memory->node_capacity = capacity;
+		}
+		index = (uint32_t)memory->node_count;
+		if (map_put(&memory->by_guid, guid, index) < 0)
+			return ERR_NOMEM;
+		memory->nodes[memory->node_count++] = (struct node_memory){ .guid = guid };
+	}
+	node = &memory->nodes[index];
+	if (ports <= node->ports)
+		return index;
+	if (grow_ports(memory, ports) < 0)
+		return ERR_NOMEM;
+	memset(memory->ports + memory->port_count, 0, ports * sizeof(*memory->ports));
+	memcpy(memory->ports + memory->port_count, memory->ports + node->first_port,
+	       node->ports * sizeof(*memory->ports));
+	node->first_port = (uint32_t)memory->port_count;
+	node->ports = ports;
+	memory->port_count += ports;
+	return index;
+}
+
+int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err)
+{
+	uint32_t *node_of = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(*node_of));
+	size_t i;
+
+	if (!node_of)
+		return err_nomem(err);
+	for (i = 0; i < fabric->node_count; i++) {
+		int64_t index = find_or_add(memory, fabric->nodes[i].guid, fabric->nodes[i].port_count);
+
+		if (index < 0) {
+			free(node_of);
+			return err_nomem(err);
+		}
+		node_of[i] = (uint32_t)index;
+	}
+	free(memory->node_of);
+	memory->node_of = node_of;
+	return 0;
+}
+
+struct node_memory *memory_node(struct memory *memory, uint32_t node)
+{
+	return &memory->nodes[memory->node_of[node]];
+}
+
+struct port_memory *memory_port(struct memory *memory, const struct fabric *fabric, uint32_t port)
+{
+	const struct port *which = &fabric->ports[port];
+
+	return &memory->ports[memory_node(memory, which->node)->first_port + which->num];
+}
+
+int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
+		   int64_t wall_now_us, struct error *err)
+{
+	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
+	size_t i;
+
+	for (i = 0; i < restored->port_count; i++) {
+		const struct restored_port *from = &restored->ports[i];
+		int64_t index = find_or_add(memory, from->node_guid, from->port);
+		struct port_memory *to;
+
+		if (index < 0)
+			return err_nomem(err);
+		to = &memory->ports[memory->nodes[index].first_port + from->port];
+		to->has_last = true;
+		to->last = from->reading;
+		if (!same_boot)
+			to->last.at_us = now_us - (wall_now_us - from->wall_us);
+	}
+	for (i = 0; i < restored->caps_count; i++) {
+		int64_t index = find_or_add(memory, restored->caps[i].node_guid, 0);
+
+		if (index < 0)
+			return err_nomem(err);
+		memory->nodes[index].caps = restored->caps[i].caps;
+		memory->nodes[index].caps_stored = true;
+	}
+	return 0;
+}

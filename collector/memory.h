@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * memory.h - what the collector remembers of each node and port between sweeps
+ *
+ * Keyed by node GUID and port number, so it outlives topologies: a switch that
+ * vanishes and returns finds its last readings again. Nothing is ever removed;
+ * it grows with the number of different ports that were ever seen.
+ */
+#ifndef IBWIRE_COLLECTOR_MEMORY_H
+#define IBWIRE_COLLECTOR_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/map.h"
+#include "collector/sink.h"
+#include "fabric/counter.h"
+
+struct error;
+struct fabric;
+
+struct port_memory {
+	bool has_last;
+	enum sample_status status; /* in the last stored sweep */
+	counter_set saturated;     /* told in an event already */
+	struct reading last;       /* the last one that was stored */
+};
+
+struct node_memory {
+	uint64_t guid;
+	struct pma_caps caps;
+	bool caps_stored;
+	bool silent;         /* answered nothing in the last sweep that asked it */
+	uint32_t first_port; /* index into memory.ports of its port 0 */
+	uint32_t ports;      /* port_count + 1 */
+};
+
+struct memory {
+	struct node_memory *nodes;
+	size_t node_count, node_capacity;
+	struct port_memory *ports;
+	size_t port_count, port_capacity;
+	struct map by_guid;
+	/* Of the fabric that memory_follow() was given: its indices to ours. */
+	uint32_t *node_of; /* by index into fabric->nodes */
+};
+
+void memory_done(struct memory *memory);
+
+/*
+ * memory_follow - make room for every node of a fabric and index them
+ * Return: 0 or ERR_NOMEM (then the former index stands).
+ */
+int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err);
+
+/* memory_node, memory_port - by index into the followed fabric. */
+struct node_memory *memory_node(struct memory *memory, uint32_t node);
+struct port_memory *memory_port(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/*
+ * memory_restore - take over what the sink gave back
+ * @boot_id, @now_us, @wall_now_us:  of the clock now. Readings of another boot
+ *     are moved onto this boot's time line by the wall clock, the only one that
+ *     spans both.
+ * Return: 0 or ERR_NOMEM.
+ */
+int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
+		   int64_t wall_now_us, struct error *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * topology.h - the fabric as the collector knows it, and when to look again
+ *
+ * Discovery runs beside the sweeps. What it brings is not believed blindly: a
+ * fabric that is much smaller than the last one is a suspicion until discovery
+ * has said so several times in a row.
+ */
+#ifndef IBWIRE_COLLECTOR_TOPOLOGY_H
+#define IBWIRE_COLLECTOR_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "collector/events.h"
+#include "fabric/record.h"
+
+struct clock;
+struct error;
+struct fabric;
+
+/* How a discovery is made: a helper process, or a model of a fabric in a test. */
+struct discoverer {
+	/* Start one. Return: 0 or a negative error. Never called while one runs. */
+	int (*start)(void *ctx, struct error *err);
+	/*
+	 * Wait at most @timeout_ms for it. Return: 0 it runs on; 1 it is done,
+	 * *ret and *trailer are filled; negative: it failed.
+	 */
+	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
+		    struct error *err);
+	/* Give up the one that runs, if any. */
+	void (*cancel)(void *ctx);
+	void *ctx;
+};
+
+struct topology {
+	const struct discoverer *discoverer;
+	const struct clock *clock;
+	struct fabric *fabric;   /* the one in force, NULL before the first */
+	uint64_t generation;     /* rises when `fabric` is replaced */
+	bool running;
+	int64_t started_us;
+	int64_t next_us;         /* when to discover again, boottime */
+	int64_t interval_us;     /* between discoveries where nothing changes */
+	unsigned shrunk_in_a_row;
+	/* Of the discovery that has just ended; took_us 0: taken note of. */
+	int64_t took_us;
+	uint64_t smps;
+};
+
+/* How soon after a sign of change, and how often while links that were up are down. */
+#define TOPOLOGY_CHANGE_INTERVAL_US (30 * 1000000LL)
+
+/* A discovery that finds less than this share of the nodes has to repeat it so often to be believed. */
+#define TOPOLOGY_SHRUNK_PERCENT 75
+#define TOPOLOGY_SHRUNK_REPEATS 3
+
+/*
+ * topology_init - start from the fabric that was last known
+ * @fabric:  taken over, or NULL
+ */
+void topology_init(struct topology *topology, const struct discoverer *discoverer, const struct clock *clock,
+		   int64_t interval_us, struct fabric *fabric);
+void topology_done(struct topology *topology);
+
+/* topology_suspect - something changed: look again soon. */
+void topology_suspect(struct topology *topology);
+
+/*
+ * topology_step - start a discovery when its time has come, and take what it brought
+ * @timeout_ms:  how long to wait for one that runs
+ * @events:      failures, and what changed
+ *
+ * Return: 1 where a new fabric is in force; 0 where nothing changed, also
+ * where a discovery failed while there is a fabric; negative where it failed and
+ * there is none.
+ */
+int topology_step(struct topology *topology, unsigned timeout_ms, struct events *events, struct error *err);
+
+#endif
