@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "analysis/delta.h"
+#include "analysis/rate.h"
+#include "base/map.h"
+#include "fabric/speed.h"
+
+static struct reading one(enum counter counter, uint64_t value, int64_t at_us, int wide)
+{
+	struct reading reading = { .at_us = at_us, .present = COUNTER_BIT(counter) };
+
+	reading.value[counter] = value;
+	if (wide)
+		reading.wide = COUNTER_BIT(counter);
+	return reading;
+}
+
+static struct delta between(enum counter counter, uint64_t before, uint64_t now, int wide)
+{
+	struct reading prev = one(counter, before, 1000, wide), cur = one(counter, now, 3000, wide);
+	struct delta delta;
+
+	delta_between(&prev, &cur, &delta);
+	assert_int_equal(delta.elapsed_us, 2000);
+	assert_int_equal(delta.known, COUNTER_BIT(counter));
+	return delta;
+}
+
+static void growth_is_exact(void **state)
+{
+	struct delta delta = between(COUNTER_RCV_DATA, UINT64_C(1) << 63, UINT64_MAX - 1, 1);
+
+	(void)state;
+	assert_true(delta.value[COUNTER_RCV_DATA] == (UINT64_C(1) << 63) - 2);
+	assert_int_equal(delta.reset | delta.saturated, 0);
+}
+
+static void reset_is_not_a_negative_delta(void **state)
+{
+	struct delta delta = between(COUNTER_RCV_DATA, 1000000, 17, 1);
+
+	(void)state;
+	assert_int_equal(delta.value[COUNTER_RCV_DATA], 17);
+	assert_int_equal(delta.reset, COUNTER_BIT(COUNTER_RCV_DATA));
+}
+
+static void a_counter_at_its_maximum_is_saturated_at_every_width(void **state)
+{
+	static const struct {
+		enum counter counter;
+		uint64_t max;
+	} cases[] = {
+		{ COUNTER_LOCAL_LINK_INTEGRITY_ERRORS, 15 }, { COUNTER_LINK_DOWNED, 255 },
+		{ COUNTER_SYMBOL_ERRORS, 65535 }, { COUNTER_XMIT_WAIT, UINT32_MAX },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		counter_set bit = COUNTER_BIT(cases[i].counter);
+		struct delta delta = between(cases[i].counter, cases[i].max - 3, cases[i].max, 0);
+
+		assert_int_equal(delta.saturated, bit);
+		assert_int_equal(delta.value[cases[i].counter], 3);
+		delta = between(cases[i].counter, cases[i].max, cases[i].max, 0);
+		assert_int_equal(delta.saturated, bit);
+		assert_int_equal(delta.value[cases[i].counter], 0);
+		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max - 1, 0);
+		assert_int_equal(delta.saturated, 0);
+		/* The same number in a 64-bit field is a number like any other. */
+		delta = between(cases[i].counter, cases[i].max - 3, cases[i].max, 1);
+		assert_int_equal(delta.saturated, 0);
+	}
+}
+
+static void what_was_not_read_twice_is_not_known(void **state)
+{
+	struct reading prev = one(COUNTER_RCV_DATA, 5, 0, 1), cur = one(COUNTER_XMIT_DATA, 9, 10, 1);
+	struct delta delta;
+
+	(void)state;
+	delta_between(&prev, &cur, &delta);
+	assert_int_equal(delta.known, 0);
+	/* 32 bits before, 64 now: the two say nothing of each other. */
+	cur = one(COUNTER_RCV_DATA, 9, 10, 0);
+	delta_between(&prev, &cur, &delta);
+	assert_int_equal(delta.known, 0);
+}
+
+/*
+ * A port whose truth we know: counters grow, stop at their maximum, are reset.
+ * Whatever happens, first + sum = last for each counter whose sum carries no
+ * mark, and a marked sum is never above what was really counted.
+ */
+static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
+{
+	uint64_t random = 42;
+	int run;
+
+	(void)state;
+	for (run = 0; run < 2000; run++) {
+		struct reading first = { 0 }, prev, cur;
+		uint64_t truth[COUNTER_COUNT] = { 0 };
+		struct delta sum = { 0 };
+		int step, steps = 1 + run % 20, counter;
+
+		for (counter = 0; counter < COUNTER_COUNT; counter++) {
+			first.present |= COUNTER_BIT(counter);
+			if (!counter_info((enum counter)counter)->narrow_bits || run % 2)
+				first.wide |= COUNTER_BIT(counter);
+			random = map_mix(random + 1);
+			first.value[counter] = random % (reading_max(&first, (enum counter)counter) / 4 * 3 + 1);
+		}
+		prev = first;
+		for (step = 0; step < steps; step++) {
+			struct delta delta;
+
+			cur = prev;
+			cur.at_us += 1000 + (int64_t)(random % 1000);
+			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+				uint64_t max = reading_max(&cur, (enum counter)counter), grows;
+
+				random = map_mix(random + 1);
+				grows = random % (max / 32 + 2);
+				if (random >> 58 == 0)
+					cur.value[counter] = 0;
+				truth[counter] += grows;
+				cur.value[counter] = max - cur.value[counter] < grows ? max
+										      : cur.value[counter] + grows;
+			}
+			delta_between(&prev, &cur, &delta);
+			delta_add(&sum, &delta);
+			prev = cur;
+		}
+		assert_int_equal(sum.elapsed_us, cur.at_us - first.at_us);
+		for (counter = 0; counter < COUNTER_COUNT; counter++) {
+			counter_set bit = COUNTER_BIT(counter);
+
+			assert_true(sum.known & bit);
+			assert_true(sum.value[counter] <= truth[counter]);
+			if (!((sum.reset | sum.saturated) & bit))
+				assert_true(first.value[counter] + sum.value[counter] == cur.value[counter]);
+		}
+	}
+}
+
+static void rates_use_true_time_and_bytes(void **state)
+{
+	struct delta delta = between(COUNTER_RCV_DATA, 0, 500, 1);
+	char text[16];
+
+	(void)state;
+	assert_true(fabs(rate_bytes_per_s(&delta, COUNTER_RCV_DATA) - 1e6) < 1e-6);
+	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_XMIT_DATA)));
+	assert_true(fabs(rate_utilization_percent(25e9, link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_HDR)) - 100) < 1e-9);
+	assert_true(isnan(rate_utilization_percent(1, 0)));
+	assert_string_equal(rate_format_bits(22.8e9, text, sizeof(text)), "182.4 Gb/s");
+	assert_string_equal(rate_format_bits(0, text, sizeof(text)), "0 b/s");
+	assert_string_equal(rate_format_bits(124.9999e6, text, sizeof(text)), "1.0 Gb/s");
+	assert_string_equal(rate_format_bits(NAN, text, sizeof(text)), "-");
+	delta.elapsed_us = 0;
+	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(growth_is_exact),
+		cmocka_unit_test(reset_is_not_a_negative_delta),
+		cmocka_unit_test(a_counter_at_its_maximum_is_saturated_at_every_width),
+		cmocka_unit_test(what_was_not_read_twice_is_not_known),
+		cmocka_unit_test(first_plus_sum_is_last_or_the_sum_is_marked),
+		cmocka_unit_test(rates_use_true_time_and_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/when.h"
+
+static void a_map_holds_what_was_put(void **state)
+{
+	struct map map = { 0 };
+	uint64_t key;
+	uint32_t value;
+
+	(void)state;
+	assert_false(map_get(&map, 0, &value));
+	for (key = 0; key < 100000; key++)
+		assert_int_equal(map_put(&map, key * key, (uint32_t)key), 0);
+	assert_int_equal(map_put(&map, 9, 77), 0);
+	for (key = 0; key < 100000; key++) {
+		assert_true(map_get(&map, key * key, &value));
+		assert_int_equal(value, key == 3 ? 77 : key);
+	}
+	assert_false(map_get(&map, 2, &value));
+	assert_int_equal(map.count, 100000);
+	map_done(&map);
+}
+
+static void text_grows(void **state)
+{
+	struct text text = { 0 };
+	int i;
+
+	(void)state;
+	assert_string_equal(text_chars(&text), "");
+	for (i = 0; i < 1000; i++)
+		text_appendf(&text, "%03d", i);
+	assert_int_equal(text.len, 3000);
+	assert_memory_equal(text_chars(&text) + 2997, "999", 4);
+	text_done(&text);
+}
+
+static const char *clean(const char *bytes)
+{
+	static char ret[300];
+
+	text_sanitise(bytes, strlen(bytes), ret, sizeof(ret));
+	return ret;
+}
+
+static void hostile_strings_become_harmless(void **state)
+{
+	(void)state;
+	assert_string_equal(clean("  node0001 mlx5_0 "), "node0001 mlx5_0");
+	assert_string_equal(clean("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
+	assert_string_equal(clean("tab\tnew\nline\r\x7f"), "tab\\x09new\\x0aline\\x0d\\x7f");
+	assert_string_equal(clean("gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80");
+	assert_string_equal(clean("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
+	assert_string_equal(clean("cut \xe2\x82"), "cut \\xe2\\x82");
+	assert_string_equal(clean("c1 \xc2\x9b" "31m"), "c1 \\xc2\\x9b31m");
+	assert_string_equal(clean("rtl \xe2\x80\xae" "cod"), "rtl \\xe2\\x80\\xae" "cod");
+	assert_string_equal(clean("\\x1b"), "\\x5cx1b");
+	assert_string_equal(clean("a\\b"), "a\\b");
+	assert_string_equal(clean("   "), "");
+}
+
+/* Any bytes at all: valid UTF-8 without control characters comes out, within the size. */
+static void anything_becomes_printable(void **state)
+{
+	uint64_t random = 5;
+	int run;
+
+	(void)state;
+	for (run = 0; run < 100000; run++) {
+		char bytes[64], ret[260], again[1100];
+		size_t size = 1 + (random >> 20) % sizeof(ret), i;
+
+		for (i = 0; i < sizeof(bytes); i++) {
+			random = map_mix(random + 1);
+			bytes[i] = (char)(run % 2 ? random : (random % 3 ? 0xe0 + random % 32 : random));
+		}
+		text_sanitise(bytes, sizeof(bytes), ret, size);
+		assert_true(strlen(ret) < size);
+		for (i = 0; ret[i]; i++)
+			assert_true((unsigned char)ret[i] >= 0x20 && ret[i] != 0x7f);
+		/* Valid UTF-8 passes through unchanged: nothing in it is escaped a second time, but "\x". */
+		text_sanitise(ret, strlen(ret), again, sizeof(again));
+		for (i = 0; again[i]; i++)
+			assert_false(again[i] == '\\' && again[i + 1] == 'x' && strncmp(again + i, "\\x5cx", 5) &&
+				     !strstr(ret, "\\x"));
+		assert_true(text_columns(ret) <= strlen(ret));
+		assert_true(text_prefix_bytes(ret, 10) <= strlen(ret));
+	}
+}
+
+static void columns_count_what_a_terminal_shows(void **state)
+{
+	(void)state;
+	assert_int_equal(text_columns("abc"), 3);
+	assert_int_equal(text_columns("gr\xc3\xbc\xc3\x9f" "e"), 5);
+	assert_int_equal(text_columns("\xe6\x97\xa5\xe6\x9c\xac"), 4);
+	assert_int_equal(text_prefix_bytes("\xe6\x97\xa5\xe6\x9c\xac", 3), 3);
+	assert_int_equal(text_prefix_bytes("abc", 2), 2);
+}
+
+static void distances_are_right(void **state)
+{
+	(void)state;
+	assert_int_equal(text_distance("ports", "ports"), 0);
+	assert_int_equal(text_distance("prots", "ports"), 2);
+	assert_int_equal(text_distance("", "abc"), 3);
+	assert_int_equal(text_distance("kitten", "sitting"), 3);
+}
+
+static void times_read_as_people_type_them(void **state)
+{
+	const int64_t now_us = 1795183200123456; /* 2026-11-20T14:00:00.123456Z */
+	char text[WHEN_SIZE];
+	struct error err;
+	int64_t us = 0;
+
+	(void)state;
+	setenv("TZ", "CET-1", 1);
+	assert_int_equal(when_parse("now", now_us, &us, NULL), 0);
+	assert_true(us == now_us);
+	assert_int_equal(when_parse("-10m", now_us, &us, NULL), 0);
+	assert_true(us == now_us - 600000000);
+	assert_int_equal(when_parse("-3d", now_us, &us, NULL), 0);
+	assert_true(us == now_us - 3LL * 86400 * 1000000);
+	assert_int_equal(when_parse("2026-11-20T14:00:00.123456Z", now_us, &us, NULL), 0);
+	assert_true(us == now_us);
+	assert_int_equal(when_parse("2026-11-20T15:00:00.123456+01:00", now_us, &us, NULL), 0);
+	assert_true(us == now_us);
+	assert_int_equal(when_parse("2026-11-20 15:00", now_us, &us, NULL), 0);
+	assert_true(us == now_us - 123456);
+	assert_string_equal(when_format_utc(now_us, text), "2026-11-20T14:00:00.123456Z");
+	assert_string_equal(when_format_utc(-1, text), "1969-12-31T23:59:59.999999Z");
+	assert_string_equal(when_format_local(now_us, text), "2026-11-20 15:00:00 CET");
+	us = 42;
+	assert_int_equal(when_parse("tomorrowish", now_us, &us, &err), ERR_USAGE);
+	assert_int_equal(when_parse("2026-11-20T14:00:00Zx", now_us, &us, &err), ERR_USAGE);
+	assert_int_equal(when_parse("-", now_us, &us, &err), ERR_USAGE);
+	assert_int_equal(us, 42);
+}
+
+static void spans_have_units_and_bounds(void **state)
+{
+	char text[WHEN_SIZE];
+	int64_t us = 0;
+
+	(void)state;
+	assert_int_equal(when_span_parse("10", &us, NULL), 0);
+	assert_int_equal(us, 10000000);
+	assert_int_equal(when_span_parse("500ms", &us, NULL), 0);
+	assert_int_equal(us, 500000);
+	assert_int_equal(when_span_parse("1.5h", &us, NULL), 0);
+	assert_true(us == 5400000000);
+	assert_int_equal(when_span_parse("0", &us, NULL), ERR_USAGE);
+	assert_int_equal(when_span_parse("-1s", &us, NULL), ERR_USAGE);
+	assert_int_equal(when_span_parse("10 parsecs", &us, NULL), ERR_USAGE);
+	assert_int_equal(when_span_parse("1e300d", &us, NULL), ERR_USAGE);
+	assert_int_equal(when_span_parse("nan", &us, NULL), ERR_USAGE);
+	assert_string_equal(when_format_span(850, text), "850 us");
+	assert_string_equal(when_format_span(31200, text), "31.2 ms");
+	assert_string_equal(when_format_span(4200000, text), "4.2 s");
+	assert_string_equal(when_format_span(750000000, text), "12m30s");
+	assert_string_equal(when_format_span(11100000000, text), "3h05m");
+	assert_string_equal(when_format_span(-4200000, text), "-4.2 s");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_map_holds_what_was_put),
+		cmocka_unit_test(text_grows),
+		cmocka_unit_test(hostile_strings_become_harmless),
+		cmocka_unit_test(anything_becomes_printable),
+		cmocka_unit_test(columns_count_what_a_terminal_shows),
+		cmocka_unit_test(distances_are_right),
+		cmocka_unit_test(times_read_as_people_type_them),
+		cmocka_unit_test(spans_have_units_and_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

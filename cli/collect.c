@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * collect - poll the fabric and store what its counters did
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "collector/collector.h"
+#include "collector/helper.h"
+#include "collector/topology.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "storage/writer.h"
+#include "wire/hca.h"
+#include "wire/transport.h"
+
+/* As a guest on somebody's fabric. Each is an option; docs/infiniband.md says why. */
+#define DEFAULT_INTERVAL_US (10 * US_PER_S)
+#define DEFAULT_WINDOW 32
+#define DEFAULT_PER_NODE 1
+#define DEFAULT_MADS_PER_S 20000
+#define DEFAULT_TIMEOUT_MS 1000
+#define DEFAULT_RETRIES 1
+#define DEFAULT_MAX_SMPS 8
+#define DEFAULT_REDISCOVER_US (600 * US_PER_S)
+#define DEFAULT_DISCOVERY_DEADLINE_US (120 * US_PER_S)
+
+struct collect_options {
+	struct options common;
+	bool once, estimate, new_fabric, verbose;
+	int64_t interval_us, rediscover_us, discovery_deadline_us;
+	int64_t window, per_node, max_mads_per_s, max_smps, retries;
+};
+
+/* The helper's command line, with room for its numbers. */
+struct helper_command {
+	char port[12], timeout[12], max_smps[24];
+	const char *argv[12];
+};
+
+static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
+				const struct collect_options *options)
+{
+	size_t i = 0;
+
+	snprintf(helper->port, sizeof(helper->port), "%d", local->port);
+	snprintf(helper->timeout, sizeof(helper->timeout), "%d",
+		 options->common.timeout_ms ? options->common.timeout_ms : DEFAULT_TIMEOUT_MS);
+	snprintf(helper->max_smps, sizeof(helper->max_smps), "%" PRId64, options->max_smps);
+	helper->argv[i++] = "/proc/self/exe";
+	helper->argv[i++] = "discover";
+	helper->argv[i++] = "--Ca";
+	helper->argv[i++] = local->ca_name;
+	helper->argv[i++] = "--Port";
+	helper->argv[i++] = helper->port;
+	helper->argv[i++] = "--timeout";
+	helper->argv[i++] = helper->timeout;
+	helper->argv[i++] = "--max-smps";
+	helper->argv[i++] = helper->max_smps;
+	helper->argv[i] = NULL;
+}
+
+static uint16_t read_sm_lid(void *ctx)
+{
+	struct hca_port *local = ctx;
+
+	/* A port that cannot be read just now keeps the SM that it had. */
+	hca_refresh(local, NULL);
+	return local->sm_lid;
+}
+
+static int accept_fabric(void *ctx, const struct fabric *fabric, struct error *err)
+{
+	return writer_check_fabric(ctx, fabric, err);
+}
+
+/* One object about what was done, on stdout. */
+static int print_report(const struct collect_options *options, const struct collector_report *report,
+			struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "discovery_us", .title = "discovery", .kind = COLUMN_SPAN_US },
+		{ .key = "discovery_smps", .title = "SMPs of discovery", .kind = COLUMN_INTEGER },
+		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
+		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
+		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
+		{ .key = "links", .title = "links", .kind = COLUMN_INTEGER },
+		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
+		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
+	};
+	struct result_options how = options_result(&options->common);
+	struct result *result;
+	int code;
+
+	how.record = true;
+	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	if (code < 0)
+		return code;
+	result_integer(result, 0, report->discovery_us);
+	result_unsigned(result, 1, report->discovery_smps);
+	result_integer(result, 2, report->sweep_us);
+	result_integer(result, 3, report->commit_us);
+	result_unsigned(result, 4, report->nodes);
+	result_unsigned(result, 5, report->links);
+	result_unsigned(result, 6, report->ports_asked);
+	result_unsigned(result, 7, report->ports_answered);
+	result_unsigned(result, 8, report->mads_sent);
+	result_unsigned(result, 9, report->mads_timed_out);
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* What polling this fabric would cost, from its shape alone. */
+static int print_estimate(const struct collect_options *options, const struct fabric *fabric,
+			  const struct record_trailer *trailer, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
+		{ .key = "ports", .title = "ports to ask", .kind = COLUMN_INTEGER },
+		{ .key = "interval_s", .title = "interval", .kind = COLUMN_SPAN_S },
+		{ .key = "mads_per_sweep", .title = "MADs per sweep", .kind = COLUMN_INTEGER },
+		{ .key = "mads_per_s", .title = "MADs per second, mean", .kind = COLUMN_PER_S },
+		{ .key = "max_mads_per_s", .title = "MADs per second, at most", .kind = COLUMN_PER_S },
+		{ .key = "smps_per_discovery", .title = "SMPs per discovery", .kind = COLUMN_INTEGER },
+		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
+		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
+	};
+	struct result_options how = options_result(&options->common);
+	double interval_s = (double)options->interval_us / US_PER_S;
+	uint64_t ports = 0, mads;
+	struct result *result;
+	size_t i;
+	int code;
+
+	for (i = 0; i < fabric->port_count; i++)
+		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT;
+	/* PortCounters and PortCountersExtended of each port, and SMInfo. */
+	mads = 2 * ports + 1;
+	how.record = true;
+	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	if (code < 0)
+		return code;
+	result_unsigned(result, 0, fabric->node_count);
+	result_unsigned(result, 1, ports);
+	result_real(result, 2, interval_s);
+	result_unsigned(result, 3, mads);
+	result_real(result, 4, (double)mads / interval_s);
+	if (options->max_mads_per_s)
+		result_real(result, 5, (double)options->max_mads_per_s);
+	result_unsigned(result, 6, trailer->smps);
+	result_real(result, 7, (double)options->rediscover_us / US_PER_S);
+	result_real(result, 8, (double)ports * WRITER_BYTES_PER_SAMPLE * 86400 / interval_s);
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* Discover, and nothing else. */
+static int estimate(const struct collect_options *options, const struct discovery_settings *settings,
+		    struct error *err)
+{
+	const struct discoverer *discoverer;
+	struct record_trailer trailer = { 0 };
+	struct fabric *fabric = NULL;
+	struct helper *helper;
+	int code = helper_create(settings, clock_system(), &helper, err);
+
+	if (code < 0)
+		return code;
+	discoverer = helper_discoverer(helper);
+	code = discoverer->start(discoverer->ctx, err);
+	while (code == 0 && !stop_requested())
+		code = discoverer->step(discoverer->ctx, 100, &fabric, &trailer, err);
+	helper_destroy(helper);
+	if (code > 0)
+		code = print_estimate(options, fabric, &trailer, err);
+	fabric_destroy(fabric);
+	return code;
+}
+
+/* The device is open and the database ours: collect. */
+static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
+		   const struct discovery_settings *discovery, struct writer *writer, struct error *err)
+{
+	struct collector_settings settings = {
+		.interval_us = options->interval_us,
+		.once = options->once,
+		.discovery_interval_us = options->rediscover_us,
+		.engine = {
+			.window = (unsigned)options->window,
+			.per_node = (unsigned)options->per_node,
+			.max_mads_per_s = (unsigned)options->max_mads_per_s,
+			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
+								 : DEFAULT_TIMEOUT_MS,
+			.retries = (unsigned)options->retries,
+		},
+		.accept = accept_fabric,
+		.accept_ctx = writer,
+	};
+	struct collector_wire wire = { .transport = hca_transport(hca), .sm_lid = read_sm_lid, .ctx = local };
+	struct collector_report report;
+	struct helper *helper;
+	int code = helper_create(discovery, clock_system(), &helper, err);
+
+	if (code < 0)
+		return code;
+	wire.discoverer = helper_discoverer(helper);
+	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
+	helper_destroy(helper);
+	if (code == 0 && options->once && report.sweeps)
+		return print_report(options, &report, err);
+	if (code == 0)
+		log_info("%" PRIu64 " sweeps stored", report.sweeps);
+	return code;
+}
+
+static int parse(const struct command *command, int argc, char **argv, struct collect_options *ret, struct error *err)
+{
+	const struct option_spec specs[] = {
+		{ "interval", 'i', OPTION_SPAN, "SPAN", "time from one sweep to the next (10s)", &ret->interval_us, 0 },
+		{ "once", 0, OPTION_FLAG, NULL, "one sweep, then say what was done", &ret->once, 0 },
+		{ "estimate", 0, OPTION_FLAG, NULL, "say what polling would cost; do not poll", &ret->estimate, 0 },
+		{ "new-fabric", 0, OPTION_FLAG, NULL, "start anew where the database knows another fabric",
+		  &ret->new_fabric, 0 },
+		{ "window", 0, OPTION_NUMBER, "N", "MADs in flight over all, up to 128 (32)", &ret->window, 1 },
+		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
+		  &ret->max_mads_per_s, 0 },
+		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (1)", &ret->retries, 0 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->max_smps, 1 },
+		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
+		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
+		  &ret->discovery_deadline_us, 0 },
+		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
+		{ 0 },
+	};
+	int code = options_parse(command, COMMON_DEVICE | COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv,
+				 clock_wall_us(clock_system()), &ret->common, err);
+
+	if (code != 0)
+		return code;
+	if (ret->once && ret->estimate)
+		return options_usage_error(command, err, "--once and --estimate exclude each other");
+	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
+		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
+	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
+		return options_usage_error(command, err, "a number is too large");
+	return options_no_arguments(command, &ret->common, err);
+}
+
+int collect_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct collect_options options = {
+		.interval_us = DEFAULT_INTERVAL_US,
+		.rediscover_us = DEFAULT_REDISCOVER_US,
+		.discovery_deadline_us = DEFAULT_DISCOVERY_DEADLINE_US,
+		.window = DEFAULT_WINDOW,
+		.per_node = DEFAULT_PER_NODE,
+		.max_mads_per_s = DEFAULT_MADS_PER_S,
+		.max_smps = DEFAULT_MAX_SMPS,
+		.retries = DEFAULT_RETRIES,
+	};
+	struct helper_command helper;
+	struct discovery_settings discovery = { .argv = helper.argv };
+	struct writer *writer = NULL;
+	struct hca_port local;
+	char path[PATH_MAX];
+	struct hca *hca = NULL;
+	int code = parse(command, argc, argv, &options, err);
+
+	if (code != 0)
+		return code < 0 ? code : 0;
+	log_init("ibwire", options.verbose ? LOG_LEVEL_DEBUG : options.once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
+	stop_install();
+	code = hca_find(options.common.ca, options.common.port, &local, err);
+	if (code < 0)
+		return code;
+	fill_helper_command(&helper, &local, &options);
+	discovery.deadline_us = options.discovery_deadline_us;
+	if (options.estimate)
+		return estimate(&options, &discovery, err);
+	code = hca_open(&local, &hca, err);
+	if (code == 0)
+		code = options_db_path(&options.common, true, path, sizeof(path), err);
+	if (code == 0)
+		code = writer_open(path, &writer, err);
+	if (code == 0 && options.new_fabric)
+		code = writer_forget_fabric(writer, err);
+	if (code == 0)
+		code = collect(&options, hca, &local, &discovery, writer, err);
+	writer_close(writer);
+	hca_close(hca);
+	return code;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A fabric through records, net files, names and differences. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/diff.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "fabric/netfile.h"
+#include "fabric/record.h"
+
+static uint64_t next_random(uint64_t *random)
+{
+	return *random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
+}
+
+/* Random nodes with random ports and random links between free ports. */
+static struct fabric *random_fabric(uint64_t seed)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	uint64_t random = seed;
+	int nodes = (int)(next_random(&random) % 30) + 1, i, j;
+
+	for (i = 0; i < nodes; i++) {
+		struct node node = { .guid = next_random(&random) | 1, .system_guid = next_random(&random) };
+
+		node.type = (uint8_t)(1 + next_random(&random) % 3);
+		node.port_count = (uint8_t)(1 + next_random(&random) % 40);
+		node.lid = (uint16_t)next_random(&random);
+		node.enhanced_port0 = next_random(&random) & 1;
+		for (j = 0; j < NODE_DESC_SIZE; j++)
+			node.desc[j] = (char)next_random(&random);
+		assert_true(fabric_add_node(fabric, &node, NULL) == i);
+		for (j = node.type == NODE_SWITCH ? 0 : 1; j <= node.port_count; j++) {
+			struct port port = { .num = (uint8_t)j, .state = (uint8_t)(next_random(&random) % 5) };
+
+			if (next_random(&random) % 4 == 0)
+				continue;
+			port.guid = next_random(&random);
+			port.lid = (uint16_t)next_random(&random);
+			port.speed = (uint8_t)(next_random(&random) % LINK_SPEED_COUNT);
+			port.width = LINK_WIDTH_4X;
+			port.cap_mask = (uint32_t)next_random(&random);
+			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+		}
+	}
+	for (i = 0; fabric->port_count > 1 && i < 200; i++)
+		fabric_link(fabric, (uint32_t)(next_random(&random) % fabric->port_count),
+			    (uint32_t)(next_random(&random) % fabric->port_count), NULL);
+	for (i = 0; i < (int)fabric->port_count; i++)
+		if (fabric->ports[i].peer == (uint32_t)i)
+			fabric->ports[i].peer = FABRIC_NONE;
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+static char *records_of(const struct fabric *fabric, size_t *ret_len)
+{
+	struct record_trailer trailer = { 5, 6, 7 };
+	struct text text = { 0 };
+
+	record_write(&text, fabric, &trailer);
+	*ret_len = text.len;
+	return text.chars;
+}
+
+static void records_bring_the_same_fabric_back(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 300; seed++) {
+		struct fabric *fabric = random_fabric(seed), *back;
+		struct record_trailer trailer;
+		size_t len, back_len, i;
+		char *records = records_of(fabric, &len), *again;
+
+		assert_int_equal(record_read(records, len, NULL, &back, &trailer, NULL), 0);
+		assert_int_equal(trailer.took_us, 7);
+		assert_int_equal(back->node_count, fabric->node_count);
+		assert_int_equal(back->port_count, fabric->port_count);
+		for (i = 0; i < fabric->port_count; i++)
+			assert_int_equal(back->ports[i].peer, fabric->ports[i].peer);
+		for (i = 0; i < fabric->node_count; i++)
+			assert_string_equal(back->nodes[i].name, fabric->nodes[i].name);
+		again = records_of(back, &back_len);
+		assert_string_equal(records, again);
+		free(records);
+		free(again);
+		fabric_destroy(fabric);
+		fabric_destroy(back);
+	}
+}
+
+static void records_that_are_cut_are_no_fabric(void **state)
+{
+	struct fabric *fabric = random_fabric(3), *back = NULL;
+	size_t len, i;
+	char *records = records_of(fabric, &len);
+
+	(void)state;
+	for (i = 0; i < len; i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(record_read(records, i, NULL, &back, NULL, &err), ERR_IO);
+		assert_true(err.text[0] != '\0');
+	}
+	assert_null(back);
+	free(records);
+	fabric_destroy(fabric);
+}
+
+/* Whatever the bytes: an error or a fabric, and no crash (the sanitizers watch). */
+static void damaged_records_do_no_harm(void **state)
+{
+	uint64_t random = 9;
+	int run;
+
+	(void)state;
+	for (run = 0; run < 3000; run++) {
+		struct fabric *fabric = random_fabric((uint64_t)run % 7 + 1), *back = NULL;
+		size_t len;
+		char *records = records_of(fabric, &len);
+		int i;
+
+		for (i = 0; i < 3; i++)
+			records[next_random(&random) % len] = "0123456789abcdef -\n\xff"[next_random(&random) % 20];
+		if (record_read(records, len, NULL, &back, NULL, NULL) == 0)
+			assert_non_null(back);
+		fabric_destroy(back);
+		free(records);
+		fabric_destroy(fabric);
+	}
+}
+
+static const char net[] =
+	"src/query_smp.c:195; umad (DR path slid 0; dlid 0; 0,1 Attr 0x11:0) bad status 110\n"
+	"#\n# Topology file: generated on Sun Oct  5 21:59:42 2014\n"
+	"vendid=0x2c9\ndevid=0xd2f2\nsysimgguid=0x2c5eab0300b87b40\n"
+	"switchguid=0x2c5eab0300b87b40(2c5eab0300b87b40)\n"
+	"Switch\t36 \"S-2c5eab0300b87b40\"\t\t# \"MF0;a \"quoted\" # leaf/U1\" enhanced port 0 lid 73 lmc 0\n"
+	"[1]\t\"H-00000000000000aa\"[1](ab) \t\t# \"node0001 lid 9 mlx5_0\" lid 647 4xNDR\n"
+	"[2]\t\"H-00000000000000bb\"[2](bc) \t\t# \"node0002 mlx5_0\" lid 7 1xFDR10\n"
+	"[3]\t\"S-00000000000000ff\"[2]\t\t# \"not in this file\" lid 8 4xHDR\n"
+	"[4][ext 9]\t\"H-00000000000000cc\"[1] w=1 s=4 e=4\n"
+	"\nvendid=0x2c9\ndevid=0x1021\nsysimgguid=0xaa\ncaguid=0xaa\n"
+	"Ca\t1 \"H-00000000000000aa\"\t\t# \"node0001 mlx5_0\"\n"
+	"[1](ab) \t\"S-2c5eab0300b87b40\"[1]\t\t# lid 647 lmc 2 \"MF0;a \"quoted\" lid 5 # leaf/U1\" lid 73 4xNDR\n"
+	"\ncaguid=0xbb\nCa\t2 \"H-00000000000000bb\"\t\t# \"node0002 mlx5_0\"\n"
+	"[2](bc) \t\"S-2c5eab0300b87b40\"[2]\t\t# lid 7 lmc 0 \"x\" lid 73 1xFDR10\n"
+	"\ncaguid=0xcc\nHca\t1 \"H-00000000000000cc\"\n";
+
+static void a_net_file_is_read_as_it_is_meant(void **state)
+{
+	struct netfile_notes notes;
+	struct fabric *fabric;
+	const struct port *port;
+	uint32_t found;
+
+	(void)state;
+	assert_int_equal(netfile_read(net, sizeof(net) - 1, NULL, &fabric, &notes, NULL), 0);
+	assert_int_equal(notes.lines_ignored, 1);
+	assert_int_equal(notes.peers_unknown, 1);
+	assert_int_equal(notes.peers_one_sided, 1);
+	assert_int_equal(notes.peers_conflicting, 0);
+	assert_int_equal(fabric->node_count, 4);
+	assert_string_equal(fabric->nodes[0].name, "MF0;a \"quoted\" # leaf/U1");
+	assert_int_equal(fabric->nodes[0].lid, 73);
+	assert_true(fabric->nodes[0].enhanced_port0);
+	assert_int_equal(fabric->nodes[0].device_id, 0xd2f2);
+	assert_int_equal(fabric->nodes[1].system_guid, 0xaa);
+	assert_int_equal(fabric->port_count, 37 + 1 + 2 + 1);
+	port = &fabric->ports[fabric_find_port(fabric, 0x2c5eab0300b87b40, 1)];
+	assert_int_equal(port->speed, LINK_SPEED_NDR);
+	assert_int_equal(port->width, LINK_WIDTH_4X);
+	assert_int_equal(fabric->ports[port->peer].guid, 0xab);
+	assert_int_equal(fabric->ports[port->peer].lid, 647);
+	assert_int_equal(fabric->ports[port->peer].lmc, 2);
+	port = &fabric->ports[fabric_find_port(fabric, 0xbb, 2)];
+	assert_int_equal(port->speed, LINK_SPEED_FDR10);
+	assert_int_equal(port->width, LINK_WIDTH_1X);
+	assert_int_equal(fabric->ports[fabric_find_port(fabric, 0x2c5eab0300b87b40, 3)].state, PORT_DOWN);
+	port = &fabric->ports[fabric_find_port(fabric, 0xcc, 1)];
+	assert_int_equal(port->state, PORT_ACTIVE);
+	assert_int_equal(port->speed, LINK_SPEED_HDR);
+	assert_int_equal(port->width, LINK_WIDTH_1X);
+	assert_int_equal(names_find_port(fabric, "node0002 mlx5_0/2", &found, NULL), 0);
+	assert_int_equal(fabric->ports[found].lid, 7);
+	fabric_destroy(fabric);
+}
+
+static void damaged_net_files_do_no_harm(void **state)
+{
+	uint64_t random = 11;
+	int run, i;
+
+	(void)state;
+	for (run = 0; run < 5000; run++) {
+		char bytes[sizeof(net)];
+		struct fabric *fabric = NULL;
+
+		memcpy(bytes, net, sizeof(net));
+		for (i = 0; i < 1 + run % 8; i++)
+			bytes[next_random(&random) % (sizeof(net) - 1)] = (char)next_random(&random);
+		netfile_read(bytes, sizeof(net) - 1 - next_random(&random) % 40, NULL, &fabric, NULL, NULL);
+		fabric_destroy(fabric);
+	}
+}
+
+static void names_are_found_or_the_nearest_is_named(void **state)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	struct name_map *map;
+	struct error err;
+	uint32_t found;
+	const char names[] = "# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
+	uint64_t guid;
+
+	(void)state;
+	assert_int_equal(name_map_parse(names, sizeof(names) - 1, &map, NULL), 0);
+	for (guid = 1; guid <= 5; guid++) {
+		struct node node = { .guid = guid, .type = NODE_CA, .port_count = 1 };
+		struct port port = { .num = 1 };
+
+		snprintf(node.desc, sizeof(node.desc), "%s", guid == 3 ? "\x1b[31mred\x07" : guid > 3 ? "same" : "x");
+		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+	}
+	assert_int_equal(fabric_finish(fabric, map, NULL), 0);
+	assert_string_equal(fabric->nodes[0].name, "mapped one");
+	assert_string_equal(fabric->nodes[1].name, "two");
+	assert_string_equal(fabric->nodes[2].name, "\\x1b[31mred\\x07");
+	assert_int_equal(names_find_node(fabric, "two", &found, NULL), 0);
+	assert_int_equal(found, 1);
+	assert_int_equal(names_find_node(fabric, "0x0000000000000005", &found, NULL), 0);
+	assert_int_equal(found, 4);
+	assert_int_equal(names_find_node(fabric, "same", &found, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "0x0000000000000004, 0x0000000000000005"));
+	assert_int_equal(names_find_node(fabric, "mapped on", &found, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "did you mean 'mapped one'"));
+	assert_int_equal(names_find_port(fabric, "two/1", &found, NULL), 0);
+	assert_int_equal(names_find_port(fabric, "two/2", &found, &err), ERR_USAGE);
+	assert_int_equal(names_find_port(fabric, "two/1x", &found, &err), ERR_USAGE);
+	assert_int_equal(names_find_port(fabric, "two/999", &found, &err), ERR_USAGE);
+	assert_int_equal(names_find_port(fabric, "two", &found, &err), ERR_USAGE);
+	name_map_destroy(map);
+	fabric_destroy(fabric);
+}
+
+struct changes {
+	unsigned count[CHANGE_COUNT];
+};
+
+static void count_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
+{
+	(void)before;
+	(void)after;
+	((struct changes *)ctx)->count[change]++;
+}
+
+/* Two switches, four cables between them, and one HCA. */
+static struct fabric *small_fabric(unsigned cables, int with_hca, uint8_t speed, uint8_t down_from)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	uint64_t guid;
+	unsigned i;
+
+	for (guid = 1; guid <= 2u + (with_hca != 0); guid++) {
+		struct node node = { .guid = guid, .type = guid < 3 ? NODE_SWITCH : NODE_CA, .port_count = 8,
+				     .desc = "n" };
+
+		fabric_add_node(fabric, &node, NULL);
+		for (i = 1; i <= 8; i++) {
+			struct port port = { .num = (uint8_t)i, .width = LINK_WIDTH_4X, .speed = speed };
+
+			port.state = i <= cables && i < down_from ? PORT_ACTIVE : PORT_DOWN;
+			fabric_add_port(fabric, &port, NULL);
+		}
+	}
+	for (i = 1; i <= cables && i < down_from; i++)
+		fabric_link(fabric, fabric_find_port(fabric, 1, (uint8_t)i), fabric_find_port(fabric, 2, (uint8_t)i), NULL);
+	fabric_finish(fabric, NULL, NULL);
+	return fabric;
+}
+
+static void a_change_of_a_link_is_told_once(void **state)
+{
+	struct fabric *all = small_fabric(4, 1, LINK_SPEED_HDR, 9), *down = small_fabric(4, 1, LINK_SPEED_HDR, 3);
+	struct fabric *slow = small_fabric(4, 1, LINK_SPEED_EDR, 9), *less = small_fabric(4, 0, LINK_SPEED_HDR, 9);
+	struct changes changes = { { 0 } };
+
+	(void)state;
+	assert_int_equal(fabric_diff(all, all, count_change, &changes), 0);
+	assert_int_equal(fabric_diff(all, down, count_change, &changes), 2 + 2 /* the HCA's own ports 3, 4 */);
+	assert_int_equal(changes.count[CHANGE_PORT_STATE], 4);
+	memset(&changes, 0, sizeof(changes));
+	assert_int_equal(fabric_diff(down, all, count_change, &changes), 4);
+	assert_int_equal(changes.count[CHANGE_PORT_STATE], 4);
+	memset(&changes, 0, sizeof(changes));
+	fabric_diff(all, slow, count_change, &changes);
+	assert_int_equal(changes.count[CHANGE_PORT_RATE], 4 + 4);
+	memset(&changes, 0, sizeof(changes));
+	assert_int_equal(fabric_diff(all, less, count_change, &changes), 1);
+	assert_int_equal(changes.count[CHANGE_NODE_REMOVED], 1);
+	assert_int_equal(fabric_diff(less, all, count_change, &changes), 1);
+	assert_int_equal(changes.count[CHANGE_NODE_ADDED], 1);
+	fabric_destroy(all);
+	fabric_destroy(down);
+	fabric_destroy(slow);
+	fabric_destroy(less);
+}
+
+static void a_fabric_refuses_what_contradicts_itself(void **state)
+{
+	struct fabric *fabric = small_fabric(4, 1, LINK_SPEED_HDR, 9);
+	struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1 };
+	struct port port = { .num = 8 };
+
+	(void)state;
+	assert_int_equal(fabric_add_node(fabric, &node, NULL), ERR_IO);
+	node.guid = 0;
+	assert_int_equal(fabric_add_node(fabric, &node, NULL), ERR_IO);
+	assert_int_equal(fabric_add_port(fabric, &port, NULL), ERR_IO);
+	port.num = 9;
+	assert_int_equal(fabric_add_port(fabric, &port, NULL), ERR_IO);
+	assert_int_equal(fabric_link(fabric, fabric_find_port(fabric, 1, 1), fabric_find_port(fabric, 2, 2), NULL), ERR_IO);
+	assert_int_equal(fabric_find_port(fabric, 1, 0), FABRIC_NONE);
+	assert_int_equal(fabric_find_port(fabric, 77, 1), FABRIC_NONE);
+	fabric_destroy(fabric);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_bring_the_same_fabric_back),
+		cmocka_unit_test(records_that_are_cut_are_no_fabric),
+		cmocka_unit_test(damaged_records_do_no_harm),
+		cmocka_unit_test(a_net_file_is_read_as_it_is_meant),
+		cmocka_unit_test(damaged_net_files_do_no_harm),
+		cmocka_unit_test(names_are_found_or_the_nearest_is_named),
+		cmocka_unit_test(a_change_of_a_link_is_told_once),
+		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
