@@ -226,11 +226,26 @@ static void change_topology(struct model *model)
 	}
 }
 
+/* A busy NDR link in a second: 25 GB, packets of 4 KB, next to no multicast. */
+static uint64_t calm_step(struct model *model, int counter)
+{
+	switch (counter) {
+	case COUNTER_XMIT_DATA:
+	case COUNTER_RCV_DATA:
+		return UINT64_C(6000000000) + model_random(model, 500000000);
+	case COUNTER_MULTICAST_XMIT_PACKETS:
+	case COUNTER_MULTICAST_RCV_PACKETS:
+		return model_random(model, 4);
+	default:
+		return 6000000 + model_random(model, 500000);
+	}
+}
+
 static uint64_t random_step(struct model *model, int counter)
 {
 	if (counter < COUNTER_TRAFFIC_COUNT) {
 		if (model->calm)
-			return model_random(model, 1000) + (counter < 2 ? UINT64_C(6250000000) : 20000000);
+			return calm_step(model, counter);
 		switch (model_random(model, 8)) {
 		case 0:
 			return 0;
