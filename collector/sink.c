@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/sink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+
+const char *sample_status_name(enum sample_status status)
+{
+	switch (status) {
+	case SAMPLE_OK:
+		return "ok";
+	case SAMPLE_SILENT:
+		return "silent";
+	case SAMPLE_BACKOFF:
+		return "backoff";
+	case SAMPLE_DOWN:
+		return "down";
+	case SAMPLE_LOCKED:
+		return "locked";
+	case SAMPLE_UNSUPPORTED:
+		return "unsupported";
+	case SAMPLE_UNPLANNED:
+		return "unplanned";
+	case SAMPLE_STATUS_COUNT:
+		break;
+	}
+	return "unknown";
+}
+
+const char *event_severity_name(enum event_severity severity)
+{
+	switch (severity) {
+	case EVENT_INFO:
+		return "info";
+	case EVENT_WARNING:
+		return "warning";
+	case EVENT_CRITICAL:
+		return "critical";
+	}
+	return "unknown";
+}
+
+void restored_done(struct restored *restored)
+{
+	fabric_destroy(restored->fabric);
+	free(restored->ports);
+	free(restored->caps);
+	memset(restored, 0, sizeof(*restored));
+}

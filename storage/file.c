@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* file.c - the database as a file: what it is, making one, opening it */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "storage/db.h"
+#include "storage/schema.h"
+
+/* Every process waits this long for another one's short write before it says "locked". */
+#define BUSY_TIMEOUT_MS 10000
+
+/* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
+enum { HEADER_SIZE = 100, HEADER_USER_VERSION = 60, HEADER_APPLICATION_ID = 68 };
+
+static uint32_t big_endian(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static int check_header(const char *path, const unsigned char *header, struct error *err)
+{
+	static const char magic[16] = "SQLite format 3";
+	uint32_t version;
+
+	if (memcmp(header, magic, sizeof(magic)) != 0)
+		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
+		return err_set(err, ERR_IO, "%s is a database of another program; give another --db (it was left as it is)",
+			       path);
+	version = big_endian(header + HEADER_USER_VERSION);
+	if (version > SCHEMA_VERSION)
+		return err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %u, this one knows %d); "
+			       "use that version, or give another --db (it was left as it is)", path, version, SCHEMA_VERSION);
+	if (version < 1)
+		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
+			       path);
+	return 0;
+}
+
+/* A path that SQLite cannot take for a special name or an option. */
+static int plain_path(const char *path, char ret[PATH_MAX], struct error *err)
+{
+	int len = snprintf(ret, PATH_MAX, "%s%s", *path == '/' || *path == '.' ? "" : "./", path);
+
+	if (len < 0 || len >= PATH_MAX - 32)
+		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
+	return 0;
+}
+
+/*
+ * The first bytes through SQLite's own file layer, which takes no lock for it
+ * and creates nothing. Opening the file ourselves would, on close, drop the
+ * POSIX locks of every connection that this process has to it.
+ * Source: "How To Corrupt An SQLite Database File", 2.2.
+ */
+static int read_header(const char *path, unsigned char header[HEADER_SIZE], struct error *err)
+{
+	sqlite3_file *file = NULL;
+	sqlite3 *db = NULL;
+	int result = 0;
+
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK ||
+	    sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK)
+		result = db_fail(db, err);
+	else if (file->pMethods->xRead(file, header, HEADER_SIZE, 0) != SQLITE_OK)
+		result = err_set(err, ERR_IO, "cannot read %s: %s; see its disk", path, strerror(errno));
+	sqlite3_close(db);
+	return result;
+}
+
+int schema_check(const char *path, bool *ret_there, struct error *err)
+{
+	unsigned char header[HEADER_SIZE];
+	char plain[PATH_MAX];
+	struct stat st;
+	int result = plain_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	if (stat(plain, &st) < 0 && errno == ENOENT) {
+		*ret_there = false;
+		return 0;
+	}
+	if (access(plain, R_OK) < 0)
+		return err_set(err, ERR_IO, "cannot open %s: %s; see its rights, or give another --db", path,
+			       strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_IO, "%s is no file; give another --db", path);
+	if (!st.st_size) {
+		*ret_there = false;
+		return 0;
+	}
+	if (st.st_size < HEADER_SIZE)
+		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
+	result = read_header(plain, header, err);
+	if (!result)
+		result = check_header(path, header, err);
+	if (!result)
+		*ret_there = true;
+	return result;
+}
+
+/* The same as the URI of a file that nobody changes. */
+static int immutable_uri(const char *path, struct text *ret, struct error *err)
+{
+	text_append(ret, "file:");
+	for (const char *c = path; *c; c++) {
+		if (strchr("?#%", *c))
+			text_appendf(ret, "%%%02X", (unsigned char)*c);
+		else
+			text_append_bytes(ret, c, 1);
+	}
+	text_append(ret, "?immutable=1");
+	return text_failed(ret) ? err_nomem(err) : 0;
+}
+
+/* Open, and see that the schema can be read. */
+static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
+{
+	int64_t version = 0;
+	int result = 0;
+	sqlite3 *db = NULL;
+
+	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL) != SQLITE_OK)
+		result = db_fail(db, err);
+	if (!result) {
+		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
+		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+	}
+	if (!result)
+		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, delta, absolute LIMIT 0", err);
+	if (!result && version > SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, this one knows %d); "
+				 "use that version, or give another --db", path, (long long)version, SCHEMA_VERSION);
+	if (result < 0) {
+		/* Nothing of a file that is refused shall change, not even by a checkpoint at the end. */
+		if (db)
+			sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		sqlite3_close(db);
+		return result;
+	}
+	*ret = db;
+	return 0;
+}
+
+static int open_immutable(const char *path, sqlite3 **ret, struct error *err)
+{
+	struct text uri = { 0 };
+	int result = immutable_uri(path, &uri, err);
+
+	if (!result)
+		result = open_database(text_chars(&uri), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, err);
+	text_done(&uri);
+	return result;
+}
+
+/* Keep PATH-wal and PATH-shm at the end: only so can those read who may not write. */
+static void keep_wal(sqlite3 *db)
+{
+	int on = 1;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
+}
+
+static bool wal_is_empty(const char *path)
+{
+	char wal[PATH_MAX + 8];
+	struct stat st;
+
+	snprintf(wal, sizeof(wal), "%s-wal", path);
+	return stat(wal, &st) < 0 || st.st_size == 0;
+}
+
+/* Flush a file or a folder, so that a new name survives a power cut. */
+static int sync_path(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = 0;
+
+	if (fd < 0 || fsync(fd) < 0)
+		result = err_set(err, ERR_IO, "cannot write %s: %s; see its disk", path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static int sync_folder_of(const char *path, struct error *err)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	if (!slash)
+		return sync_path(".", err);
+	slash[slash == folder] = '\0';
+	return sync_path(folder, err);
+}
+
+static int create_file(const char *path, struct error *err)
+{
+	char settings[256];
+	sqlite3 *db = NULL;
+	int result = 0;
+
+	snprintf(settings, sizeof(settings), "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; "
+		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
+		result = db_fail(db, err);
+	if (!result)
+		result = db_exec(db, settings, err);
+	if (!result)
+		result = schema_fill(db, err);
+	if (!result)
+		result = db_exec(db, "PRAGMA journal_mode = WAL", err);
+	if (sqlite3_close(db) != SQLITE_OK && !result)
+		result = err_set(err, ERR_INTERNAL, "%s could not be closed", path);
+	return result ? result : sync_path(path, err);
+}
+
+static void remove_with(const char *path, const char *suffix)
+{
+	char name[PATH_MAX + 64];
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	unlink(name);
+}
+
+int schema_create(const char *path, struct error *err)
+{
+	char plain[PATH_MAX], fresh[PATH_MAX + 32];
+	int result = plain_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	/* Named after the file alone: only the holder of the lock is here, and what a killed one left goes first. */
+	snprintf(fresh, sizeof(fresh), "%s.new", plain);
+	remove_with(fresh, "");
+	remove_with(fresh, "-journal");
+	remove_with(fresh, "-wal");
+	remove_with(fresh, "-shm");
+	result = create_file(fresh, err);
+	if (!result) {
+		/* A log whose database somebody removed must not be played into this one. */
+		remove_with(plain, "-wal");
+		remove_with(plain, "-shm");
+		if (rename(fresh, plain) < 0)
+			result = err_set(err, ERR_IO, "cannot create %s: %s; see its folder", path, strerror(errno));
+	}
+	if (!result)
+		result = sync_folder_of(plain, err);
+	if (result < 0)
+		remove_with(fresh, "");
+	return result;
+}
+
+int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
+{
+	/* DESIGN, Storage: measured settings; secure_delete is on in Debian's SQLite. */
+	static const char settings[] =
+		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; "
+		"PRAGMA wal_autocheckpoint = 2048; PRAGMA journal_size_limit = 8388608; PRAGMA temp_store = MEMORY";
+	char plain[PATH_MAX];
+	sqlite3 *db;
+	int result = plain_path(path, plain, err);
+
+	/* A first look that leaves no file beside it; with something in the log the log belongs to it. */
+	if (!result && wal_is_empty(plain)) {
+		result = open_immutable(plain, &db, err);
+		if (!result)
+			sqlite3_close(db);
+	}
+	if (!result && access(plain, W_OK) < 0)
+		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
+				 strerror(errno));
+	if (!result)
+		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+	if (result < 0)
+		return result;
+	keep_wal(db);
+	result = db_exec(db, settings, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
+}
+
+int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
+{
+	struct error first;
+	char plain[PATH_MAX];
+	int result = plain_path(path, plain, err);
+
+	if (result < 0)
+		return result;
+	*ret_immutable = false;
+	result = open_database(plain, SQLITE_OPEN_READONLY, ret, &first);
+	if (result < 0 && wal_is_empty(plain) && open_immutable(plain, ret, NULL) == 0) {
+		*ret_immutable = true;
+		return 0;
+	}
+	if (result < 0)
+		return err_set(err, first.code, "%s", first.text);
+	keep_wal(*ret);
+	return 0;
+}

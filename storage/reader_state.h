@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* reader_state.h - the reader's inside, shared by its three files */
+#ifndef IBWIRE_STORAGE_READER_STATE_H
+#define IBWIRE_STORAGE_READER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "storage/reader.h"
+#include "storage/topology.h"
+
+struct error;
+
+struct reader {
+	char *path;
+	sqlite3 *db;
+	uint64_t device, inode; /* of the file that db is */
+	bool immutable;         /* opened as a file that nobody changes */
+	sqlite3_stmt *newest;
+	int64_t absolute_every;
+	struct topology topology; /* the one that was asked for last; most screens ask for the same again */
+};
+
+/*
+ * reader_begin - begin one short read transaction
+ * Where the file has become another one (moved aside, made anew), that is opened.
+ */
+int reader_begin(struct reader *reader, struct error *err);
+void reader_end(struct reader *reader);
+
+/* A sweep with what only storage/ needs of it. */
+struct stored_sweep {
+	struct sweep_info info;
+	int64_t topology;
+	uint32_t from_node;
+	uint8_t from_port;
+};
+
+/* reader_sweep - the sweep of an id. Return: 1, 0 where there is none, or an error. */
+int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err);
+
+/* reader_newest_id - as reader_newest(), inside a transaction. */
+int reader_newest_id(struct reader *reader, int64_t *ret, struct error *err);
+
+#endif

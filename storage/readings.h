@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * readings.h - deltas out of the database, and absolute values from them
+ *
+ * A port's value at a sweep is its newest stored absolute reading with the
+ * deltas of the sweeps after it put on top. The writer sees to it that this
+ * gives exactly what was read: it does the same sum, and where a delta does not
+ * lead to the reading that came with it, it stores the reading.
+ */
+#ifndef IBWIRE_STORAGE_READINGS_H
+#define IBWIRE_STORAGE_READINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "analysis/delta.h"
+#include "fabric/counter.h"
+
+struct error;
+
+#define COUNTER_ALL_SET (COUNTER_BIT(COUNTER_COUNT) - 1)
+
+/* A walk over the deltas of some sweeps, in order of sweep and port. */
+struct delta_scan {
+	sqlite3_stmt *deltas, *errors;
+	bool error_row; /* errors stands on a row that is not used up */
+	int64_t sweep;  /* of the row that the walk stands on */
+	uint32_t port;
+};
+
+/*
+ * delta_scan_begin - deltas of sweeps in (@after, @until]
+ * delta_scan_end() is to be called whatever this returns.
+ */
+int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, struct error *err);
+
+/* delta_scan_next - Return: 1 on the next delta (scan->sweep, scan->port), 0 at the end, or an error. */
+int delta_scan_next(struct delta_scan *scan, struct error *err);
+
+/* delta_scan_read - the delta that the walk stands on. Return: 0 or an error. */
+int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err);
+void delta_scan_end(struct delta_scan *scan);
+
+/* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */
+void reading_apply(struct reading *reading, const struct delta *delta);
+
+/* The last reading of one port at some sweep. */
+struct stored_reading {
+	bool there;
+	int64_t base_sweep; /* of the newest absolute row */
+	int64_t read_sweep; /* in which the port was last read */
+	int64_t wall_us;    /* the wall clock then */
+	struct reading reading; /* at_us: CLOCK_BOOTTIME of that sweep's boot */
+};
+
+/*
+ * readings_load - the last reading of every port at a sweep
+ * @every:    meta.absolute_every
+ * @by_port:  zeroed array, index port id; @count entries
+ */
+int readings_load(sqlite3 *db, int64_t sweep, int64_t every, struct stored_reading *by_port, size_t count,
+		  struct error *err);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* roundtrip_test.c - what comes back from the store is what was given to it, whatever happened in between */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/reader.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static struct writer *open_writer(const char *path)
+{
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+
+	if (writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	return writer;
+}
+
+static struct reader *open_reader(const char *path)
+{
+	struct reader *reader = NULL;
+	struct error err = { 0 };
+
+	if (reader_open(path, &reader, &err) < 0)
+		fail_msg("%s", err.text);
+	return reader;
+}
+
+static void store(struct writer *writer, const struct sweep *sweep)
+{
+	const struct sink *sink = writer_sink(writer);
+	struct error err = { 0 };
+
+	if (sink->store(sink->ctx, sweep, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Some steps of a history, with restarts, boots and clock jumps among them. */
+static void live(struct model *model, const char *path, struct reader **reader, size_t steps)
+{
+	struct writer *writer = open_writer(path);
+
+	for (size_t i = 0; i < steps; i++) {
+		store(writer, model_step(model));
+		if (!*reader)
+			*reader = open_reader(path);
+		if (model_random(model, 40) == 0) {
+			writer_close(writer);
+			if (model_random(model, 3) == 0)
+				model_reboot(model);
+			writer = open_writer(path);
+			if (model->sweeps[model->sweep_count - 1].fabric && !model_random(model, 2))
+				model->sweep.generation += 1000; /* another process counts otherwise */
+		}
+		if (model_random(model, 100) == 0)
+			model_jump(model, (int64_t)model_random(model, 20000000) - 10000000);
+		if (model_random(model, 10) == 0)
+			check_window(*reader, model, model->wall_us - (int64_t)model_random(model, 100000000),
+				     (int64_t)model_random(model, 60000000));
+	}
+	check_window(*reader, model, model->wall_us, 0);
+	writer_close(writer);
+}
+
+static void everything_comes_back_as_it_was(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		struct model *model = model_create(seed, 2, (uint8_t)(3 + seed), 3);
+		struct reader *reader = NULL;
+		struct writer *writer;
+		char folder[64], path[80];
+
+		check_make_folder(folder);
+		snprintf(path, sizeof(path), "%s/fabric.db", folder);
+		model->keep_history = true;
+		live(model, path, &reader, 700);
+		for (size_t id = 1; id <= model->sweep_count; id++)
+			check_sweep(reader, model, (int64_t)id);
+		reader_close(reader);
+		writer = open_writer(path);
+		check_restore(writer, model);
+		writer_close(writer);
+		check_integrity(path);
+		check_remove_folder(folder);
+		model_destroy(model);
+	}
+}
+
+/* Stores sweeps until it is killed; says on the pipe how many are committed. */
+static void store_until_killed(struct model *model, const char *path, int pipe_fd)
+{
+	struct writer *writer = NULL;
+
+	if (writer_open(path, &writer, NULL) < 0)
+		_exit(1);
+	for (;;) {
+		const struct sink *sink = writer_sink(writer);
+		uint32_t count;
+
+		if (sink->store(sink->ctx, model_step(model), NULL) < 0)
+			_exit(2);
+		count = (uint32_t)model->sweep_count;
+		if (write(pipe_fd, &count, sizeof(count)) != sizeof(count))
+			_exit(3);
+	}
+}
+
+/* Kill a child that stores from where @model stands. Return: the last sweep it said to be committed. */
+static uint32_t kill_while_storing(struct model *model, const char *path, long after_us)
+{
+	struct timespec wait = { .tv_nsec = after_us * 1000 };
+	uint32_t count = (uint32_t)model->sweep_count, said;
+	int pipe_fds[2], status;
+	pid_t child;
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		close(pipe_fds[0]);
+		store_until_killed(model, path, pipe_fds[1]);
+	}
+	close(pipe_fds[1]);
+	nanosleep(&wait, NULL);
+	kill(child, SIGKILL);
+	while (read(pipe_fds[0], &said, sizeof(said)) == sizeof(said))
+		count = said;
+	close(pipe_fds[0]);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	return count;
+}
+
+static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
+{
+	struct model *model = model_create(77, 2, 6, 4);
+	char folder[64], path[80];
+
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	model->keep_history = true;
+	for (int round = 0; round < 25; round++) {
+		uint32_t said = kill_while_storing(model, path, 1000 + (random() % 40) * 1000);
+		struct reader *reader = NULL;
+		struct writer *writer;
+		int64_t newest = 0;
+
+		if (reader_open(path, &reader, NULL) < 0) {
+			/* Killed before there was a file: nothing was promised. */
+			assert_int_equal(said, 0);
+			continue;
+		}
+		assert_int_equal(reader_newest(reader, &newest, NULL), 0);
+		/* The last commit may have been done and not been told. */
+		assert_in_range(newest, said, said + 1);
+		while (model->sweep_count < (size_t)newest)
+			model_step(model);
+		for (int64_t id = newest > 30 ? newest - 30 : 1; id <= newest; id++)
+			check_sweep(reader, model, id);
+		reader_close(reader);
+		if (!newest)
+			continue;
+		writer = open_writer(path);
+		check_restore(writer, model);
+		if (round % 2)
+			writer_close(writer);
+		else
+			writer_close(writer); /* and the next child begins with an empty log */
+	}
+	assert_true(model->sweep_count > 50);
+	check_integrity(path);
+	check_remove_folder(folder);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everything_comes_back_as_it_was),
+		cmocka_unit_test(killed_at_any_moment_every_committed_sweep_is_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

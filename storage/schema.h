@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * schema.h - the database's tables, and whether a file is one of ours
+ *
+ * A file is looked at before SQLite touches it: its first 100 bytes tell what
+ * it is and of which version. A new database is made complete under another
+ * name and then renamed, so that there is never half of one.
+ * Source: SQLite's file format, "The Database Header".
+ */
+#ifndef IBWIRE_STORAGE_SCHEMA_H
+#define IBWIRE_STORAGE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+struct error;
+
+#define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
+#define SCHEMA_VERSION 1
+
+/* A port that is read at every sweep has its absolute values stored at least this often. */
+#define SCHEMA_ABSOLUTE_EVERY 60
+
+/* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
+#define SPAN_ABSENT 100
+
+/* Bits of error.marks. */
+enum { MARK_RESET = 1, MARK_SATURATED = 2 };
+
+/*
+ * schema_check - is this file a database that we can use?
+ * @ret_there:  is there one; an empty file counts as none
+ *
+ * Reads, and touches nothing. Return: 0; ERR_IO where it cannot be read, is
+ * something else, or is of a newer version.
+ */
+int schema_check(const char *path, bool *ret_there, struct error *err);
+
+/* schema_fill - make the tables in an empty database, in one transaction. */
+int schema_fill(sqlite3 *db, struct error *err);
+
+/* schema_create - make a new database at @path, where none is. */
+int schema_create(const char *path, struct error *err);
+
+/*
+ * schema_open_writer, schema_open_reader - open a checked database
+ * @ret_immutable:  it had to be opened as a file that nobody changes
+ *                  (its -wal file is missing and cannot be made)
+ */
+int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
+int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
+
+#endif

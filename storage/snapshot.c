@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* snapshot.c - the fabric as it was at one time, with what its ports counted */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "storage/db.h"
+#include "storage/reader_state.h"
+#include "storage/readings.h"
+#include "storage/schema.h"
+
+/* While a snapshot is made: where each port id's row is. */
+struct loading {
+	struct reader *reader;
+	struct snapshot *snapshot;
+	struct stored_sweep sweep;
+	uint32_t *row_by_id; /* index + 1; 0: not in this fabric */
+	size_t id_count;
+};
+
+static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
+{
+	uint32_t row = port_id < loading->id_count ? loading->row_by_id[port_id] : 0;
+
+	return row ? &loading->snapshot->rows[row - 1] : NULL;
+}
+
+/* The sweep that is meant: the newest, or the last one whose label is not after @at_us. */
+static int find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
+{
+	char when[WHEN_SIZE];
+	sqlite3_stmt *row;
+	int64_t id = 0;
+	int result;
+
+	if (!at_us) {
+		result = reader_newest_id(reader, &id, err);
+	} else {
+		result = db_prepare(reader->db, "SELECT id FROM sweep WHERE wall_us <= ? ORDER BY wall_us DESC, id DESC LIMIT 1",
+				    &row, err);
+		if (result < 0)
+			return result;
+		sqlite3_bind_int64(row, 1, at_us);
+		result = db_step(row, err);
+		if (result > 0)
+			id = sqlite3_column_int64(row, 0);
+		sqlite3_finalize(row);
+	}
+	if (result < 0)
+		return result;
+	if (id)
+		result = reader_sweep(reader, id, ret, err);
+	if (result < 0)
+		return result;
+	if (id && result)
+		return 0;
+	if (!at_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one, "
+			       "or start one with: ibwire collect", reader->path);
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; ask for a later time", reader->path,
+		       when_format_utc(at_us, when));
+}
+
+/* The last sweep before the window: walked back by sweep, since the wall clock may have jumped. */
+static int window_begin(struct reader *reader, const struct stored_sweep *sweep, const struct snapshot_query *query,
+			int64_t *ret_after, struct error *err)
+{
+	int64_t at_us = query->at_us ? query->at_us : sweep->info.wall_us;
+	sqlite3_stmt *row;
+	int result;
+
+	*ret_after = sweep->info.id - 1;
+	if (query->window_us <= 0)
+		return 0;
+	result = db_prepare(reader->db, "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1", &row,
+			    err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep->info.id);
+	sqlite3_bind_int64(row, 2, at_us - query->window_us);
+	result = db_step(row, err);
+	if (result >= 0)
+		*ret_after = result ? sqlite3_column_int64(row, 0) : 0;
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int load_topology(struct loading *loading, struct error *err)
+{
+	struct reader *reader = loading->reader;
+	struct topology fresh = { 0 };
+	int result;
+
+	if (reader->topology.sweep == loading->sweep.topology)
+		return 0;
+	result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
+	if (result < 0)
+		return result;
+	topology_done(&reader->topology);
+	reader->topology = fresh;
+	return 0;
+}
+
+static int make_rows(struct loading *loading, struct error *err)
+{
+	const struct topology *topology = &loading->reader->topology;
+	const struct fabric *fabric = loading->snapshot->fabric;
+	struct port_row *rows = calloc(topology->port_count ? topology->port_count : 1, sizeof(*rows));
+	uint32_t top = 0;
+
+	if (!rows)
+		return err_nomem(err);
+	loading->snapshot->rows = rows;
+	for (size_t i = 0; i < topology->port_count; i++) {
+		bool pollable = port_is_pollable(fabric, &fabric->ports[i]);
+
+		top = topology->ports[i].id > top ? topology->ports[i].id : top;
+		/* Read in this sweep, unless a span says otherwise. */
+		rows[i].status = pollable ? SAMPLE_OK : SAMPLE_UNSUPPORTED;
+		rows[i].last_wall_us = pollable ? loading->sweep.info.wall_us : 0;
+	}
+	loading->id_count = (size_t)top + 1;
+	loading->row_by_id = calloc(loading->id_count, sizeof(*loading->row_by_id));
+	if (!loading->row_by_id)
+		return err_nomem(err);
+	for (size_t i = 0; i < topology->port_count; i++)
+		loading->row_by_id[topology->ports[i].id] = (uint32_t)i + 1;
+	return 0;
+}
+
+static int load_spans(struct loading *loading, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(loading->reader->db,
+				"SELECT g.port, g.why, s.wall_us FROM span g LEFT JOIN sweep s ON s.id = g.read_sweep"
+				" WHERE g.from_sweep <= ?1 AND (g.to_sweep IS NULL OR g.to_sweep > ?1)", &rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, loading->sweep.info.id);
+	while ((result = db_step(rows, err)) > 0) {
+		struct port_row *row = row_of(loading, db_u64(rows, 0));
+		int why = sqlite3_column_int(rows, 1);
+
+		if (!row)
+			continue;
+		row->status = why > SAMPLE_OK && why < SAMPLE_STATUS_COUNT ? (enum sample_status)why : SAMPLE_UNPLANNED;
+		row->last_wall_us = sqlite3_column_int64(rows, 2);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int load_deltas(struct loading *loading, int64_t after, struct error *err)
+{
+	struct delta_scan scan;
+	struct delta delta;
+	int result = delta_scan_begin(&scan, loading->reader->db, after, loading->sweep.info.id, err);
+
+	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
+		struct port_row *row = row_of(loading, scan.port);
+
+		result = 0;
+		if (!row)
+			continue;
+		result = delta_scan_read(&scan, &delta, err);
+		if (!result)
+			delta_add(&row->sum, &delta);
+	}
+	delta_scan_end(&scan);
+	return result;
+}
+
+static int load_readings(struct loading *loading, struct error *err)
+{
+	struct stored_reading *by_port = calloc(loading->id_count, sizeof(*by_port));
+	int result;
+
+	if (!by_port)
+		return err_nomem(err);
+	result = readings_load(loading->reader->db, loading->sweep.info.id, loading->reader->absolute_every, by_port,
+			       loading->id_count, err);
+	for (size_t i = 0; !result && i < loading->id_count; i++) {
+		struct port_row *row = row_of(loading, i);
+
+		if (!row || !by_port[i].there)
+			continue;
+		row->has_reading = true;
+		row->reading = by_port[i].reading;
+	}
+	free(by_port);
+	return result;
+}
+
+static int load(struct loading *loading, const struct snapshot_query *query, struct error *err)
+{
+	struct reader *reader = loading->reader;
+	int64_t after = 0;
+	int result = find_sweep(reader, query->at_us, &loading->sweep, err);
+
+	if (!result)
+		result = window_begin(reader, &loading->sweep, query, &after, err);
+	if (!result)
+		result = load_topology(loading, err);
+	if (!result)
+		result = topology_fabric(&reader->topology, query->names, loading->sweep.from_node,
+					 loading->sweep.from_port, &loading->snapshot->fabric, err);
+	if (!result)
+		result = make_rows(loading, err);
+	if (!result)
+		result = load_spans(loading, err);
+	if (!result)
+		result = load_deltas(loading, after, err);
+	if (!result && query->absolute)
+		result = load_readings(loading, err);
+	loading->snapshot->sweep = loading->sweep.info;
+	return result;
+}
+
+int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
+		  struct error *err)
+{
+	struct loading loading = { .reader = reader };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	loading.snapshot = calloc(1, sizeof(*loading.snapshot));
+	result = loading.snapshot ? load(&loading, query, err) : err_nomem(err);
+	reader_end(reader);
+	free(loading.row_by_id);
+	if (result < 0)
+		snapshot_destroy(loading.snapshot);
+	else
+		*ret = loading.snapshot;
+	return result;
+}
+
+void snapshot_destroy(struct snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	fabric_destroy(snapshot->fabric);
+	free(snapshot->rows);
+	free(snapshot);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * tables.h - the SQL of the tables and views, each column with its unit
+ *
+ * The counters' columns stand between _begin and _end; they are made from the
+ * catalogue (fabric/counter.h), in its order.
+ */
+#ifndef IBWIRE_STORAGE_TABLES_H
+#define IBWIRE_STORAGE_TABLES_H
+
+extern const char tables_fixed[];
+extern const char tables_delta_begin[], tables_delta_end[];
+extern const char tables_absolute_begin[], tables_absolute_end[];
+extern const char tables_traffic_begin[], tables_traffic_end[];
+extern const char tables_views[];
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/test_check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <dirent.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/reader.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+void check_make_folder(char ret[64])
+{
+	snprintf(ret, 64, "/tmp/ibwire-storage-XXXXXX");
+	assert_non_null(mkdtemp(ret));
+}
+
+void check_remove_folder(const char *folder)
+{
+	char name[512];
+	DIR *dir = opendir(folder);
+
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.' && (!entry->d_name[1] || entry->d_name[1] == '.'))
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
+		unlink(name);
+	}
+	if (dir)
+		closedir(dir);
+	rmdir(folder);
+}
+
+static void check_node(const struct node *stored, const struct node *given)
+{
+	assert_int_equal(stored->system_guid, given->system_guid);
+	assert_int_equal(stored->vendor_id, given->vendor_id);
+	assert_int_equal(stored->revision, given->revision);
+	assert_int_equal(stored->device_id, given->device_id);
+	assert_int_equal(stored->lid, given->lid);
+	assert_int_equal(stored->lft_top, given->lft_top);
+	assert_int_equal(stored->type, given->type);
+	assert_int_equal(stored->port_count, given->port_count);
+	assert_int_equal(stored->enhanced_port0, given->enhanced_port0);
+	assert_int_equal(stored->ports, given->ports);
+	assert_memory_equal(stored->desc, given->desc, NODE_DESC_SIZE);
+	assert_string_equal(stored->name, given->name);
+}
+
+static void check_port(const struct fabric *stored_fabric, const struct port *stored, const struct fabric *given_fabric,
+		       const struct port *given)
+{
+	assert_int_equal(stored->guid, given->guid);
+	assert_int_equal(stored->cap_mask, given->cap_mask);
+	assert_int_equal(stored->lid, given->lid);
+	assert_int_equal(stored->sm_lid, given->sm_lid);
+	assert_int_equal(stored->lmc, given->lmc);
+	assert_int_equal(stored->state, given->state);
+	assert_int_equal(stored->phys_state, given->phys_state);
+	assert_int_equal(stored->speed, given->speed);
+	assert_int_equal(stored->width, given->width);
+	assert_int_equal(stored->speed_enabled, given->speed_enabled);
+	assert_int_equal(stored->speed_supported, given->speed_supported);
+	assert_int_equal(stored->width_enabled, given->width_enabled);
+	assert_int_equal(stored->width_supported, given->width_supported);
+	assert_int_equal(stored->peer == FABRIC_NONE, given->peer == FABRIC_NONE);
+	if (given->peer != FABRIC_NONE) {
+		const struct port *there = &stored_fabric->ports[stored->peer], *meant = &given_fabric->ports[given->peer];
+
+		assert_int_equal(there->num, meant->num);
+		assert_int_equal(stored_fabric->nodes[there->node].guid, given_fabric->nodes[meant->node].guid);
+	}
+}
+
+static void check_fabric(const struct fabric *stored, const struct fabric *given)
+{
+	assert_int_equal(stored->node_count, given->node_count);
+	assert_int_equal(stored->port_count, given->port_count);
+	for (size_t i = 0; i < given->node_count; i++) {
+		const struct node *node = &given->nodes[i];
+		uint32_t at = fabric_find_node(stored, node->guid);
+
+		assert_int_not_equal(at, FABRIC_NONE);
+		check_node(&stored->nodes[at], node);
+		for (uint32_t p = node->first_port; p < node->first_port + node->ports; p++) {
+			uint32_t port = fabric_find_port(stored, node->guid, given->ports[p].num);
+
+			assert_int_not_equal(port, FABRIC_NONE);
+			check_port(stored, &stored->ports[port], given, &given->ports[p]);
+		}
+	}
+	assert_int_equal(stored->nodes[stored->from_node].guid, given->nodes[given->from_node].guid);
+	assert_int_equal(stored->from_port, given->from_port);
+}
+
+static void check_delta(const struct delta *stored, const struct delta *given)
+{
+	assert_int_equal(stored->elapsed_us, given->elapsed_us);
+	assert_int_equal(stored->known, given->known);
+	assert_int_equal(stored->reset & stored->known, given->reset & given->known);
+	assert_int_equal(stored->saturated & stored->known, given->saturated & given->known);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (given->known & COUNTER_BIT(i))
+			assert_int_equal(stored->value[i], given->value[i]);
+}
+
+static void check_reading(const struct reading *stored, const struct reading *given)
+{
+	assert_int_equal(stored->at_us, given->at_us);
+	assert_int_equal(stored->present, given->present);
+	assert_int_equal(stored->wide & stored->present, given->wide & given->present);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (given->present & COUNTER_BIT(i))
+			assert_int_equal(stored->value[i], given->value[i]);
+}
+
+/* @sum: of the window; NULL: no delta in it. */
+static void check_row(const struct port_row *row, const struct model *model, const struct model_port *port,
+		      const struct model_truth *truth, const struct delta *sum)
+{
+	(void)model;
+	if (!port->pollable) {
+		assert_int_equal(row->status, SAMPLE_UNSUPPORTED);
+		assert_int_equal(row->last_wall_us, 0);
+		return;
+	}
+	assert_int_equal(row->status, truth->status);
+	assert_int_equal(row->last_wall_us, truth->last_wall_us);
+	assert_int_equal(row->has_reading, truth->has_reading);
+	if (truth->has_reading)
+		check_reading(&row->reading, &truth->reading);
+	if (sum)
+		check_delta(&row->sum, sum);
+	else
+		assert_int_equal(row->sum.known, 0);
+}
+
+static const struct model_port *port_of(const struct model *model, const struct fabric *fabric, size_t index,
+					size_t *ret_index)
+{
+	const struct port *port = &fabric->ports[index];
+	uint64_t guid = fabric->nodes[port->node].guid;
+
+	for (size_t p = 0; p < model->port_count; p++) {
+		if (model->ports[p].num == port->num && model->nodes[model->ports[p].node].node.guid == guid) {
+			*ret_index = p;
+			return &model->ports[p];
+		}
+	}
+	fail_msg("port 0x%016llx/%u is none of the model's", (unsigned long long)guid, port->num);
+	return NULL;
+}
+
+static void check_snapshot(const struct snapshot *snapshot, const struct model *model, int64_t after, int64_t id)
+{
+	const struct model_sweep *sweep = &model->sweeps[id - 1];
+
+	assert_int_equal(snapshot->sweep.id, id);
+	assert_int_equal(snapshot->sweep.wall_us, sweep->wall_us);
+	check_fabric(snapshot->fabric, sweep->fabric);
+	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
+		struct delta sum = { 0 };
+		bool any = false;
+		size_t at = 0;
+		const struct model_port *port = port_of(model, snapshot->fabric, i, &at);
+
+		for (int64_t s = after; s < id; s++) {
+			if (model->sweeps[s].truth[at].has_delta) {
+				delta_add(&sum, &model->sweeps[s].truth[at].delta);
+				any = true;
+			}
+		}
+		check_row(&snapshot->rows[i], model, port, &sweep->truth[at], any ? &sum : NULL);
+	}
+}
+
+void check_sweep(struct reader *reader, const struct model *model, int64_t id)
+{
+	check_window(reader, model, model->sweeps[id - 1].wall_us, 0);
+}
+
+void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us)
+{
+	struct snapshot_query query = { .at_us = at_us, .window_us = window_us, .absolute = true };
+	struct snapshot *snapshot = NULL;
+	struct error err = { 0 };
+	int64_t id = 0, after;
+
+	for (size_t i = 0; i < model->sweep_count; i++)
+		if (model->sweeps[i].wall_us <= at_us && (!id || model->sweeps[i].wall_us >= model->sweeps[id - 1].wall_us))
+			id = (int64_t)i + 1;
+	if (snapshot_load(reader, &query, &snapshot, &err) < 0) {
+		if (id)
+			fail_msg("%s", err.text);
+		assert_int_equal(err.code, ERR_UNAVAILABLE);
+		return;
+	}
+	after = id - 1;
+	if (window_us)
+		for (after = id; after && model->sweeps[after - 1].wall_us > at_us - window_us; after--)
+			;
+	check_snapshot(snapshot, model, after, id);
+	snapshot_destroy(snapshot);
+}
+
+void check_restore(struct writer *writer, const struct model *model)
+{
+	const struct sink *sink = writer_sink(writer);
+	struct restored restored = { 0 };
+	struct error err = { 0 };
+	size_t expected = 0;
+
+	if (sink->restore(sink->ctx, &restored, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(restored.boot_id, model->boot_id);
+	check_fabric(restored.fabric, model->sweeps[model->sweep_count - 1].fabric);
+	for (size_t p = 0; p < model->port_count; p++) {
+		const struct model_port *port = &model->ports[p];
+		size_t found = 0;
+
+		expected += port->has_last;
+		for (size_t i = 0; i < restored.port_count; i++) {
+			const struct restored_port *back = &restored.ports[i];
+			struct reading given = port->last;
+
+			if (back->port != port->num || back->node_guid != model->nodes[port->node].node.guid)
+				continue;
+			found++;
+			/* Of another boot the time can only come from the wall clock. */
+			given.at_us = port->last_boot == model->boot ? port->last_at_us : back->reading.at_us;
+			check_reading(&back->reading, &given);
+			/* Answers come within 0.1 s of the sweep's start. */
+			assert_in_range(back->wall_us - port->last_wall_us, 0, 100000);
+		}
+		assert_int_equal(found, port->has_last);
+	}
+	assert_int_equal(restored.port_count, expected);
+	restored_done(&restored);
+}
+
+void check_integrity(const char *path)
+{
+	sqlite3 *db;
+	sqlite3_stmt *row;
+
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "PRAGMA integrity_check", -1, &row, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+	assert_string_equal(sqlite3_column_text(row, 0), "ok");
+	sqlite3_finalize(row);
+	sqlite3_close(db);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * test_model.h - a fabric that moves at random, and the truth about it
+ *
+ * For tests and benchmarks of the store. Every step is one sweep: links come
+ * and go, nodes vanish and return, ports fall silent, counters count, are reset
+ * by somebody, stop at their maximum, change their width; the machine boots and
+ * its wall clock jumps. One seed gives one history, in any process. What was
+ * given to the store stays here, to be held against what comes back.
+ */
+#ifndef IBWIRE_STORAGE_TEST_MODEL_H
+#define IBWIRE_STORAGE_TEST_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/sink.h"
+#include "fabric/fabric.h"
+
+struct reader;
+struct writer;
+
+struct model_port {
+	uint32_t node;   /* index into nodes */
+	uint8_t num;
+	bool there;      /* in the fabric, if its node is */
+	bool pollable;
+	uint8_t state;
+	uint32_t peer;   /* index into ports, FABRIC_NONE */
+	counter_set present, wide;
+	uint64_t value[COUNTER_COUNT];
+	bool has_last;
+	struct reading last;
+	int64_t last_wall_us;
+	int64_t last_at_us;   /* last.at_us as it was read; model_reboot() moves the other */
+	unsigned last_boot;   /* which boot that counts from */
+	enum sample_status mood; /* what it does until its mood changes */
+};
+
+struct model_node {
+	struct node node;
+	bool there;
+};
+
+/* What one sweep said of one port. */
+struct model_truth {
+	bool sampled, has_delta, has_reading;
+	enum sample_status status;
+	struct delta delta;
+	struct reading reading; /* the last one, of this sweep or an earlier one */
+	int64_t last_wall_us;   /* its sweep's wall clock */
+};
+
+struct model_sweep {
+	int64_t wall_us;
+	struct fabric *fabric; /* of its generation (borrowed) */
+	struct model_truth *truth; /* by port; NULL where history is not kept */
+};
+
+struct model {
+	uint64_t random;
+	bool calm;         /* no faults: every port read, topology fixed */
+	bool keep_history;
+	struct model_node *nodes;
+	size_t node_count;
+	struct model_port *ports;
+	size_t port_count;
+	int64_t boot_us, wall_us;
+	unsigned boot;
+	char boot_id[BOOT_ID_SIZE];
+	struct fabric **fabrics;
+	size_t fabric_count;
+	uint32_t *index_of; /* by port: index in the newest fabric */
+	struct sweep sweep; /* the newest, ready to be stored */
+	struct port_sample *samples;
+	struct reading *readings;
+	struct delta *deltas;
+	struct event event;
+	struct model_sweep *sweeps;
+	size_t sweep_count, sweep_capacity;
+};
+
+/*
+ * model_create - a fabric of @switches switches of @radix ports with @hosts CAs of two ports
+ * Aborts where memory runs out: it is for tests.
+ */
+struct model *model_create(uint64_t seed, size_t switches, uint8_t radix, size_t hosts);
+void model_destroy(struct model *model);
+
+uint64_t model_random(struct model *model, uint64_t below);
+
+/* model_step - the next sweep. Return: it (borrowed, until the next step). */
+const struct sweep *model_step(struct model *model);
+
+/* model_reboot - the machine boots: another boot id, boottime starts again. */
+void model_reboot(struct model *model);
+
+/* model_jump - the wall clock jumps by some seconds. */
+void model_jump(struct model *model, int64_t by_us);
+
+#endif

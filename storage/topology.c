@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/topology.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/db.h"
+
+/* Make room for one more in a growing array. Return: 0 or ERR_NOMEM. */
+static int grow(void **array, size_t count, size_t *capacity, size_t size, struct error *err)
+{
+	size_t more = *capacity ? 2 * *capacity : 256;
+	void *bigger;
+
+	if (count < *capacity)
+		return 0;
+	bigger = reallocarray(*array, more, size);
+	if (!bigger)
+		return err_nomem(err);
+	*array = bigger;
+	*capacity = more;
+	return 0;
+}
+
+static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
+{
+	size_t copied = len < 0 ? 0 : (size_t)len < size ? (size_t)len : size;
+
+	if (copied)
+		memcpy(ret, bytes, copied);
+}
+
+static void read_node(sqlite3_stmt *row, struct stored_node *ret)
+{
+	struct node *node = &ret->node;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->id = (uint32_t)sqlite3_column_int64(row, 0);
+	node->guid = db_u64(row, 1);
+	ret->from_sweep = sqlite3_column_int64(row, 2);
+	copy_bytes(ret->name, sizeof(ret->name) - 1, sqlite3_column_blob(row, 3), sqlite3_column_bytes(row, 3));
+	copy_bytes(node->desc, NODE_DESC_SIZE, sqlite3_column_blob(row, 4), sqlite3_column_bytes(row, 4));
+	node->type = (uint8_t)sqlite3_column_int(row, 5);
+	node->port_count = (uint8_t)sqlite3_column_int(row, 6);
+	node->system_guid = db_u64(row, 7);
+	node->vendor_id = (uint32_t)sqlite3_column_int64(row, 8);
+	node->device_id = (uint16_t)sqlite3_column_int(row, 9);
+	node->revision = (uint32_t)sqlite3_column_int64(row, 10);
+	node->lid = (uint16_t)sqlite3_column_int(row, 11);
+	node->lft_top = (uint16_t)sqlite3_column_int(row, 12);
+	node->enhanced_port0 = sqlite3_column_int(row, 13) != 0;
+}
+
+static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
+{
+	static const char query[] =
+		"SELECT v.node, n.guid, v.from_sweep, v.name, v.description, v.type, v.port_count, v.system_guid, v.vendor_id,"
+		" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0"
+		" FROM node_version v CROSS JOIN node n ON n.id = v.node"
+		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
+	size_t capacity = 0;
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, query, &rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, sweep);
+	while ((result = db_step(rows, err)) > 0) {
+		result = grow((void **)&topology->nodes, topology->node_count, &capacity, sizeof(*topology->nodes), err);
+		if (result < 0)
+			break;
+		read_node(rows, &topology->nodes[topology->node_count++]);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static void read_port(sqlite3_stmt *row, struct stored_port *ret)
+{
+	struct port *port = &ret->port;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->id = (uint32_t)sqlite3_column_int64(row, 0);
+	ret->node_id = (uint32_t)sqlite3_column_int64(row, 1);
+	port->num = (uint8_t)sqlite3_column_int(row, 2);
+	ret->from_sweep = sqlite3_column_int64(row, 3);
+	ret->peer_id = (uint32_t)sqlite3_column_int64(row, 4);
+	port->state = (uint8_t)sqlite3_column_int(row, 5);
+	port->phys_state = (uint8_t)sqlite3_column_int(row, 6);
+	port->width = (uint8_t)sqlite3_column_int(row, 7);
+	port->speed = (uint8_t)sqlite3_column_int(row, 8);
+	port->width_enabled = (uint8_t)sqlite3_column_int(row, 9);
+	port->width_supported = (uint8_t)sqlite3_column_int(row, 10);
+	port->speed_enabled = (uint16_t)sqlite3_column_int(row, 11);
+	port->speed_supported = (uint16_t)sqlite3_column_int(row, 12);
+	port->guid = db_u64(row, 13);
+	port->lid = (uint16_t)sqlite3_column_int(row, 14);
+	port->lmc = (uint8_t)sqlite3_column_int(row, 15);
+	port->sm_lid = (uint16_t)sqlite3_column_int(row, 16);
+	port->cap_mask = (uint32_t)sqlite3_column_int64(row, 17);
+}
+
+static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
+{
+	static const char query[] =
+		"SELECT v.port, p.node, p.number, v.from_sweep, v.peer, v.state, v.phys_state, v.width, v.speed,"
+		" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc, v.sm_lid,"
+		" v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port"
+		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
+	size_t capacity = 0;
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, query, &rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, sweep);
+	while ((result = db_step(rows, err)) > 0) {
+		result = grow((void **)&topology->ports, topology->port_count, &capacity, sizeof(*topology->ports), err);
+		if (result < 0)
+			break;
+		read_port(rows, &topology->ports[topology->port_count++]);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	uint32_t left = ((const struct stored_node *)a)->id, right = ((const struct stored_node *)b)->id;
+
+	return left < right ? -1 : left > right;
+}
+
+static int compare_ports(const void *a, const void *b)
+{
+	const struct stored_port *left = a, *right = b;
+
+	if (left->node_id != right->node_id)
+		return left->node_id < right->node_id ? -1 : 1;
+	return (int)left->port.num - (int)right->port.num;
+}
+
+/* Sort, unless it is in order: it is where all came with the first sweep. */
+static void sort(void *array, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *items = array;
+
+	for (size_t i = 1; i < count; i++) {
+		if (compare(items + (i - 1) * size, items + i * size) > 0) {
+			qsort(array, count, size, compare);
+			return;
+		}
+	}
+}
+
+static int damaged(struct error *err, const char *what)
+{
+	return err_set(err, ERR_IO, "the database is damaged: %s; move it aside or restore a copy of it", what);
+}
+
+/* Turn ids into indices. */
+static int connect(struct topology *topology, struct error *err)
+{
+	uint32_t *by_id, top = 0;
+	size_t port = 0;
+
+	for (size_t i = 0; i < topology->node_count; i++) {
+		struct stored_node *node = &topology->nodes[i];
+
+		node->node.first_port = (uint32_t)port;
+		for (; port < topology->port_count && topology->ports[port].node_id == node->id; port++)
+			topology->ports[port].port.node = (uint32_t)i;
+		node->node.ports = (uint32_t)port - node->node.first_port;
+	}
+	if (port != topology->port_count)
+		return damaged(err, "a port without its node");
+	for (size_t i = 0; i < topology->port_count; i++)
+		top = topology->ports[i].id > top ? topology->ports[i].id : top;
+	by_id = calloc((size_t)top + 1, sizeof(*by_id));
+	if (!by_id)
+		return err_nomem(err);
+	for (size_t i = 0; i < topology->port_count; i++)
+		by_id[topology->ports[i].id] = (uint32_t)i + 1;
+	for (size_t i = 0; i < topology->port_count; i++) {
+		struct stored_port *stored = &topology->ports[i];
+		uint32_t peer = stored->peer_id && stored->peer_id <= top ? by_id[stored->peer_id] : 0;
+
+		stored->port.peer = peer ? peer - 1 : FABRIC_NONE;
+	}
+	free(by_id);
+	return 0;
+}
+
+int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err)
+{
+	struct topology topology = { .sweep = sweep };
+	int result = load_nodes(db, sweep, &topology, err);
+
+	if (!result)
+		result = load_ports(db, sweep, &topology, err);
+	if (!result) {
+		sort(topology.nodes, topology.node_count, sizeof(*topology.nodes), compare_nodes);
+		sort(topology.ports, topology.port_count, sizeof(*topology.ports), compare_ports);
+		result = connect(&topology, err);
+	}
+	if (result < 0)
+		topology_done(&topology);
+	else
+		*ret = topology;
+	return result;
+}
+
+void topology_done(struct topology *topology)
+{
+	free(topology->nodes);
+	free(topology->ports);
+	memset(topology, 0, sizeof(*topology));
+}
+
+static int add_all(const struct topology *topology, struct fabric *fabric, struct error *err)
+{
+	for (size_t i = 0; i < topology->node_count; i++) {
+		const struct node *node = &topology->nodes[i].node;
+
+		if (fabric_add_node(fabric, node, err) < 0)
+			return err_prefix(err, "the database is damaged");
+		for (uint32_t p = 0; p < node->ports; p++)
+			if (fabric_add_port(fabric, &topology->ports[node->first_port + p].port, err) < 0)
+				return err_prefix(err, "the database is damaged");
+	}
+	for (size_t i = 0; i < topology->port_count; i++) {
+		uint32_t peer = topology->ports[i].port.peer;
+
+		if (peer != FABRIC_NONE && fabric_link(fabric, (uint32_t)i, peer, err) < 0)
+			return err_prefix(err, "the database is damaged");
+	}
+	return 0;
+}
+
+int topology_fabric(const struct topology *topology, const struct name_map *names, uint32_t from_node,
+		    uint8_t from_port, struct fabric **ret, struct error *err)
+{
+	struct error local = { 0 };
+	struct fabric *fabric = fabric_create(&local);
+	int result = fabric ? add_all(topology, fabric, &local) : local.code;
+
+	if (!result)
+		result = fabric_finish(fabric, names, &local);
+	if (result < 0) {
+		fabric_destroy(fabric);
+		return err_set(err, result, "%s", local.text);
+	}
+	for (size_t i = 0; i < topology->node_count; i++) {
+		if (from_node && topology->nodes[i].id == from_node) {
+			fabric->from_node = (uint32_t)i;
+			fabric->from_port = from_port;
+		}
+	}
+	*ret = fabric;
+	return 0;
+}

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/writer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "storage/db.h"
+#include "storage/lock.h"
+#include "storage/schema.h"
+#include "storage/topology.h"
+#include "storage/writer_state.h"
+
+static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
+	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
+	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
+	[WRITE_BOOT] = "INSERT INTO boot (boot_id) VALUES (?1) ON CONFLICT (boot_id) DO UPDATE SET boot_id = ?1 RETURNING id",
+	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port, interval_us,"
+			" discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered, mads_sent, mads_timed_out,"
+			" mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority, sm_act_count)"
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count, system_guid,"
+			      " vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
+			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
+	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
+			      " width_enabled, width_supported, speed_enabled, speed_supported, guid, lid, lmc, sm_lid,"
+			      " cap_mask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[CLOSE_PORT_VERSION] = "UPDATE port_version SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
+	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
+	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time) VALUES (?, ?, ?, ?, ?)",
+	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port, text)"
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+};
+
+static int prepare(struct writer *writer, struct error *err)
+{
+	int result = 0;
+
+	for (int i = 0; !result && i < WRITER_STATEMENT_COUNT; i++) {
+		struct text sql = { 0 };
+
+		if (i == WRITE_DELTA)
+			writer_delta_sql(&sql);
+		else if (i == WRITE_ABSOLUTE)
+			writer_absolute_sql(&sql);
+		else
+			text_append(&sql, statement_sql[i]);
+		result = text_failed(&sql) ? err_nomem(err)
+			: db_prepare(writer->db, text_chars(&sql), &writer->statements[i], err);
+		text_done(&sql);
+	}
+	return result;
+}
+
+static void close_database(struct writer *writer)
+{
+	for (int i = 0; i < WRITER_STATEMENT_COUNT; i++) {
+		sqlite3_finalize(writer->statements[i]);
+		writer->statements[i] = NULL;
+	}
+	sqlite3_close(writer->db);
+	writer->db = NULL;
+	state_done(&writer->state);
+	writer->generation_known = false;
+}
+
+/* Open the file, or make it where there is none, and know what it says. */
+static int open_or_create(struct writer *writer, struct error *err)
+{
+	struct stat st;
+	bool there = false;
+	int result = schema_check(writer->path, &there, err);
+
+	if (!result && !there)
+		result = schema_create(writer->path, err);
+	if (!result)
+		result = schema_open_writer(writer->path, &writer->db, err);
+	if (!result && stat(writer->path, &st) < 0)
+		result = err_set(err, ERR_IO, "cannot read %s: %s", writer->path, strerror(errno));
+	if (!result) {
+		writer->device = st.st_dev;
+		writer->inode = st.st_ino;
+		result = prepare(writer, err);
+	}
+	if (!result)
+		result = state_load(writer->db, &writer->state, err);
+	if (result < 0 && writer->db) {
+		/* A file that is refused stays as it is. */
+		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		close_database(writer);
+	}
+	writer->stale = false;
+	return result;
+}
+
+/* After a failure: what the file says now. */
+static int refresh(struct writer *writer, struct error *err)
+{
+	struct stat st;
+	int result;
+
+	if (stat(writer->path, &st) < 0 || st.st_dev != writer->device || st.st_ino != writer->inode)
+		return err_set(err, ERR_IO, "%s was moved or removed while it was written to; start the collector again",
+			       writer->path);
+	if (!writer->stale)
+		return 0;
+	state_done(&writer->state);
+	writer->generation_known = false;
+	result = state_load(writer->db, &writer->state, err);
+	if (!result)
+		writer->stale = false;
+	return result;
+}
+
+static int begin(struct writer *writer, struct error *err)
+{
+	int result;
+
+	if (!writer->db)
+		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
+	result = refresh(writer, err);
+	return result ? result : db_exec(writer->db, "BEGIN IMMEDIATE", err);
+}
+
+/* Commit where all went well, else undo it all. Return: @result, or what the commit gave. */
+static int end(struct writer *writer, int result, struct error *err)
+{
+	if (!result)
+		result = db_exec(writer->db, "COMMIT", err);
+	if (result < 0) {
+		for (int i = 0; i < WRITER_STATEMENT_COUNT; i++)
+			sqlite3_reset(writer->statements[i]);
+		if (!sqlite3_get_autocommit(writer->db))
+			sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
+		writer->stale = true;
+	}
+	return result;
+}
+
+static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_BOOT];
+	struct state *state = &writer->state;
+	int result;
+
+	if (state->boot && strcmp(state->boot_id, boot_id) == 0)
+		return 0;
+	sqlite3_bind_text(insert, 1, boot_id, -1, SQLITE_STATIC);
+	result = db_step(insert, err);
+	if (result > 0)
+		state->boot = sqlite3_column_int64(insert, 0);
+	sqlite3_reset(insert);
+	snprintf(state->boot_id, sizeof(state->boot_id), "%s", boot_id);
+	return result < 0 ? result : 0;
+}
+
+static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_SWEEP];
+	const struct state *state = &writer->state;
+	const struct fabric *fabric = sweep->fabric;
+	const struct sm_state *sm = &sweep->sm;
+
+	sqlite3_bind_int64(insert, 1, id);
+	sqlite3_bind_int64(insert, 2, sweep->wall_us);
+	sqlite3_bind_int64(insert, 3, sweep->start_us);
+	sqlite3_bind_int64(insert, 4, sweep->end_us);
+	sqlite3_bind_int64(insert, 5, state->boot);
+	sqlite3_bind_int64(insert, 6, state->topology);
+	sqlite3_bind_null(insert, 7);
+	sqlite3_bind_null(insert, 8);
+	if (fabric->from_node != FABRIC_NONE) {
+		sqlite3_bind_int64(insert, 7, state_find_node(state, fabric->nodes[fabric->from_node].guid));
+		sqlite3_bind_int(insert, 8, fabric->from_port);
+	}
+	sqlite3_bind_int64(insert, 9, sweep->interval_us);
+	sqlite3_bind_int64(insert, 10, sweep->discovery_us);
+	db_bind_u64(insert, 11, sweep->discovery_smps);
+	sqlite3_bind_int64(insert, 12, sweep->ports_planned);
+	sqlite3_bind_int64(insert, 13, sweep->ports_asked);
+	sqlite3_bind_int64(insert, 14, sweep->ports_answered);
+	db_bind_u64(insert, 15, sweep->mads_sent);
+	db_bind_u64(insert, 16, sweep->mads_timed_out);
+	db_bind_u64(insert, 17, sweep->mads_retried);
+	sqlite3_bind_int(insert, 18, sm->known);
+	sqlite3_bind_int(insert, 19, sm->lid);
+	db_bind_u64(insert, 20, sm->guid);
+	sqlite3_bind_int(insert, 21, sm->state);
+	sqlite3_bind_int(insert, 22, sm->priority);
+	sqlite3_bind_int64(insert, 23, sm->act_count);
+	return db_run(insert, err);
+}
+
+/* One end of what an event is about: NULL, NULL where there is none. */
+static void bind_end(sqlite3_stmt *insert, int at, uint64_t guid, uint8_t port)
+{
+	sqlite3_bind_null(insert, at);
+	sqlite3_bind_null(insert, at + 1);
+	if (guid) {
+		db_bind_u64(insert, at, guid);
+		sqlite3_bind_int(insert, at + 1, port);
+	}
+}
+
+static int store_events(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_EVENT];
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sweep->event_count; i++) {
+		const struct event *event = &sweep->events[i];
+
+		sqlite3_bind_int64(insert, 1, id);
+		sqlite3_bind_int64(insert, 2, event->wall_us);
+		sqlite3_bind_text(insert, 3, event->kind, -1, SQLITE_STATIC);
+		sqlite3_bind_int(insert, 4, event->severity);
+		bind_end(insert, 5, event->node_guid, event->port);
+		bind_end(insert, 7, event->peer_guid, event->peer_port);
+		sqlite3_bind_text(insert, 9, event->text, (int)strnlen(event->text, sizeof(event->text)),
+				  SQLITE_STATIC);
+		result = db_run(insert, err);
+	}
+	return result;
+}
+
+static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
+{
+	struct state *state = &writer->state;
+	int64_t id = state->sweep + 1;
+	bool changed = false;
+	int result = store_boot(writer, sweep->boot_id, err);
+
+	if (!result && (!writer->generation_known || writer->generation != sweep->generation)) {
+		result = writer_store_topology(writer, sweep->fabric, id, &changed, err);
+		if (changed)
+			state->topology = id;
+	}
+	if (!result)
+		result = store_sweep_row(writer, sweep, id, err);
+	if (!result)
+		result = writer_store_samples(writer, sweep, id, err);
+	if (!result)
+		result = store_events(writer, sweep, id, err);
+	return result;
+}
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct writer *writer = ctx;
+	struct state *state = &writer->state;
+	int64_t began_us = clock_boottime_us(clock_system());
+	int result = begin(writer, err);
+
+	if (result < 0)
+		return result;
+	result = end(writer, store_all(writer, sweep, err), err);
+	if (result < 0)
+		return result;
+	state->sweep++;
+	state->sweep_wall_us = sweep->wall_us;
+	state->sweep_start_us = sweep->start_us;
+	writer->generation = sweep->generation;
+	writer->generation_known = true;
+	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
+	return 0;
+}
+
+static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	struct writer *writer = ctx;
+	int result = begin(writer, err);
+
+	if (result < 0)
+		return result;
+	for (size_t i = 0; !result && i < count; i++) {
+		sqlite3_stmt *replace = writer->statements[WRITE_CAPS];
+		int64_t node = writer_node_id(writer, caps[i].node_guid, err);
+
+		if (node < 0) {
+			result = (int)node;
+			break;
+		}
+		sqlite3_bind_int64(replace, 1, node);
+		sqlite3_bind_int(replace, 2, caps[i].caps.known);
+		sqlite3_bind_int(replace, 3, caps[i].caps.cap_mask);
+		sqlite3_bind_int64(replace, 4, caps[i].caps.cap_mask2);
+		sqlite3_bind_int(replace, 5, caps[i].caps.resp_time);
+		result = db_run(replace, err);
+	}
+	return end(writer, result, err);
+}
+
+static int restore_ports(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	const struct state *state = &writer->state;
+	/* What to subtract from a wall clock to have the newest sweep's boottime. */
+	int64_t offset_us = state->sweep_wall_us - state->sweep_start_us;
+	sqlite3_stmt *row;
+	int result;
+
+	ret->ports = calloc(state->port_count ? state->port_count : 1, sizeof(*ret->ports));
+	if (!ret->ports)
+		return err_nomem(err);
+	result = db_prepare(writer->db, "SELECT boot FROM sweep WHERE id = ?", &row, err);
+	for (size_t i = 1; result >= 0 && i < state->port_count; i++) {
+		const struct known_port *known = &state->ports[i];
+		struct restored_port *port = &ret->ports[ret->port_count];
+
+		if (!known->last.there)
+			continue;
+		*port = (struct restored_port){ .node_guid = state->nodes[known->node].guid, .port = known->num,
+						.reading = known->last.reading, .wall_us = known->last.wall_us };
+		ret->port_count++;
+		if (known->last.read_sweep == state->sweep)
+			continue;
+		/* Read last in an earlier boot: only the wall clock spans the two. */
+		sqlite3_bind_int64(row, 1, known->last.read_sweep);
+		result = db_step(row, err);
+		if (result > 0 && sqlite3_column_int64(row, 0) != state->boot)
+			port->reading.at_us = known->last.wall_us - offset_us;
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int restore_caps(const struct writer *writer, struct restored *ret, struct error *err)
+{
+	const struct state *state = &writer->state;
+	sqlite3_stmt *rows;
+	int result;
+
+	ret->caps = calloc(state->node_count ? state->node_count : 1, sizeof(*ret->caps));
+	if (!ret->caps)
+		return err_nomem(err);
+	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time FROM caps", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		uint64_t node = db_u64(rows, 0);
+		struct restored_caps *caps = &ret->caps[ret->caps_count];
+
+		if (!node || node >= state->node_count)
+			continue;
+		caps->node_guid = state->nodes[node].guid;
+		caps->caps.known = sqlite3_column_int(rows, 1) != 0;
+		caps->caps.cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
+		caps->caps.cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
+		caps->caps.resp_time = (uint8_t)sqlite3_column_int(rows, 4);
+		ret->caps_count++;
+	}
+	sqlite3_finalize(rows);
+	return result < 0 ? result : 0;
+}
+
+static int restore(void *ctx, struct restored *ret, struct error *err)
+{
+	struct writer *writer = ctx;
+	struct topology topology = { 0 };
+	int result = writer->db ? refresh(writer, err) : err_set(err, ERR_IO, "%s is not open", writer->path);
+
+	if (!result)
+		result = restore_caps(writer, ret, err);
+	if (!result && writer->state.sweep) {
+		memcpy(ret->boot_id, writer->state.boot_id, sizeof(ret->boot_id));
+		result = restore_ports(writer, ret, err);
+		if (!result)
+			result = topology_load(writer->db, writer->state.sweep, &topology, err);
+		if (!result)
+			result = topology_fabric(&topology, NULL, writer->state.from_node, writer->state.from_port,
+						 &ret->fabric, err);
+		topology_done(&topology);
+	}
+	if (result < 0)
+		restored_done(ret);
+	return result;
+}
+
+int writer_open(const char *path, struct writer **ret, struct error *err)
+{
+	struct writer *writer = calloc(1, sizeof(*writer));
+	bool there;
+	int result;
+
+	if (!writer)
+		return err_nomem(err);
+	writer->lock_fd = -1;
+	writer->path = strdup(path);
+	writer->sink = (struct sink){ .store = store, .restore = restore, .store_caps = store_caps, .ctx = writer };
+	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
+	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
+	if (!result)
+		result = lock_take(path, &writer->lock_fd, err);
+	if (!result)
+		result = open_or_create(writer, err);
+	if (result < 0) {
+		writer_close(writer);
+		return result;
+	}
+	*ret = writer;
+	return 0;
+}
+
+/* The last readings, and the log emptied, so that the file can be copied alone. */
+static void settle(struct writer *writer)
+{
+	if (begin(writer, NULL) == 0)
+		end(writer, writer_store_last(writer, NULL), NULL);
+	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+}
+
+void writer_close(struct writer *writer)
+{
+	if (!writer)
+		return;
+	if (writer->db) {
+		settle(writer);
+		close_database(writer);
+	}
+	lock_release(writer->lock_fd);
+	free(writer->port_ids);
+	free(writer->path);
+	free(writer);
+}
+
+const struct sink *writer_sink(struct writer *writer)
+{
+	return &writer->sink;
+}
+
+int64_t writer_last_commit_us(const struct writer *writer)
+{
+	return writer->commit_us;
+}
+
+int writer_check_fabric(struct writer *writer, const struct fabric *fabric, struct error *err)
+{
+	const struct state *state = &writer->state;
+	bool others = false;
+
+	if (state->node_count <= 1)
+		return 0;
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		/* This host's own HCA is wherever it was plugged in. */
+		if (i == fabric->from_node && fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		others = true;
+		if (state_find_node(state, fabric->nodes[i].guid))
+			return 0;
+	}
+	if (!others)
+		return 0; /* a fabric of this host alone says nothing about which one it is */
+	return err_set(err, ERR_UNAVAILABLE, "%s holds another fabric: none of the %zu nodes found is in it; "
+		       "give another --db, or --new-fabric to move it aside and start anew", writer->path,
+		       fabric->node_count);
+}
+
+/* A name beside @path that nothing has yet: PATH.old-TIME. */
+static int old_name(const char *path, char ret[PATH_MAX], struct error *err)
+{
+	time_t now = (time_t)(clock_wall_us(clock_system()) / US_PER_S);
+	char stamp[32];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm);
+	for (int i = 0; i < 1000; i++) {
+		int len = i ? snprintf(ret, PATH_MAX, "%s.old-%s-%d", path, stamp, i)
+			    : snprintf(ret, PATH_MAX, "%s.old-%s", path, stamp);
+
+		if (len < 0 || len >= PATH_MAX - 8)
+			break;
+		if (access(ret, F_OK) < 0 && errno == ENOENT)
+			return 0;
+	}
+	return err_set(err, ERR_IO, "no free name to move %s to; remove old ones", path);
+}
+
+static void move_with(const char *from, const char *to, const char *suffix)
+{
+	char source[PATH_MAX + 8], target[PATH_MAX + 8];
+
+	snprintf(source, sizeof(source), "%s%s", from, suffix);
+	snprintf(target, sizeof(target), "%s%s", to, suffix);
+	if (rename(source, target) < 0)
+		unlink(source);
+}
+
+int writer_forget_fabric(struct writer *writer, struct error *err)
+{
+	char old[PATH_MAX];
+	int result = old_name(writer->path, old, err);
+
+	if (result < 0)
+		return result;
+	if (writer->db) {
+		settle(writer);
+		close_database(writer);
+	}
+	if (rename(writer->path, old) < 0) {
+		result = err_set(err, ERR_IO, "cannot move %s aside: %s", writer->path, strerror(errno));
+		open_or_create(writer, NULL); /* as it was; where that fails too, store() says so */
+		return result;
+	}
+	/* Whatever a reader kept from being emptied belongs to the old file. */
+	move_with(writer->path, old, "-wal");
+	move_with(writer->path, old, "-shm");
+	return open_or_create(writer, err);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * writer_samples.c - one sweep's samples as deltas, spans and absolute readings
+ *
+ * A port of the fabric either has a delta or an absolute reading in a sweep (or
+ * both), or a span covers it. The writer puts each delta on the last reading as
+ * a reader would. Where that does not give the reading that came with it (the
+ * machine booted, a counter came or went or changed its width), the reading is
+ * stored beside the delta, so that what is read back is always what was read.
+ */
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "storage/db.h"
+#include "storage/schema.h"
+#include "storage/writer_state.h"
+
+/* "INSERT INTO table (fixed, counters...) VALUES (?, ...)" */
+static void insert_sql(struct text *sql, const char *table, const char *fixed, int fixed_count, int counters)
+{
+	text_appendf(sql, "INSERT INTO %s (%s", table, fixed);
+	for (int i = 0; i < counters; i++)
+		text_appendf(sql, ", %s", counter_info((enum counter)i)->key);
+	text_append(sql, ") VALUES (?");
+	for (int i = 1; i < fixed_count + counters; i++)
+		text_append(sql, ", ?");
+	text_append(sql, ")");
+}
+
+void writer_absolute_sql(struct text *sql)
+{
+	insert_sql(sql, "absolute", "sweep, port, at_us, wall_us, wide", 5, COUNTER_COUNT);
+}
+
+void writer_delta_sql(struct text *sql)
+{
+	insert_sql(sql, "delta", "sweep, port, elapsed_us, unknown", 4, COUNTER_TRAFFIC_COUNT);
+}
+
+static int store_absolute(struct writer *writer, uint32_t port, struct error *err)
+{
+	struct stored_reading *last = &writer->state.ports[port].last;
+	sqlite3_stmt *insert = writer->statements[WRITE_ABSOLUTE];
+
+	sqlite3_bind_int64(insert, 1, last->read_sweep);
+	sqlite3_bind_int64(insert, 2, port);
+	sqlite3_bind_int64(insert, 3, last->reading.at_us);
+	sqlite3_bind_int64(insert, 4, last->wall_us);
+	db_bind_u64(insert, 5, last->reading.wide);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		if (last->reading.present & COUNTER_BIT(i))
+			db_bind_u64(insert, 6 + i, last->reading.value[i]);
+		else
+			sqlite3_bind_null(insert, 6 + i);
+	}
+	last->base_sweep = last->read_sweep;
+	return db_run(insert, err);
+}
+
+int writer_store_last(struct writer *writer, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
+		const struct stored_reading *last = &writer->state.ports[i].last;
+
+		if (last->there && last->base_sweep != last->read_sweep)
+			result = store_absolute(writer, (uint32_t)i, err);
+	}
+	return result;
+}
+
+static int store_errors(struct writer *writer, int64_t sweep, uint32_t port, const struct delta *delta,
+			struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_ERROR];
+	int result = 0;
+
+	for (int i = 0; !result && i < COUNTER_COUNT; i++) {
+		counter_set bit = COUNTER_BIT(i);
+		int marks = (delta->reset & bit ? MARK_RESET : 0) | (delta->saturated & bit ? MARK_SATURATED : 0);
+
+		if (!(delta->known & bit) || (!marks && (i < COUNTER_TRAFFIC_COUNT || !delta->value[i])))
+			continue;
+		sqlite3_bind_int64(insert, 1, sweep);
+		sqlite3_bind_int64(insert, 2, port);
+		sqlite3_bind_int(insert, 3, i);
+		db_bind_u64(insert, 4, delta->value[i]);
+		sqlite3_bind_int(insert, 5, marks);
+		result = db_run(insert, err);
+	}
+	return result;
+}
+
+static int store_delta(struct writer *writer, int64_t sweep, uint32_t port, const struct delta *delta,
+		       struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_DELTA];
+	int result;
+
+	sqlite3_bind_int64(insert, 1, sweep);
+	sqlite3_bind_int64(insert, 2, port);
+	sqlite3_bind_int64(insert, 3, delta->elapsed_us);
+	db_bind_u64(insert, 4, COUNTER_ALL_SET & ~delta->known);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+		if (delta->known & COUNTER_BIT(i))
+			db_bind_u64(insert, 5 + i, delta->value[i]);
+		else
+			sqlite3_bind_null(insert, 5 + i);
+	}
+	result = db_run(insert, err);
+	return result ? result : store_errors(writer, sweep, port, delta, err);
+}
+
+/* Are two readings the same in all that is stored of them? */
+static bool same_reading(const struct reading *a, const struct reading *b)
+{
+	if (a->at_us != b->at_us || a->present != b->present || (a->wide & a->present) != (b->wide & b->present))
+		return false;
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (a->present & COUNTER_BIT(i) && a->value[i] != b->value[i])
+			return false;
+	return true;
+}
+
+static int store_reading(struct writer *writer, const struct sweep *sweep, int64_t id, uint32_t port,
+			 const struct port_sample *sample, struct error *err)
+{
+	struct stored_reading *last = &writer->state.ports[port].last;
+	bool follows = last->there && sample->delta;
+	int64_t every = writer->state.absolute_every;
+	int result = 0;
+
+	if (sample->delta)
+		result = store_delta(writer, id, port, sample->delta, err);
+	if (result < 0)
+		return result;
+	if (follows) {
+		reading_apply(&last->reading, sample->delta);
+		follows = same_reading(&last->reading, sample->reading);
+	}
+	last->there = true;
+	last->read_sweep = id;
+	last->reading = *sample->reading;
+	last->wall_us = sweep->wall_us + (sample->reading->at_us - sweep->start_us);
+	/* Each port at least every so many sweeps, and not all in the same one. */
+	if (!follows || id - last->base_sweep >= every || port % every == id % every)
+		result = store_absolute(writer, port, err);
+	return result;
+}
+
+/* From sweep @id on the port is in span @why; SAMPLE_OK ends the one that it is in. */
+static int set_span(struct writer *writer, int64_t id, uint32_t port, int why, struct error *err)
+{
+	struct known_port *known = &writer->state.ports[port];
+	int result = 0;
+
+	if (known->span_from ? known->span_why == why : why == SAMPLE_OK)
+		return 0;
+	if (known->span_from) {
+		sqlite3_stmt *update = writer->statements[CLOSE_SPAN];
+
+		sqlite3_bind_int64(update, 1, id);
+		sqlite3_bind_int64(update, 2, known->span_from);
+		sqlite3_bind_int64(update, 3, port);
+		result = db_run(update, err);
+		known->span_from = 0;
+	}
+	if (result < 0 || why == SAMPLE_OK)
+		return result;
+	if (known->last.there && known->last.base_sweep != known->last.read_sweep)
+		result = store_absolute(writer, port, err);
+	if (!result) {
+		sqlite3_stmt *insert = writer->statements[OPEN_SPAN];
+
+		sqlite3_bind_int64(insert, 1, id);
+		sqlite3_bind_int64(insert, 2, port);
+		sqlite3_bind_int(insert, 3, why);
+		if (known->last.there)
+			sqlite3_bind_int64(insert, 4, known->last.read_sweep);
+		else
+			sqlite3_bind_null(insert, 4);
+		result = db_run(insert, err);
+	}
+	known->span_from = id;
+	known->span_why = why;
+	return result;
+}
+
+static int store_sample(struct writer *writer, const struct sweep *sweep, int64_t id, const struct port_sample *sample,
+			struct error *err)
+{
+	bool ok = sample->status == SAMPLE_OK && sample->reading;
+	struct known_port *known;
+	uint32_t port;
+	int result;
+
+	if (sample->port >= writer->port_id_count)
+		return err_set(err, ERR_INTERNAL, "a sample of port %u, which the fabric has not", sample->port);
+	port = writer->port_ids[sample->port];
+	known = &writer->state.ports[port];
+	if (known->sampled == id)
+		return err_set(err, ERR_INTERNAL, "two samples of port %u in one sweep", sample->port);
+	known->sampled = id;
+	known->pollable = true;
+	/* The span first: it stores the last reading before it. */
+	result = set_span(writer, id, port, ok ? SAMPLE_OK : sample->status == SAMPLE_OK ? SAMPLE_SILENT :
+			  (int)sample->status, err);
+	if (!result && ok)
+		result = store_reading(writer, sweep, id, port, sample, err);
+	return result;
+}
+
+/* Ports that should have had a sample and have none. */
+static int store_unsampled(struct writer *writer, int64_t id, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
+		const struct known_port *known = &writer->state.ports[i];
+
+		if (known->pollable && known->sampled != id)
+			result = set_span(writer, id, (uint32_t)i, known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT, err);
+	}
+	return result;
+}
+
+int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sweep->sample_count; i++)
+		result = store_sample(writer, sweep, id, &sweep->samples[i], err);
+	return result ? result : store_unsampled(writer, id, err);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* writer_state.h - the writer's inside, shared by its three files */
+#ifndef IBWIRE_STORAGE_WRITER_STATE_H
+#define IBWIRE_STORAGE_WRITER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "collector/sink.h"
+#include "storage/state.h"
+
+struct error;
+struct text;
+
+enum writer_statement {
+	WRITE_NODE,
+	WRITE_PORT,
+	WRITE_BOOT,
+	WRITE_SWEEP,
+	OPEN_NODE_VERSION,
+	CLOSE_NODE_VERSION,
+	OPEN_PORT_VERSION,
+	CLOSE_PORT_VERSION,
+	OPEN_SPAN,
+	CLOSE_SPAN,
+	WRITE_DELTA,
+	WRITE_ERROR,
+	WRITE_ABSOLUTE,
+	WRITE_CAPS,
+	WRITE_EVENT,
+	WRITER_STATEMENT_COUNT,
+};
+
+struct writer {
+	char *path;
+	int lock_fd;
+	sqlite3 *db;
+	uint64_t device, inode; /* of the file that db is */
+	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
+	struct state state;
+	bool stale;             /* state is not what the file says: load it again */
+	/* The fabric whose generation was stored last; its ports' ids by index. */
+	bool generation_known;
+	uint64_t generation;
+	uint32_t *port_ids;
+	size_t port_id_count;
+	struct sink sink;
+	int64_t commit_us;
+};
+
+/* writer_node_id - the id of a node's GUID, a new one where it was never seen. Or a negative error. */
+int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
+
+/*
+ * writer_store_topology - what is different in @fabric becomes new versions from sweep @sweep on
+ * Fills writer->port_ids. @ret_changed: was anything different
+ */
+int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
+			  struct error *err);
+
+/* writer_store_samples - deltas, spans and absolute readings of a sweep; port_ids are filled. */
+int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+
+/* writer_store_last - store the last reading of every port that is not stored as it is. */
+int writer_store_last(struct writer *writer, struct error *err);
+
+/* writer_prepare_counters - append the counters' columns and as many question marks to an INSERT's text. */
+void writer_absolute_sql(struct text *sql);
+void writer_delta_sql(struct text *sql);
+
+#endif
