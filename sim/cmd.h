@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* cmd.h - the sub-commands of ibwire-sim, and what they share */
+#ifndef IBWIRE_SIM_CMD_H
+#define IBWIRE_SIM_CMD_H
+
+#include <stddef.h>
+
+struct error;
+struct fabric;
+struct netwrite_notes;
+struct shape;
+struct text;
+
+struct command {
+	const char *name;
+	const char *arguments; /* for the usage */
+	const char *summary;
+	/* Return: the exit status; a negative code with @err filled in. */
+	int (*run)(int argc, char **argv, struct error *err);
+};
+
+int cmd_net(int argc, char **argv, struct error *err);
+int cmd_mend(int argc, char **argv, struct error *err);
+int cmd_run(int argc, char **argv, struct error *err);
+int cmd_traffic(int argc, char **argv, struct error *err);
+int cmd_console(int argc, char **argv, struct error *err);
+
+/*
+ * cmd_parse_shape - "rail --units 4 --speed NDR", as words
+ * Return: 0 or ERR_USAGE.
+ */
+int cmd_parse_shape(int argc, char **argv, struct shape *shape, struct error *err);
+
+/* cmd_load_net - read a dump ("-": stdin) and mend it; says on stderr what was mended. */
+int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct error *err);
+
+/* cmd_make_net - build a shape and write its net; says on stderr what is not as asked. */
+int cmd_make_net(const struct shape *shape, struct text *net, struct fabric **ret, struct error *err);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The commands that are used within a simulation: they find it by its environment. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "sim/cmd.h"
+#include "sim/console.h"
+#include "sim/driver.h"
+
+static int need_env(const char *name, const char **ret, struct error *err)
+{
+	*ret = getenv(name);
+	if (*ret && **ret)
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE, "%s is not set: this works within ibwire-sim run", name);
+}
+
+int cmd_traffic(int argc, char **argv, struct error *err)
+{
+	struct text answer = { 0 };
+	const char *sockname;
+	int code;
+
+	if (argc != 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status");
+	code = need_env("IBSIM_SOCKNAME", &sockname, err);
+	if (code == 0)
+		code = driver_control(sockname, argv[1], &answer, err);
+	if (code == 0)
+		fputs(text_chars(&answer), stdout);
+	text_done(&answer);
+	return code;
+}
+
+int cmd_console(int argc, char **argv, struct error *err)
+{
+	struct text answer = { 0 };
+	const char *fifo, *dir;
+	int code;
+
+	if (argc != 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim console 'COMMAND' (Help lists ibsim's commands)");
+	code = need_env("IBWIRE_SIM_CONSOLE", &fifo, err);
+	if (code == 0)
+		code = need_env("IBWIRE_SIM_DIR", &dir, err);
+	if (code == 0)
+		code = console_ask(fifo, dir, argv[1], &answer, err);
+	if (code == 0)
+		fputs(text_chars(&answer), stdout);
+	text_done(&answer);
+	return code;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "sim/cmd.h"
+#include "sim/mend.h"
+#include "sim/netwrite.h"
+#include "sim/rundir.h"
+#include "sim/shape.h"
+
+static int parse_kind(const char *word, enum shape_kind *ret, struct error *err)
+{
+	static const char *const kinds[] = { [SHAPE_RAIL] = "rail", [SHAPE_TREE2] = "tree2", [SHAPE_TREE3] = "tree3" };
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (strcmp(word, kinds[i]))
+			continue;
+		*ret = (enum shape_kind)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "a net is rail, tree2 or tree3, not \"%s\"", word);
+}
+
+int cmd_parse_shape(int argc, char **argv, struct shape *shape, struct error *err)
+{
+	enum shape_kind kind = SHAPE_RAIL;
+	int i;
+
+	if (argc < 1)
+		return err_set(err, ERR_USAGE, "which kind of net: rail, tree2 or tree3?");
+	if (parse_kind(argv[0], &kind, err) < 0)
+		return ERR_USAGE;
+	*shape = shape_default(kind);
+	for (i = 1; i < argc; i++) {
+		const char *equals = strchr(argv[i], '=');
+		char name[32];
+
+		if (strncmp(argv[i], "--", 2))
+			return err_set(err, ERR_USAGE, "\"%s\" is no option of a net: see man ibwire-sim", argv[i]);
+		snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - argv[i] - 2) : 31, argv[i] + 2);
+		if (!equals && i + 1 >= argc)
+			return err_set(err, ERR_USAGE, "--%s wants a value", name);
+		if (shape_option(shape, name, equals ? equals + 1 : argv[++i], err) < 0)
+			return ERR_USAGE;
+	}
+	return 0;
+}
+
+static void say_mended(void *ctx, const char *line)
+{
+	(void)ctx;
+	log_info("%s", line);
+}
+
+int cmd_make_net(const struct shape *shape, struct text *net, struct fabric **ret, struct error *err)
+{
+	struct mend_notes notes = { 0 };
+	struct fabric *fabric;
+	int code = shape_build(shape, &fabric, err);
+
+	if (code < 0)
+		return code;
+	netwrite(net, fabric, fabric->from_node, &notes.written);
+	if (text_failed(net)) {
+		fabric_destroy(fabric);
+		return err_nomem(err);
+	}
+	mend_describe(&notes, say_mended, NULL);
+	*ret = fabric;
+	return 0;
+}
+
+int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct error *err)
+{
+	struct mend_notes notes;
+	char *chars;
+	size_t len;
+	int code = rundir_read(strcmp(path, "-") ? path : "/dev/stdin", &chars, &len, err);
+
+	if (code < 0)
+		return code;
+	code = mend(chars, len, net, ret, &notes, err);
+	free(chars);
+	if (code < 0)
+		return err_prefix(err, "%s", path);
+	mend_describe(&notes, say_mended, NULL);
+	return 0;
+}
+
+static int print_net(const struct text *net, struct error *err)
+{
+	if (fwrite(text_chars(net), 1, net->len, stdout) != net->len || fflush(stdout) != 0)
+		return err_set(err, ERR_IO, "cannot write the net: %s", strerror(errno));
+	return 0;
+}
+
+int cmd_net(int argc, char **argv, struct error *err)
+{
+	struct text net = { 0 };
+	struct fabric *fabric = NULL;
+	struct shape shape;
+	int code = cmd_parse_shape(argc - 1, argv + 1, &shape, err);
+
+	if (code == 0)
+		code = cmd_make_net(&shape, &net, &fabric, err);
+	if (code == 0)
+		code = print_net(&net, err);
+	fabric_destroy(fabric);
+	text_done(&net);
+	return code;
+}
+
+int cmd_mend(int argc, char **argv, struct error *err)
+{
+	struct text net = { 0 };
+	struct fabric *fabric = NULL;
+	int code;
+
+	if (argc != 2 || (argv[1][0] == '-' && argv[1][1]))
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim mend FILE (\"-\" for stdin)");
+	code = cmd_load_net(argv[1], &net, &fabric, err);
+	if (code == 0)
+		code = print_net(&net, err);
+	fabric_destroy(fabric);
+	text_done(&net);
+	return code;
+}

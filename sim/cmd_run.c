@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <ctype.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "sim/cmd.h"
+#include "sim/launch.h"
+#include "sim/shape.h"
+
+#define GEN_WORDS_MAX 64
+#define DEFAULT_TICK_MS 100
+
+struct run_options {
+	struct launch_options launch;
+	const char *net_file, *gen;
+	char truth[PATH_MAX]; /* absolute: the driver's directory is another */
+};
+
+static int parse_number(const char *name, const char *value, unsigned min, unsigned max, unsigned *ret,
+			struct error *err)
+{
+	char *end;
+	unsigned long number = strtoul(value, &end, 10);
+
+	if (!isdigit((unsigned char)*value) || *end || number < min || number > max)
+		return err_set(err, ERR_USAGE, "%s wants a number from %u to %u, not \"%s\"", name, min, max, value);
+	*ret = (unsigned)number;
+	return 0;
+}
+
+static int add_string(const char **strings, size_t *count, const char *string, const char *name, struct error *err)
+{
+	if (*count >= LAUNCH_OPTIONS_MAX)
+		return err_set(err, ERR_USAGE, "%s may be given %d times", name, LAUNCH_OPTIONS_MAX);
+	strings[(*count)++] = string;
+	return 0;
+}
+
+static int set_truth(struct run_options *options, const char *path, struct error *err)
+{
+	char cwd[PATH_MAX];
+
+	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
+		cwd[0] = '\0';
+	if ((size_t)snprintf(options->truth, sizeof(options->truth), "%s%s%s", cwd, cwd[0] ? "/" : "", path) >=
+	    sizeof(options->truth))
+		return err_set(err, ERR_USAGE, "the path of --truth is too long");
+	options->launch.truth = options->truth;
+	return 0;
+}
+
+enum { OPT_NET = 1, OPT_GEN, OPT_ATTACH, OPT_SM, OPT_TRAFFIC, OPT_TRUTH, OPT_DIR, OPT_TICK, OPT_OPENSM, OPT_TIMEOUT };
+
+static const struct option long_options[] = {
+	{ "net", required_argument, NULL, OPT_NET },         { "gen", required_argument, NULL, OPT_GEN },
+	{ "attach", required_argument, NULL, OPT_ATTACH },   { "sm", required_argument, NULL, OPT_SM },
+	{ "traffic", required_argument, NULL, OPT_TRAFFIC }, { "truth", required_argument, NULL, OPT_TRUTH },
+	{ "dir", required_argument, NULL, OPT_DIR },         { "tick", required_argument, NULL, OPT_TICK },
+	{ "opensm", required_argument, NULL, OPT_OPENSM },   { "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int take_option(struct run_options *options, int option, struct error *err)
+{
+	struct launch_options *launch = &options->launch;
+
+	switch (option) {
+	case OPT_NET:
+		options->net_file = optarg;
+		return 0;
+	case OPT_GEN:
+		options->gen = optarg;
+		return 0;
+	case OPT_ATTACH:
+		launch->attach = optarg;
+		return 0;
+	case OPT_SM:
+		launch->sm = optarg;
+		return 0;
+	case OPT_TRAFFIC:
+		return add_string(launch->traffic, &launch->traffic_count, optarg, "--traffic", err);
+	case OPT_TRUTH:
+		return set_truth(options, optarg, err);
+	case OPT_DIR:
+		launch->dir = optarg;
+		return 0;
+	case OPT_TICK:
+		return parse_number("--tick", optarg, 10, 60000, &launch->tick_ms, err);
+	case OPT_OPENSM:
+		return add_string(launch->opensm, &launch->opensm_count, optarg, "--opensm", err);
+	case OPT_TIMEOUT:
+		return parse_number("--timeout", optarg, 1, 86400, &launch->timeout_s, err);
+	default:
+		return ERR_USAGE;
+	}
+}
+
+static int parse_options(struct run_options *options, int argc, char **argv, struct error *err)
+{
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
+		if (option == '?')
+			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: see man ibwire-sim",
+				       argv[optind - 1]);
+		if (take_option(options, option, err) < 0)
+			return ERR_USAGE;
+	}
+	if (options->net_file && options->gen)
+		return err_set(err, ERR_USAGE, "--net and --gen exclude each other");
+	if (optind >= argc)
+		return err_set(err, ERR_USAGE, "which command shall run? ibwire-sim run [options] -- COMMAND");
+	options->launch.command = argv + optind;
+	return 0;
+}
+
+static int parse_gen(const char *gen, struct shape *shape, struct error *err)
+{
+	char *copy = strdup(gen), *words[GEN_WORDS_MAX], *word, *rest = NULL;
+	int count = 0, code;
+
+	if (!copy)
+		return err_nomem(err);
+	for (word = strtok_r(copy, " \t", &rest); word && count < GEN_WORDS_MAX; word = strtok_r(NULL, " \t", &rest))
+		words[count++] = word;
+	code = cmd_parse_shape(count, words, shape, err);
+	free(copy);
+	return code;
+}
+
+int cmd_run(int argc, char **argv, struct error *err)
+{
+	struct run_options options = { .launch = { .tick_ms = DEFAULT_TICK_MS } };
+	struct text net = { 0 };
+	struct fabric *fabric = NULL;
+	struct shape shape;
+	int status = 0, code = parse_options(&options, argc, argv, err);
+
+	if (code == 0 && options.net_file)
+		code = cmd_load_net(options.net_file, &net, &fabric, err);
+	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
+		code = cmd_make_net(&shape, &net, &fabric, err);
+	if (code == 0) {
+		options.launch.net = text_chars(&net);
+		options.launch.net_len = net.len;
+		options.launch.fabric = fabric;
+		code = launch_run(&options.launch, &status, err);
+	}
+	fabric_destroy(fabric);
+	text_done(&net);
+	return code < 0 ? code : status;
+}

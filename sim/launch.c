@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "sim/client.h"
+#include "sim/console.h"
+#include "sim/driver.h"
+#include "sim/preload.h"
+#include "sim/process.h"
+#include "sim/rundir.h"
+#include "sim/seat.h"
+#include "sim/slots.h"
+
+#define NET_FILE "net"
+#define CONSOLE_FIFO "console"
+#define OPENSM_CONF "opensm.conf"
+#define OPENSM_LOG "opensm.log"
+#define TRUTH_FILE "truth.csv"
+
+/* How long a command that was told to end may take: a collector ends its sweep first. */
+#define COMMAND_GRACE_US (15 * US_PER_S)
+
+/* What a launch is waiting for. */
+enum launch_phase { PHASE_START, PHASE_RUNNING };
+
+struct launch {
+	const struct launch_options *options;
+	char dir[PATH_MAX], console[PATH_MAX + 32];
+	char sockname[48], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
+	int console_fd, signal_fd, janitor_fd;
+	struct console_output output;
+	struct slots slots;
+	pid_t ibsim, opensm, driver, command, janitor;
+	enum launch_phase phase;
+	int stopped_by;      /* a signal that came before the command ran */
+	int command_status;  /* wait status, once command is 0 again */
+	int64_t kill_at_us;  /* when the command's grace ends; 0: it was not told to end */
+	sigset_t old_mask;
+};
+
+static int64_t now_us(void)
+{
+	return clock_boottime_us(clock_system());
+}
+
+static int write_opensm_conf(const struct launch *launch, struct error *err)
+{
+	struct text text = { 0 };
+	size_t i;
+	int code;
+
+	/* 0x43: errors, information, and the dump of all forwarding tables that the traffic driver reads. */
+	text_appendf(&text, "log_file %s/" OPENSM_LOG "\nlog_flags 0x43\nforce_log_flush TRUE\n"
+		     "dump_files_dir %s\npartition_config_file %s/partitions.conf\n"
+		     "prefix_routes_file %s/prefix-routes.conf\nqos_policy_file %s/qos-policy.conf\n"
+		     "console off\ndaemon FALSE\n", launch->dir, launch->dir, launch->dir, launch->dir, launch->dir);
+	for (i = 0; i < launch->options->opensm_count; i++)
+		text_appendf(&text, "%s\n", launch->options->opensm[i]);
+	code = text_failed(&text) ? err_nomem(err) :
+		rundir_write(launch->dir, OPENSM_CONF, text_chars(&text), text.len, err);
+	text_done(&text);
+	return code;
+}
+
+/*
+ * A child of its own that outlives the launcher: if that is killed, the other
+ * children die by its death signal, and this one removes the directory.
+ */
+static int start_janitor(struct launch *launch, struct error *err)
+{
+	const struct timespec nap = { .tv_nsec = 300000000 };
+	int ends[2];
+	char byte;
+	ssize_t got;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
+	launch->janitor = process_fork(0, err);
+	if (launch->janitor < 0)
+		return ERR_NOMEM;
+	if (launch->janitor == 0) {
+		setsid();
+		close(ends[1]);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		signal(SIGHUP, SIG_IGN);
+		/* Whoever waits for the end of our output shall not wait for this process. */
+		close(STDIN_FILENO);
+		close(STDOUT_FILENO);
+		close(STDERR_FILENO);
+		do
+			got = read(ends[0], &byte, 1);
+		while (got < 0 && errno == EINTR);
+		if (got == 0) {
+			nanosleep(&nap, NULL);
+			if (!launch->options->dir)
+				rundir_remove(launch->dir);
+		}
+		_exit(0);
+	}
+	close(ends[0]);
+	launch->janitor_fd = ends[1];
+	return 0;
+}
+
+static int prepare(struct launch *launch, struct error *err)
+{
+	const struct fabric *fabric = launch->options->fabric;
+	uint32_t sm = FABRIC_NONE, attach = FABRIC_NONE;
+	char path[PATH_MAX + 32];
+	int code;
+
+	code = preload_find(launch->preload, err);
+	if (code == 0)
+		code = seat_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
+	if (code == 0)
+		code = rundir_create(launch->options->dir, launch->dir, err);
+	if (code < 0)
+		return code;
+	seat_id(fabric, sm, launch->sm_id);
+	seat_id(fabric, attach, launch->attach_id);
+	/* Process ids are not unique where containers share a network namespace, so the time is mixed in. */
+	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
+		 (unsigned long long)now_us() & 0xffffff);
+	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
+	code = start_janitor(launch, err);
+	if (code == 0)
+		code = rundir_write(launch->dir, NET_FILE, launch->options->net, launch->options->net_len, err);
+	if (code == 0)
+		code = write_opensm_conf(launch, err);
+	if (code < 0)
+		return code;
+	snprintf(path, sizeof(path), "%s/" CONSOLE_LOG, launch->dir);
+	launch->output.log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	/* Open for both, so that ibsim never reads the end of the file, which makes it spin. */
+	if (launch->output.log_fd < 0 || mkfifo(launch->console, 0600) < 0 ||
+	    (launch->console_fd = open(launch->console, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
+		return err_set(err, ERR_IO, "cannot set up %s: %s", launch->dir, strerror(errno));
+	launch->slots.console_fd = launch->console_fd;
+	return 0;
+}
+
+/* What the last line of a log says, for an error message. */
+static void append_log_tail(const struct launch *launch, const char *name, struct error *err)
+{
+	char path[PATH_MAX + 32], *chars, *line;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s", launch->dir, name);
+	if (!err || rundir_read(path, &chars, &len, NULL) < 0)
+		return;
+	while (len > 0 && chars[len - 1] == '\n')
+		chars[--len] = '\0';
+	line = strrchr(chars, '\n');
+	line = line ? line + 1 : chars;
+	if (*line)
+		snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text), "; last it said: %s",
+			 line);
+	free(chars);
+}
+
+static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
+{
+	if (pid == launch->command) {
+		launch->command = 0;
+		launch->command_status = wait_status;
+	} else if (pid == launch->opensm) {
+		launch->opensm = 0;
+		if (launch->phase == PHASE_RUNNING && launch->command)
+			log_warning("opensm died (status %d): the fabric has no subnet manager any more; its log is %s/"
+				    OPENSM_LOG, process_exit_status(wait_status), launch->dir);
+	} else if (pid == launch->ibsim) {
+		launch->ibsim = 0;
+		if (launch->phase == PHASE_RUNNING && launch->command) {
+			log_error("ibsim died (status %d), and the fabric with it: ending the command%s%s",
+				  process_exit_status(wait_status), launch->output.last[0] ? "; last it said: " : "",
+				  launch->output.last);
+			kill(launch->command, SIGTERM);
+			launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+		}
+	} else if (pid == launch->driver) {
+		launch->driver = 0;
+		if (launch->phase == PHASE_RUNNING && launch->command)
+			log_warning("the traffic driver died (status %d): counters stand still",
+				    process_exit_status(wait_status));
+	}
+}
+
+static void reap(struct launch *launch)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		note_child_end(launch, pid, status);
+}
+
+static void take_signal(struct launch *launch, const struct signalfd_siginfo *info)
+{
+	int number = (int)info->ssi_signo;
+
+	if (number == SIGCHLD) {
+		reap(launch);
+		return;
+	}
+	if (launch->phase == PHASE_START) {
+		launch->stopped_by = number;
+		return;
+	}
+	/* What the terminal sends, it sends to the command as well. */
+	if (!launch->command || (number == SIGINT && info->ssi_code == SI_KERNEL))
+		return;
+	kill(launch->command, number);
+	if (number != SIGINT && !launch->kill_at_us)
+		launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+}
+
+/* Wait for something to happen, at most @wait_ms, and see to it. */
+static void step(struct launch *launch, int wait_ms)
+{
+	struct pollfd polls[2] = {
+		{ .fd = launch->signal_fd, .events = POLLIN },
+		{ .fd = launch->output.fd, .events = POLLIN },
+	};
+	struct signalfd_siginfo info;
+
+	if (poll(polls, 2, wait_ms) <= 0)
+		return;
+	if (polls[1].revents && !console_drain(&launch->output)) {
+		close(launch->output.fd);
+		launch->output.fd = -1;
+	}
+	while (polls[0].revents && read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		take_signal(launch, &info);
+}
+
+/* Sizes that ibsim has to be told. Its own defaults are the least. Source: ibsim sim.h. */
+struct net_size {
+	size_t nodes, switches, ports;
+	unsigned linear_cap;
+};
+
+static struct net_size measure_net(const struct fabric *fabric)
+{
+	struct net_size size = { .nodes = 2048, .switches = 256, .ports = 13312, .linear_cap = 30720 };
+	size_t switches = 0, ports = 0, lids = 0, i;
+	uint16_t top = 0;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		switches += node->type == NODE_SWITCH;
+		ports += node->port_count + 1u;
+		lids += node->type == NODE_SWITCH ? 1 : node->port_count;
+		top = node->lid > top ? node->lid : top;
+	}
+	for (i = 0; i < fabric->port_count; i++)
+		top = fabric->ports[i].lid > top ? fabric->ports[i].lid : top;
+	if (fabric->node_count > size.nodes)
+		size.nodes = fabric->node_count;
+	if (switches > size.switches)
+		size.switches = switches;
+	if (ports > size.ports)
+		size.ports = ports;
+	/* Room for LIDs that opensm gives behind those that the file names. */
+	if (top + lids + 64 > size.linear_cap)
+		size.linear_cap = 0xc000;
+	return size;
+}
+
+static int start_daemon(const struct process_spec *spec, const char *package, pid_t *ret, struct error *err)
+{
+	int code = process_start(spec, ret, err);
+
+	return code == ERR_UNAVAILABLE ?
+		err_set(err, code, "%s is missing: install the package %s", spec->argv[0], package) : code;
+}
+
+static int start_ibsim(struct launch *launch, struct error *err)
+{
+	struct net_size size = measure_net(launch->options->fabric);
+	char nodes[24], switches[24], ports[24], cap[24], sockname[80];
+	char *argv[] = { (char[]){ "ibsim" }, (char[]){ "-s" }, (char[]){ "-N" }, nodes, (char[]){ "-S" }, switches,
+			 (char[]){ "-P" }, ports, (char[]){ "-L" }, cap, (char[]){ NET_FILE }, NULL };
+	struct process_spec spec = {
+		.argv = argv, .dir = launch->dir, .env = { sockname }, .own_group = true, .death_signal = SIGKILL,
+	};
+	int pipe_ends[2], code;
+
+	snprintf(nodes, sizeof(nodes), "%zu", size.nodes);
+	snprintf(switches, sizeof(switches), "%zu", size.switches);
+	snprintf(ports, sizeof(ports), "%zu", size.ports);
+	snprintf(cap, sizeof(cap), "%u", size.linear_cap);
+	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
+	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
+		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
+	/* ibsim stands still while the pipe is full: make that rare. What is not granted does no harm. */
+	fcntl(pipe_ends[0], F_SETPIPE_SZ, 1 << 20);
+	fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
+	spec.in = open(launch->console, O_RDONLY | O_CLOEXEC);
+	spec.out = pipe_ends[1];
+	code = spec.in < 0 ? err_set(err, ERR_IO, "cannot open %s: %s", launch->console, strerror(errno)) :
+		start_daemon(&spec, "ibsim-utils (RHEL, Fedora, SUSE: ibsim)", &launch->ibsim, err);
+	close(spec.in);
+	close(pipe_ends[1]);
+	launch->output.fd = pipe_ends[0];
+	return code;
+}
+
+static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error *err)
+{
+	while (!client_ibsim_listens(launch->sockname)) {
+		step(launch, 5);
+		if (launch->stopped_by)
+			return 0;
+		if (!launch->ibsim) {
+			while (launch->output.fd >= 0)
+				step(launch, 100);
+			err_set(err, ERR_UNAVAILABLE, "ibsim does not load the net");
+			append_log_tail(launch, CONSOLE_LOG, err);
+			return ERR_UNAVAILABLE;
+		}
+		if (now_us() > until_us)
+			return err_set(err, ERR_UNAVAILABLE, "ibsim did not load the net in time: give more with --timeout");
+	}
+	return 0;
+}
+
+static int start_opensm(struct launch *launch, struct error *err)
+{
+	char *argv[] = { (char[]){ "opensm" }, (char[]){ "-F" }, (char[]){ OPENSM_CONF }, NULL };
+	char sockname[80], host[48], preload[PATH_MAX + 16], tmp[PATH_MAX + 16], cache[PATH_MAX + 24], path[4096];
+	const char *old_path = getenv("PATH");
+	struct process_spec spec = {
+		.argv = argv, .dir = launch->dir, .env = { sockname, host, preload, tmp, cache, path },
+		.in = -1, .own_group = true, .death_signal = SIGKILL,
+	};
+	char out[PATH_MAX + 32];
+	int code;
+
+	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
+	snprintf(host, sizeof(host), "SIM_HOST=%s", launch->sm_id);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", launch->preload);
+	snprintf(tmp, sizeof(tmp), "OSM_TMP_DIR=%s", launch->dir);
+	snprintf(cache, sizeof(cache), "OSM_CACHE_DIR=%s", launch->dir);
+	/* opensm is in sbin, which is not in everybody's PATH. */
+	snprintf(path, sizeof(path), "PATH=%s:/usr/sbin:/sbin:/usr/local/sbin", old_path ? old_path : "/usr/bin");
+	snprintf(out, sizeof(out), "%s/opensm.out", launch->dir);
+	spec.out = open(out, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (spec.out < 0)
+		return err_set(err, ERR_IO, "cannot write %s: %s", out, strerror(errno));
+	code = start_daemon(&spec, "opensm", &launch->opensm, err);
+	close(spec.out);
+	return code;
+}
+
+static bool log_says(const struct launch *launch, const char *words)
+{
+	char path[PATH_MAX + 32], *chars;
+	size_t len;
+	bool says;
+
+	snprintf(path, sizeof(path), "%s/" OPENSM_LOG, launch->dir);
+	if (rundir_read(path, &chars, &len, NULL) < 0)
+		return false;
+	says = strstr(chars, words) != NULL;
+	free(chars);
+	return says;
+}
+
+static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error *err)
+{
+	while (!log_says(launch, "SUBNET UP")) {
+		step(launch, 20);
+		if (launch->stopped_by)
+			return 0;
+		if (launch->opensm && launch->ibsim && now_us() <= until_us)
+			continue;
+		if (!launch->ibsim)
+			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up: %s",
+				launch->output.last);
+		else if (!launch->opensm)
+			err_set(err, ERR_UNAVAILABLE, "opensm ended before the subnet was up");
+		else
+			err_set(err, ERR_UNAVAILABLE, "the subnet did not come up in time: give more with --timeout");
+		append_log_tail(launch, OPENSM_LOG, err);
+		return ERR_UNAVAILABLE;
+	}
+	return 0;
+}
+
+static int start_driver(struct launch *launch, struct error *err)
+{
+	const struct launch_options *options = launch->options;
+	char truth[PATH_MAX + 32];
+	struct driver_options driver = {
+		.fabric = options->fabric, .dir = launch->dir, .sockname = launch->sockname,
+		.jobs = options->traffic, .job_count = options->traffic_count,
+		.truth = options->truth ? options->truth : truth,
+		.tick_ms = options->tick_ms, .console_fd = launch->console_fd,
+	};
+	struct pollfd ready = { .events = POLLIN };
+	struct error driver_err = { 0 };
+	int ends[2];
+	ssize_t got;
+
+	snprintf(truth, sizeof(truth), "%s/" TRUTH_FILE, launch->dir);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
+	launch->driver = process_fork(SIGKILL, err);
+	if (launch->driver < 0)
+		return ERR_NOMEM;
+	if (launch->driver == 0) {
+		close(ends[0]);
+		/* Only the launcher's own copy of this may tell the janitor that the launcher is gone. */
+		close(launch->janitor_fd);
+		driver.ready_fd = ends[1];
+		if (driver_run(&driver, &driver_err) == 0)
+			_exit(0);
+		/* Before it was ready the launcher says it; later this is the only voice. */
+		if (driver.ready_fd < 0 || write(driver.ready_fd, driver_err.text, strlen(driver_err.text)) < 0)
+			log_error("the traffic driver: %s", driver_err.text);
+		_exit(-driver_err.code & 0xff);
+	}
+	close(ends[1]);
+	ready.fd = ends[0];
+	while (poll(&ready, 1, 0) == 0 && !launch->stopped_by)
+		step(launch, 10);
+	got = launch->stopped_by ? 0 : read(ends[0], driver_err.text, sizeof(driver_err.text) - 1);
+	close(ends[0]);
+	/* One NUL says that traffic flows. */
+	if (launch->stopped_by || (got == 1 && !driver_err.text[0]))
+		return 0;
+	return err_set(err, ERR_USAGE, "no traffic: %s", got > 0 ? driver_err.text : "its driver died");
+}
+
+static int start_command(struct launch *launch, struct error *err)
+{
+	char sockname[80], host[48], preload[2 * PATH_MAX], dir[PATH_MAX + 24], console[PATH_MAX + 64], opensm[48];
+	const char *old = getenv("LD_PRELOAD");
+	struct process_spec spec = {
+		.argv = launch->options->command, .env = { sockname, host, preload, dir, console, opensm },
+		.in = -1, .out = -1, .death_signal = SIGTERM,
+	};
+
+	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
+	snprintf(host, sizeof(host), "SIM_HOST=%s", launch->attach_id);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s%s%s", launch->preload, old && *old ? ":" : "",
+		 old ? old : "");
+	snprintf(dir, sizeof(dir), "IBWIRE_SIM_DIR=%s", launch->dir);
+	snprintf(console, sizeof(console), "IBWIRE_SIM_CONSOLE=%s", launch->console);
+	snprintf(opensm, sizeof(opensm), "IBWIRE_SIM_OPENSM_PID=%ld", (long)launch->opensm);
+	return process_start(&spec, &launch->command, err);
+}
+
+/* Until the command ends: keep ibsim's output flowing and free the slots of dead clients. */
+static void watch_command(struct launch *launch)
+{
+	int64_t next_us = now_us();
+
+	launch->phase = PHASE_RUNNING;
+	while (launch->command) {
+		int64_t now = now_us();
+
+		if (launch->kill_at_us && now >= launch->kill_at_us)
+			kill(launch->command, SIGKILL);
+		if (now >= next_us) {
+			slots_ask(&launch->slots);
+			next_us = now + US_PER_S;
+		}
+		step(launch, (int)((next_us - now) / US_PER_MS) + 1);
+	}
+}
+
+/* What the command left running would hang without ibsim; as the subreaper we are its parent now. */
+static void end_orphans(int signal)
+{
+	char path[64], *chars, *word, *rest;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
+	if (rundir_read(path, &chars, &len, NULL) < 0)
+		return;
+	for (word = strtok_r(chars, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		kill((pid_t)strtol(word, NULL, 10), signal);
+	free(chars);
+}
+
+static void take_down(struct launch *launch)
+{
+	int tries;
+
+	process_stop(&launch->command, SIGTERM, 5000);
+	process_stop(&launch->driver, SIGTERM, 5000);
+	process_stop(&launch->opensm, SIGTERM, 3000);
+	process_stop(&launch->ibsim, SIGTERM, 1000);
+	if (launch->janitor > 0) {
+		if (write(launch->janitor_fd, "", 1) < 0)
+			log_debug("the janitor is gone already");
+		process_stop(&launch->janitor, 0, 2000);
+	}
+	for (tries = 0; tries < 100; tries++) {
+		const struct timespec nap = { .tv_nsec = 20000000 };
+
+		if (waitpid(-1, NULL, WNOHANG) < 0)
+			break;
+		if (tries == 0 || tries == 50)
+			end_orphans(tries ? SIGKILL : SIGTERM);
+		nanosleep(&nap, NULL);
+	}
+	slots_clean(&launch->slots);
+	if (launch->dir[0] && !launch->options->dir)
+		rundir_remove(launch->dir);
+}
+
+static int bring_up(struct launch *launch, struct error *err)
+{
+	const struct launch_options *options = launch->options;
+	unsigned timeout_s = options->timeout_s ? options->timeout_s : 60 + (unsigned)(options->fabric->node_count / 50);
+	int64_t until_us = now_us() + timeout_s * US_PER_S;
+	int code = prepare(launch, err);
+
+	if (code == 0)
+		code = start_ibsim(launch, err);
+	if (code == 0)
+		code = wait_for_ibsim(launch, until_us, err);
+	if (code == 0 && !launch->stopped_by)
+		code = start_opensm(launch, err);
+	if (code == 0 && !launch->stopped_by)
+		code = wait_for_subnet(launch, until_us, err);
+	if (code == 0 && !launch->stopped_by && options->traffic_count)
+		code = start_driver(launch, err);
+	return code;
+}
+
+static int take_signals(struct launch *launch, struct error *err)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGCHLD);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGHUP);
+	sigprocmask(SIG_BLOCK, &mask, &launch->old_mask);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	launch->signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
+	return launch->signal_fd < 0 ? err_set(err, ERR_NOMEM, "cannot take signals: %s", strerror(errno)) : 0;
+}
+
+static void close_all(struct launch *launch)
+{
+	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->janitor_fd, &launch->output.fd,
+		       &launch->output.log_fd };
+	size_t i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+	text_done(&launch->output.line);
+}
+
+int launch_run(const struct launch_options *options, int *ret_status, struct error *err)
+{
+	struct launch *launch = calloc(1, sizeof(*launch));
+	int code;
+
+	if (!launch)
+		return err_nomem(err);
+	launch->options = options;
+	launch->console_fd = launch->signal_fd = launch->janitor_fd = launch->output.fd = launch->output.log_fd = -1;
+	slots_init(&launch->slots);
+	launch->output.attached = slots_attached;
+	launch->output.ctx = &launch->slots;
+	code = take_signals(launch, err);
+	if (code == 0)
+		code = bring_up(launch, err);
+	if (code == 0 && !launch->stopped_by)
+		code = start_command(launch, err);
+	if (code == 0 && !launch->stopped_by) {
+		watch_command(launch);
+		*ret_status = process_exit_status(launch->command_status);
+	} else if (code == 0) {
+		*ret_status = 128 + launch->stopped_by;
+	}
+	take_down(launch);
+	sigprocmask(SIG_SETMASK, &launch->old_mask, NULL);
+	close_all(launch);
+	free(launch);
+	return code;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <stdio.h>
+#include <string.h>
+
+#include "config.h"
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "sim/cmd.h"
+
+static const struct command commands[] = {
+	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print a net file of a fabric made to measure", cmd_net },
+	{ "mend", "FILE", "print an ibnetdiscover output so that ibsim loads it rightly", cmd_mend },
+	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND", "run a command on a simulated fabric",
+	  cmd_run },
+	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
+	{ "console", "'COMMAND'", "within run: give ibsim a command and print its answer", cmd_console },
+};
+
+#define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
+
+static void print_usage(FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "usage: ibwire-sim COMMAND [options]\n\n");
+	for (i = 0; i < COMMAND_COUNT; i++)
+		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+	fprintf(out, "\nAll options: man ibwire-sim\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < COMMAND_COUNT; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static void complain_unknown(const char *name)
+{
+	const struct command *nearest = &commands[0];
+	size_t i;
+
+	for (i = 1; i < COMMAND_COUNT; i++)
+		if (text_distance(commands[i].name, name) < text_distance(nearest->name, name))
+			nearest = &commands[i];
+	log_error("there is no command \"%s\": did you mean \"%s\"? See ibwire-sim --help", name, nearest->name);
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	struct error err = { 0 };
+	int status;
+
+	log_init("ibwire-sim", LOG_LEVEL_INFO);
+	if (argc > 1 && !strcmp(argv[1], "--version")) {
+		puts(PACKAGE_STRING);
+		return 0;
+	}
+	if (argc < 2 || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+		print_usage(argc < 2 ? stderr : stdout);
+		return argc < 2 ? -ERR_USAGE : 0;
+	}
+	command = find_command(argv[1]);
+	if (!command) {
+		complain_unknown(argv[1]);
+		return -ERR_USAGE;
+	}
+	status = command->run(argc - 1, argv + 1, &err);
+	if (status < 0) {
+		log_error("%s", err.text);
+		return -status;
+	}
+	return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/preload.h"
+
+#include <glob.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/* ibsim-run is a shell script with a line sim_so=PATH. */
+static bool from_script(const char *script, char ret[PATH_MAX])
+{
+	FILE *file = fopen(script, "re");
+	char line[PATH_MAX];
+	bool found = false;
+
+	while (file && !found && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, "sim_so=", 7))
+			continue;
+		line[strcspn(line, "\r\n")] = '\0';
+		found = access(line + 7, R_OK) == 0;
+		if (found)
+			memcpy(ret, line + 7, strlen(line + 7) + 1);
+	}
+	if (file)
+		fclose(file);
+	return found;
+}
+
+int preload_find(char ret[PATH_MAX], struct error *err)
+{
+	static const char *const scripts[] = { "/usr/bin/ibsim-run", "/usr/local/bin/ibsim-run" };
+	static const char *const patterns[] = {
+		"/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib64/umad2sim/libumad2sim.so",
+		"/usr/lib/umad2sim/libumad2sim.so", "/usr/local/lib*/umad2sim/libumad2sim.so",
+	};
+	const char *chosen = getenv("IBWIRE_UMAD2SIM");
+	size_t i;
+
+	if (chosen && *chosen) {
+		if (access(chosen, R_OK) < 0)
+			return err_set(err, ERR_UNAVAILABLE, "IBWIRE_UMAD2SIM=%s cannot be read", chosen);
+		snprintf(ret, PATH_MAX, "%s", chosen);
+		return 0;
+	}
+	for (i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+		if (from_script(scripts[i], ret))
+			return 0;
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		glob_t found;
+
+		if (glob(patterns[i], 0, NULL, &found) == 0) {
+			snprintf(ret, PATH_MAX, "%s", found.gl_pathv[0]);
+			globfree(&found);
+			return 0;
+		}
+	}
+	return err_set(err, ERR_UNAVAILABLE, "libumad2sim.so is missing: install ibsim-utils (Debian, Ubuntu) or ibsim "
+		       "(RHEL, Fedora, SUSE)");
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[PATH_MAX];
+
+	if (wanted) {
+		/* rmdir succeeds only on an empty directory: nothing of anybody's is mixed up or lost. */
+		if (rmdir(wanted) < 0 && errno != ENOENT)
+			return err_set(err, ERR_IO, "cannot use %s: %s; name a new or empty directory", wanted,
+				       strerror(errno));
+		if (mkdir(wanted, 0700) < 0)
+			return err_set(err, ERR_IO, "cannot create %s: %s", wanted, strerror(errno));
+		snprintf(path, sizeof(path), "%s", wanted);
+	} else {
+		snprintf(path, sizeof(path), "%s/ibwire-sim.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+		if (!mkdtemp(path))
+			return err_set(err, ERR_IO, "cannot create %s: %s; set TMPDIR", path, strerror(errno));
+	}
+	if (!realpath(path, ret))
+		return err_set(err, ERR_IO, "cannot use %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int flag, struct FTW *ftw)
+{
+	(void)status;
+	(void)flag;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+void rundir_remove(const char *path)
+{
+	nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
+int rundir_write(const char *dir, const char *name, const char *chars, size_t len, struct error *err)
+{
+	char path[PATH_MAX + 64];
+	FILE *file;
+	bool written;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "we");
+	if (!file)
+		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	written = fwrite(chars, 1, len, file) == len;
+	if (fclose(file) != 0 || !written)
+		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+int rundir_read(const char *path, char **ret, size_t *ret_len, struct error *err)
+{
+	FILE *file = fopen(path, "re");
+	char *chars = NULL, *more;
+	size_t len = 0, capacity = 1 << 16, got;
+
+	if (!file)
+		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+	for (;;) {
+		more = realloc(chars, capacity + 1);
+		if (!more)
+			break;
+		chars = more;
+		got = fread(chars + len, 1, capacity - len, file);
+		len += got;
+		if (len < capacity)
+			break;
+		capacity *= 2;
+	}
+	if (!more || ferror(file)) {
+		free(chars);
+		fclose(file);
+		return more ? err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno)) : err_nomem(err);
+	}
+	fclose(file);
+	chars[len] = '\0';
+	*ret = chars;
+	*ret_len = len;
+	return 0;
+}
+
+void rundir_remove_sys(const char *dir, pid_t pid)
+{
+	char path[PATH_MAX + 32];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/sys-%ld", dir, (long)pid);
+	if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
+		rundir_remove(path);
+}

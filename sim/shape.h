@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * shape.h - fabrics made to measure: rail-optimised clusters and fat-trees
+ *
+ * Every shape is built into a struct fabric, whose links are all Active.
+ * Management hosts come first, then compute hosts, then switches from the
+ * leafs up. Names are as rdma-ndd and managed switches write them:
+ * "node0001 mlx5_0", "MF0;leaf-u01-r0:MQM8700/U1".
+ */
+#ifndef IBWIRE_SIM_SHAPE_H
+#define IBWIRE_SIM_SHAPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric/speed.h"
+
+struct error;
+struct fabric;
+
+/* The largest number of HCAs that a shape may have: what ibsim and opensm bring up within a minute. */
+#define SHAPE_MAX_HCAS 16384
+
+enum shape_kind { SHAPE_RAIL, SHAPE_TREE2, SHAPE_TREE3 };
+
+struct shape {
+	enum shape_kind kind;
+	unsigned units;  /* rail: scalable units; tree3: pods; tree2: 1 */
+	unsigned leafs;  /* trees: leafs of a unit (rail has one for each rail) */
+	unsigned hosts;  /* rail: hosts of a unit; trees: hosts of a leaf */
+	unsigned rails;  /* HCAs of a host; in trees all of them are on the same leaf */
+	unsigned spines; /* rail, tree2: all of them; tree3: those of a pod */
+	unsigned cores;  /* tree3: the third tier */
+	unsigned links;  /* cables of each leaf-spine pair; 0: from the oversubscription */
+	/* Down to up, times 1000: 1000 is none, 2000 is 2:1. */
+	unsigned oversubscription_milli;      /* of leafs */
+	unsigned core_oversubscription_milli; /* of the spines of a tree3 */
+	unsigned management; /* hosts that take no part in jobs */
+	enum link_speed speed;
+	uint8_t width; /* code */
+};
+
+/* shape_default - the shape that a kind has without options; rail: 32 hosts with 8 HCAs, 16 leafs, 8 spines. */
+struct shape shape_default(enum shape_kind kind);
+
+/*
+ * shape_option - set one of a shape's values by the name of its option
+ * @name:   "units", "hosts", "speed" ... without dashes
+ * @value:  as typed: a count, "2:1" or "1.5" for an oversubscription, "HDR", "4x"
+ *
+ * Return: 0 or ERR_USAGE (the text says what is allowed).
+ */
+int shape_option(struct shape *shape, const char *name, const char *value, struct error *err);
+
+/*
+ * shape_build - the fabric of a shape
+ * @ret:  a finished fabric
+ *
+ * Return: 0; ERR_USAGE where the shape cannot be built (a switch of more than
+ * 254 ports, more than SHAPE_MAX_HCAS HCAs); ERR_NOMEM.
+ */
+int shape_build(const struct shape *shape, struct fabric **ret, struct error *err);
+
+/*
+ * host_is_management - has a node with this description no part in jobs?
+ * Told by its name: "mgmt" and a number. What generated nets call them.
+ */
+bool host_is_management(const char *desc);
+
+#endif
