@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 180
+"""Wrong words on the command line, and databases that are none of ours: one line, the right exit status, untouched."""
+import contextlib
+import hashlib
+import os
+import sqlite3
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Simulation, Tap, need, run
+
+tap = Tap()
+READERS = (["status"], ["nodes"], ["ports"], ["links"], ["events"], ["sql", "SELECT 1"])
+
+
+def refused(name, command, status, *words, env=None):
+    finished = run(*command, env=env, check=False)
+    tap.equal(f"{name}: exit status", finished.status, status)
+    tap.result(len(finished.err.splitlines()) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
+    for word in words:
+        tap.contains(f"{name}: says {word!r}", finished.err, word)
+
+
+refused("no command", [IBWIRE], 64, "ibwire help")
+refused("an unknown command", [IBWIRE, "linsk"], 64, "links")
+refused("an unknown command, far from all", [IBWIRE, "xyzzyx"], 64, "xyzzyx")
+refused("an unknown option", [IBWIRE, "ports", "--fromat", "json"], 64, "--format")
+refused("an unknown format", [IBWIRE, "ports", "--format", "xml"], 64, "json")
+refused("an option without its value", [IBWIRE, "ports", "--db"], 64, "--db")
+refused("an interval that is none", [IBWIRE, "collect", "--interval", "often"], 64, "often")
+refused("an interval of nothing", [IBWIRE, "collect", "--interval", "0"], 64)
+refused("a time that is none", [IBWIRE, "events", "--since", "soon"], 64, "soon")
+refused("too many words", [IBWIRE, "status", "now"], 64, "now")
+refused("a control character", [IBWIRE, "por\x1b[31mts"], 64)
+finished = run(IBWIRE, "por\x1b[31mts", check=False)
+tap.result("\x1b" not in finished.err, "what was typed is shown harmlessly", repr(finished.err))
+finished = run(IBWIRE, "help")
+for command in ("status", "collect", "top", "nodes", "ports", "links", "events", "sql"):
+    tap.contains(f"help lists {command}", finished.out, command)
+    tap.equal(f"{command} --help is no error", run(IBWIRE, command, "--help", check=False).status, 0)
+
+
+def fingerprint(path):
+    """Content, and what lies beside it: a refused database gets no -wal, -shm or -journal either."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest(), sorted(
+            name for name in os.listdir(os.path.dirname(path)) if not name.endswith(".lock"))
+
+
+def make(name, fill):
+    os.makedirs(name, exist_ok=True)
+    path = os.path.abspath(f"{name}/fabric.db")
+    fill(path)
+    return path
+
+
+def write(content):
+    def fill(path):
+        with open(path, "wb") as file:
+            file.write(content)
+    return fill
+
+
+def foreign(path):
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        db.executescript("CREATE TABLE bookmark (url TEXT); INSERT INTO bookmark VALUES ('https://example.org/');")
+
+
+need("ibsim", "opensm")
+with tap.part("databases"), Simulation("--gen", "rail --hosts 2") as sim:
+    sim.ibwire("collect", "--once")
+    with contextlib.closing(sqlite3.connect(sim.env["IBWIRE_DB"])) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with open(sim.env["IBWIRE_DB"], "rb") as file:
+        ours = file.read()
+
+    def newer(path):
+        write(ours)(path)
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            version = db.execute("PRAGMA user_version").fetchone()[0]
+            db.execute("PRAGMA journal_mode=DELETE")
+            db.execute(f"PRAGMA user_version={version + 1}")
+
+    def damaged(path):
+        # The first page, which is the schema, with its tail torn out.
+        write(ours[:100] + b"\xa5" * 7000 + ours[7100:])(path)
+
+    cases = {
+        "a text file": make("text", write(b"this is no database\n" * 1000)),
+        "another program's database": make("foreign", foreign),
+        "a newer version's database": make("newer", newer),
+        "a damaged database": make("damaged", damaged),
+    }
+    for name, path in cases.items():
+        before = fingerprint(path)
+        for command in (*READERS, ["collect", "--once"]):
+            refused(f"{name}, {command[0]}", [IBWIRE, *command, "--db", path], 74, path, env=sim.env)
+        tap.equal(f"{name} is untouched", fingerprint(path), before)
+    refused("a folder instead of a database", [IBWIRE, "ports", "--db", os.path.abspath("text")], 74, env=sim.env)
+    refused("a path that cannot be made", [IBWIRE, "collect", "--once", "--db", "/proc/none/fabric.db"], 74, env=sim.env)
+    refused("an SQL mistake", [IBWIRE, "sql", "SELECT nothing FROM nowhere"], 64, "nowhere", env=sim.env)
+    for statement in ("DELETE FROM sweep", "DROP TABLE node", "PRAGMA user_version=7", "ATTACH 'other.db' AS o",
+                      "SELECT 1; DELETE FROM sweep", "VACUUM INTO 'copy.db'"):
+        refused(f"sql refuses {statement.split(' ')[0]}", [IBWIRE, "sql", statement], 64, env=sim.env)
+    tap.equal("and nothing was written", sim.json("sql", "SELECT count(*) AS sweeps FROM sweep"), [{"sweeps": 1}])
+tap.done()

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 300
+"""The collector's life: signals, a second one beside it, and a discovery that goes wrong."""
+import contextlib
+import glob
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+
+
+def sweeps(sim):
+    """How many sweeps are stored, and whether all is well in the file; read as any SQLite client would."""
+    with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
+        count = db.execute("SELECT count(*) FROM sweep").fetchone()[0]
+        whole = db.execute("PRAGMA integrity_check").fetchone()[0]
+    return count, whole
+
+
+def collect(sim, *options):
+    """A collector that has stored something."""
+    process = sim.start(IBWIRE, "collect", *options, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def has_stored():
+        with contextlib.suppress(sqlite3.Error):
+            return sweeps(sim)[0] > before
+        return False
+
+    before = 0
+    with contextlib.suppress(sqlite3.Error):
+        before = sweeps(sim)[0]
+    if not wait_for(has_stored, 30):
+        process.kill()
+        raise RuntimeError(f"nothing was stored within 30 s: {process.communicate()[0]}")
+    return process
+
+
+def events(sim, kind):
+    return [row for row in sim.json("events") if row["kind"] == kind]
+
+
+def helpers(parent):
+    """Processes of the discovery that a collector has started."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                pid, rest = file.read().split(" (", 1)
+            if int(rest.rsplit(") ", 1)[1].split()[1]) == parent:
+                found.append(int(pid))
+    return found
+
+
+def strike(collector, number, seconds=20):
+    """Send a signal to the next discovery helper of a collector; its process id, or None."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for pid in helpers(collector.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+                return pid
+    return None
+
+
+with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        process = collect(sim, "--interval", "200ms")
+        time.sleep(0.5)
+        status = stop(process, number)
+        said = process.communicate()[0].decode()
+        tap.equal(f"{number.name} ends the collector in order", status, 0)
+        tap.result("rror" not in said, f"{number.name}: no word of an error", said)
+        tap.equal(f"{number.name}: the database is whole", sweeps(sim)[1], "ok")
+        # Every sweep that is there is complete: each port of it has a delta or a reason for having none.
+        rows = sim.json("sql", """
+            SELECT s.id AS sweep, (SELECT count(*) FROM delta d WHERE d.sweep = s.id) AS deltas, s.ports_answered
+            FROM sweep s ORDER BY s.id DESC LIMIT 1""")
+        tap.equal(f"{number.name}: the last sweep is complete", rows[0]["deltas"], rows[0]["ports_answered"])
+    gaps = sim.json("sql", "SELECT max(id) - min(id) + 1 - count(*) AS missing FROM sweep")[0]["missing"]
+    tap.equal("sweeps are numbered without a gap over restarts", gaps, 0)
+
+    process = collect(sim, "--interval", "500ms")
+    before = sweeps(sim)[0]
+    second = sim.ibwire("collect", "--once", check=False)
+    tap.equal("a second collector is refused", second.status, 69)
+    tap.result(str(process.pid) in second.err and len(second.err.splitlines()) == 1,
+               "the refusal names the first one's process id in one line", second)
+    tap.result(wait_for(lambda: sweeps(sim)[0] > before + 1), "the first one goes on")
+    process.kill()
+    process.wait()
+    tap.equal("after SIGKILL the database is whole", sweeps(sim)[1], "ok")
+    tap.equal("and another may begin", sim.ibwire("collect", "--once", check=False).status, 0)
+
+with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
+    nodes = len((sim.ibwire("collect", "--once"), sim.json("nodes"))[1])
+    process = collect(sim, "--interval", "500ms", "--rediscover", "1s", "--discovery-deadline", "2s")
+    try:
+        hit = strike(process, signal.SIGSEGV)
+        tap.result(hit, "a discovery was there to crash")
+        tap.result(wait_for(lambda: events(sim, "discovery-failed")), "a discovery that crashes is an event")
+        tap.equal("the last good topology stays", len(sim.json("nodes")), nodes)
+        tap.equal("the collector is still there", process.poll(), None)
+        failed = len(events(sim, "discovery-failed"))
+        before = sweeps(sim)[0]
+        hit = strike(process, signal.SIGSTOP, 60)
+        tap.result(hit, "a discovery was there to hang")
+        tap.result(wait_for(lambda: len(events(sim, "discovery-failed")) > failed, 60), "a discovery that hangs is an event")
+        tap.result(sweeps(sim)[0] >= before + 3, "sweeps go on while it hangs", f"{before} then {sweeps(sim)[0]}")
+        tap.result(hit and not os.path.exists(f"/proc/{hit}"), "the one that hung is gone")
+        tap.equal("the topology stays again", len(sim.json("nodes")), nodes)
+    finally:
+        stop(process)
+        tap.note("discovery: " + "; ".join(row["text"] for row in events(sim, "discovery-failed")[:2]))
+
+    # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
+    links = sim.json("links")
+    local = sim.run("ibstat", "-p").out.split()[0]
+    leaf = next(row["peer_guid"] for row in sim.json("ports") if row["peer_guid"] and
+                int(row["node_guid"], 16) in (int(local, 16), int(local, 16) - 1))
+    names = {row["node_guid"]: row for row in sim.json("nodes")}
+    switches = {guid for guid, row in names.items() if row["type"] == "switch"}
+    process = collect(sim, "--interval", "500ms", "--rediscover", "1s")
+    try:
+        for row in links:
+            ends = {row["node_guid"]: row["port"], row["peer_guid"]: row["peer_port"]}
+            if leaf in ends and set(ends) <= switches:
+                sim.run(IBWIRE_SIM, "console", f'Unlink "S-{leaf[2:]}"[{ends[leaf]}]')
+        tap.result(wait_for(lambda: events(sim, "discovery-shrunk"), 60), "a fabric that shrinks is an event")
+        row = sim.json("sql", """SELECT count(*) AS nodes FROM node_version WHERE from_sweep <=
+            (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk') AND (to_sweep IS NULL OR to_sweep >
+            (SELECT min(sweep) FROM event WHERE kind = 'discovery-shrunk'))""")[0]
+        tap.equal("the topology stays at first", row["nodes"], nodes)
+    finally:
+        stop(process)
+tap.done()

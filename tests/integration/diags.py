@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What the infiniband-diags say, as dictionaries to compare with.
+
+Their formats were read in the sources of rdma-core 44 (ibnetdiscover.c,
+iblinkinfo.c, perfquery.c) and tried on the packages of Debian 12.
+"""
+import re
+
+SPEED_BY_GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR",
+                 "106.25": "NDR", "10.3125": "FDR10"}
+
+
+def guid(text):
+    return int(text, 16)
+
+
+class Discovered:
+    """The output of ibnetdiscover.
+
+    nodes:  node GUID to {type, ports, description, lid}; the LID of a switch only
+    ports:  (node GUID, port) to {peer, width, speed, lid}; peer is (node GUID, port); lid of an HCA's port only
+    by_port_guid:  port GUID of an HCA to its node GUID
+    """
+
+    def __init__(self, text):
+        self.nodes, self.ports, self.by_port_guid = {}, {}, {}
+        ids = {}
+        current = None
+        links = []
+        # A description may hold anything but a line's end, quotes too: the last quote of the known form counts.
+        node_line = re.compile(r'^(Switch|Ca|Rt)\s+(\d+) "([^"]*)"\s+# "(.*)"(?: (enhanced|base) port 0 lid (\d+) lmc \d+)?$')
+        switch_port = re.compile(r'^\[(\d+)\](?:\[ext \d+\])?\s+"([^"]*)"\[(\d+)\](?:\[ext \d+\])?(?:\([0-9a-f]+\))?\s*'
+                                 r'# ".*" lid (\d+) (\d+x)(\S+)')
+        ca_port = re.compile(r'^\[(\d+)\]\(([0-9a-f]+)\)\s+"([^"]*)"\[(\d+)\](?:\[ext \d+\])?(?:\s*\([0-9a-f]+\))?\s*'
+                             r'# lid (\d+) lmc \d+ ".*" lid \d+ (\d+x)(\S+)')
+        for line in text.splitlines():
+            match = re.match(r"^(?:switch|ca|rt)guid=0x([0-9a-f]+)", line)
+            if match:
+                current = guid(match.group(1))
+                continue
+            match = node_line.match(line)
+            if match:
+                kind, ports, name, description, port0, lid = match.groups()
+                ids[name] = current
+                self.nodes[current] = {"type": {"Switch": "switch", "Ca": "ca", "Rt": "router"}[kind],
+                                       "ports": int(ports), "description": description,
+                                       "lid": int(lid) if lid else 0, "enhanced": port0 == "enhanced"}
+                continue
+            match = switch_port.match(line)
+            if match:
+                number, peer, peer_number, _, width, speed = match.groups()
+                links.append((current, int(number), peer, int(peer_number), width, speed, None))
+                continue
+            match = ca_port.match(line)
+            if match:
+                number, port_guid, peer, peer_number, lid, width, speed = match.groups()
+                self.by_port_guid[guid(port_guid)] = current
+                links.append((current, int(number), peer, int(peer_number), width, speed, int(lid)))
+        for node, number, peer, peer_number, width, speed, lid in links:
+            self.ports[node, number] = {"peer": (ids[peer], peer_number), "width": width, "speed": speed, "lid": lid}
+
+
+def linkinfo(text):
+    """The output of iblinkinfo -l: (GUID, port) of every switch port and every cabled HCA port to {lid, state,
+    phys_state, width, speed, peer_lid, peer_port, peer_name}; what a port that is down has no more is None. Of
+    a switch the GUID is the node's, of an HCA the port's (see Discovered.by_port_guid)."""
+    links = {}
+    up = re.compile(r'^0x([0-9a-f]{16}) "(.*)"\s+(\d+)\s+(\d+)\[..\] ==\( ?(\d+)X +([0-9.]+) Gbps +(\w+)/ *(\w+)\)==> +'
+                    r'0x([0-9a-f]{16}) +(\d+) +(\d+)\[..\] "(.*)" \(')
+    down = re.compile(r'^0x([0-9a-f]{16}) "(.*)"\s+(\d+)\s+(\d+)\[..\] ==\( +(\w+)/ *(\w+)\)==>')
+    for line in text.splitlines():
+        match = up.match(line)
+        if match:
+            node, _, lid, port, lanes, gbps, state, phys, _, peer_lid, peer_port, peer_name = match.groups()
+            links[guid(node), int(port)] = {"lid": int(lid), "state": state, "phys_state": phys, "width": lanes + "x",
+                                            "speed": SPEED_BY_GBPS[gbps], "peer_lid": int(peer_lid),
+                                            "peer_port": int(peer_port), "peer_name": peer_name}
+            continue
+        match = down.match(line)
+        if match:
+            node, _, lid, port, state, phys = match.groups()
+            links[guid(node), int(port)] = {"lid": int(lid), "state": state, "phys_state": phys, "width": None,
+                                            "speed": None, "peer_lid": None, "peer_port": None, "peer_name": None}
+    return links
+
+
+COUNTERS = {"PortXmitData": "xmit_data", "PortRcvData": "rcv_data", "PortXmitPkts": "xmit_packets",
+            "PortRcvPkts": "rcv_packets"}
+
+
+def extended_counters(text):
+    """The output of perfquery -x -l LID PORTS: port number to {xmit_data, rcv_data, xmit_packets, rcv_packets}."""
+    ports = {}
+    current = None
+    for line in text.splitlines():
+        match = re.match(r"^# Port extended counters: Lid \d+ port (\d+)", line)
+        if match:
+            current = ports.setdefault(int(match.group(1)), {})
+            continue
+        match = re.match(r"^(\w+):\.*(\d+)$", line)
+        if match and current is not None and match.group(1) in COUNTERS:
+            current[COUNTERS[match.group(1)]] = int(match.group(2))
+    return ports

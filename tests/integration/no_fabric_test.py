@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Hosts that ibwire cannot poll from: one line each, what and what to do, exit 69.
+
+A host is made of a folder that is mounted over /sys/class in a mount namespace
+of its own, as the kernel's InfiniBand drivers and ib_umad would fill it.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Tap, run
+
+tap = Tap()
+
+# What libibumad 44 reads of a port (umad.c, get_port), with usual values.
+PORT = {"lid": "0x7", "lid_mask_count": "0", "sm_lid": "0x1", "sm_sl": "0", "state": "4: ACTIVE", "phys_state": "5: LinkUp",
+        "rate": "200 Gb/sec (4X HDR)", "cap_mask": "0xa651e848", "link_layer": "InfiniBand",
+        "gids/0": "fe80:0000:0000:0000:b83f:d203:0012:3456", "pkeys/0": "0xffff"}
+DEVICE = {"node_type": "1: CA", "fw_ver": "20.31.1014", "hca_type": "MT4123", "hw_rev": "0",
+          "node_guid": "b83f:d203:0012:3456", "sys_image_guid": "b83f:d203:0012:3456"}
+
+
+def host(name, **port):
+    """A folder like /sys/class of a host with mlx5_0, whose port 1 is as given; without any: no device."""
+    root = os.path.abspath(name)
+    files = {"infiniband_mad/abi_version": "5"}
+    if port:
+        files.update({f"infiniband/mlx5_0/{key}": value for key, value in DEVICE.items()})
+        files.update({f"infiniband/mlx5_0/ports/1/{key}": value for key, value in {**PORT, **port}.items()})
+        files.update({"infiniband_mad/umad0/ibdev": "mlx5_0", "infiniband_mad/umad0/port": "1"})
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
+        with open(f"{root}/{path}", "w", encoding="ascii") as file:
+            file.write(text + "\n")
+    return root
+
+
+def on(root, *command, rights=True, device=True):
+    """Run a command on such a host. /dev/infiniband/umad0 belongs to another user; without rights we are root in
+    name only, so that it cannot be opened, while the checkout still can be read wherever it lies."""
+    script = f"mount --bind '{root}' /sys/class || exit 99\n"
+    if device:
+        script += ("mount -t tmpfs none /dev || exit 99\nmkdir /dev/infiniband\nmknod -m 600 /dev/infiniband/umad0 c 10 99\n"
+                   "chown 65534 /dev/infiniband/umad0\nmknod -m 666 /dev/null c 1 3\nmknod -m 666 /dev/urandom c 1 9\n")
+    script += ("exec " if rights else "exec setpriv --bounding-set=-dac_override,-dac_read_search ") + '"$@"'
+    return run("unshare", "-m", "sh", "-c", script, "sh", *command, check=False)
+
+
+def one_line(name, finished, *words):
+    lines = finished.err.splitlines()
+    tap.equal(f"{name}: exit status 69", finished.status, 69)
+    tap.result(len(lines) == 1 and not finished.out, f"{name}: one line, on stderr", finished)
+    for word in words:
+        tap.contains(f"{name}: says \"{word}\"", finished.err, word)
+
+
+collect = [IBWIRE, "collect", "--once", "--db", os.path.abspath("fabric.db")]
+if os.geteuid() != 0 or run("unshare", "-m", "true", check=False).status:
+    tap.skip("hosts without a fabric", "needs root and mount namespaces")
+    tap.done()
+
+# Where opening it fails for want of rights, the shell says so too.
+probe = on(host("closed", lid="0x7"), "sh", "-c", "exec 3<>/dev/infiniband/umad0", rights=False)
+tap.contains("the made host withholds its device", probe.err, "Permission denied")
+probe = on(host("probe", lid="0x7"), "ibstat", "mlx5_0", "1")
+tap.result("State: Active" in probe.out and "Base lid: 7" in probe.out, "the made host looks real to ibstat", probe)
+
+one_line("no device", on(host("none"), *collect, device=False), "no InfiniBand device")
+one_line("no such device", on(host("other", lid="0x7"), *collect, "-C", "mlx5_9"), "mlx5_9")
+one_line("port down", on(host("down", state="1: DOWN", phys_state="2: Polling", lid="0x0", sm_lid="0x0"), *collect),
+         "mlx5_0", "Down")
+one_line("port not configured", on(host("init", state="2: INIT", lid="0x0", sm_lid="0x0"), *collect),
+         "subnet manager")
+one_line("no subnet manager", on(host("nosm", sm_lid="0x0"), *collect), "subnet manager")
+one_line("Ethernet only", on(host("roce", link_layer="Ethernet"), *collect), "Ethernet")
+one_line("no rights", on(host("rights", lid="0x7"), *collect, rights=False), "right")
+tap.result(not os.path.exists("fabric.db"), "no database is left where nothing was collected", os.listdir("."))
+
+nothing = run(IBWIRE, "ports", "--db", os.path.abspath("nowhere.db"), check=False)
+one_line("no database", nothing, "nowhere.db", "ibwire collect")
+tap.done()

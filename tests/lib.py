@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""For tests written in Python: results in TAP, programs, a simulated fabric.
+
+Only the standard library. A test script begins with
+
+    import os, sys
+    sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+    from lib import Simulation, Tap, ibwire_json, run
+
+and runs in an empty folder of its own (tests/run-tests).
+"""
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+IBWIRE = os.environ["IBWIRE"]
+IBWIRE_SIM = os.environ["IBWIRE_SIM"]
+SRCDIR = os.environ["IBWIRE_SRCDIR"]
+# Set where a test shall leave out what only takes long (the run under sanitizers).
+SHORT = bool(os.environ.get("IBWIRE_TEST_SHORT"))
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
+
+class Tap:
+    """Counts results and prints them as TAP."""
+
+    def __init__(self):
+        self.count = 0
+        self.failed = 0
+
+    def result(self, good, name, why=""):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}")
+        for line in str(why).splitlines() if not good else []:
+            print("# " + line)
+        sys.stdout.flush()
+        return good
+
+    def equal(self, name, got, wanted):
+        return self.result(got == wanted, name, f"got:    {got!r}\nwanted: {wanted!r}")
+
+    def contains(self, name, text, words):
+        return self.result(words in text, name, f"{words!r} is not in:\n{text}")
+
+    def same(self, name, ours, theirs, limit=20):
+        """Two dictionaries, entry by entry; the first differences are shown."""
+        wrong = []
+        for key in sorted(set(ours) | set(theirs), key=str):
+            if key not in ours:
+                wrong.append(f"{key}: only they have it: {theirs[key]}")
+            elif key not in theirs:
+                wrong.append(f"{key}: only ibwire has it: {ours[key]}")
+            elif ours[key] != theirs[key]:
+                wrong.append(f"{key}: ibwire {ours[key]}, they {theirs[key]}")
+        if not theirs:
+            wrong.append("there is nothing to compare with")
+        more = [f"... and {len(wrong) - limit} more"] if len(wrong) > limit else []
+        return self.result(not wrong, f"{name} ({len(theirs)} entries)", "\n".join(wrong[:limit] + more))
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {why}")
+
+    def note(self, text):
+        """Shown by the runner even when everything passes."""
+        for line in text.splitlines():
+            print("# note: " + line)
+
+    @contextlib.contextmanager
+    def part(self, name):
+        """A part of a test: an exception in it is one failed result, and the rest goes on."""
+        try:
+            yield
+        except Exception:  # whatever it is, it is to be reported
+            self.result(False, name, traceback.format_exc())
+
+    def done(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+def skip_all(why):
+    print(f"1..0 # SKIP {why}")
+    sys.exit(0)
+
+
+class Finished:
+    """What a program said."""
+
+    def __init__(self, command, status, out, err):
+        self.command, self.status, self.out, self.err = command, status, out, err
+
+    def __str__(self):
+        return f"{' '.join(map(str, self.command))}: status {self.status}\n{self.out[-4000:]}\n--- stderr\n{self.err[-4000:]}"
+
+
+def run(*command, env=None, timeout=100, check=True, stdin=subprocess.DEVNULL, text=True):
+    """Run a program to its end. With check, another status than 0 is an exception."""
+    done = subprocess.run([str(word) for word in command], env=env, stdin=stdin, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=timeout, check=False)
+    if text:
+        finished = Finished(command, done.returncode, done.stdout.decode("utf-8", "replace"),
+                            done.stderr.decode("utf-8", "replace"))
+    else:
+        finished = Finished(command, done.returncode, done.stdout, done.stderr)
+    if check and done.returncode:
+        raise RuntimeError(str(finished))
+    return finished
+
+
+def wait_for(what, seconds=20.0, every=0.05):
+    """Wait until what() is true; whether it came to be."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return True
+        time.sleep(every)
+    return bool(what())
+
+
+def shared_data(name):
+    """Path of a published dump beside the checkout, or None."""
+    folder = os.environ.get("IBWIRE_SHARED_DATA") or os.path.join(SRCDIR, "..", "shared", "data")
+    path = os.path.join(folder, name)
+    return path if os.path.exists(path) else None
+
+
+class Simulation:
+    """A simulated fabric while the block lasts: with Simulation("--gen", "rail") as sim: sim.run("ibnetdiscover")
+
+    ibwire-sim runs a small shell that tells its environment and waits; what the
+    test runs gets the same environment, and so talks to the same fabric.
+    """
+
+    def __init__(self, *options, env=None):
+        self.options = options
+        self.extra = env or {}
+
+    def __enter__(self):
+        ready = os.path.abspath(f"simulation-{id(self)}")
+        self.errors = open(ready + ".err", "wb+")
+        script = f"env -0 >'{ready}.part' && mv '{ready}.part' '{ready}' && read -r line"
+        self.process = subprocess.Popen([IBWIRE_SIM, "run", *self.options, "--", "sh", "-c", script],
+                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.errors,
+                                        env={**os.environ, **self.extra})
+        wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None, 100)
+        if not os.path.exists(ready):
+            self.__exit__(None, None, None)
+            raise RuntimeError(f"ibwire-sim run {' '.join(self.options)} did not come up:\n{self.said}")
+        with open(ready, "rb") as file:
+            pairs = [pair.split(b"=", 1) for pair in file.read().split(b"\0") if b"=" in pair]
+        self.env = {os.fsdecode(name): os.fsdecode(value) for name, value in pairs}
+        self.env["IBWIRE_DB"] = os.path.abspath("fabric.db")
+        return self
+
+    def __exit__(self, *exception):
+        if self.process.poll() is None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.terminate()
+                self.process.wait(30)
+        self.errors.seek(0)
+        self.said = self.errors.read().decode("utf-8", "replace")
+        self.errors.close()
+        return False
+
+    def run(self, *command, **options):
+        return run(*command, env=self.env, **options)
+
+    def start(self, *command, **options):
+        """Start a program that goes on; the caller ends it."""
+        return subprocess.Popen([str(word) for word in command], env=self.env, stdin=subprocess.DEVNULL, **options)
+
+    def ibwire(self, *arguments, **options):
+        return self.run(IBWIRE, *arguments, **options)
+
+    def json(self, *arguments, **options):
+        return json.loads(self.ibwire(*arguments, "--format", "json", **options).out)
+
+    def traffic(self, *arguments):
+        """ibwire-sim traffic pause|resume|truth"""
+        return self.run(IBWIRE_SIM, "traffic", *arguments).out
+
+
+def stop(process, number=signal.SIGTERM, seconds=30):
+    """End a program that was started; its status."""
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+
+
+def need(*programs):
+    """Skip the whole test where one of these programs is missing."""
+    for program in programs:
+        if not shutil.which(program):
+            skip_all(f"{program} is not installed")

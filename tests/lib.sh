@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# shellcheck shell=sh
+#
+# lib.sh - for tests written in shell: results in TAP (see tests/run-tests)
+#
+# Begin a test with:   . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
+# and end it with:     done_testing
+#
+# IBWIRE and IBWIRE_SIM are the programs under test. A test runs in an empty
+# folder of its own.
+
+tap_count=0
+tap_failed=0
+
+# pass NAME, fail NAME [WHY...] - one result
+pass() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s\n' "$tap_count" "$1"
+}
+
+fail() {
+	tap_count=$((tap_count + 1))
+	tap_failed=$((tap_failed + 1))
+	printf 'not ok %d - %s\n' "$tap_count" "$1"
+	shift
+	[ $# -eq 0 ] || printf '%s\n' "$@" | sed 's/^/# /'
+}
+
+# skip NAME WHY - a test that cannot be made here
+skip() {
+	tap_count=$((tap_count + 1))
+	printf 'ok %d - %s # SKIP %s\n' "$tap_count" "$1" "$2"
+}
+
+# skip_all WHY - none of them can; ends the script
+skip_all() {
+	printf '1..0 # SKIP %s\n' "$1"
+	exit 0
+}
+
+# succeeds NAME COMMAND... - passes if the command does; else shows what it said
+succeeds() {
+	tap_name=$1
+	shift
+	if tap_output=$("$@" 2>&1 </dev/null); then
+		pass "$tap_name"
+	else
+		fail "$tap_name" "status $? from: $*" "$tap_output"
+	fi
+}
+
+# equal NAME GOT WANTED - two texts
+equal() {
+	if [ "$2" = "$3" ]; then
+		pass "$1"
+	else
+		fail "$1" "got:" "$2" "wanted:" "$3"
+	fi
+}
+
+# contains NAME TEXT WORDS - does a text hold these words
+contains() {
+	case $2 in
+	*"$3"*) pass "$1" ;;
+	*) fail "$1" "\"$3\" is not in:" "$2" ;;
+	esac
+}
+
+# note TEXT - shown by the runner even when everything passes
+note() {
+	printf '%s\n' "$1" | sed 's/^/# note: /'
+}
+
+done_testing() {
+	printf '1..%d\n' "$tap_count"
+	[ "$tap_failed" -eq 0 ]
+	exit
+}

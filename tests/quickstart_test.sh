@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# quickstart's decisions, with stand-ins for what it builds: a configure whose
+# Makefile writes an ibwire and an ibwire-sim that only say how they were called.
+# The real ones are tried in tests/integration.
+# shellcheck source=tests/lib.sh
+. "${IBWIRE_SRCDIR:?}/tests/lib.sh"
+
+mkdir tree
+cp "$IBWIRE_SRCDIR/quickstart" tree/
+cat >tree/configure <<'END'
+#!/bin/sh
+cat >Makefile <<'MAKE'
+all:
+	cp ../stub-ibwire ibwire
+	cp ../stub-ibwire-sim ibwire-sim
+MAKE
+END
+cat >tree/stub-ibwire <<'END'
+#!/bin/sh
+echo "ibwire $*${IBWIRE_DB:+ db}"
+[ -z "$IBWIRE_DB" ] || echo "$IBWIRE_DB" >"$TMPDIR/db"
+END
+cat >tree/stub-ibwire-sim <<'END'
+#!/bin/sh
+echo "ibwire-sim $*" | sed 's/ -- .*/ --/'
+while [ "$1" != -- ]; do shift; done
+shift
+if [ -n "$STUB_HANGS" ]; then
+	echo $$ >"$TMPDIR/pid"
+	exec tail -f /dev/null
+fi
+"$@"
+END
+chmod +x tree/configure tree/stub-ibwire tree/stub-ibwire-sim
+
+# Nobody has to wait for sweeps that are not made.
+mkdir bin
+ln -s /bin/true bin/sleep
+PATH=$PWD/bin:$PATH
+
+# A host's /sys with one port: state, link layer
+fake_sysfs() {
+	rm -rf sys
+	mkdir -p sys/class/infiniband/mlx5_0/ports/1
+	echo "$1" >sys/class/infiniband/mlx5_0/ports/1/state
+	echo "$2" >sys/class/infiniband/mlx5_0/ports/1/link_layer
+}
+IBWIRE_SYSFS=$PWD/sys
+export IBWIRE_SYSFS
+
+run() {
+	output=$(./tree/quickstart "$@" 2>&1 </dev/null)
+	status=$?
+}
+
+run help
+contains "help shows the usage" "$output" "usage: ./quickstart"
+equal "help is no error" "$status" 0
+run --nett file
+equal "an unknown word is wrong usage" "$status" 64
+run --net nowhere.net
+equal "a missing net file is wrong usage" "$status" 64
+contains "a missing net file is named" "$output" "nowhere.net"
+run --unit
+equal "--unit without test is wrong usage" "$status" 64
+
+mkdir sys
+run
+equal "a host without InfiniBand gets a simulation" "$status" 0
+contains "it says that it simulates" "$output" "simulating a GPU cluster"
+contains "the simulation has 8 rails" "$output" "ibwire-sim run --gen rail"
+contains "without a terminal there are sweeps" "$output" "ibwire collect --once db"
+contains "and then the ports" "$output" "ibwire ports db"
+contains "and the links" "$output" "ibwire links db"
+equal "nothing of its folder is left" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null; ls "$(dirname "$(cat db)")" 2>/dev/null)" ""
+
+echo 'Ca 1 "H-0"' >"a dump.txt"
+run --net "a dump.txt"
+contains "a dump is simulated, whatever its name" "$output" "ibwire-sim run --net $PWD/a dump.txt --"
+
+fake_sysfs "4: ACTIVE" InfiniBand
+run
+contains "a real fabric: the cost is shown first" "$output" "ibwire collect --estimate"
+case $output in
+*"--once"* | *"ibwire top"*) fail "a real fabric is not polled unasked" "$output" ;;
+*) pass "a real fabric is not polled unasked" ;;
+esac
+run --yes
+contains "--yes polls it" "$output" "ibwire collect --once"
+case $output in
+*ibwire-sim*) fail "a real fabric is not simulated" "$output" ;;
+*) pass "a real fabric is not simulated" ;;
+esac
+run --sim
+contains "--sim simulates all the same" "$output" "ibwire-sim run --gen rail"
+fake_sysfs "1: DOWN" InfiniBand
+run
+contains "a port that is down is no fabric" "$output" "no active InfiniBand port"
+fake_sysfs "4: ACTIVE" Ethernet
+run
+contains "an Ethernet port is no fabric" "$output" "no active InfiniBand port"
+
+# In a terminal (script(1) makes one) the screen is started.
+if command -v script >/dev/null; then
+	output=$(script -qec "./tree/quickstart --sim" /dev/null </dev/null 2>&1)
+	contains "in a terminal it is the screen" "$output" "ibwire top db"
+else
+	skip "in a terminal it is the screen" "script is not installed"
+fi
+
+STUB_HANGS=yes ./tree/quickstart --sim >/dev/null 2>&1 </dev/null &
+quickstart=$!
+tries=0
+while [ ! -s pid ] && [ $tries -lt 100 ]; do
+	/bin/sleep 0.1
+	tries=$((tries + 1))
+done
+kill -TERM $quickstart
+wait $quickstart
+equal "SIGTERM ends it" "$?" 143
+if kill -0 "$(cat pid)" 2>/dev/null; then
+	fail "and what it had started"
+else
+	pass "and what it had started"
+fi
+equal "and its folder is gone" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null)" ""
+
+rm tree/stub-ibwire
+rm -rf tree/build
+run --sim
+equal "a failed build is said" "$status" 69
+contains "a failed build shows the words of make" "$output" "Error"
+done_testing

@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# What can be said of the sources without running them.
+# shellcheck source=tests/lib.sh
+. "${IBWIRE_SRCDIR:?}/tests/lib.sh"
+
+cd "$IBWIRE_SRCDIR" || exit 1
+
+# The files of the project: what git knows, or everything in an unpacked release.
+files() {
+	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+		git ls-files
+	else
+		find . -type f ! -path './.git*' ! -path './build*' ! -path './autom4te.cache/*' | sed 's|^\./||'
+	fi | while read -r file; do
+		[ -f "$file" ] && echo "$file"
+	done
+}
+files >"$TMPDIR/files"
+code=$(grep -E '\.[ch]$' "$TMPDIR/files")
+scripts=$(while read -r file; do
+	case $(head -c 20 "$file" | tr -d '\0') in
+	'#!/bin/sh'* | '#!/bin/bash'*) echo "$file" ;;
+	esac
+done <"$TMPDIR/files")
+pythons=$(grep -E '\.py$' "$TMPDIR/files")
+manuals=$(grep -E '^man/.*\.[1-8]$' "$TMPDIR/files")
+
+# none NAME LINES - passes where there are no lines
+none() {
+	if [ -z "$2" ]; then
+		pass "$1"
+	else
+		fail "$1" "$2"
+	fi
+}
+
+# Words are put together here, so that this file does not hold them.
+left='TO''DO|FIX''ME|XX''X'
+none "nothing is left for later" "$(xargs grep -nIE "(^|[^A-Za-z0-9])($left)([^A-Za-z0-9]|$)" <"$TMPDIR/files")"
+
+# shellcheck disable=SC2086 # a list of names without spaces
+none "every source says its licence" "$(grep -L 'SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only' \
+	$code $scripts $pythons configure.ac 2>/dev/null | grep -v '^configure.ac$')"
+# shellcheck disable=SC2086
+none "no line of code is longer than 120 columns" "$(for file in $code; do
+	expand -t 8 "$file" | awk -v file="$file" 'length($0) > 120 { print file ":" NR ": " length($0) " columns" }'
+done)"
+# shellcheck disable=SC2086
+none "no trailing space in code" "$(grep -nE '[ 	]+$' $code)"
+# exit() belongs to main: a library that ends the program takes the decision from its caller.
+# _exit in a forked child is something else.
+# shellcheck disable=SC2086
+none "only main functions end the program" "$(grep -nE '(^|[^_a-zA-Z])exit\(' $code |
+	grep -vE '^(cli/main\.c|sim/main\.c|[a-z]+/[a-z0-9_]+_test\.c|tests/[^:]*):' | grep -vE ':[0-9]+:[ 	]*(\*|/\*)')"
+
+if command -v shellcheck >/dev/null; then
+	# shellcheck disable=SC2086
+	succeeds "shellcheck is content" shellcheck -x --source-path=. $scripts tests/lib.sh
+else
+	skip "shellcheck is content" "shellcheck is not installed"
+fi
+if [ -z "$manuals" ]; then
+	skip "manual pages are well-formed" "there is no manual page"
+elif command -v mandoc >/dev/null; then
+	# shellcheck disable=SC2086
+	succeeds "manual pages are well-formed" mandoc -Tlint -Wwarning $manuals
+else
+	skip "manual pages are well-formed" "mandoc is not installed"
+fi
+if [ -z "$pythons" ]; then
+	skip "Python files parse" "there is none"
+elif command -v python3 >/dev/null; then
+	# shellcheck disable=SC2086
+	succeeds "Python files parse" python3 -c '
+import ast, sys
+for name in sys.argv[1:]:
+    ast.parse(open(name, encoding="utf-8").read(), name)' $pythons
+else
+	skip "Python files parse" "python3 is not installed"
+fi
+done_testing
