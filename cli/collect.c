@@ -16,7 +16,7 @@
 #include "cli/options.h"
 #include "collector/collector.h"
 #include "collector/helper.h"
-#include "collector/topology.h"
+#include "collector/fabric_watch.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/writer.h"

@@ -15,7 +15,7 @@
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
-#include "collector/topology.h"
+#include "collector/fabric_watch.h"
 #include "fabric/fabric.h"
 
 /* How long one look at a running discovery takes while nothing else is to do. */
@@ -31,7 +31,7 @@ struct collector {
 	const struct sink *sink;
 	struct collector_report *report;
 	struct engine *engine;
-	struct topology topology;
+	struct fabric_watch watch;
 	struct memory memory;
 	struct events events;        /* since the last sweep that was stored */
 	struct sweep_result result;
@@ -55,40 +55,40 @@ static int restore(struct collector *collector, struct error *err)
 	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
 			      clock_wall_us(clock), err);
 	if (code == 0) {
-		topology_init(&collector->topology, collector->wire->discoverer, clock,
+		fabric_watch_init(&collector->watch, collector->wire->discoverer, clock,
 			      collector->settings->discovery_interval_us, restored.fabric);
 		restored.fabric = NULL;
-		if (collector->topology.fabric)
-			code = memory_follow(&collector->memory, collector->topology.fabric, err);
+		if (collector->watch.fabric)
+			code = memory_follow(&collector->memory, collector->watch.fabric, err);
 	}
 	restored_done(&restored);
 	return code;
 }
 
 /* Let discovery go on, at most so long; take over a new fabric. */
-static int step_topology(struct collector *collector, unsigned timeout_ms, struct error *err)
+static int step_watch(struct collector *collector, unsigned timeout_ms, struct error *err)
 {
-	struct topology *topology = &collector->topology;
-	int code = topology_step(topology, timeout_ms, &collector->events, err);
+	struct fabric_watch *watch = &collector->watch;
+	int code = fabric_watch_step(watch, timeout_ms, &collector->events, err);
 
-	if (topology->took_us) {
-		collector->discovery_us = collector->report->discovery_us = topology->took_us;
-		collector->discovery_smps = collector->report->discovery_smps = topology->smps;
-		topology->took_us = 0;
+	if (watch->took_us) {
+		collector->discovery_us = collector->report->discovery_us = watch->took_us;
+		collector->discovery_smps = collector->report->discovery_smps = watch->smps;
+		watch->took_us = 0;
 	}
 	if (code <= 0)
 		return code;
 	if (collector->settings->accept && !collector->accepted) {
-		code = collector->settings->accept(collector->settings->accept_ctx, topology->fabric, err);
+		code = collector->settings->accept(collector->settings->accept_ctx, watch->fabric, err);
 		if (code < 0)
 			return code;
 	}
 	collector->accepted = true;
-	code = memory_follow(&collector->memory, topology->fabric, err);
+	code = memory_follow(&collector->memory, watch->fabric, err);
 	if (code < 0)
 		return code;
-	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", topology->fabric->node_count,
-		 topology->fabric->port_count, (double)collector->discovery_us / US_PER_S, collector->discovery_smps);
+	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", watch->fabric->node_count,
+		 watch->fabric->port_count, (double)collector->discovery_us / US_PER_S, collector->discovery_smps);
 	return 0;
 }
 
@@ -96,11 +96,11 @@ static int step_topology(struct collector *collector, unsigned timeout_ms, struc
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {
-		int code = step_topology(collector, DISCOVERY_SLICE_MS, err);
+		int code = step_watch(collector, DISCOVERY_SLICE_MS, err);
 
 		if (code < 0)
 			return code;
-	} while (collector->topology.running && !stop_requested());
+	} while (collector->watch.running && !stop_requested());
 	return 0;
 }
 
@@ -111,18 +111,18 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
-		int64_t next_us = collector->topology.next_us;
+		int64_t next_us = collector->watch.next_us;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 
 		if (left_us <= 0)
 			break;
-		if (!collector->topology.running && now_us < next_us) {
+		if (!collector->watch.running && now_us < next_us) {
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 			continue;
 		}
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
-		if (step_topology(collector, slice_ms, err) < 0)
+		if (step_watch(collector, slice_ms, err) < 0)
 			return err->code;
 	}
 	return 0;
@@ -151,7 +151,7 @@ static bool hints_at_change(struct collector *collector)
 
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		const struct port_memory *port = memory_port(&collector->memory, collector->topology.fabric,
+		const struct port_memory *port = memory_port(&collector->memory, collector->watch.fabric,
 							     sample->port);
 
 		if (sample->status == SAMPLE_SILENT && port->status == SAMPLE_OK)
@@ -204,7 +204,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->report->commit_us = clock_boottime_us(collector->clock) - before_us;
 	if (code < 0)
 		return code;
-	sweep_keep(&collector->result, collector->topology.fabric, &collector->memory);
+	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
 	events_clear(&collector->events);
 	collector->discovery_us = 0;
 	collector->discovery_smps = 0;
@@ -239,14 +239,14 @@ static int one_sweep(struct collector *collector, struct error *err)
 {
 	struct engine_counts before = engine_counts(collector->engine), after;
 	struct collector_report *report = collector->report;
-	const struct fabric *fabric = collector->topology.fabric;
+	const struct fabric *fabric = collector->watch.fabric;
 	uint16_t sm_lid = collector->wire->sm_lid(collector->wire->ctx);
 	struct sweep sweep = {
 		.wall_us = clock_wall_us(collector->clock),
 		.start_us = clock_boottime_us(collector->clock),
 		.interval_us = collector->settings->once ? 0 : collector->settings->interval_us,
 		.fabric = fabric,
-		.generation = collector->topology.generation,
+		.generation = collector->watch.generation,
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
@@ -257,7 +257,7 @@ static int one_sweep(struct collector *collector, struct error *err)
 	sweep.end_us = clock_boottime_us(collector->clock);
 	after = engine_counts(collector->engine);
 	if (hints_at_change(collector))
-		topology_suspect(&collector->topology);
+		fabric_watch_suspect(&collector->watch);
 	events_from_sweep(&collector->events, sweep.wall_us, fabric, &collector->result, &collector->memory);
 	tell_sm(collector, sweep.wall_us);
 	memcpy(sweep.boot_id, collector->boot_id, sizeof(sweep.boot_id));
@@ -341,8 +341,8 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		code = restore(&collector, err);
 	if (code == 0)
 		code = run(&collector, err);
-	if (collector.topology.discoverer)
-		topology_done(&collector.topology);
+	if (collector.watch.discoverer)
+		fabric_watch_done(&collector.watch);
 	engine_destroy(collector.engine);
 	memory_done(&collector.memory);
 	events_done(&collector.events);

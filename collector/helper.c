@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "collector/topology.h"
+#include "collector/fabric_watch.h"
 
 #define LINES_LOGGED 10
 

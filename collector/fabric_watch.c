@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/topology.h"
+#include "collector/fabric_watch.h"
 
 #include <stddef.h>
 
@@ -9,10 +9,10 @@
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
 
-void topology_init(struct topology *topology, const struct discoverer *discoverer, const struct clock *clock,
+void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
 		   int64_t interval_us, struct fabric *fabric)
 {
-	*topology = (struct topology){
+	*watch = (struct fabric_watch){
 		.discoverer = discoverer,
 		.clock = clock,
 		.fabric = fabric,
@@ -22,47 +22,47 @@ void topology_init(struct topology *topology, const struct discoverer *discovere
 	};
 }
 
-void topology_done(struct topology *topology)
+void fabric_watch_done(struct fabric_watch *watch)
 {
-	if (topology->running)
-		topology->discoverer->cancel(topology->discoverer->ctx);
-	fabric_destroy(topology->fabric);
-	topology->fabric = NULL;
-	topology->running = false;
+	if (watch->running)
+		watch->discoverer->cancel(watch->discoverer->ctx);
+	fabric_destroy(watch->fabric);
+	watch->fabric = NULL;
+	watch->running = false;
 }
 
-void topology_suspect(struct topology *topology)
+void fabric_watch_suspect(struct fabric_watch *watch)
 {
-	int64_t soon_us = topology->started_us + TOPOLOGY_CHANGE_INTERVAL_US;
-	int64_t now_us = clock_boottime_us(topology->clock);
+	int64_t soon_us = watch->started_us + TOPOLOGY_CHANGE_INTERVAL_US;
+	int64_t now_us = clock_boottime_us(watch->clock);
 
 	if (soon_us < now_us)
 		soon_us = now_us;
-	if (soon_us < topology->next_us)
-		topology->next_us = soon_us;
+	if (soon_us < watch->next_us)
+		watch->next_us = soon_us;
 }
 
-static int fail(struct topology *topology, struct events *events, const struct error *cause, struct error *err)
+static int fail(struct fabric_watch *watch, struct events *events, const struct error *cause, struct error *err)
 {
-	topology_suspect(topology);
-	if (!topology->fabric)
+	fabric_watch_suspect(watch);
+	if (!watch->fabric)
 		return err_set(err, cause->code, "%s", cause->text);
 	log_warning("%s; the last good topology stays", cause->text);
-	events_add(events, clock_wall_us(topology->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+	events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 		   "%s; the last good topology stays", cause->text);
 	return 0;
 }
 
 /* Is @found so small beside what we know that it must be said again before it is believed? */
-static bool is_suspicious(struct topology *topology, const struct fabric *found)
+static bool is_suspicious(struct fabric_watch *watch, const struct fabric *found)
 {
-	const struct fabric *known = topology->fabric;
+	const struct fabric *known = watch->fabric;
 
 	if (!known || found->node_count * 100 >= known->node_count * TOPOLOGY_SHRUNK_PERCENT) {
-		topology->shrunk_in_a_row = 0;
+		watch->shrunk_in_a_row = 0;
 		return false;
 	}
-	return ++topology->shrunk_in_a_row < TOPOLOGY_SHRUNK_REPEATS;
+	return ++watch->shrunk_in_a_row < TOPOLOGY_SHRUNK_REPEATS;
 }
 
 static void ignore_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
@@ -114,22 +114,22 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 	return false;
 }
 
-static int take_over(struct topology *topology, struct fabric *found, struct events *events)
+static int take_over(struct fabric_watch *watch, struct fabric *found, struct events *events)
 {
-	struct fabric *before = topology->fabric;
-	int64_t wall_us = clock_wall_us(topology->clock);
+	struct fabric *before = watch->fabric;
+	int64_t wall_us = clock_wall_us(watch->clock);
 
-	if (is_suspicious(topology, found)) {
+	if (is_suspicious(watch, found)) {
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, before->node_count);
 		events_add(events, wall_us, EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology stays",
-			   found->node_count, before->node_count, topology->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
+			   found->node_count, before->node_count, watch->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
 		fabric_destroy(found);
-		topology_suspect(topology);
+		fabric_watch_suspect(watch);
 		return 0;
 	}
-	topology->shrunk_in_a_row = 0;
+	watch->shrunk_in_a_row = 0;
 	if (before && !differs(before, found)) {
 		fabric_destroy(found);
 		return 0;
@@ -137,40 +137,40 @@ static int take_over(struct topology *topology, struct fabric *found, struct eve
 	if (before) {
 		events_from_topology(events, wall_us, before, found);
 		if (lost_links(before, found))
-			topology_suspect(topology);
+			fabric_watch_suspect(watch);
 	}
-	topology->fabric = found;
-	topology->generation++;
+	watch->fabric = found;
+	watch->generation++;
 	fabric_destroy(before);
 	return 1;
 }
 
-int topology_step(struct topology *topology, unsigned timeout_ms, struct events *events, struct error *err)
+int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct events *events, struct error *err)
 {
-	const struct discoverer *discoverer = topology->discoverer;
-	int64_t now_us = clock_boottime_us(topology->clock);
+	const struct discoverer *discoverer = watch->discoverer;
+	int64_t now_us = clock_boottime_us(watch->clock);
 	struct record_trailer trailer = { 0 };
 	struct fabric *found = NULL;
 	struct error cause = { 0 };
 	int code;
 
-	if (!topology->running) {
-		if (now_us < topology->next_us)
+	if (!watch->running) {
+		if (now_us < watch->next_us)
 			return 0;
-		topology->started_us = now_us;
-		topology->next_us = now_us + topology->interval_us;
+		watch->started_us = now_us;
+		watch->next_us = now_us + watch->interval_us;
 		code = discoverer->start(discoverer->ctx, &cause);
 		if (code < 0)
-			return fail(topology, events, &cause, err);
-		topology->running = true;
+			return fail(watch, events, &cause, err);
+		watch->running = true;
 	}
 	code = discoverer->step(discoverer->ctx, timeout_ms, &found, &trailer, &cause);
 	if (code == 0)
 		return 0;
-	topology->running = false;
-	topology->took_us = clock_boottime_us(topology->clock) - topology->started_us;
-	topology->smps = trailer.smps;
+	watch->running = false;
+	watch->took_us = clock_boottime_us(watch->clock) - watch->started_us;
+	watch->smps = trailer.smps;
 	if (code < 0)
-		return fail(topology, events, &cause, err);
-	return take_over(topology, found, events);
+		return fail(watch, events, &cause, err);
+	return take_over(watch, found, events);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * topology.h - the fabric as the collector knows it, and when to look again
+ * fabric_watch.h - the fabric as the collector knows it, and when to look again
  *
  * Discovery runs beside the sweeps. What it brings is not believed blindly: a
  * fabric that is much smaller than the last one is a suspicion until discovery
  * has said so several times in a row.
  */
-#ifndef IBWIRE_COLLECTOR_TOPOLOGY_H
-#define IBWIRE_COLLECTOR_TOPOLOGY_H
+#ifndef IBWIRE_COLLECTOR_FABRIC_WATCH_H
+#define IBWIRE_COLLECTOR_FABRIC_WATCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,7 +34,7 @@ struct discoverer {
 	void *ctx;
 };
 
-struct topology {
+struct fabric_watch {
 	const struct discoverer *discoverer;
 	const struct clock *clock;
 	struct fabric *fabric;   /* the one in force, NULL before the first */
@@ -57,18 +57,18 @@ struct topology {
 #define TOPOLOGY_SHRUNK_REPEATS 3
 
 /*
- * topology_init - start from the fabric that was last known
+ * fabric_watch_init - start from the fabric that was last known
  * @fabric:  taken over, or NULL
  */
-void topology_init(struct topology *topology, const struct discoverer *discoverer, const struct clock *clock,
+void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
 		   int64_t interval_us, struct fabric *fabric);
-void topology_done(struct topology *topology);
+void fabric_watch_done(struct fabric_watch *watch);
 
-/* topology_suspect - something changed: look again soon. */
-void topology_suspect(struct topology *topology);
+/* fabric_watch_suspect - something changed: look again soon. */
+void fabric_watch_suspect(struct fabric_watch *watch);
 
 /*
- * topology_step - start a discovery when its time has come, and take what it brought
+ * fabric_watch_step - start a discovery when its time has come, and take what it brought
  * @timeout_ms:  how long to wait for one that runs
  * @events:      failures, and what changed
  *
@@ -76,6 +76,6 @@ void topology_suspect(struct topology *topology);
  * where a discovery failed while there is a fabric; negative where it failed and
  * there is none.
  */
-int topology_step(struct topology *topology, unsigned timeout_ms, struct events *events, struct error *err);
+int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct events *events, struct error *err);
 
 #endif
