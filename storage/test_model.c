@@ -398,6 +398,7 @@ const struct sweep *model_step(struct model *model)
 			change_topology(model);
 		build_fabric(model);
 	}
+	model->swept_boot = model->boot;
 	sweep->wall_us = model->wall_us;
 	sweep->start_us = model->boot_us;
 	sweep->end_us = model->boot_us + 100000;

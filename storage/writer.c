@@ -20,6 +20,8 @@
 #include "storage/topology.h"
 #include "storage/writer_state.h"
 
+#define SETTLE_TIMEOUT_MS 500
+
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
@@ -169,10 +171,14 @@ static int store_boot(struct writer *writer, const char *boot_id, struct error *
 static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_SWEEP];
-	const struct state *state = &writer->state;
+	struct state *state = &writer->state;
 	const struct fabric *fabric = sweep->fabric;
 	const struct sm_state *sm = &sweep->sm;
 
+	state->from_node = 0;
+	if (fabric->from_node != FABRIC_NONE)
+		state->from_node = state_find_node(state, fabric->nodes[fabric->from_node].guid);
+	state->from_port = fabric->from_port;
 	sqlite3_bind_int64(insert, 1, id);
 	sqlite3_bind_int64(insert, 2, sweep->wall_us);
 	sqlite3_bind_int64(insert, 3, sweep->start_us);
@@ -181,9 +187,9 @@ static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int
 	sqlite3_bind_int64(insert, 6, state->topology);
 	sqlite3_bind_null(insert, 7);
 	sqlite3_bind_null(insert, 8);
-	if (fabric->from_node != FABRIC_NONE) {
-		sqlite3_bind_int64(insert, 7, state_find_node(state, fabric->nodes[fabric->from_node].guid));
-		sqlite3_bind_int(insert, 8, fabric->from_port);
+	if (state->from_node) {
+		sqlite3_bind_int64(insert, 7, state->from_node);
+		sqlite3_bind_int(insert, 8, state->from_port);
 	}
 	sqlite3_bind_int64(insert, 9, sweep->interval_us);
 	sqlite3_bind_int64(insert, 10, sweep->discovery_us);
@@ -416,6 +422,8 @@ static void settle(struct writer *writer)
 {
 	if (begin(writer, NULL) == 0)
 		end(writer, writer_store_last(writer, NULL), NULL);
+	/* A reader in the middle of a long question is not waited for: then the log stays as it is. */
+	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 }
 
