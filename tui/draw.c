@@ -39,7 +39,7 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 
 void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segment *segments, size_t count)
 {
-	int widths[SEGMENTS_MAX], ranks[SEGMENTS_MAX], used = 0;
+	int widths[SEGMENTS_MAX] = { 0 }, ranks[SEGMENTS_MAX] = { 0 }, used = 0;
 	bool shown[SEGMENTS_MAX];
 	size_t i;
 

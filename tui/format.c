@@ -64,6 +64,7 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	const char *mark = unicode ? "\xe2\x80\xa6" : "~";
 	char ascii[CELL_SIZE];
 	size_t len = 0, used = 0, have, bytes;
+	unsigned tail_columns = 0;
 
 	ret[0] = '\0';
 	if (!unicode) {
@@ -82,14 +83,20 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	}
 	if (!columns)
 		return ret;
-	/* Too long: a head, the mark, and for names a tail, which tells ports apart. */
-	bytes = text_prefix_bytes(text, align == ALIGN_MIDDLE ? (columns - 1) / 2 : columns - 1);
+	/*
+	 * Too long: a head, the mark, and for names a tail. "node0044 mlx5_0/1" is
+	 * told from its neighbours by the number at its head's end, and by the few
+	 * last characters: the tail is short, so that the head keeps its number.
+	 */
+	if (align == ALIGN_MIDDLE && columns > 8)
+		tail_columns = columns < 20 ? 4 : 6;
+	bytes = text_prefix_bytes(text, columns - 1 - tail_columns);
 	if (put(ret, &len, text, bytes))
 		used = text_columns(ret);
 	if (put(ret, &len, mark, strlen(mark)))
 		used++;
-	if (align == ALIGN_MIDDLE && columns > used) {
-		const char *tail = tail_of(text, columns - (unsigned)used);
+	if (tail_columns && columns > used) {
+		const char *tail = tail_of(text, tail_columns);
 
 		if (put(ret, &len, tail, strlen(tail)))
 			used += text_columns(tail);
@@ -221,7 +228,7 @@ const char *format_age(int64_t age_us, char *ret, size_t size)
 	while (age_s >= units[i].limit_s)
 		i++;
 	/* Between 100 and 365 days there is no shorter word than "0y". */
-	if (age_s / units[i].unit_s == 0)
+	if (!(age_s / units[i].unit_s) && units[i].name == 'y')
 		snprintf(ret, size, "<1y");
 	else if (age_s / units[i].unit_s > 99)
 		snprintf(ret, size, "99y");

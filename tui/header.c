@@ -213,13 +213,13 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	ret[0] = '\0';
 	if (app->live.problem[0])
 		snprintf(ret, size, "%s", app->live.problem);
-	else if (app->options->child && !child->running)
+	else if (app->options->child && !child->running && !app->live.status.live)
 		snprintf(ret, size, "the collector ended (exit status %d)%s%s", child->exit_status,
 			 child->line[0] ? ": " : "", child->line);
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR && app->options->child)
 		snprintf(ret, size, "the collector is starting; this is what was stored before");
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)
-		snprintf(ret, size, "no collector is running: start ibwire collect, or leave and start ibwire top again");
+		snprintf(ret, size, "no collector is running: start ibwire collect");
 	else if (app->live.shown && app->live.pending)
 		snprintf(ret, size, "paused: newer data is there, Space shows it");
 	return ret;

@@ -45,7 +45,7 @@ struct live {
 	int64_t asked_status_us, tried_open_us;
 	struct db_status status;
 	bool paused;
-	char problem[256]; /* what is wrong with the database, "" for nothing */
+	char problem[512]; /* what is wrong with the database, "" for nothing */
 };
 
 void live_init(struct live *live, const char *path, const struct name_map *names, const struct clock *clock,

@@ -112,13 +112,16 @@ static void common_key(struct app *app, int key)
 	}
 }
 
-/* One key, and all that wait behind it: a page of typed-ahead keys is drawn once. */
+/*
+ * One key, and all that wait behind it, so that typed-ahead keys are drawn once;
+ * but none after one that made the table stale, which points to what is gone.
+ */
 static bool serve_keys(struct app *app, int wait_ms)
 {
 	bool any = false;
 	int key;
 
-	while (!app->quit && terminal_key(any ? 0 : wait_ms, &key)) {
+	while (!app->quit && !app->table_stale && terminal_key(any ? 0 : wait_ms, &key)) {
 		any = true;
 		if (key == KEY_SPECIAL(KEY_RESIZE))
 			continue;
@@ -134,7 +137,8 @@ static int check_child(struct app *app, struct error *err)
 	if (!app->options->child)
 		return 0;
 	app->options->child(app->options->child_ctx, &app->child);
-	if (app->child.running || app->live.shown)
+	/* Where somebody else's collector was faster, ours was refused, and nothing is lost. */
+	if (app->child.running || app->live.shown || app->live.status.live)
 		return 0;
 	if (!app->child.exit_status)
 		return err_set(err, ERR_UNAVAILABLE, "the collector ended without a sweep");
