@@ -121,7 +121,7 @@ int order_names(struct order *order, const struct fabric *fabric, struct error *
 /* The number that a row is ordered by; NAN where it is not known. */
 static double key_of(const struct table *table, uint32_t index)
 {
-	const struct port_view *view = &table->views[index];
+	const struct row_view *view = &table->views[index];
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct delta *sum = &table->snapshot->rows[index].sum;

@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/sink.h"
+#include "storage/reader.h"
 
 struct error;
 struct fabric;

@@ -73,7 +73,7 @@ static void changed(void *state, struct app *app)
 	ports->first = layout_scroll(ports->first, ports->cursor, table->row_count, ports->height);
 }
 
-static enum role word_role(enum port_word word)
+static enum role word_role(enum row_word word)
 {
 	static const enum role roles[WORD_COUNT] = {
 		[WORD_OK] = ROLE_TEXT,	     [WORD_IDLE] = ROLE_FAINT,	   [WORD_NEW] = ROLE_FAINT,
@@ -84,12 +84,12 @@ static enum role word_role(enum port_word word)
 	return roles[word];
 }
 
-static enum role cell_role(const struct port_view *view, enum column column)
+static enum role cell_role(const struct row_view *view, enum column column)
 {
 	switch (column) {
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
-		return word_role((enum port_word)view->word);
+		return word_role((enum row_word)view->word);
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:
@@ -113,7 +113,7 @@ static enum role cell_role(const struct port_view *view, enum column column)
 static void draw_row(const struct app *app, const struct brush *brush, int y, const struct rect *body,
 		     const struct column_place *places, uint32_t port)
 {
-	const struct port_view *view = &app->table.views[port];
+	const struct row_view *view = &app->table.views[port];
 	char text[CELL_SIZE];
 	int column, x = 0;
 

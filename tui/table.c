@@ -40,7 +40,7 @@ void table_done(struct table *table)
 	memset(&table->order, 0, sizeof(table->order));
 }
 
-static enum port_word word_of(const struct port *port, const struct port_row *row, const struct port_view *view)
+static enum row_word word_of(const struct port *port, const struct port_row *row, const struct row_view *view)
 {
 	/* A port in state Down was not asked; one that is not read for another reason says so first. */
 	if (port->state == PORT_DOWN || row->status == SAMPLE_DOWN)
@@ -69,7 +69,7 @@ static enum port_word word_of(const struct port *port, const struct port_row *ro
 }
 
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
-		      struct port_view *ret)
+		      struct row_view *ret)
 {
 	const struct fabric *fabric = snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
@@ -77,7 +77,7 @@ static void view_port(const struct snapshot *snapshot, uint32_t index, const str
 	uint64_t rate = port_rate_bits_per_s(port);
 	const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
 
-	*ret = (struct port_view){
+	*ret = (struct row_view){
 		.xmit_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_XMIT_DATA),
 		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
 		.errors = sum ? (double)sum->total : row->sum.known & ERRORS_COUNTED ? 0 : NAN,
@@ -109,7 +109,7 @@ static void widen(int *columns, size_t name_columns, uint8_t num)
 }
 
 static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
-			   const struct port_view *view, const size_t *name_columns)
+			   const struct row_view *view, const size_t *name_columns)
 {
 	const struct port *port = &fabric->ports[index];
 	char link[WORDS_LINK_SIZE];
@@ -222,7 +222,7 @@ static bool passes_filter(const struct table *table, uint32_t index)
 	if (port->peer != FABRIC_NONE)
 		to = words_append_port(fabric, port->peer, to);
 	*to++ = '\n';
-	to = stpcpy(to, port_word_name(table->views[index].word));
+	to = stpcpy(to, row_word_name(table->views[index].word));
 	*to++ = '\n';
 	words_link(port, to);
 	to += strlen(to);

@@ -22,7 +22,7 @@ struct error;
 struct snapshot;
 
 /* The one word that says how a port is; in the order in which they sort. */
-enum port_word {
+enum row_word {
 	WORD_OK,
 	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
 	WORD_NEW,         /* one reading so far: rates come with the next */
@@ -35,8 +35,8 @@ enum port_word {
 	WORD_COUNT,
 };
 
-/* port_word_name - "ok", "idle", ... */
-const char *port_word_name(enum port_word word);
+/* row_word_name - "ok", "idle", ... */
+const char *row_word_name(enum row_word word);
 
 /*
  * Below this share of the link's data rate in both directions a port is idle:
@@ -48,13 +48,13 @@ const char *port_word_name(enum port_word word);
 #define TABLE_UNUSED_US (3600 * 1000000LL)
 
 /* One port as it is shown. NAN where a number is not known. */
-struct port_view {
+struct row_view {
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_percent, rcv_percent;
 	double errors;       /* as in struct error_sum; NAN where no error counter was read */
 	int64_t last_wall_us; /* of its newest reading; 0: never */
 	uint32_t port_rank, peer_rank; /* place among all ports by name */
-	uint8_t word;        /* enum port_word */
+	uint8_t word;        /* enum row_word */
 	bool at_least;       /* of errors */
 	bool unused;         /* down for long, or always */
 };
@@ -72,7 +72,7 @@ struct fabric_summary {
 
 struct table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct port_view *views;         /* parallel to the fabric's ports */
+	struct row_view *views;         /* parallel to the fabric's ports */
 	uint32_t *rows;                  /* indices of the ports that are shown, in order */
 	size_t row_count;
 	struct fabric_summary summary;

@@ -75,8 +75,7 @@ static void arm(void)
 	taken.armed = 1;
 }
 
-/* Can this terminal do what a screen needs? Asked before anything is written to it. */
-static int check_terminal(struct error *err)
+int terminal_check(struct error *err)
 {
 	const char *name = getenv("TERM"), *move;
 	int status = 0;
@@ -100,8 +99,9 @@ int terminal_start(bool *ret_unicode, struct error *err)
 {
 	int status;
 
-	setlocale(LC_ALL, "");
-	status = check_terminal(err);
+	/* Not LC_NUMERIC: a decimal comma would be one more way to read a number. */
+	setlocale(LC_CTYPE, "");
+	status = terminal_check(err);
 	if (status < 0)
 		return status;
 	if (tcgetattr(STDOUT_FILENO, &taken.modes) < 0)

@@ -10,6 +10,12 @@
 struct error;
 
 /*
+ * terminal_check - can this terminal do what a screen needs?
+ * Return: 0, or ERR_USAGE as terminal_start(); nothing is written to it.
+ */
+int terminal_check(struct error *err);
+
+/*
  * terminal_start - take the terminal over
  * @ret_unicode:  is the locale's encoding UTF-8?
  *

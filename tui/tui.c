@@ -235,3 +235,8 @@ out:
 	live_done(&app.live);
 	return status;
 }
+
+int tui_check_terminal(struct error *err)
+{
+	return terminal_check(err);
+}

@@ -49,4 +49,11 @@ struct tui_options {
  */
 int tui_run(const struct tui_options *options, struct error *err);
 
+/*
+ * tui_check_terminal - can the screen be shown here at all?
+ * For a caller that would start something for it first. Return: 0, or
+ * ERR_USAGE as tui_run().
+ */
+int tui_check_terminal(struct error *err);
+
 #endif

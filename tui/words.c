@@ -11,7 +11,7 @@
 #include "tui/format.h"
 #include "tui/table.h"
 
-const char *port_word_name(enum port_word word)
+const char *row_word_name(enum row_word word)
 {
 	static const char *const names[WORD_COUNT] = {
 		[WORD_OK] = "ok",
@@ -62,7 +62,7 @@ const char *words_guid(uint64_t guid, char *ret)
 	return ret;
 }
 
-static void write_errors(const struct port_view *view, int columns, char *ret)
+static void write_errors(const struct row_view *view, int columns, char *ret)
 {
 	char count[32];
 
@@ -98,7 +98,7 @@ const char *words_cell(const struct table *table, const struct error_sums *sums,
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct port_view *view = &table->views[index];
+	const struct row_view *view = &table->views[index];
 	const struct delta *sum = &table->snapshot->rows[index].sum;
 
 	snprintf(ret, CELL_SIZE, "-");
@@ -111,7 +111,7 @@ const char *words_cell(const struct table *table, const struct error_sums *sums,
 			words_append_port(fabric, port->peer, ret);
 		break;
 	case COLUMN_STATUS:
-		snprintf(ret, CELL_SIZE, "%s", port_word_name(view->word));
+		snprintf(ret, CELL_SIZE, "%s", row_word_name(view->word));
 		break;
 	case COLUMN_STATE:
 		snprintf(ret, CELL_SIZE, "%s/%s", port_state_name(port->state), port_phys_state_name(port->phys_state));
