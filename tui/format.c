@@ -73,11 +73,15 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	}
 	have = text_columns(text);
 	if (have <= columns) {
+		/* A heap of combining characters takes many bytes in few columns. */
+		if (strlen(text) + columns >= CELL_SIZE) {
+			text = "";
+			have = 0;
+		}
 		if (align == ALIGN_RIGHT)
 			put_blanks(ret, &len, columns - have);
-		if (!put(ret, &len, text, strlen(text)))
-			have = 0;
-		if (align != ALIGN_RIGHT || !have)
+		put(ret, &len, text, strlen(text));
+		if (align != ALIGN_RIGHT)
 			put_blanks(ret, &len, columns - have);
 		return ret;
 	}

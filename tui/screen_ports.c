@@ -227,8 +227,8 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" },   { "/", "filter" }, { "<>", "sort by" }, { "r", "reverse" },
-		{ "d", "unused" },  { "Space", "pause" }, { "q", "quit" }, { NULL, NULL },
+		{ "F1", "help" },     { "/", "filter" }, { "<>", "sort" },   { "d", "unused" },
+		{ "Space", "pause" }, { "q", "quit" },	 { "r", "reverse" }, { NULL, NULL },
 	};
 	static const struct key_help menu_keys[] = {
 		{ "Up Down", "choose" }, { "Enter", "sort by it" }, { "Esc", "leave it" }, { NULL, NULL },
