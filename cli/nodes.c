@@ -22,14 +22,14 @@ enum {
 
 static const struct column node_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[NAME] = { .key = "name", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
-	[GUID] = { .key = "guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
+	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
 	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
 	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4 },
 	[LIDS] = { .key = "lids", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
-	[PORTS] = { .key = "ports", .title = "PORTS", .kind = COLUMN_INTEGER },
+	[PORTS] = { .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER },
 	[PORTS_ACTIVE] = { .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
 	[XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 2 },

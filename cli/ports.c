@@ -174,9 +174,13 @@ static bool put_long_rows(struct result *result, const struct view *view, const 
 struct rows {
 	struct port_view *views;
 	size_t count;
-	size_t hidden; /* left out because they were never up */
+	size_t hidden; /* left out of a table because they were never up */
 };
 
+/*
+ * Ports that were never seen up are no news on a screen, most of them are empty
+ * cages; data has every port.
+ */
 static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
 {
@@ -265,7 +269,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 {
 	struct ports_options own = { 0 };
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "also ports that were never up", &own.all, 0 },
+		{ "all", 'a', OPTION_FLAG, NULL, "ports that were never up in tables too (JSON and CSV always have them)", &own.all, 0 },
 		{ "errors", 'e', OPTION_FLAG, NULL, "only ports with errors in the window", &own.errors, 0 },
 		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one a line (JSON and CSV always have them)",
 		  &own.counters, 0 },
@@ -284,6 +288,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	code = order_check(command, own.sort, err);
 	if (code < 0)
 		return code;
+	own.all |= options.format != RESULT_TABLE;
 	code = view_open(&options, own.counters || options.format != RESULT_TABLE, &view, err);
 	if (code < 0)
 		return code;
