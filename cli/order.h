@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* order.h - --sort of `ibwire ports` */
+#ifndef IBWIRE_CLI_ORDER_H
+#define IBWIRE_CLI_ORDER_H
+
+#include <stddef.h>
+
+struct command;
+struct error;
+struct port_view;
+struct view;
+
+/* order_check - Return: 0 where @key can be sorted by, or is NULL; ERR_USAGE with the nearest one. */
+int order_check(const struct command *command, const char *key, struct error *err);
+
+/*
+ * order_ports - sort by a key: names and port numbers rising, every other number
+ * falling; what is not known comes last, and equals keep their order
+ *
+ * Return: 0, ERR_USAGE (as order_check), ERR_NOMEM.
+ */
+int order_ports(const struct command *command, const struct view *view, const char *key, struct port_view *ports,
+		size_t count, struct error *err);
+
+#endif
