@@ -62,10 +62,7 @@ static enum row_word word_of(const struct port *port, const struct port_row *row
 		return WORD_INIT;
 	if (isnan(view->xmit_bytes_per_s) && isnan(view->rcv_bytes_per_s))
 		return WORD_NEW;
-	/* Unless one direction is known to be busy, an unknown percentage (no link rate) leaves only 0 as idle. */
-	if (isnan(view->xmit_percent) || isnan(view->rcv_percent))
-		return view->xmit_bytes_per_s > 0 || view->rcv_bytes_per_s > 0 ? WORD_OK : WORD_IDLE;
-	return view->xmit_percent < TABLE_IDLE_PERCENT && view->rcv_percent < TABLE_IDLE_PERCENT ? WORD_IDLE : WORD_OK;
+	return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;
 }
 
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
