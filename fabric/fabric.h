@@ -140,6 +140,9 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
  */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
 
+/* fabric_count_links - how many links there are: pairs of ports that are peers. */
+size_t fabric_count_links(const struct fabric *fabric);
+
 /* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 
