@@ -60,6 +60,10 @@ static void everything_comes_back_as_it_was(void **state)
 		live(model, path, &reader, 700);
 		for (size_t id = 1; id <= model->sweep_count; id++)
 			check_sweep(reader, model, (int64_t)id);
+		/* A window that begins exactly with a sweep does not hold that sweep. */
+		for (size_t id = 20; id <= model->sweep_count; id += 50)
+			check_window(reader, model, model->sweeps[id - 1].wall_us,
+				     model->sweeps[id - 1].wall_us - model->sweeps[id - 4].wall_us);
 		reader_close(reader);
 		writer = check_open_writer(path);
 		check_restore(writer, model);

@@ -233,7 +233,7 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 		return;
 	}
 	after = id - 1;
-	if (window_us)
+	if (window_us > 0)
 		for (after = id; after && model->sweeps[after - 1].wall_us > at_us - window_us; after--)
 			;
 	check_snapshot(snapshot, model, after, id);

@@ -25,7 +25,8 @@
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
-	[WRITE_BOOT] = "INSERT INTO boot (boot_id) VALUES (?1) ON CONFLICT (boot_id) DO UPDATE SET boot_id = ?1 RETURNING id",
+	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
+	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port, interval_us,"
 			" discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered, mads_sent, mads_timed_out,"
 			" mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority, sm_act_count)"
@@ -153,17 +154,21 @@ static int end(struct writer *writer, int result, struct error *err)
 
 static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
 {
-	sqlite3_stmt *insert = writer->statements[WRITE_BOOT];
+	sqlite3_stmt *insert = writer->statements[WRITE_BOOT], *find = writer->statements[FIND_BOOT];
 	struct state *state = &writer->state;
 	int result;
 
 	if (state->boot && strcmp(state->boot_id, boot_id) == 0)
 		return 0;
 	sqlite3_bind_text(insert, 1, boot_id, -1, SQLITE_STATIC);
-	result = db_step(insert, err);
+	sqlite3_bind_text(find, 1, boot_id, -1, SQLITE_STATIC);
+	result = db_run(insert, err);
+	if (result < 0)
+		return result;
+	result = db_step(find, err);
 	if (result > 0)
-		state->boot = sqlite3_column_int64(insert, 0);
-	sqlite3_reset(insert);
+		state->boot = sqlite3_column_int64(find, 0);
+	sqlite3_reset(find);
 	snprintf(state->boot_id, sizeof(state->boot_id), "%s", boot_id);
 	return result < 0 ? result : 0;
 }
