@@ -166,6 +166,12 @@ static void every_view_can_be_asked(void **state)
 				     " b.from_sweep AND (a.to_sweep IS NULL OR a.to_sweep > b.from_sweep)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
 				     " g.from_sweep <= d.sweep AND (g.to_sweep IS NULL OR g.to_sweep > d.sweep)"), 0);
+	/* "absent" is what is not in the fabric, and nothing else is. */
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
+				     " port_version v WHERE v.port = g.port AND v.from_sweep <= g.from_sweep AND"
+				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
