@@ -128,7 +128,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	int result = 0;
 	sqlite3 *db = NULL;
 
-	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);

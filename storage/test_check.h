@@ -14,6 +14,14 @@ struct writer;
 void check_make_folder(char ret[64]);
 void check_remove_folder(const char *folder);
 
+/* Open, or fail the test with what the error says. */
+struct writer *check_open_writer(const char *path);
+struct reader *check_open_reader(const char *path);
+
+/* check_store - store a sweep, or fail the test. */
+struct sweep;
+void check_store(struct writer *writer, const struct sweep *sweep);
+
 /* check_sweep - sweep @id (from 1) read back alone: topology, status, deltas, readings. */
 void check_sweep(struct reader *reader, const struct model *model, int64_t id);
 

@@ -67,7 +67,7 @@ struct model {
 	struct model_port *ports;
 	size_t port_count;
 	int64_t boot_us, wall_us;
-	unsigned boot;
+	unsigned boot, swept_boot; /* now, and at the newest sweep */
 	char boot_id[BOOT_ID_SIZE];
 	struct fabric **fabrics;
 	size_t fabric_count;

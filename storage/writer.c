@@ -20,10 +20,13 @@
 #include "storage/topology.h"
 #include "storage/writer_state.h"
 
+#define SETTLE_TIMEOUT_MS 500
+
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
-	[WRITE_BOOT] = "INSERT INTO boot (boot_id) VALUES (?1) ON CONFLICT (boot_id) DO UPDATE SET boot_id = ?1 RETURNING id",
+	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
+	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port, interval_us,"
 			" discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered, mads_sent, mads_timed_out,"
 			" mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority, sm_act_count)"
@@ -151,17 +154,21 @@ static int end(struct writer *writer, int result, struct error *err)
 
 static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
 {
-	sqlite3_stmt *insert = writer->statements[WRITE_BOOT];
+	sqlite3_stmt *insert = writer->statements[WRITE_BOOT], *find = writer->statements[FIND_BOOT];
 	struct state *state = &writer->state;
 	int result;
 
 	if (state->boot && strcmp(state->boot_id, boot_id) == 0)
 		return 0;
 	sqlite3_bind_text(insert, 1, boot_id, -1, SQLITE_STATIC);
-	result = db_step(insert, err);
+	sqlite3_bind_text(find, 1, boot_id, -1, SQLITE_STATIC);
+	result = db_run(insert, err);
+	if (result < 0)
+		return result;
+	result = db_step(find, err);
 	if (result > 0)
-		state->boot = sqlite3_column_int64(insert, 0);
-	sqlite3_reset(insert);
+		state->boot = sqlite3_column_int64(find, 0);
+	sqlite3_reset(find);
 	snprintf(state->boot_id, sizeof(state->boot_id), "%s", boot_id);
 	return result < 0 ? result : 0;
 }
@@ -169,10 +176,14 @@ static int store_boot(struct writer *writer, const char *boot_id, struct error *
 static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_SWEEP];
-	const struct state *state = &writer->state;
+	struct state *state = &writer->state;
 	const struct fabric *fabric = sweep->fabric;
 	const struct sm_state *sm = &sweep->sm;
 
+	state->from_node = 0;
+	if (fabric->from_node != FABRIC_NONE)
+		state->from_node = state_find_node(state, fabric->nodes[fabric->from_node].guid);
+	state->from_port = fabric->from_port;
 	sqlite3_bind_int64(insert, 1, id);
 	sqlite3_bind_int64(insert, 2, sweep->wall_us);
 	sqlite3_bind_int64(insert, 3, sweep->start_us);
@@ -181,9 +192,9 @@ static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int
 	sqlite3_bind_int64(insert, 6, state->topology);
 	sqlite3_bind_null(insert, 7);
 	sqlite3_bind_null(insert, 8);
-	if (fabric->from_node != FABRIC_NONE) {
-		sqlite3_bind_int64(insert, 7, state_find_node(state, fabric->nodes[fabric->from_node].guid));
-		sqlite3_bind_int(insert, 8, fabric->from_port);
+	if (state->from_node) {
+		sqlite3_bind_int64(insert, 7, state->from_node);
+		sqlite3_bind_int(insert, 8, state->from_port);
 	}
 	sqlite3_bind_int64(insert, 9, sweep->interval_us);
 	sqlite3_bind_int64(insert, 10, sweep->discovery_us);
@@ -416,6 +427,8 @@ static void settle(struct writer *writer)
 {
 	if (begin(writer, NULL) == 0)
 		end(writer, writer_store_last(writer, NULL), NULL);
+	/* A reader in the middle of a long question is not waited for: then the log stays as it is. */
+	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
 }
 

@@ -18,6 +18,7 @@ enum writer_statement {
 	WRITE_NODE,
 	WRITE_PORT,
 	WRITE_BOOT,
+	FIND_BOOT,
 	WRITE_SWEEP,
 	OPEN_NODE_VERSION,
 	CLOSE_NODE_VERSION,
@@ -66,7 +67,7 @@ int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64
 /* writer_store_last - store the last reading of every port that is not stored as it is. */
 int writer_store_last(struct writer *writer, struct error *err);
 
-/* writer_prepare_counters - append the counters' columns and as many question marks to an INSERT's text. */
+/* writer_absolute_sql, writer_delta_sql - append the INSERT of a table that has a column per counter. */
 void writer_absolute_sql(struct text *sql);
 void writer_delta_sql(struct text *sql);
 

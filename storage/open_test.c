@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* open_test.c - who may open what, and what is left alone */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <dirent.h>
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "storage/reader.h"
+#include "storage/schema.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static char folder[64], path[80];
+
+static int set_up(void **state)
+{
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	check_remove_folder(folder);
+	return 0;
+}
+
+static size_t files_in_folder(void)
+{
+	size_t count = 0;
+	DIR *dir = opendir(folder);
+
+	assert_non_null(dir);
+	for (struct dirent *entry; (entry = readdir(dir));)
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+static char *contents(size_t *ret_len)
+{
+	FILE *file = fopen(path, "rb");
+	char *bytes;
+
+	assert_non_null(file);
+	fseek(file, 0, SEEK_END);
+	*ret_len = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(*ret_len + 1);
+	assert_non_null(bytes);
+	assert_int_equal(fread(bytes, 1, *ret_len, file), *ret_len);
+	fclose(file);
+	return bytes;
+}
+
+static void write_file(const char *bytes, size_t len)
+{
+	FILE *file = fopen(path, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	fclose(file);
+}
+
+static void assert_one_line(const struct error *err, const char *word)
+{
+	assert_null(strchr(err->text, '\n'));
+	if (!strstr(err->text, word))
+		fail_msg("\"%s\" does not say \"%s\"", err->text, word);
+}
+
+/* Both refuse what is at the path, say @word, and change no byte and no file beside it but the lock. */
+static void assert_refused_untouched(const char *word, bool lock_allowed)
+{
+	struct reader *reader = NULL;
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+	size_t before_len, after_len, files = files_in_folder();
+	char *before = contents(&before_len), *after, lock[100];
+
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_null(writer);
+	assert_one_line(&err, word);
+	snprintf(lock, sizeof(lock), "%s.lock", path);
+	if (lock_allowed)
+		unlink(lock);
+	assert_int_equal(files_in_folder(), files);
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	assert_null(reader);
+	assert_one_line(&err, word);
+	after = contents(&after_len);
+	assert_int_equal(after_len, before_len);
+	assert_memory_equal(after, before, before_len);
+	free(before);
+	free(after);
+}
+
+static void make_sqlite(const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void a_file_of_another_kind_is_left_alone(void **state)
+{
+	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake, as it turned out.\n"
+				   "More than a hundred bytes of it.";
+
+	(void)state;
+	write_file(text, strlen(text));
+	assert_refused_untouched("no ibwire database", false);
+	write_file("short", 5);
+	assert_refused_untouched("no ibwire database", false);
+}
+
+static void a_database_of_another_program_is_left_alone(void **state)
+{
+	(void)state;
+	make_sqlite("CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
+	assert_refused_untouched("another program", false);
+	unlink(path);
+	make_sqlite("PRAGMA journal_mode = WAL; PRAGMA application_id = 99; CREATE TABLE delta (x)");
+	assert_refused_untouched("another program", false);
+}
+
+static void store_some(const char *where, size_t sweeps)
+{
+	struct writer *writer = check_open_writer(where);
+	struct model *model = model_create(5, 2, 8, 6);
+
+	for (size_t i = 0; i < sweeps; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+}
+
+/* What a copy of the file alone would be: without the log and its index. */
+static void forget_log(void)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	unlink(name);
+	snprintf(name, sizeof(name), "%s.lock", path);
+	unlink(name);
+}
+
+static void a_newer_database_is_left_alone(void **state)
+{
+	size_t len;
+	char *bytes;
+
+	(void)state;
+	store_some(path, 3);
+	forget_log();
+	bytes = contents(&len);
+	bytes[63] = SCHEMA_VERSION + 1;
+	write_file(bytes, len);
+	free(bytes);
+	assert_refused_untouched("newer ibwire", false);
+}
+
+static void a_truncated_database_is_left_alone(void **state)
+{
+	size_t len;
+	char *bytes;
+
+	(void)state;
+	store_some(path, 20);
+	forget_log();
+	bytes = contents(&len);
+	write_file(bytes, len / 2);
+	assert_refused_untouched("damaged", true);
+	/* With its header and nothing of its first page behind that. */
+	memset(bytes + 100, 0xa5, len - 100);
+	write_file(bytes, len);
+	assert_refused_untouched("damaged", true);
+	free(bytes);
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+	struct writer *writer = NULL;
+	struct reader *reader = NULL;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_one_line(&err, "no file");
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	rmdir(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	assert_int_equal(reader_open("/nonexistent/fabric.db", &reader, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "collect");
+	assert_int_equal(writer_open("/nonexistent/fabric.db", &writer, &err), ERR_IO);
+	assert_one_line(&err, "/nonexistent");
+}
+
+static void a_log_without_its_database_is_not_played_into_a_new_one(void **state)
+{
+	struct model *model = model_create(9, 1, 4, 2);
+	struct reader *reader;
+	struct writer *writer;
+	int64_t newest = -1;
+	int status;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		for (int i = 0; i < 5; i++)
+			writer_sink(writer)->store(writer, model_step(model), NULL);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(unlink(path), 0);
+	writer = check_open_writer(path);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_newest(reader, &newest, NULL), 0);
+	assert_int_equal(newest, 0);
+	check_store(writer, model_step(model));
+	reader_close(reader);
+	writer_close(writer);
+	check_integrity(path);
+	model_destroy(model);
+}
+
+static void a_second_collector_is_refused_and_told_who(void **state)
+{
+	struct writer *first = check_open_writer(path), *second = NULL;
+	struct reader *reader = check_open_reader(path);
+	struct db_status status;
+	struct error err = { 0 };
+	char pid[32];
+
+	(void)state;
+	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
+	assert_int_equal(writer_open(path, &second, &err), ERR_UNAVAILABLE);
+	assert_null(second);
+	assert_one_line(&err, pid);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_true(status.live);
+	assert_int_equal(status.collector_pid, getpid());
+	assert_int_equal(status.schema_version, SCHEMA_VERSION);
+	assert_int_equal(status.sweeps, 0);
+	writer_close(first);
+	assert_int_equal(reader_status(reader, &status, &err), 0);
+	assert_false(status.live);
+	assert_int_equal(status.collector_pid, 0);
+	reader_close(reader);
+	writer_close(check_open_writer(path));
+}
+
+/* Read as user nobody, in a child. Return: 0 where it could. */
+static int read_as_nobody(int64_t sweeps, bool live)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	assert_true(child >= 0);
+	if (!child) {
+		struct snapshot_query query = { .absolute = true };
+		struct snapshot *snapshot = NULL;
+		struct reader *reader = NULL;
+		struct db_status found;
+		struct error err = { 0 };
+
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(90);
+		if (reader_open(path, &reader, &err) < 0 || reader_status(reader, &found, &err) < 0 ||
+		    snapshot_load(reader, &query, &snapshot, &err) < 0) {
+			fprintf(stderr, "%s\n", err.text);
+			_exit(91);
+		}
+		if (found.sweeps != sweeps || snapshot->sweep.id != sweeps)
+			_exit(92);
+		if (found.live != live)
+			_exit(93);
+		snapshot_destroy(snapshot);
+		reader_close(reader);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void who_may_not_write_can_read(void **state)
+{
+	struct model *model;
+	struct writer *writer;
+	char log[100];
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (getuid() != 0) {
+		print_message("skipped: only root can become another user\n");
+		skip();
+	}
+	assert_int_equal(chmod(folder, 0755), 0);
+	model = model_create(5, 2, 8, 6);
+	writer = check_open_writer(path);
+	for (int i = 0; i < 5; i++)
+		check_store(writer, model_step(model));
+	assert_int_equal(read_as_nobody(5, true), 0);
+	writer_close(writer);
+	/* The log stays: who has it open as a file that nobody changes would miss the next collector. */
+	snprintf(log, sizeof(log), "%s-wal", path);
+	assert_int_equal(access(log, F_OK), 0);
+	assert_int_equal(read_as_nobody(5, false), 0);
+	assert_int_equal(access(log, F_OK), 0);
+	/* After a collector was killed, with sweeps in the log alone. */
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		for (int i = 0; i < 5; i++)
+			writer_sink(writer)->store(writer, model_step(model), NULL);
+		raise(SIGKILL);
+	}
+	waitpid(child, &status, 0);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(read_as_nobody(10, false), 0);
+	/* A copy of the file alone. */
+	writer_close(check_open_writer(path));
+	forget_log();
+	assert_int_equal(read_as_nobody(10, false), 0);
+	model_destroy(model);
+}
+
+static void another_fabric_is_refused_until_the_old_is_moved_aside(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	const struct sweep *sweep = model_step(model);
+	struct fabric *other = fabric_create(NULL);
+	struct node node = { .guid = 0xabcdef, .type = NODE_SWITCH, .port_count = 1 };
+	struct error err = { 0 };
+	int64_t newest = 0;
+
+	(void)state;
+	assert_true(fabric_add_node(other, &node, NULL) == 0);
+	/* This host's own HCA, known from before: it does not count. */
+	node = sweep->fabric->nodes[0];
+	for (size_t i = 0; i < sweep->fabric->node_count; i++)
+		if (sweep->fabric->nodes[i].type == NODE_CA)
+			node = sweep->fabric->nodes[i];
+	assert_true(fabric_add_node(other, &node, NULL) == 1);
+	other->from_node = 1;
+	assert_int_equal(fabric_finish(other, NULL, NULL), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
+	check_store(writer, sweep);
+	assert_int_equal(writer_check_fabric(writer, sweep->fabric, &err), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "--new-fabric");
+	assert_int_equal(writer_forget_fabric(writer, &err), 0);
+	assert_int_equal(writer_check_fabric(writer, other, &err), 0);
+	/* A reader that was open goes over to the new file by itself. */
+	assert_int_equal(reader_newest(reader, &newest, &err), 0);
+	assert_int_equal(newest, 0);
+	check_store(writer, model_step(model));
+	assert_int_equal(reader_newest(reader, &newest, &err), 0);
+	assert_int_equal(newest, 1);
+	reader_close(reader);
+	writer_close(writer);
+	fabric_destroy(other);
+	model_destroy(model);
+	check_integrity(path);
+	for (DIR *dir = opendir(folder); dir; dir = NULL) {
+		struct dirent *entry;
+		bool found = false;
+
+		while ((entry = readdir(dir)))
+			found = found || strncmp(entry->d_name, "fabric.db.old-", 14) == 0;
+		closedir(dir);
+		assert_true(found);
+	}
+}
+
+static void a_file_that_is_taken_away_is_noticed(void **state)
+{
+	struct model *model = model_create(5, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+
+	(void)state;
+	check_store(writer, model_step(model));
+	unlink(path);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "moved or removed");
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void the_default_path_is_the_documented_one(void **state)
+{
+	char found[4096], expected[128];
+
+	(void)state;
+	setenv("IBWIRE_DB", "/some/where.db", 1);
+	assert_int_equal(storage_default_path(true, found, sizeof(found), NULL), 0);
+	assert_string_equal(found, "/some/where.db");
+	unsetenv("IBWIRE_DB");
+	setenv("XDG_STATE_HOME", folder, 1);
+	if (access("/var/lib/ibwire", F_OK) == 0)
+		return; /* this machine has the system's own */
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), 0);
+	snprintf(expected, sizeof(expected), "%s/ibwire/fabric.db", folder);
+	assert_string_equal(found, expected);
+	snprintf(expected, sizeof(expected), "%s/ibwire", folder);
+	assert_int_not_equal(access(expected, F_OK), 0);
+	assert_int_equal(storage_default_path(true, found, sizeof(found), NULL), 0);
+	assert_int_equal(access(expected, W_OK), 0);
+	rmdir(expected);
+	unsetenv("XDG_STATE_HOME");
+	setenv("HOME", "/home/x", 1);
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), 0);
+	assert_string_equal(found, "/home/x/.local/state/ibwire/fabric.db");
+	unsetenv("HOME");
+	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), ERR_IO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_file_of_another_kind_is_left_alone),
+		TEST(a_database_of_another_program_is_left_alone),
+		TEST(a_newer_database_is_left_alone),
+		TEST(a_truncated_database_is_left_alone),
+		TEST(what_is_no_file_is_refused),
+		TEST(a_log_without_its_database_is_not_played_into_a_new_one),
+		TEST(a_second_collector_is_refused_and_told_who),
+		TEST(who_may_not_write_can_read),
+		TEST(another_fabric_is_refused_until_the_old_is_moved_aside),
+		TEST(a_file_that_is_taken_away_is_noticed),
+		TEST(the_default_path_is_the_documented_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

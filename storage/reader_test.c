@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* reader_test.c - events, status, SQL, and reading while it is written or cannot be */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/reader.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static char folder[64], path[80];
+
+static int set_up(void **state)
+{
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	check_remove_folder(folder);
+	return 0;
+}
+
+/* What an SQL answer was: its size, and its first cell. */
+struct answer {
+	int columns, rows, stop_after;
+	struct cell first;
+	char text[512];
+};
+
+static bool take_header(void *ctx, const char *const *names, int count)
+{
+	struct answer *answer = ctx;
+
+	assert_non_null(names[0]);
+	answer->columns = count;
+	return true;
+}
+
+static bool take_row(void *ctx, const struct cell *cells, int count)
+{
+	struct answer *answer = ctx;
+
+	assert_int_equal(count, answer->columns);
+	if (!answer->rows++) {
+		answer->first = cells[0];
+		if (cells[0].type == CELL_TEXT)
+			snprintf(answer->text, sizeof(answer->text), "%s", cells[0].bytes);
+	}
+	return !answer->stop_after || answer->rows < answer->stop_after;
+}
+
+static int ask(struct reader *reader, const char *sql, struct answer *answer, struct error *err)
+{
+	struct sql_consumer consumer = { .header = take_header, .row = take_row, .ctx = answer };
+
+	return reader_sql(reader, sql, &consumer, err);
+}
+
+static int64_t ask_integer(struct reader *reader, const char *sql)
+{
+	struct answer answer = { 0 };
+	struct error err = { 0 };
+
+	if (ask(reader, sql, &answer, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(answer.rows, 1);
+	assert_int_equal(answer.first.type, CELL_INTEGER);
+	return answer.first.integer;
+}
+
+static void sql_reads_and_does_nothing_else(void **state)
+{
+	static const char *const refused[] = {
+		"", "   ", "-- nothing", ";", "DELETE FROM sweep", "INSERT INTO meta VALUES ('a', 1)", "DROP TABLE delta",
+		"CREATE TABLE x (a)", "CREATE TEMP TABLE x (a)", "ATTACH '/tmp/x' AS y", "DETACH main", "VACUUM", "BEGIN",
+		"COMMIT", "ROLLBACK", "SAVEPOINT a", "PRAGMA journal_mode = DELETE", "PRAGMA user_version = 7",
+		"PRAGMA wal_checkpoint", "PRAGMA writable_schema = 1", "REINDEX", "ANALYZE", "SELECT 1; SELECT 2",
+		"SELECT 1; garbage", "SELECT", "SELEC 1", "SELECT * FROM nothing", "SELECT load_extension('x')",
+		"UPDATE port SET number = 1 RETURNING id", "WITH x AS (SELECT 1) DELETE FROM event",
+		"VACUUM INTO '/tmp/ibwire-must-not-be'",
+	};
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct answer answer = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	check_store(writer, model_step(model));
+	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
+		memset(&err, 0, sizeof(err));
+		if (ask(reader, refused[i], &answer, &err) != ERR_USAGE)
+			fail_msg("not refused: %s", refused[i]);
+		assert_int_equal(answer.rows, 0);
+		assert_true(err.text[0]);
+		assert_null(strchr(err.text, '\n'));
+	}
+	assert_int_not_equal(access("/tmp/ibwire-must-not-be", F_OK), 0);
+	assert_int_equal(ask_integer(reader, "SELECT 1 ; -- and a comment \n /* two */ ;"), 1);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM sweep"), 1);
+	assert_int_equal(ask(reader, "EXPLAIN QUERY PLAN SELECT * FROM traffic", &answer, &err), 0);
+	assert_int_equal(ask(reader, "PRAGMA table_info(delta)", &answer, &err), 0);
+	answer = (struct answer){ .stop_after = 3 };
+	assert_int_equal(ask(reader, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", &answer,
+			     &err), 0);
+	assert_int_equal(answer.rows, 3);
+	answer = (struct answer){ 0 };
+	assert_int_equal(ask(reader, "SELECT 1 WHERE 0", &answer, &err), 0);
+	assert_int_equal(answer.columns, 1);
+	assert_int_equal(answer.rows, 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void every_view_can_be_asked(void **state)
+{
+	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps" };
+	struct model *model = model_create(8, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct error err = { 0 };
+	char sql[256];
+
+	(void)state;
+	for (int i = 0; i < 120; i++)
+		check_store(writer, model_step(model));
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		struct answer answer = { 0 };
+
+		snprintf(sql, sizeof(sql), "SELECT * FROM %s", views[i]);
+		if (ask(reader, sql, &answer, &err) < 0)
+			fail_msg("%s: %s", views[i], err.text);
+		assert_true(answer.rows > 0);
+	}
+	/* No view loses or doubles a row of its table. */
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
+	/* What is above 2^63 - 1 is never shown as a negative number. */
+	assert_true(ask_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE xmit_bytes < 0 OR rcv_bytes < 0 OR"
+				     " xmit_packets < 0 OR rcv_packets < 0 OR xmit_wait_ticks < 0"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
+	/* A port has one id for good; a span is opened and closed, and never two at once. */
+	assert_int_equal(ask_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"
+				     " b.from_sweep AND (a.to_sweep IS NULL OR a.to_sweep > b.from_sweep)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
+				     " g.from_sweep <= d.sweep AND (g.to_sweep IS NULL OR g.to_sweep > d.sweep)"), 0);
+	/* "absent" is what is not in the fabric, and nothing else is. */
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
+				     " port_version v WHERE v.port = g.port AND v.from_sweep <= g.from_sweep AND"
+				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+struct events {
+	int count;
+	int64_t last_id;
+	char first_text[256], last_node[NODE_NAME_SIZE];
+};
+
+static bool take_event(void *ctx, const struct event_row *row)
+{
+	struct events *events = ctx;
+
+	assert_true(row->id > events->last_id);
+	if (!events->count++)
+		snprintf(events->first_text, sizeof(events->first_text), "%s", row->event.text);
+	events->last_id = row->id;
+	assert_string_equal(row->event.kind, "node-silent");
+	assert_int_equal(row->event.severity, EVENT_WARNING);
+	assert_int_equal(row->event.port, 1);
+	assert_int_equal(row->event.peer_guid, 0);
+	assert_null(row->peer);
+	assert_non_null(row->node);
+	snprintf(events->last_node, sizeof(events->last_node), "%s", row->node);
+	return true;
+}
+
+static int count_events(struct reader *reader, const struct event_query *query, struct events *ret)
+{
+	struct error err = { 0 };
+
+	memset(ret, 0, sizeof(*ret));
+	if (reader_events(reader, query, take_event, ret, &err) < 0)
+		fail_msg("%s", err.text);
+	return ret->count;
+}
+
+static void events_come_oldest_first_and_as_many_as_asked(void **state)
+{
+	struct model *model = model_create(8, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct event_query query = { 0 };
+	struct events all, some;
+	int stored = 0;
+	char last[256] = "";
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		const struct sweep *sweep = model_step(model);
+
+		check_store(writer, sweep);
+		stored += (int)sweep->event_count;
+		if (sweep->event_count)
+			snprintf(last, sizeof(last), "%s", sweep->events[0].text);
+	}
+	assert_true(stored > 5);
+	assert_int_equal(count_events(reader, &query, &all), stored);
+	query.limit = 1;
+	assert_int_equal(count_events(reader, &query, &some), 1);
+	assert_string_equal(some.first_text, last);
+	query = (struct event_query){ .kind = "no-such-kind" };
+	assert_int_equal(count_events(reader, &query, &some), 0);
+	query = (struct event_query){ .kind = "node-silent", .node_guid = model->nodes[0].node.guid };
+	assert_int_equal(count_events(reader, &query, &some), stored);
+	query.node_guid++;
+	assert_int_equal(count_events(reader, &query, &some), 0);
+	query = (struct event_query){ .since_us = model->sweeps[30].wall_us };
+	count_events(reader, &query, &some);
+	query = (struct event_query){ .until_us = model->sweeps[30].wall_us - 1 };
+	assert_int_equal(some.count + count_events(reader, &query, &some), stored);
+	assert_string_equal(all.last_node, model->fabrics[model->fabric_count - 1]->nodes[fabric_find_node(
+		model->fabrics[model->fabric_count - 1], model->nodes[0].node.guid)].name);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
+{
+	struct model *model = model_create(21, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct rlimit before, full;
+	struct error err = { 0 };
+	int failures = 0;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	model->keep_history = true;
+	for (int i = 0; i < 200; i++) {
+		const struct sweep *sweep = model_step(model);
+		struct db_status status;
+
+		if (i % 7 == 3) {
+			/* Room for some of the transaction, or for none of it. */
+			assert_int_equal(reader_status(reader, &status, NULL), 0);
+			full = before;
+			full.rlim_cur = (rlim_t)status.size_bytes / 2 + (rlim_t)model_random(model, 20000);
+			assert_int_equal(setrlimit(RLIMIT_FSIZE, &full), 0);
+			for (int again = 0; again < 2; again++) {
+				int64_t newest = 0;
+
+				if (writer_sink(writer)->store(writer, sweep, &err) == 0)
+					break;
+				failures++;
+				assert_int_equal(err.code, ERR_IO);
+				assert_null(strchr(err.text, '\n'));
+				assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+				assert_int_equal(reader_newest(reader, &newest, NULL), 0);
+				assert_int_equal(newest, i);
+				if (again)
+					check_store(writer, sweep);
+				else
+					setrlimit(RLIMIT_FSIZE, &full);
+			}
+			assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+		} else {
+			check_store(writer, sweep);
+		}
+	}
+	assert_true(failures > 5);
+	for (int64_t id = 1; id <= 200; id++)
+		check_sweep(reader, model, id);
+	check_restore(writer, model);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+	check_integrity(path);
+}
+
+static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
+{
+	struct restored_caps given[] = {
+		{ .node_guid = UINT64_MAX, .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31 } },
+		{ .node_guid = 1, .caps = { .known = false } },
+	};
+	struct writer *writer = check_open_writer(path);
+	struct restored restored = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(writer_sink(writer)->store_caps(writer, given, 2, &err), 0);
+	given[1].caps = (struct pma_caps){ .known = true, .cap_mask = 0x1200 };
+	assert_int_equal(writer_sink(writer)->store_caps(writer, &given[1], 1, &err), 0);
+	writer_close(writer);
+	writer = check_open_writer(path);
+	assert_int_equal(writer_sink(writer)->restore(writer, &restored, &err), 0);
+	assert_null(restored.fabric);
+	assert_int_equal(restored.port_count, 0);
+	assert_int_equal(restored.caps_count, 2);
+	for (int i = 0; i < 2; i++) {
+		const struct restored_caps *back = &restored.caps[restored.caps[0].node_guid == given[i].node_guid ? 0 : 1];
+
+		assert_int_equal(back->node_guid, given[i].node_guid);
+		assert_int_equal(back->caps.known, given[i].caps.known);
+		assert_int_equal(back->caps.cap_mask, given[i].caps.cap_mask);
+		assert_int_equal(back->caps.cap_mask2, given[i].caps.cap_mask2);
+		assert_int_equal(back->caps.resp_time, given[i].caps.resp_time);
+	}
+	restored_done(&restored);
+	writer_close(writer);
+}
+
+static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
+{
+	struct model *model = model_create(31, 2, 8, 6);
+	int status;
+	pid_t child;
+
+	(void)state;
+	model->keep_history = true;
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct writer *writer = NULL;
+
+		if (writer_open(path, &writer, NULL) < 0)
+			_exit(1);
+		for (int i = 0; i < 400; i++)
+			if (writer_sink(writer)->store(writer, model_step(model), NULL) < 0)
+				_exit(2);
+		writer_close(writer);
+		_exit(0);
+	}
+	for (int looks = 0; waitpid(child, &status, WNOHANG) == 0; looks++) {
+		struct reader *reader = NULL;
+		struct error err = { 0 };
+		int64_t newest = 0;
+
+		if (reader_open(path, &reader, &err) < 0) {
+			assert_int_equal(err.code, ERR_UNAVAILABLE); /* not there yet, never half there */
+			continue;
+		}
+		if (reader_newest(reader, &newest, &err) < 0)
+			fail_msg("%s", err.text);
+		while (model->sweep_count < (size_t)newest)
+			model_step(model);
+		if (newest)
+			check_sweep(reader, model, newest);
+		reader_close(reader);
+	}
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_true(model->sweep_count > 0);
+	model_destroy(model);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(sql_reads_and_does_nothing_else),
+		TEST(every_view_can_be_asked),
+		TEST(events_come_oldest_first_and_as_many_as_asked),
+		TEST(a_full_disk_loses_nothing_and_is_tried_again),
+		TEST(caps_come_back_also_of_nodes_without_a_sweep),
+		TEST(a_reader_beside_a_writer_always_sees_whole_sweeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
