@@ -39,7 +39,7 @@ middle() {
 
 # field NAME: a number of the JSON object that collect prints
 field() {
-	tr ',{}' '\n\n\n' <said | sed -n "s/^ *\"$1\": *\([0-9]*\).*/\1/p"
+	tr ',{}' '\n' <said | sed -n "s/^ *\"$1\": *\([0-9]*\).*/\1/p"
 }
 
 "$IBWIRE" collect --once >/dev/null
