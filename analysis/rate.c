@@ -23,6 +23,11 @@ double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s)
 	return 100.0 * bytes_per_s * 8.0 / (double)link_bits_per_s;
 }
 
+bool rate_is_idle(double xmit_percent, double rcv_percent)
+{
+	return xmit_percent < RATE_IDLE_PERCENT && rcv_percent < RATE_IDLE_PERCENT;
+}
+
 const char *rate_format_bits(double bytes_per_s, char *ret, uint64_t size)
 {
 	static const char *const units[] = { "b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s", "Pb/s" };

@@ -8,6 +8,7 @@
 #ifndef IBWIRE_ANALYSIS_RATE_H
 #define IBWIRE_ANALYSIS_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analysis/delta.h"
@@ -27,6 +28,15 @@ double rate_bytes_per_s(const struct delta *delta, enum counter counter);
  * interval can be late, so slightly above 100 is possible and honest.
  */
 double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s);
+
+/*
+ * rate_is_idle - a port that carries next to nothing
+ * Below this share of the link's data rate in both directions, because the
+ * questions of monitors alone make a port carry more than nothing.
+ * @xmit_percent, @rcv_percent:  rate_utilization_percent(); not known is not idle
+ */
+#define RATE_IDLE_PERCENT 0.01
+bool rate_is_idle(double xmit_percent, double rcv_percent);
 
 /*
  * rate_format_bits - "182.4 Gb/s" from bytes per second; "-" for NAN

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/cells.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+void cells_counter_keys(const char *ret[COUNTER_COUNT])
+{
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		ret[counter] = counter_info((enum counter)counter)->key;
+}
+
+void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t index)
+{
+	const struct port *port = &view->fabric->ports[index];
+	char name[NODE_NAME_SIZE + 8];
+
+	snprintf(name, sizeof(name), "%s/%u", view->fabric->nodes[port->node].name, port->num);
+	result_text(result, column, name);
+}
+
+void cells_rate(struct result *result, size_t column, const struct port_view *port, double bytes_per_s)
+{
+	result_real(result, column, bytes_per_s);
+	if (isnan(bytes_per_s))
+		result_show(result, column, "-", STYLE_DIM);
+	else if (port->word == WORD_IDLE)
+		result_show(result, column, NULL, STYLE_DIM);
+}
+
+void cells_status(struct result *result, size_t column, enum port_word word)
+{
+	static const enum cell_style styles[WORD_COUNT] = {
+		[WORD_OK] = STYLE_PLAIN,        [WORD_IDLE] = STYLE_DIM,         [WORD_UNPLANNED] = STYLE_DIM,
+		[WORD_LOCKED] = STYLE_WARNING,  [WORD_SILENT] = STYLE_CRITICAL,  [WORD_UNSUPPORTED] = STYLE_DIM,
+		[WORD_DOWN] = STYLE_WARNING,
+	};
+
+	result_text(result, column, port_word_name(word));
+	result_show(result, column, NULL, styles[word]);
+}
+
+void cells_link(struct result *result, size_t column, const struct view *view, uint32_t index)
+{
+	const struct port *port = &view->fabric->ports[index], *peer;
+	char link[32];
+	bool degraded;
+
+	if (!link_width_lanes(port->width) || port->speed == LINK_SPEED_NONE)
+		return;
+	snprintf(link, sizeof(link), "%ux %s", link_width_lanes(port->width), link_speed_name(port->speed));
+	result_text(result, column, link);
+	if (port->peer == FABRIC_NONE)
+		return;
+	peer = &view->fabric->ports[port->peer];
+	degraded = (port->width_supported & peer->width_supported &&
+		    port->width != link_width_best(port->width_supported & peer->width_supported)) ||
+		   (port->speed_supported & peer->speed_supported &&
+		    port->speed < link_speed_best(port->speed_supported & peer->speed_supported));
+	if (degraded) {
+		snprintf(link, sizeof(link), "%ux %s !", link_width_lanes(port->width), link_speed_name(port->speed));
+		result_show(result, column, link, STYLE_WARNING);
+	}
+}
+
+void cells_state(struct result *result, size_t column, const struct port *port)
+{
+	result_text(result, column, port_state_name(port->state));
+	if (port->state == PORT_DOWN)
+		result_show(result, column, NULL, STYLE_DIM);
+	else if (port->state != PORT_ACTIVE)
+		result_show(result, column, NULL, STYLE_WARNING);
+}
+
+/* What a table says: counts, a '+' where a counter is stuck at its maximum, a dash where nothing is known. */
+static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_view *port)
+{
+	struct text shown = { 0 };
+	int counter;
+
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
+		counter_set bit = COUNTER_BIT(counter);
+		bool stuck = sum->saturated & bit;
+
+		if (!(port->errors_known & bit) || (!sum->value[counter] && !stuck))
+			continue;
+		text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "",
+			     counter_info((enum counter)counter)->key, sum->value[counter],
+			     stuck ? "+ (saturated)" : "");
+	}
+	if (shown.len)
+		result_show(result, column, text_chars(&shown), STYLE_WARNING);
+	else
+		result_show(result, column, port->errors_known ? "0" : "-", STYLE_DIM);
+	text_done(&shown);
+}
+
+void cells_errors(struct result *result, size_t column, const struct view *view, const struct port_view *port)
+{
+	const struct delta *sum = &view->snapshot->rows[port->port].sum;
+	int counter;
+
+	/* Always an object: errors_unknown says what is missing from it. */
+	result_empty(result, column);
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		if (port->errors_known & COUNTER_BIT(counter))
+			result_member(result, column, counter_info((enum counter)counter)->key, sum->value[counter]);
+	show_errors(result, column, sum, port);
+}
+
+void cells_errors_unknown(struct result *result, size_t column, const struct port_view *port)
+{
+	int counter;
+
+	result_empty(result, column);
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		if (port->errors_unknown & COUNTER_BIT(counter))
+			result_item(result, column, counter_info((enum counter)counter)->key);
+}

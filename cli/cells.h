@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* cells.h - cells that several commands fill in the same way */
+#ifndef IBWIRE_CLI_CELLS_H
+#define IBWIRE_CLI_CELLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/view.h"
+#include "export/result.h"
+
+struct port;
+
+/* cells_counter_keys - the catalogue's keys in its order; the errors from COUNTER_TRAFFIC_COUNT on. */
+void cells_counter_keys(const char *ret[COUNTER_COUNT]);
+#define CELLS_ERROR_COUNT (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
+
+/* cells_port_name - "NAME/PORT" in a table. Cut where it is longer than a name can be. */
+void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port);
+
+/* cells_rate - bytes per second; where there is none in a table: why. */
+void cells_rate(struct result *result, size_t column, const struct port_view *port, double bytes_per_s);
+
+/* cells_status - the port's word, in its colour. */
+void cells_status(struct result *result, size_t column, enum port_word word);
+
+/* cells_link - "4x HDR" for a table, in colour where it is below what both ends can. */
+void cells_link(struct result *result, size_t column, const struct view *view, uint32_t port);
+
+/* cells_state - "Active", and in a table its colour. */
+void cells_state(struct result *result, size_t column, const struct port *port);
+
+/* cells_errors - the object `errors`; cells_errors_unknown - the list beside it. */
+void cells_errors(struct result *result, size_t column, const struct view *view, const struct port_view *port);
+void cells_errors_unknown(struct result *result, size_t column, const struct port_view *port);
+
+#endif

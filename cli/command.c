@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/command.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/nearest.h"
+
+static const struct command commands[] = {
+	{ "status", "", "can I trust it: live or not, coverage, silent nodes, SM, age, size, cost", false, status_run },
+	{ "collect", "", "poll the fabric and store what its counters did, in the foreground", false, collect_run },
+	{ "nodes", "[NODE ...]", "the fabric's nodes: type, LIDs, ports, device, state", false, nodes_run },
+	{ "ports", "[NODE|NODE/PORT ...]", "ports with state, speed, rates, errors, age of the reading", false,
+	  ports_run },
+	{ "links", "[NODE|NODE/PORT ...]", "links with both ends: state, speed, rates and errors each way", false,
+	  links_run },
+	{ "events", "[NODE]", "what happened, when", false, events_run },
+	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },
+	{ "discover", "", "the fabric's nodes and ports as flat records: collect runs it", true, discover_run },
+	{ "help", "[COMMAND]", "this list, or how to use one command", false, help_run },
+	{ NULL, NULL, NULL, false, NULL },
+};
+
+const struct command *commands_all(void)
+{
+	return commands;
+}
+
+const struct command *command_find(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+int command_unknown(const char *name, struct error *err)
+{
+	const struct command *command;
+	struct nearest nearest;
+
+	nearest_init(&nearest, name);
+	for (command = commands; command->name; command++)
+		if (!command->hidden)
+			nearest_offer(&nearest, command->name);
+	if (nearest.best)
+		return err_set(err, ERR_USAGE,
+			       "no command is called '%.64s': did you mean '%s'? (usage: ibwire COMMAND [options]; "
+			       "'ibwire help' lists the commands)",
+			       name, nearest.best);
+	return err_set(err, ERR_USAGE,
+		       "no command is called '%.64s' (usage: ibwire COMMAND [options]; 'ibwire help' lists the commands)",
+		       name);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* command.h - one sub-command of ibwire, and the table of all of them */
+#ifndef IBWIRE_CLI_COMMAND_H
+#define IBWIRE_CLI_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+struct command {
+	const char *name;
+	const char *args;    /* for the usage line: "[NAME|NAME/PORT ...]", "" */
+	const char *summary; /* one line for the list */
+	bool hidden;         /* not in the list: run by the program itself */
+	/*
+	 * @argv:  argv[0] is the command's name
+	 * Return: 0, another exit status that is no error (health: 1, 2), or
+	 * one of ERR_* with @err filled in; main() prints it and exits.
+	 */
+	int (*run)(const struct command *command, int argc, char **argv, struct error *err);
+};
+
+/* commands_all - the table, ended by a name of NULL. */
+const struct command *commands_all(void);
+
+/* command_find - Return: the command of a name, or NULL. */
+const struct command *command_find(const char *name);
+
+/*
+ * command_unknown - the error for a name that is no command: nearest match and
+ * usage. Return: ERR_USAGE.
+ */
+int command_unknown(const char *name, struct error *err);
+
+/* One for each command, in a file of its name. */
+int collect_run(const struct command *command, int argc, char **argv, struct error *err);
+int discover_run(const struct command *command, int argc, char **argv, struct error *err);
+int events_run(const struct command *command, int argc, char **argv, struct error *err);
+int help_run(const struct command *command, int argc, char **argv, struct error *err);
+int links_run(const struct command *command, int argc, char **argv, struct error *err);
+int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
+int ports_run(const struct command *command, int argc, char **argv, struct error *err);
+int sql_run(const struct command *command, int argc, char **argv, struct error *err);
+int status_run(const struct command *command, int argc, char **argv, struct error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* events.c - `ibwire events`: what happened, when */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/view.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "storage/reader.h"
+
+enum {
+	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
+};
+
+static const struct column event_columns[COLUMN_COUNT] = {
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
+	[SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
+	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
+	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE,
+			.priority = 1 },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
+	[TEXT] = { .key = "text", .title = "EVENT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+};
+
+struct printer {
+	struct result *result;
+	const struct name_map *names;
+};
+
+/* A name for a GUID of an event: the map's, the stored one, or the GUID itself. */
+static void event_name(const struct printer *printer, uint64_t guid, const char *stored, char *ret, size_t size)
+{
+	const char *mapped = printer->names ? name_map_find(printer->names, guid) : NULL;
+
+	if (mapped)
+		text_sanitise(mapped, strlen(mapped), ret, size);
+	else if (stored)
+		snprintf(ret, size, "%s", stored);
+	else
+		snprintf(ret, size, "0x%016" PRIx64, guid);
+}
+
+static bool put_row(void *ctx, const struct event_row *row)
+{
+	static const enum cell_style styles[] = {
+		[EVENT_INFO] = STYLE_PLAIN, [EVENT_WARNING] = STYLE_WARNING, [EVENT_CRITICAL] = STYLE_CRITICAL,
+	};
+	const struct printer *printer = ctx;
+	const struct event *event = &row->event;
+	struct result *result = printer->result;
+	char name[NODE_NAME_SIZE], subject[NODE_NAME_SIZE + 8];
+
+	result_integer(result, ID, row->id);
+	result_integer(result, TIME, event->wall_us);
+	result_text(result, SEVERITY, event_severity_name(event->severity));
+	result_show(result, SEVERITY, NULL, styles[event->severity]);
+	result_text(result, KIND, event->kind);
+	result_text(result, TEXT, event->text);
+	if (event->node_guid) {
+		event_name(printer, event->node_guid, row->node, name, sizeof(name));
+		result_unsigned(result, NODE_GUID, event->node_guid);
+		result_text(result, NODE, name);
+		if (event->port) {
+			result_integer(result, PORT, event->port);
+			snprintf(subject, sizeof(subject), "%s/%u", name, event->port);
+		}
+		result_text(result, NODE_PORT, event->port ? subject : name);
+	}
+	if (event->peer_guid) {
+		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));
+		result_unsigned(result, PEER_GUID, event->peer_guid);
+		result_text(result, PEER, name);
+		if (event->peer_port)
+			result_integer(result, PEER_PORT, event->peer_port);
+	}
+	return result_end_row(result);
+}
+
+static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
+			struct error *err)
+{
+	struct result_options how = options_result(options);
+	struct printer printer = { .names = view->names };
+	int code = result_create(stdout, &how, event_columns, COLUMN_COUNT, &printer.result, err);
+
+	if (code < 0)
+		return code;
+	code = reader_events(view->reader, query, put_row, &printer, err);
+	if (code == 0)
+		code = result_finish(printer.result, err);
+	result_destroy(printer.result);
+	return code;
+}
+
+/* The node of an argument, as the fabric was at the end of the window. */
+static int find_guid(const struct options *options, const char *typed, uint64_t *ret, struct error *err)
+{
+	struct view view;
+	uint32_t node;
+	int code = view_open(options, false, &view, err);
+
+	if (code < 0)
+		return code;
+	code = names_find_node(view.fabric, typed, &node, err);
+	if (code == 0)
+		*ret = view.fabric->nodes[node].guid;
+	view_done(&view);
+	return code;
+}
+
+int events_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct event_query query = { 0 };
+	int64_t limit = 0;
+	const struct option_spec specs[] = {
+		{ "kind", 'k', OPTION_TEXT, "KIND", "only events of this kind", &query.kind, 0 },
+		{ "limit", 'n', OPTION_NUMBER, "N", "only the newest N", &limit, 1 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	struct options options;
+	struct view view;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	if (options.argc > 1)
+		return options_usage_error(command, err, "takes one node");
+	if (options.argc == 1 && (code = find_guid(&options, options.argv[0], &query.node_guid, err)) < 0)
+		return code;
+	query.since_us = options.since_us;
+	query.until_us = options.until_us ? options.until_us : options.at_us;
+	query.limit = limit > INT32_MAX ? 0 : (int)limit;
+	code = view_open_reader(&options, &view, err);
+	if (code < 0)
+		return code;
+	code = print_events(&options, &view, &query, err);
+	view_done(&view);
+	return code;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* main.c - finds the command, reports its error, and is the only one that exits */
+#include "config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "cli/command.h"
+
+static int run(int argc, char **argv, struct error *err)
+{
+	static char help[] = "help";
+	const struct command *command;
+
+	if (argc < 2)
+		return err_set(err, ERR_USAGE, "which command? (usage: ibwire COMMAND [options]; 'ibwire help' lists "
+					       "the commands)");
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("ibwire %s\n", PACKAGE_VERSION);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		argv[1] = help;
+	if (argv[1][0] == '-')
+		return err_set(err, ERR_USAGE, "'%.64s' stands before the command (usage: ibwire COMMAND [options]; "
+					       "'ibwire help' lists the commands)", argv[1]);
+	command = command_find(argv[1]);
+	if (!command)
+		return command_unknown(argv[1], err);
+	return command->run(command, argc - 1, argv + 1, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = { 0 };
+	int code;
+
+	/* Not LC_NUMERIC: a decimal comma would break CSV and confuse in tables. */
+	setlocale(LC_CTYPE, "");
+	setlocale(LC_TIME, "");
+	/* A reader that leaves early is an error of the write, which the output knows to be harmless. */
+	signal(SIGPIPE, SIG_IGN);
+	code = run(argc, argv, &err);
+	errno = 0;
+	if (code >= 0 && (fflush(stdout) || ferror(stdout)) && errno && errno != EPIPE)
+		code = err_set(&err, ERR_IO, "cannot write the output: %s", strerror(errno));
+	if (code < 0)
+		log_error("%s", err.text);
+	exit(code < 0 ? -code : code);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* nodes.c - `ibwire nodes`: one row for each node */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/cells.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "cli/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+enum {
+	TIME, NAME, TYPE, CLASS, GUID, SYSTEM_GUID, LID, LIDS, PORTS, PORTS_ACTIVE, STATUS, XMIT, RCV, ERRORS, VENDOR,
+	DEVICE, REVISION, DESCRIPTION, AGE, COLUMN_COUNT,
+};
+
+static const struct column node_columns[COLUMN_COUNT] = {
+	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
+	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
+	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
+	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4 },
+	[LIDS] = { .key = "lids", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
+	[PORTS] = { .key = "port_count", .title = "PORTS", .kind = COLUMN_INTEGER },
+	[PORTS_ACTIVE] = { .key = "ports_active", .title = "ACTIVE", .kind = COLUMN_INTEGER },
+	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 2 },
+	[RCV] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE, .priority = 2 },
+	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_INTEGER, .priority = 3 },
+	[VENDOR] = { .key = "vendor_id", .title = "VENDOR", .kind = COLUMN_HEX, .priority = 7 },
+	[DEVICE] = { .key = "device_id", .title = "DEVICE", .kind = COLUMN_INTEGER, .priority = 6 },
+	[REVISION] = { .key = "revision", .kind = COLUMN_HEX, .flags = COLUMN_NO_TABLE },
+	[DESCRIPTION] = { .key = "description", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[AGE] = { .key = "age_s", .kind = COLUMN_SPAN_S, .flags = COLUMN_NO_TABLE },
+};
+
+/* What a node's ports say together. */
+struct node_view {
+	uint32_t pollable, active;
+	uint32_t words[WORD_COUNT];
+	double xmit_bytes_per_s, rcv_bytes_per_s; /* sum over the ports where it is known; NAN: nowhere */
+	uint64_t errors;
+	bool errors_known;
+	double age_s; /* of the newest reading */
+};
+
+static void add_known(double *sum, double value)
+{
+	if (!isnan(value))
+		*sum = isnan(*sum) ? value : *sum + value;
+}
+
+static void node_view_init(const struct view *view, const struct node *node, struct node_view *ret)
+{
+	uint32_t i;
+
+	*ret = (struct node_view){ .xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .age_s = NAN };
+	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		const struct port *port = &view->fabric->ports[i];
+		struct port_view one;
+
+		if (!port_is_pollable(view->fabric, port))
+			continue;
+		port_view_init(view, i, &one);
+		ret->pollable++;
+		ret->active += port->state == PORT_ACTIVE;
+		ret->words[one.word]++;
+		add_known(&ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
+		add_known(&ret->rcv_bytes_per_s, one.rcv_bytes_per_s);
+		ret->errors += one.error_count;
+		ret->errors_known |= one.errors_known != 0;
+		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
+			ret->age_s = one.age_s;
+	}
+}
+
+/*
+ * One word for a node: what all of its ports that have a link are; where they
+ * differ, the worst of them, but "ok" and "idle" together are "ok".
+ */
+static enum port_word node_word(const struct node_view *node)
+{
+	int word;
+
+	for (word = WORD_SILENT; word >= WORD_UNPLANNED; word--)
+		if (node->words[word])
+			return (enum port_word)word;
+	if (node->words[WORD_OK])
+		return WORD_OK;
+	return node->words[WORD_IDLE] ? WORD_IDLE : WORD_DOWN;
+}
+
+/* What a node is for, told by identity alone. */
+static const char *node_class(const struct node *node)
+{
+	if (node->type == NODE_SWITCH)
+		return "switch";
+	if (node->type == NODE_ROUTER)
+		return "router";
+	return node_is_aggregation(node) ? "aggregation" : "hca";
+}
+
+enum { LID_TEXT = 8 };
+
+static void fill_lids(struct result *result, const struct view *view, const struct node *node, char (*lids)[LID_TEXT])
+{
+	uint32_t i, count = 0;
+
+	result_empty(result, LIDS);
+	if (node->type == NODE_SWITCH) {
+		if (!node->lid)
+			return;
+		result_integer(result, LID, node->lid);
+		snprintf(lids[0], LID_TEXT, "%u", node->lid);
+		result_item(result, LIDS, lids[0]);
+		return;
+	}
+	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		uint16_t lid = view->fabric->ports[i].lid;
+
+		if (!lid)
+			continue;
+		if (!count)
+			result_integer(result, LID, lid);
+		snprintf(lids[count], LID_TEXT, "%u", lid);
+		result_item(result, LIDS, lids[count++]);
+	}
+}
+
+static bool put_row(struct result *result, const struct view *view, const struct node *node)
+{
+	char description[NODE_NAME_SIZE], lids[UINT8_MAX + 1][LID_TEXT];
+	struct node_view sum;
+
+	node_view_init(view, node, &sum);
+	text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
+	result_integer(result, TIME, view->snapshot->sweep.wall_us);
+	result_text(result, NAME, node->name);
+	result_text(result, TYPE, node_type_name(node->type));
+	result_text(result, CLASS, node_class(node));
+	result_unsigned(result, GUID, node->guid);
+	result_unsigned(result, SYSTEM_GUID, node->system_guid);
+	fill_lids(result, view, node, lids);
+	result_integer(result, PORTS, node->port_count);
+	result_integer(result, PORTS_ACTIVE, sum.active);
+	cells_status(result, STATUS, node_word(&sum));
+	result_real(result, XMIT, sum.xmit_bytes_per_s);
+	result_real(result, RCV, sum.rcv_bytes_per_s);
+	if (sum.errors_known)
+		result_unsigned(result, ERRORS, sum.errors);
+	if (sum.errors)
+		result_show(result, ERRORS, NULL, STYLE_WARNING);
+	result_unsigned(result, VENDOR, node->vendor_id);
+	result_unsigned(result, DEVICE, node->device_id);
+	result_unsigned(result, REVISION, node->revision);
+	result_text(result, DESCRIPTION, description);
+	result_real(result, AGE, sum.age_s);
+	return result_end_row(result);
+}
+
+static int show(const struct options *options, const struct view *view, struct error *err)
+{
+	struct result_options how = options_result(options);
+	struct selection selection;
+	struct result *result;
+	bool more = true;
+	size_t i;
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+
+	if (code < 0)
+		return code;
+	code = result_create(stdout, &how, node_columns, COLUMN_COUNT, &result, err);
+	if (code == 0) {
+		for (i = 0; more && i < view->fabric->node_count; i++)
+			if (selection_has_node(&selection, view->nodes[i]))
+				more = put_row(result, view, &view->fabric->nodes[view->nodes[i]]);
+		code = result_finish(result, err);
+		result_destroy(result);
+	}
+	selection_done(&selection);
+	return code;
+}
+
+int nodes_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct options options;
+	struct view view;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
+				 clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	code = view_open(&options, false, &view, err);
+	if (code < 0)
+		return code;
+	code = show(&options, &view, err);
+	view_done(&view);
+	return code;
+}

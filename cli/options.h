@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * options.h - one parser for the options of every command
+ *
+ * A command says which of the common options it takes and lists its own; the
+ * help text is made from the same lists, so it cannot say anything else.
+ */
+#ifndef IBWIRE_CLI_OPTIONS_H
+#define IBWIRE_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "export/result.h"
+
+struct command;
+struct error;
+struct name_map;
+
+enum common_option {
+	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
+	COMMON_NAMES = 1 << 1,  /* --node-name-map */
+	COMMON_DB = 1 << 2,     /* --db */
+	COMMON_FORMAT = 1 << 3, /* --format */
+	COMMON_AT = 1 << 4,     /* --at */
+	COMMON_WINDOW = 1 << 5, /* --since, --until */
+	COMMON_COLOR = 1 << 6,  /* --color */
+	/* What every command that shows something takes. */
+	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
+};
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct options {
+	const char *ca;        /* NULL: the first active one */
+	int port;              /* 0: the first active one */
+	int timeout_ms;        /* 0: the default */
+	const char *names_path; /* NULL: the default map, if there is one */
+	const char *db;        /* NULL: storage_default_path() */
+	enum result_format format;
+	enum color_when color;
+	int64_t now_us;        /* wall clock when the command began */
+	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
+	/* What is left are the arguments. */
+	int argc;
+	char **argv;
+};
+
+enum option_kind {
+	OPTION_FLAG,   /* bool: set to true */
+	OPTION_TEXT,   /* const char *: borrowed from argv */
+	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
+	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
+};
+
+/* An option of one command. A list of them ends with a name of NULL. */
+struct option_spec {
+	const char *name;     /* "top" */
+	char letter;          /* or 0 */
+	enum option_kind kind;
+	const char *argument; /* for the help text: "N"; NULL for a flag */
+	const char *help;     /* one line */
+	void *target;         /* as the kind says */
+	int64_t least;        /* OPTION_NUMBER: the smallest value allowed */
+};
+
+/*
+ * options_parse - read a command's options
+ * @common:   mask of enum common_option
+ * @specs:    the command's own, or NULL
+ * @argv:     argv[0] is the command's name; reordered, options first
+ * @now_us:   wall clock, for times such as -10m
+ * @ret:      filled completely
+ *
+ * Return: 0; 1 where --help was asked for and printed: nothing is left to do;
+ * ERR_USAGE with the nearest match and the usage.
+ */
+int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
+		  char **argv, int64_t now_us, struct options *ret, struct error *err);
+
+/* options_no_arguments - ERR_USAGE where arguments are left that the command does not take. */
+int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
+
+/* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
+int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Where names come from when --node-name-map is not given. */
+#define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"
+
+/*
+ * options_name_map - read the name map that is meant
+ * @ret:  a map for name_map_destroy(), or NULL where none was asked for and the default is not there
+ *
+ * Return: 0; ERR_IO where the one that was asked for cannot be read; ERR_NOMEM.
+ */
+int options_name_map(const struct options *options, struct name_map **ret, struct error *err);
+
+/*
+ * options_db_path - --db, or the default
+ * @ret:  @size bytes, at least 4096
+ */
+int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err);
+
+/*
+ * options_result - how an answer shall look on stdout: format, colour (--color,
+ * NO_COLOR, a terminal or not), width (of the terminal, or COLUMNS; none on a pipe)
+ */
+struct result_options options_result(const struct options *options);
+
+/* options_color - --color and NO_COLOR, for a stream that is a terminal or is none. */
+bool options_color(const struct options *options, bool is_terminal);
+
+#endif

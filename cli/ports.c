@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* ports.c - `ibwire ports`: one row for each port */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/cells.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/order.h"
+#include "cli/selection.h"
+#include "cli/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+enum {
+	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT, RCV_PERCENT,
+	XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE, RAIL, PHYS_STATE,
+	WIDTH, SPEED, RATE, STALL, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
+};
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+/* The order of the table; data has keys. */
+static const struct column port_columns[COLUMN_COUNT] = {
+	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
+	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE },
+	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 9 },
+	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 7 },
+	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
+	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
+	[XMIT_RATE] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE },
+	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "XMIT%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RCV%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[XMIT_PACKETS] = { .key = "xmit_packets_per_s", .title = "XMIT PKTS", .kind = COLUMN_PER_S, .priority = 10 },
+	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RCV PKTS", .kind = COLUMN_PER_S, .priority = 10 },
+	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
+		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
+	[PEER_NODE_PORT] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE,
+			     .priority = 2 },
+	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ROLE] = { .key = "role", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[RAIL] = { .key = "rail", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[PHYS_STATE] = { .key = "phys_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
+	[STALL] = { .key = "stall_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
+	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
+	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 6 },
+	[COUNTERS] = { .key = "counters", .kind = COLUMN_OBJECT, .flags = DATA_ONLY },
+};
+
+struct ports_options {
+	bool all, errors, counters;
+	const char *sort;
+	int64_t top; /* 0: no limit */
+};
+
+static void fill_identity(struct result *result, const struct view *view, const struct port *port, uint32_t index)
+{
+	const struct node *node = &view->fabric->nodes[port->node];
+	uint16_t lid = fabric_port_lid(view->fabric, port);
+
+	result_integer(result, TIME, view->snapshot->sweep.wall_us);
+	result_unsigned(result, NODE_GUID, node->guid);
+	result_text(result, NODE, node->name);
+	result_integer(result, PORT, port->num);
+	if (lid)
+		result_integer(result, LID, lid);
+	cells_port_name(result, NODE_PORT, view, index);
+	if (port->peer == FABRIC_NONE)
+		return;
+	node = &view->fabric->nodes[view->fabric->ports[port->peer].node];
+	result_unsigned(result, PEER_GUID, node->guid);
+	result_text(result, PEER, node->name);
+	result_integer(result, PEER_PORT, view->fabric->ports[port->peer].num);
+	cells_port_name(result, PEER_NODE_PORT, view, port->peer);
+}
+
+static void fill_link(struct result *result, const struct view *view, const struct port *port, uint32_t index)
+{
+	char width[16];
+
+	cells_state(result, STATE, port);
+	result_text(result, PHYS_STATE, port_phys_state_name(port->phys_state));
+	cells_link(result, LINK, view, index);
+	if (link_width_lanes(port->width)) {
+		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
+		result_text(result, WIDTH, width);
+	}
+	if (port->speed != LINK_SPEED_NONE)
+		result_text(result, SPEED, link_speed_name((enum link_speed)port->speed));
+}
+
+static void fill_counters(struct result *result, const struct port_row *row)
+{
+	int counter;
+
+	result_empty(result, COUNTERS);
+	for (counter = 0; row->has_reading && counter < COUNTER_COUNT; counter++)
+		if (row->reading.present & COUNTER_BIT(counter))
+			result_member(result, COUNTERS, counter_info((enum counter)counter)->key,
+				      row->reading.value[counter]);
+}
+
+static bool put_row(struct result *result, const struct view *view, const struct port_view *row)
+{
+	const struct port *port = &view->fabric->ports[row->port];
+
+	fill_identity(result, view, port, row->port);
+	fill_link(result, view, port, row->port);
+	cells_status(result, STATUS, row->word);
+	cells_rate(result, XMIT_RATE, row, row->xmit_bytes_per_s);
+	cells_rate(result, RCV_RATE, row, row->rcv_bytes_per_s);
+	result_real(result, XMIT_PERCENT, row->xmit_percent);
+	result_real(result, RCV_PERCENT, row->rcv_percent);
+	result_real(result, XMIT_PACKETS, row->xmit_packets_per_s);
+	result_real(result, RCV_PACKETS, row->rcv_packets_per_s);
+	result_real(result, RATE, row->rate_gbps);
+	result_real(result, WINDOW, row->window_s);
+	result_real(result, AGE, row->age_s);
+	cells_errors(result, ERRORS, view, row);
+	cells_errors_unknown(result, ERRORS_UNKNOWN, row);
+	fill_counters(result, &view->snapshot->rows[row->port]);
+	return result_end_row(result);
+}
+
+/* --counters as a table: a line for each counter of each port. */
+enum { LONG_PORT, LONG_COUNTER, LONG_VALUE, LONG_UNIT, LONG_MEANING, LONG_COUNT };
+
+static const struct column long_columns[LONG_COUNT] = {
+	[LONG_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[LONG_COUNTER] = { .title = "COUNTER", .kind = COLUMN_TEXT },
+	[LONG_VALUE] = { .title = "VALUE", .kind = COLUMN_INTEGER },
+	[LONG_UNIT] = { .title = "UNIT", .kind = COLUMN_TEXT, .priority = 2 },
+	[LONG_MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
+};
+
+static bool put_long_rows(struct result *result, const struct view *view, const struct port_view *port)
+{
+	const struct port_row *row = &view->snapshot->rows[port->port];
+	bool more = true;
+	int counter;
+
+	for (counter = 0; more && row->has_reading && counter < COUNTER_COUNT; counter++) {
+		const struct counter_info *info = counter_info((enum counter)counter);
+
+		if (!(row->reading.present & COUNTER_BIT(counter)))
+			continue;
+		cells_port_name(result, LONG_PORT, view, port->port);
+		result_text(result, LONG_COUNTER, info->key);
+		result_unsigned(result, LONG_VALUE, row->reading.value[counter]);
+		if (row->reading.value[counter] == reading_max(&row->reading, (enum counter)counter))
+			result_show(result, LONG_VALUE, "saturated", STYLE_WARNING);
+		result_text(result, LONG_UNIT, info->unit);
+		result_text(result, LONG_MEANING, info->meaning);
+		more = result_end_row(result);
+	}
+	return more;
+}
+
+/* The ports that are meant, with their numbers. */
+struct rows {
+	struct port_view *views;
+	size_t count;
+	size_t hidden; /* left out of a table because they were never up */
+};
+
+/*
+ * Ports that were never seen up are no news on a screen, most of them are empty
+ * cages; data has every port.
+ */
+static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
+		      uint32_t index, size_t *hidden)
+{
+	if (!selection_has_port(selection, index) || !port_is_pollable(view->fabric, &view->fabric->ports[index]))
+		return false;
+	if (own->all || selection_names_port(selection, index) || port_view_was_seen(view, index))
+		return true;
+	(*hidden)++;
+	return false;
+}
+
+static void add_row(const struct view *view, const struct ports_options *own, uint32_t index, struct rows *rows)
+{
+	struct port_view *row = &rows->views[rows->count];
+
+	port_view_init(view, index, row);
+	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET)
+		rows->count++;
+}
+
+static int collect_rows(const struct view *view, const struct selection *selection, const struct ports_options *own,
+			struct rows *ret, struct error *err)
+{
+	struct rows rows = { 0 };
+	size_t i;
+	uint32_t j;
+
+	rows.views = calloc(view->fabric->port_count + 1, sizeof(*rows.views));
+	if (!rows.views)
+		return err_nomem(err);
+	for (i = 0; i < view->fabric->node_count; i++) {
+		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+
+		for (j = node->first_port; j < node->first_port + node->ports; j++)
+			if (is_wanted(view, selection, own, j, &rows.hidden))
+				add_row(view, own, j, &rows);
+	}
+	*ret = rows;
+	return 0;
+}
+
+static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
+		      const struct rows *rows, struct error *err)
+{
+	struct result_options how = options_result(options);
+	bool is_long = own->counters && how.format == RESULT_TABLE, more = true;
+	struct column columns[COLUMN_COUNT];
+	const char *keys[COUNTER_COUNT];
+	struct result *result;
+	size_t i;
+	int code;
+
+	memcpy(columns, port_columns, sizeof(columns));
+	cells_counter_keys(keys);
+	columns[ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
+	columns[ERRORS].member_count = CELLS_ERROR_COUNT;
+	columns[COUNTERS].members = keys;
+	columns[COUNTERS].member_count = COUNTER_COUNT;
+	code = result_create(stdout, &how, is_long ? long_columns : columns, is_long ? LONG_COUNT : COLUMN_COUNT,
+			     &result, err);
+	if (code < 0)
+		return code;
+	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
+		more = is_long ? put_long_rows(result, view, &rows->views[i]) : put_row(result, view, &rows->views[i]);
+	if (rows->hidden)
+		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+static int show(const struct command *command, const struct options *options, const struct ports_options *own,
+		const struct view *view, struct error *err)
+{
+	struct selection selection;
+	struct rows rows = { 0 };
+	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+
+	if (code < 0)
+		return code;
+	code = collect_rows(view, &selection, own, &rows, err);
+	selection_done(&selection);
+	if (code < 0)
+		return code;
+	if (own->sort)
+		code = order_ports(command, view, own->sort, rows.views, rows.count, err);
+	if (code == 0)
+		code = print_rows(view, options, own, &rows, err);
+	free(rows.views);
+	return code;
+}
+
+int ports_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct ports_options own = { 0 };
+	const struct option_spec specs[] = {
+		{ "all", 'a', OPTION_FLAG, NULL, "ports that were never up in tables too (JSON and CSV always have them)", &own.all, 0 },
+		{ "errors", 'e', OPTION_FLAG, NULL, "only ports with errors in the window", &own.errors, 0 },
+		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one a line (JSON and CSV always have them)",
+		  &own.counters, 0 },
+		{ "sort", 's', OPTION_TEXT, "KEY", "by a key of --format json, or a counter; numbers: the largest first",
+		  &own.sort, 0 },
+		{ "top", 'n', OPTION_NUMBER, "N", "only the first N", &own.top, 1 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	struct options options;
+	struct view view;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	code = order_check(command, own.sort, err);
+	if (code < 0)
+		return code;
+	own.all |= options.format != RESULT_TABLE;
+	code = view_open(&options, own.counters || options.format != RESULT_TABLE, &view, err);
+	if (code < 0)
+		return code;
+	code = show(command, &options, &own, &view, err);
+	view_done(&view);
+	return code;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sql.c - `ibwire sql`: one read-only statement */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/view.h"
+#include "export/escape.h"
+#include "storage/reader.h"
+
+struct printer {
+	struct result_options how;
+	struct result *result; /* NULL until the header came */
+	struct column *columns;
+	char **names;
+	int count;
+	struct error failure;
+};
+
+/* Has a column before this one the same name? Objects cannot hold a key twice. */
+static bool is_taken(const struct printer *printer, int until, const char *name)
+{
+	int i;
+
+	for (i = 0; i < until; i++)
+		if (!strcmp(printer->names[i], name))
+			return true;
+	return false;
+}
+
+/* A harmless, unique name for column @i: the statement's, with "_2" and so on behind it where it came before. */
+static char *column_name(const struct printer *printer, int i, const char *name)
+{
+	struct text harmless = { 0 }, unique = { 0 };
+	int number;
+
+	escape_append(&harmless, name, strlen(name));
+	text_append(&unique, text_chars(&harmless));
+	for (number = 2; is_taken(printer, i, text_chars(&unique)); number++) {
+		text_clear(&unique);
+		text_appendf(&unique, "%s_%d", text_chars(&harmless), number);
+	}
+	/* An empty name has no buffer yet. */
+	text_append(&unique, "");
+	text_done(&harmless);
+	if (text_failed(&unique))
+		text_done(&unique);
+	return unique.chars;
+}
+
+static bool put_header(void *ctx, const char *const *names, int count)
+{
+	struct printer *printer = ctx;
+	int i;
+
+	printer->columns = calloc((size_t)count + 1, sizeof(*printer->columns));
+	printer->names = calloc((size_t)count + 1, sizeof(*printer->names));
+	printer->count = count;
+	if (!printer->columns || !printer->names) {
+		err_nomem(&printer->failure);
+		return false;
+	}
+	for (i = 0; i < count; i++) {
+		printer->names[i] = column_name(printer, i, names[i]);
+		if (!printer->names[i]) {
+			err_nomem(&printer->failure);
+			return false;
+		}
+		printer->columns[i] = (struct column){
+			.key = printer->names[i], .title = printer->names[i], .kind = COLUMN_ANY,
+			.flags = COLUMN_FLEXIBLE,
+		};
+	}
+	return result_create(stdout, &printer->how, printer->columns, (size_t)count, &printer->result,
+			     &printer->failure) == 0;
+}
+
+/* Bytes as hexadecimal digits: they are no text. */
+static void put_blob(struct result *result, size_t column, const struct cell *cell)
+{
+	struct text digits = { 0 };
+	size_t i;
+
+	for (i = 0; i < cell->len; i++)
+		text_appendf(&digits, "%02x", (unsigned char)cell->bytes[i]);
+	result_bytes(result, column, text_chars(&digits), digits.len);
+	text_done(&digits);
+}
+
+static bool put_row(void *ctx, const struct cell *cells, int count)
+{
+	struct printer *printer = ctx;
+	int i;
+
+	for (i = 0; i < count && i < printer->count; i++) {
+		size_t column = (size_t)i;
+
+		switch (cells[i].type) {
+		case CELL_NULL:
+			break;
+		case CELL_INTEGER:
+			result_integer(printer->result, column, cells[i].integer);
+			break;
+		case CELL_REAL:
+			result_real(printer->result, column, cells[i].real);
+			break;
+		case CELL_TEXT:
+			result_bytes(printer->result, column, cells[i].bytes, cells[i].len);
+			break;
+		case CELL_BLOB:
+			put_blob(printer->result, column, &cells[i]);
+			break;
+		}
+	}
+	return result_end_row(printer->result);
+}
+
+static void printer_done(struct printer *printer)
+{
+	int i;
+
+	result_destroy(printer->result);
+	for (i = 0; printer->names && i < printer->count; i++)
+		free(printer->names[i]);
+	free(printer->names);
+	free(printer->columns);
+}
+
+static int run_statement(const struct options *options, const char *statement, struct error *err)
+{
+	struct printer printer = { .how = options_result(options) };
+	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
+	struct view view;
+	int code = view_open_reader(options, &view, err);
+
+	if (code < 0)
+		return code;
+	code = reader_sql(view.reader, statement, &consumer, err);
+	if (code == 0 && printer.failure.code)
+		code = err_set(err, printer.failure.code, "%s", printer.failure.text);
+	if (code == 0 && printer.result)
+		code = result_finish(printer.result, err);
+	printer_done(&printer);
+	view_done(&view);
+	return code;
+}
+
+/* The statement on stdin. */
+static int read_stdin(struct text *text, struct error *err)
+{
+	char buffer[4096];
+	size_t len;
+
+	while ((len = fread(buffer, 1, sizeof(buffer), stdin)) > 0)
+		text_append_bytes(text, buffer, len);
+	if (ferror(stdin))
+		return err_set(err, ERR_IO, "cannot read the statement from stdin: %s", strerror(errno));
+	return text_failed(text) ? err_nomem(err) : 0;
+}
+
+int sql_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct text statement = { 0 };
+	struct options options;
+	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, NULL, argc, argv,
+				 clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	if (options.argc != 1)
+		return options_usage_error(command, err, "takes one statement, in quotes, or - for stdin");
+	if (strcmp(options.argv[0], "-"))
+		text_append(&statement, options.argv[0]);
+	else
+		code = read_stdin(&statement, err);
+	if (code == 0)
+		code = run_statement(&options, text_chars(&statement), err);
+	text_done(&statement);
+	return code;
+}

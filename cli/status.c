@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* status.c - `ibwire status`: can I trust what the other commands say? */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+enum {
+	STATE, LIVE, COLLECTOR_PID, LAST_TIME, AGE, INTERVAL, DURATION, PLANNED, ASKED, ANSWERED, COVERAGE, SILENT,
+	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, PORTS_DOWN, SM, SM_LID, SM_GUID,
+	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY, SMPS, DB,
+	SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+};
+
+#define DATA_ONLY COLUMN_NO_TABLE
+
+static const struct column status_columns[COLUMN_COUNT] = {
+	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
+	[LIVE] = { .key = "live", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
+	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
+	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
+	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
+	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
+	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[ANSWERED] = { .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SILENT_NODES] = { .key = "silent_nodes", .title = "silent nodes", .kind = COLUMN_LIST },
+	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LOCKED_NODES] = { .key = "locked_nodes", .title = "locked nodes", .kind = COLUMN_LIST },
+	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
+	[SWITCHES] = { .key = "switches", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
+	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
+	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_GUID] = { .key = "sm_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
+	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
+	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
+	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
+	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
+	[DISCOVERY] = { .key = "discovery_us", .title = "discovery took", .kind = COLUMN_SPAN_US },
+	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
+	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
+	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
+	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
+	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
+	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
+};
+
+/* A live collector whose newest sweep is older than this many intervals is stalled. */
+enum { STALLED_INTERVALS = 3 };
+
+static void fill_state(struct result *result, const struct db_status *db, double age_s)
+{
+	char age[WHEN_SIZE], line[256];
+	bool empty = db->sweeps == 0;
+	double limit_s = (double)db->last.interval_us * STALLED_INTERVALS / 1e6;
+
+	result_bool(result, LIVE, db->live);
+	if (db->live && db->collector_pid)
+		result_integer(result, COLLECTOR_PID, db->collector_pid);
+	when_format_span((int64_t)(age_s * 1e6), age);
+	if (empty && db->live) {
+		result_text(result, STATE, "starting");
+		result_show(result, STATE, "starting: the collector has not stored a sweep yet", STYLE_WARNING);
+	} else if (empty) {
+		result_text(result, STATE, "empty");
+		result_show(result, STATE, "empty: no sweep is stored; start 'ibwire collect'", STYLE_WARNING);
+	} else if (!db->live) {
+		result_text(result, STATE, "stopped");
+		snprintf(line, sizeof(line), "stopped: no collector runs, what is shown is %s old; start 'ibwire collect'",
+			 age);
+		result_show(result, STATE, line, STYLE_WARNING);
+	} else if (limit_s > 0 && age_s > limit_s) {
+		result_text(result, STATE, "stalled");
+		snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s old", age);
+		result_show(result, STATE, line, STYLE_CRITICAL);
+	} else {
+		result_text(result, STATE, "live");
+		snprintf(line, sizeof(line), "live: the newest sweep is %s old", age);
+		result_show(result, STATE, line, STYLE_STRONG);
+	}
+}
+
+static void fill_sweep(struct result *result, const struct sweep_info *sweep)
+{
+	double coverage = sweep->ports_asked ? 100.0 * sweep->ports_answered / sweep->ports_asked : NAN;
+	/* A single sweep costs what it costs while it runs; a series, over its interval. */
+	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
+	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
+	char line[128];
+
+	result_integer(result, PLANNED, sweep->ports_planned);
+	result_integer(result, ASKED, sweep->ports_asked);
+	result_integer(result, ANSWERED, sweep->ports_answered);
+	result_real(result, COVERAGE, coverage);
+	snprintf(line, sizeof(line), "%" PRIu32 " of %" PRIu32 " asked (%.1f %%); %" PRIu32 " have counters",
+		 sweep->ports_answered, sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
+	result_show(result, ANSWERED, line, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN);
+	result_integer(result, DURATION, sweep->duration_us);
+	if (sweep->interval_us)
+		result_real(result, INTERVAL, (double)sweep->interval_us / 1e6);
+	else
+		result_show(result, INTERVAL, "a single sweep", STYLE_PLAIN);
+	result_unsigned(result, MADS, sweep->mads_sent);
+	result_unsigned(result, MADS_TIMED_OUT, sweep->mads_timed_out);
+	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
+	result_real(result, MADS_PER_S, mads_per_s);
+	if (!sweep->interval_us && !isnan(mads_per_s)) {
+		snprintf(line, sizeof(line), "%.0f MADs/s while it ran", mads_per_s);
+		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
+	}
+	if (sweep->discovery_us) {
+		result_integer(result, DISCOVERY, sweep->discovery_us);
+		result_unsigned(result, SMPS, sweep->discovery_smps);
+	} else {
+		result_show(result, DISCOVERY, "none before that sweep", STYLE_DIM);
+	}
+}
+
+static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
+{
+	static const char *const states[] = { "not active", "discovering", "standby", "master" };
+	const char *state = sm->state < 4 ? states[sm->state] : "unknown", *name = NULL;
+	const struct fabric *fabric = view->fabric;
+	char line[NODE_NAME_SIZE + 128];
+	size_t i;
+
+	if (sm->lid)
+		result_integer(result, SM_LID, sm->lid);
+	if (!sm->known) {
+		result_show(result, SM, sm->lid ? "does not answer" : "none: no master is known", STYLE_CRITICAL);
+		return;
+	}
+	for (i = 0; fabric && i < fabric->port_count; i++)
+		if (sm->guid && fabric->ports[i].guid == sm->guid)
+			name = fabric->nodes[fabric->ports[i].node].name;
+	result_unsigned(result, SM_GUID, sm->guid);
+	result_text(result, SM_STATE, state);
+	result_integer(result, SM_PRIORITY, sm->priority);
+	result_integer(result, SM_ACT_COUNT, sm->act_count);
+	snprintf(line, sizeof(line), "%s%s0x%016" PRIx64 ", LID %u, %s, priority %u", name ? name : "",
+		 name ? ", port GUID " : "port GUID ", sm->guid, sm->lid, state, sm->priority);
+	result_show(result, SM, line, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING);
+}
+
+/* How many nodes a table names before it only counts them. */
+enum { NODES_NAMED = 6 };
+
+static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
+			   enum port_word word, enum cell_style style)
+{
+	const struct fabric *fabric = view->fabric;
+	struct text shown = { 0 };
+	uint32_t i, j, count = 0;
+
+	result_empty(result, list);
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		bool has = false;
+
+		for (j = node->first_port; !has && j < node->first_port + node->ports; j++) {
+			struct port_view port;
+
+			port_view_init(view, j, &port);
+			has = port_is_pollable(fabric, &fabric->ports[j]) && port.word == word;
+		}
+		if (!has)
+			continue;
+		result_item(result, list, node->name);
+		if (count++ < NODES_NAMED)
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", node->name);
+	}
+	result_integer(result, count_column, count);
+	if (count > NODES_NAMED)
+		text_appendf(&shown, " and %u more", count - NODES_NAMED);
+	result_show(result, list, count ? text_chars(&shown) : "none", count ? style : STYLE_PLAIN);
+	text_done(&shown);
+}
+
+static void fill_fabric(struct result *result, const struct view *view)
+{
+	const struct fabric *fabric = view->fabric;
+	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
+	char line[128];
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		switches += fabric->nodes[i].type == NODE_SWITCH;
+		hcas += fabric->nodes[i].type == NODE_CA && !node_is_aggregation(&fabric->nodes[i]);
+	}
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		down += port_is_pollable(fabric, port) && port->state == PORT_DOWN;
+		if (port->peer == FABRIC_NONE || port->peer < i)
+			continue;
+		links++;
+		active += port->state == PORT_ACTIVE && fabric->ports[port->peer].state == PORT_ACTIVE;
+	}
+	result_integer(result, NODES, (int64_t)fabric->node_count);
+	result_integer(result, SWITCHES, switches);
+	result_integer(result, HCAS, hcas);
+	result_integer(result, LINKS, links);
+	result_integer(result, LINKS_UP, active);
+	result_integer(result, PORTS_DOWN, down);
+	snprintf(line, sizeof(line), "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count, switches, hcas);
+	result_show(result, NODES, line, STYLE_PLAIN);
+	snprintf(line, sizeof(line), "%" PRId64 ", %" PRId64 " of them active", links, active);
+	result_show(result, LINKS, line, active < links ? STYLE_WARNING : STYLE_PLAIN);
+	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, STYLE_CRITICAL);
+	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, STYLE_WARNING);
+}
+
+static void fill_db(struct result *result, const char *path, const struct db_status *db)
+{
+	result_text(result, DB, path);
+	result_integer(result, SIZE, db->size_bytes);
+	result_integer(result, SCHEMA, db->schema_version);
+	result_integer(result, SWEEPS, db->sweeps);
+	if (db->first_wall_us)
+		result_integer(result, FIRST_TIME, db->first_wall_us);
+}
+
+static int print_status(const struct options *options, const char *path, const struct view *view,
+			const struct db_status *db, struct error *err)
+{
+	struct result_options how = options_result(options);
+	double age_s = db->last_wall_us ? (double)(options->now_us - db->last_wall_us) / 1e6 : NAN;
+	struct result *result;
+	int code;
+
+	how.record = how.format != RESULT_CSV;
+	code = result_create(stdout, &how, status_columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	fill_state(result, db, isnan(age_s) ? 0 : age_s);
+	fill_db(result, path, db);
+	if (db->last_wall_us) {
+		result_integer(result, LAST_TIME, db->last_wall_us);
+		result_real(result, AGE, age_s);
+		fill_sweep(result, &db->last);
+		fill_sm(result, view, &db->last.sm);
+	}
+	if (view->fabric)
+		fill_fabric(result, view);
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* The newest snapshot; an empty database has none, and that is no error here. */
+static int load_fabric(struct view *view, struct error *err)
+{
+	const struct snapshot_query query = { .names = view->names };
+	int code = snapshot_load(view->reader, &query, &view->snapshot, err);
+
+	if (code == ERR_UNAVAILABLE) {
+		view->snapshot = NULL;
+		return 0;
+	}
+	if (code == 0)
+		view->fabric = view->snapshot->fabric;
+	return code;
+}
+
+int status_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct db_status db = { 0 };
+	struct options options;
+	struct view view;
+	char path[4096];
+	int code = options_parse(command, COMMON_SHOW, NULL, argc, argv, clock_wall_us(clock_system()), &options, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	code = options_no_arguments(command, &options, err);
+	if (code == 0)
+		code = options_db_path(&options, false, path, sizeof(path), err);
+	if (code == 0)
+		code = view_open_reader(&options, &view, err);
+	if (code < 0)
+		return code;
+	code = reader_status(view.reader, &db, err);
+	if (code == 0)
+		code = load_fabric(&view, err);
+	if (code == 0)
+		code = print_status(&options, path, &view, &db, err);
+	view_done(&view);
+	return code;
+}

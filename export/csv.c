@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * csv.c - RFC 4180: CRLF between records, quotes where they are needed
+ *
+ * Objects become one column for each name they can have, "errors.rcv_errors";
+ * lists are joined with ';'. Control characters are escaped as in a table: a
+ * file of this kind is often shown on a terminal.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "export/escape.h"
+#include "export/format.h"
+
+/* One field of what stands in scratch. */
+static void write_field(struct result *result, bool *first)
+{
+	struct text *scratch = &result->scratch;
+	struct text escaped = { 0 };
+	const char *chars;
+	size_t i;
+
+	if (!*first)
+		fputc(',', result->stream);
+	*first = false;
+	if (!escape_is_plain(text_chars(scratch), scratch->len)) {
+		escape_append(&escaped, text_chars(scratch), scratch->len);
+		scratch->failed |= escaped.failed;
+		text_clear(scratch);
+		text_append_bytes(scratch, text_chars(&escaped), escaped.len);
+		text_done(&escaped);
+	}
+	chars = text_chars(scratch);
+	/* Spaces at the ends are data too, and some readers trim what is not quoted. */
+	if (!strpbrk(chars, ",\"\r\n") && chars[0] != ' ' && (!scratch->len || chars[scratch->len - 1] != ' ')) {
+		fputs(chars, result->stream);
+		return;
+	}
+	fputc('"', result->stream);
+	for (i = 0; i < scratch->len; i++) {
+		if (chars[i] == '"')
+			fputc('"', result->stream);
+		fputc(chars[i], result->stream);
+	}
+	fputc('"', result->stream);
+}
+
+static bool end_record(struct result *result)
+{
+	fputs("\r\n", result->stream);
+	return !result->scratch.failed;
+}
+
+static bool csv_begin(struct result *result)
+{
+	bool first = true;
+	size_t i, j;
+
+	for (i = 0; i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+
+		if (column->flags & COLUMN_NO_DATA)
+			continue;
+		for (j = 0; j < (column->members ? column->member_count : 1); j++) {
+			text_clear(&result->scratch);
+			text_append(&result->scratch, column->key);
+			if (column->members)
+				text_appendf(&result->scratch, ".%s", column->members[j]);
+			write_field(result, &first);
+		}
+	}
+	return end_record(result);
+}
+
+static const struct member *find_member(const struct value *value, const char *name)
+{
+	size_t i;
+
+	if (value->type != VALUE_MEMBERS)
+		return NULL;
+	for (i = 0; i < value->member_count; i++)
+		if (!strcmp(value->members[i].name, name))
+			return &value->members[i];
+	return NULL;
+}
+
+static void write_members(struct result *result, const struct column *column, const struct value *value, bool *first)
+{
+	size_t i;
+
+	for (i = 0; column->members && i < column->member_count; i++) {
+		const struct member *member = find_member(value, column->members[i]);
+
+		text_clear(&result->scratch);
+		if (member)
+			text_appendf(&result->scratch, "%" PRIu64, member->value);
+		write_field(result, first);
+	}
+	if (column->members)
+		return;
+	text_clear(&result->scratch);
+	for (i = 0; value->type == VALUE_MEMBERS && i < value->member_count; i++) {
+		text_appendf(&result->scratch, "%s%s", i ? ";" : "", value->members[i].name);
+		if (column->kind == COLUMN_OBJECT)
+			text_appendf(&result->scratch, "=%" PRIu64, value->members[i].value);
+	}
+	write_field(result, first);
+}
+
+static bool csv_row(struct result *result)
+{
+	bool first = true;
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+
+		if (column->flags & COLUMN_NO_DATA)
+			continue;
+		if (column->kind == COLUMN_OBJECT || column->kind == COLUMN_LIST) {
+			write_members(result, column, &result->values[i], &first);
+			continue;
+		}
+		text_clear(&result->scratch);
+		value_data_text(column, &result->values[i], &result->scratch);
+		write_field(result, &first);
+	}
+	return end_record(result);
+}
+
+static bool csv_end(struct result *result)
+{
+	(void)result;
+	return true;
+}
+
+static void csv_done(struct result *result)
+{
+	(void)result;
+}
+
+const struct format format_csv = { csv_begin, csv_row, csv_end, csv_done };

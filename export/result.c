@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "export/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "export/format.h"
+
+static void fail(struct result *result, int failure)
+{
+	if (!result->failure)
+		result->failure = failure;
+}
+
+/* A format's call came back: keep why it failed, if it did. */
+static bool check(struct result *result, bool ok)
+{
+	if (ok && !ferror(result->stream))
+		return true;
+	fail(result, ferror(result->stream) ? (errno ? errno : EIO) : ENOMEM);
+	return false;
+}
+
+int result_create(FILE *stream, const struct result_options *options, const struct column *columns, size_t count,
+		  struct result **ret, struct error *err)
+{
+	struct result *result = calloc(1, sizeof(*result));
+
+	if (!result)
+		return err_nomem(err);
+	result->values = calloc(count ? count : 1, sizeof(*result->values));
+	if (!result->values) {
+		free(result);
+		return err_nomem(err);
+	}
+	result->stream = stream;
+	result->options = *options;
+	result->columns = columns;
+	result->column_count = count;
+	result->format = options->format == RESULT_JSON ? &format_json :
+			 options->format == RESULT_CSV  ? &format_csv :
+							  &format_table;
+	errno = 0;
+	check(result, result->format->begin(result));
+	*ret = result;
+	return 0;
+}
+
+static struct value *value_of(struct result *result, size_t column, enum value_type type)
+{
+	struct value *value = &result->values[column];
+
+	value->type = type;
+	return value;
+}
+
+void result_bytes(struct result *result, size_t column, const char *bytes, size_t len)
+{
+	struct value *value = value_of(result, column, VALUE_TEXT);
+
+	text_clear(&value->chars);
+	text_append_bytes(&value->chars, bytes, len);
+	if (text_failed(&value->chars))
+		fail(result, ENOMEM);
+}
+
+void result_text(struct result *result, size_t column, const char *chars)
+{
+	if (chars)
+		result_bytes(result, column, chars, strlen(chars));
+	else
+		value_of(result, column, VALUE_NULL);
+}
+
+void result_integer(struct result *result, size_t column, int64_t value)
+{
+	value_of(result, column, VALUE_INTEGER)->integer = value;
+}
+
+void result_unsigned(struct result *result, size_t column, uint64_t value)
+{
+	value_of(result, column, VALUE_UNSIGNED)->natural = value;
+}
+
+void result_real(struct result *result, size_t column, double value)
+{
+	value_of(result, column, isfinite(value) ? VALUE_REAL : VALUE_NULL)->real = value;
+}
+
+void result_bool(struct result *result, size_t column, bool value)
+{
+	value_of(result, column, VALUE_BOOL)->integer = value;
+}
+
+void result_empty(struct result *result, size_t column)
+{
+	value_of(result, column, VALUE_MEMBERS)->member_count = 0;
+}
+
+void result_member(struct result *result, size_t column, const char *name, uint64_t number)
+{
+	struct value *value = &result->values[column];
+
+	if (value->type != VALUE_MEMBERS)
+		result_empty(result, column);
+	if (value->member_count == value->member_capacity) {
+		size_t capacity = value->member_capacity ? value->member_capacity * 2 : 16;
+		struct member *members = reallocarray(value->members, capacity, sizeof(*members));
+
+		if (!members) {
+			fail(result, ENOMEM);
+			return;
+		}
+		value->members = members;
+		value->member_capacity = capacity;
+	}
+	value->members[value->member_count++] = (struct member){ .name = name, .value = number };
+}
+
+void result_item(struct result *result, size_t column, const char *chars)
+{
+	result_member(result, column, chars, 0);
+}
+
+void result_show(struct result *result, size_t column, const char *chars, enum cell_style style)
+{
+	struct value *value = &result->values[column];
+
+	value->style = style;
+	value->has_shown = chars;
+	text_clear(&value->shown);
+	if (chars)
+		text_append(&value->shown, chars);
+	if (text_failed(&value->shown))
+		fail(result, ENOMEM);
+}
+
+static void clear_row(struct result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++) {
+		result->values[i].type = VALUE_NULL;
+		result->values[i].style = STYLE_PLAIN;
+		result->values[i].has_shown = false;
+	}
+}
+
+bool result_end_row(struct result *result)
+{
+	if (!result->failure) {
+		errno = 0;
+		check(result, result->format->row(result));
+		result->rows++;
+	}
+	clear_row(result);
+	return !result->failure;
+}
+
+void result_note(struct result *result, const char *fmt, ...)
+{
+	char line[256];
+	va_list args;
+
+	if (result->options.format != RESULT_TABLE || !result->options.notes)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_append(&result->notes, line);
+	text_append(&result->notes, "\n");
+}
+
+int result_finish(struct result *result, struct error *err)
+{
+	if (!result->failure) {
+		errno = 0;
+		if (check(result, result->format->end(result))) {
+			errno = 0;
+			check(result, fflush(result->stream) == 0);
+		}
+	}
+	if (result->failure == ENOMEM)
+		return err_nomem(err);
+	if (result->failure && result->failure != EPIPE)
+		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(result->failure));
+	return 0;
+}
+
+void result_destroy(struct result *result)
+{
+	size_t i;
+
+	if (!result)
+		return;
+	result->format->done(result);
+	for (i = 0; i < result->column_count; i++) {
+		text_done(&result->values[i].chars);
+		text_done(&result->values[i].shown);
+		free(result->values[i].members);
+	}
+	text_done(&result->notes);
+	text_done(&result->scratch);
+	free(result->values);
+	free(result);
+}

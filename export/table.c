@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * table.c - columns for people
+ *
+ * All cells are kept as text until the end. On a terminal that is too narrow,
+ * flexible columns shrink first (to FLEXIBLE_LEAST), then columns go in falling
+ * order of their priority, and a note says which.
+ */
+#include <langinfo.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/escape.h"
+#include "export/format.h"
+
+enum { FLEXIBLE_LEAST = 14, GAP = 2 };
+
+struct table_cell {
+	size_t chars; /* where it begins in the pool; ends with a NUL */
+	unsigned columns;
+	uint8_t style;
+	bool right;
+};
+
+struct table_column {
+	unsigned natural, width;
+	bool hidden;
+};
+
+struct table {
+	struct text pool;
+	struct table_cell *cells;
+	size_t cell_count, cell_capacity;
+	struct table_column *columns;
+};
+
+/* Sequences of ECMA-48 (SGR); colours from the eight that every terminal has. */
+static const char *const style_on[STYLE_COUNT] = {
+	[STYLE_PLAIN] = "",          [STYLE_DIM] = "\033[2m",    [STYLE_WARNING] = "\033[33m",
+	[STYLE_CRITICAL] = "\033[1;31m", [STYLE_STRONG] = "\033[1m",
+};
+
+static const char *style_off(enum cell_style style)
+{
+	return style == STYLE_PLAIN ? "" : "\033[0m";
+}
+
+static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
+{
+	struct table_cell *cell;
+
+	if (table->cell_count == table->cell_capacity) {
+		size_t capacity = table->cell_capacity ? table->cell_capacity * 2 : 1024;
+		struct table_cell *cells = reallocarray(table->cells, capacity, sizeof(*cells));
+
+		if (!cells)
+			return false;
+		table->cells = cells;
+		table->cell_capacity = capacity;
+	}
+	cell = &table->cells[table->cell_count++];
+	cell->chars = table->pool.len;
+	escape_append(&table->pool, text_chars(chars), chars->len);
+	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
+	text_append_bytes(&table->pool, "", 1);
+	cell->style = (uint8_t)style;
+	cell->right = right;
+	return !text_failed(&table->pool);
+}
+
+static bool add_title(struct result *result, size_t i)
+{
+	const struct column *column = &result->columns[i];
+
+	text_clear(&result->scratch);
+	text_append(&result->scratch, column->title ? column->title : column->key);
+	return add_cell(result->state, &result->scratch, STYLE_STRONG, value_is_number(column, &result->values[i]));
+}
+
+static bool table_begin(struct result *result)
+{
+	struct table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return false;
+	result->state = table;
+	table->columns = calloc(result->column_count ? result->column_count : 1, sizeof(*table->columns));
+	return table->columns;
+}
+
+/* One row of cells, the titles before the first one: SQL's columns show only then what they hold. */
+static bool table_row(struct result *result)
+{
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
+		ok = add_title(result, i);
+	for (i = 0; ok && i < result->column_count; i++) {
+		const struct column *column = &result->columns[i];
+		const struct value *value = &result->values[i];
+
+		text_clear(&result->scratch);
+		if (!(column->flags & COLUMN_NO_TABLE))
+			value_table_text(column, value, &result->scratch);
+		ok = add_cell(result->state, &result->scratch, value->style, value_is_number(column, value));
+	}
+	return ok && !result->scratch.failed;
+}
+
+static const char *cell_chars(const struct table *table, const struct table_cell *cell)
+{
+	return text_chars(&table->pool) + cell->chars;
+}
+
+static unsigned total_width(const struct result *result, const struct table *table, bool shrunk)
+{
+	unsigned total = 0;
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++) {
+		unsigned width = table->columns[i].natural;
+
+		if (table->columns[i].hidden)
+			continue;
+		if (shrunk && (result->columns[i].flags & COLUMN_FLEXIBLE) && width > FLEXIBLE_LEAST)
+			width = FLEXIBLE_LEAST;
+		total += width + (total ? GAP : 0);
+	}
+	return total;
+}
+
+/* Hide columns until the rest fits. */
+static void hide_columns(struct result *result, struct table *table)
+{
+	struct text hidden = { 0 };
+	size_t i;
+
+	while (total_width(result, table, true) > result->options.width) {
+		size_t worst = SIZE_MAX;
+
+		for (i = 0; i < result->column_count; i++)
+			if (!table->columns[i].hidden && result->columns[i].priority &&
+			    (worst == SIZE_MAX || result->columns[i].priority >= result->columns[worst].priority))
+				worst = i;
+		if (worst == SIZE_MAX)
+			break;
+		table->columns[worst].hidden = true;
+		text_appendf(&hidden, "%s%s", hidden.len ? ", " : "", result->columns[worst].title);
+	}
+	if (hidden.len)
+		result_note(result, "too narrow for: %s", text_chars(&hidden));
+	text_done(&hidden);
+}
+
+/* Give flexible columns what is left, each in turn one column, so that they share it. */
+static void share_width(struct result *result, struct table *table)
+{
+	unsigned total = total_width(result, table, true), limit = result->options.width;
+	bool grew = true;
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++) {
+		struct table_column *column = &table->columns[i];
+
+		column->width = column->natural;
+		if (limit && (result->columns[i].flags & COLUMN_FLEXIBLE) && column->width > FLEXIBLE_LEAST)
+			column->width = FLEXIBLE_LEAST;
+	}
+	while (limit && grew) {
+		grew = false;
+		for (i = 0; i < result->column_count && total < limit; i++) {
+			struct table_column *column = &table->columns[i];
+
+			if (column->hidden || column->width >= column->natural)
+				continue;
+			column->width++;
+			total++;
+			grew = true;
+		}
+	}
+}
+
+static void measure(struct result *result, struct table *table)
+{
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++)
+		table->columns[i].hidden = result->columns[i].flags & COLUMN_NO_TABLE;
+	for (i = 0; i < table->cell_count; i++) {
+		struct table_column *column = &table->columns[i % result->column_count];
+
+		if (table->cells[i].columns > column->natural)
+			column->natural = table->cells[i].columns;
+	}
+	if (result->options.width)
+		hide_columns(result, table);
+	share_width(result, table);
+}
+
+static void pad(FILE *stream, unsigned columns)
+{
+	while (columns-- > 0)
+		fputc(' ', stream);
+}
+
+/* Text in at most @width columns; what does not fit ends in an ellipsis. Return: columns written. */
+static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width)
+{
+	bool utf8;
+	size_t bytes;
+
+	if (columns <= width) {
+		fputs(chars, stream);
+		return columns;
+	}
+	if (width == 0)
+		return 0;
+	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	bytes = text_prefix_bytes(chars, width - 1);
+	fwrite(chars, 1, bytes, stream);
+	fputs(utf8 ? "\xe2\x80\xa6" : "~", stream);
+	/* A wide character may not have fitted: the rest is padding. */
+	for (columns = 0; bytes > 0 && columns < width - 1; columns++)
+		if (text_prefix_bytes(chars, columns) >= bytes)
+			break;
+	return columns + 1;
+}
+
+static void write_cell(struct result *result, const struct table_cell *cell, unsigned width, bool last)
+{
+	const char *chars = cell_chars(result->state, cell);
+	enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
+	unsigned written = cell->columns < width ? cell->columns : width;
+
+	if (cell->right)
+		pad(result->stream, width - written);
+	fputs(style_on[style], result->stream);
+	written = write_cut(result->stream, chars, cell->columns, width);
+	fputs(style_off(style), result->stream);
+	if (!cell->right && !last && written < width)
+		pad(result->stream, width - written);
+}
+
+static void write_line(struct result *result, const struct table_cell *cells)
+{
+	struct table *table = result->state;
+	unsigned used = 0, limit = result->options.width;
+	size_t i, last = 0;
+
+	for (i = 0; i < result->column_count; i++)
+		if (!table->columns[i].hidden)
+			last = i;
+	for (i = 0; i < result->column_count; i++) {
+		unsigned width = table->columns[i].width, gap = used ? GAP : 0;
+
+		if (table->columns[i].hidden)
+			continue;
+		/* Columns that always stay can be too many for a very small terminal. */
+		if (limit && used + gap >= limit)
+			break;
+		if (limit && used + gap + width > limit)
+			width = limit - used - gap;
+		pad(result->stream, gap);
+		write_cell(result, &cells[i], width, i == last);
+		used += gap + width;
+	}
+	fputc('\n', result->stream);
+}
+
+/* The only row, a line for each column. */
+static void write_record(struct result *result, struct table *table)
+{
+	unsigned widest = 0;
+	size_t i;
+
+	for (i = 0; i < result->column_count; i++)
+		if (!(result->columns[i].flags & COLUMN_NO_TABLE) && table->cells[i].columns > widest)
+			widest = table->cells[i].columns;
+	for (i = 0; i < result->column_count; i++) {
+		const struct table_cell *title = &table->cells[i], *cell = &table->cells[result->column_count + i];
+		enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
+
+		if (result->columns[i].flags & COLUMN_NO_TABLE)
+			continue;
+		fputs(cell_chars(table, title), result->stream);
+		pad(result->stream, widest - title->columns + GAP);
+		fputs(style_on[style], result->stream);
+		fputs(cell_chars(table, cell), result->stream);
+		fputs(style_off(style), result->stream);
+		fputc('\n', result->stream);
+	}
+}
+
+static bool table_end(struct result *result)
+{
+	struct table *table = result->state;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && result->rows == 0 && i < result->column_count; i++)
+		ok = add_title(result, i);
+	if (!ok)
+		return false;
+	measure(result, table);
+	if (result->options.record && result->rows == 1)
+		write_record(result, table);
+	else
+		for (i = 0; i < table->cell_count && !ferror(result->stream); i += result->column_count)
+			write_line(result, &table->cells[i]);
+	if (result->notes.len) {
+		fputs(result->options.color ? style_on[STYLE_DIM] : "", result->stream);
+		fputs(text_chars(&result->notes), result->stream);
+		fputs(result->options.color ? style_off(STYLE_DIM) : "", result->stream);
+	}
+	return !result->notes.failed;
+}
+
+static void table_done(struct result *result)
+{
+	struct table *table = result->state;
+
+	if (!table)
+		return;
+	text_done(&table->pool);
+	free(table->cells);
+	free(table->columns);
+	free(table);
+}
+
+const struct format format_table = { table_begin, table_row, table_end, table_done };

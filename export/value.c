@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* value.c - one value as text, for data and for people */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analysis/rate.h"
+#include "base/when.h"
+#include "export/format.h"
+
+static double as_real(const struct value *value)
+{
+	switch (value->type) {
+	case VALUE_INTEGER:
+	case VALUE_BOOL:
+		return (double)value->integer;
+	case VALUE_UNSIGNED:
+		return (double)value->natural;
+	case VALUE_REAL:
+		return value->real;
+	default:
+		return NAN;
+	}
+}
+
+void value_data_text(const struct column *column, const struct value *value, struct text *text)
+{
+	char when[WHEN_SIZE];
+
+	switch (value->type) {
+	case VALUE_TEXT:
+		text_append_bytes(text, text_chars(&value->chars), value->chars.len);
+		break;
+	case VALUE_INTEGER:
+		if (column->kind == COLUMN_TIME)
+			text_append(text, when_format_utc(value->integer, when));
+		else
+			text_appendf(text, "%" PRId64, value->integer);
+		break;
+	case VALUE_UNSIGNED:
+		text_appendf(text, column->kind == COLUMN_GUID ? "0x%016" PRIx64 : "%" PRIu64, value->natural);
+		break;
+	case VALUE_REAL:
+		text_appendf(text, "%.15g", value->real);
+		break;
+	case VALUE_BOOL:
+		text_append(text, value->integer ? "true" : "false");
+		break;
+	case VALUE_NULL:
+	case VALUE_MEMBERS:
+		break;
+	}
+}
+
+/* "1.5 GB", decimal as disks and links count; "12.3k" where @unit is empty. */
+static void append_scaled(struct text *text, double number, const char *unit, const char *gap)
+{
+	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
+	size_t prefix = 0;
+
+	for (; fabs(number) >= 999.95 && prefix < 6; prefix++)
+		number /= 1000.0;
+	if (prefix == 0 && (number == floor(number) || fabs(number) >= 100))
+		text_appendf(text, "%.0f%s%s", number, gap, unit);
+	else
+		text_appendf(text, "%.1f%s%s%s", number, gap, prefixes[prefix], unit);
+}
+
+static void append_members(const struct column *column, const struct value *value, struct text *text)
+{
+	const char *comma = "";
+	size_t i;
+
+	for (i = 0; i < value->member_count; i++) {
+		const struct member *member = &value->members[i];
+
+		if (column->kind == COLUMN_LIST)
+			text_appendf(text, "%s%s", comma, member->name);
+		else if (member->value || !(column->flags & COLUMN_OMIT_ZERO))
+			text_appendf(text, "%s%s %" PRIu64, comma, member->name, member->value);
+		else
+			continue;
+		comma = ", ";
+	}
+}
+
+/* Numbers whose kind has a form of its own in tables. Return: whether it has. */
+static bool append_number(const struct column *column, const struct value *value, struct text *text)
+{
+	double number = as_real(value);
+	char buffer[WHEN_SIZE];
+
+	switch (column->kind) {
+	case COLUMN_PERCENT:
+		text_appendf(text, "%.1f", number);
+		return true;
+	case COLUMN_BYTES:
+		append_scaled(text, number, "B", " ");
+		return true;
+	case COLUMN_RATE:
+		text_append(text, rate_format_bits(number, buffer, sizeof(buffer)));
+		return true;
+	case COLUMN_PER_S:
+		append_scaled(text, number, "/s", "");
+		return true;
+	case COLUMN_GBPS:
+		text_appendf(text, "%.4g Gb/s", number);
+		return true;
+	case COLUMN_HEX:
+		text_appendf(text, "0x%" PRIx64, value->type == VALUE_UNSIGNED ? value->natural :
+										  (uint64_t)value->integer);
+		return true;
+	case COLUMN_TIME:
+		text_append(text, when_format_local((int64_t)number, buffer));
+		return true;
+	case COLUMN_SPAN_S:
+		text_append(text, when_format_span((int64_t)(number * 1e6), buffer));
+		return true;
+	case COLUMN_SPAN_US:
+		text_append(text, when_format_span((int64_t)number, buffer));
+		return true;
+	case COLUMN_BOOL:
+		text_append(text, value->integer ? "yes" : "no");
+		return true;
+	default:
+		return false;
+	}
+}
+
+void value_table_text(const struct column *column, const struct value *value, struct text *text)
+{
+	if (value->has_shown)
+		text_append_bytes(text, text_chars(&value->shown), value->shown.len);
+	else if (value->type == VALUE_NULL)
+		text_append(text, column->kind == COLUMN_ANY ? "" : "-");
+	else if (value->type == VALUE_MEMBERS)
+		append_members(column, value, text);
+	else if (value->type == VALUE_TEXT || !append_number(column, value, text))
+		value_data_text(column, value, text);
+}
+
+bool value_is_number(const struct column *column, const struct value *value)
+{
+	switch (column->kind) {
+	case COLUMN_TEXT:
+	case COLUMN_GUID:
+	case COLUMN_TIME:
+	case COLUMN_BOOL:
+	case COLUMN_LIST:
+	case COLUMN_OBJECT:
+		return false;
+	case COLUMN_ANY:
+		return value && (value->type == VALUE_INTEGER || value->type == VALUE_REAL);
+	default:
+		return true;
+	}
+}
