@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * top - the screen, with a collector of its own where none is live
+ */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "fabric/names.h"
+#include "storage/reader.h"
+#include "tui/tui.h"
+
+/* A person watches: more often than a collector that runs for months. */
+#define DEFAULT_INTERVAL_US (2 * US_PER_S)
+
+/* A collector that has no device or no rights says so within this, and the screen never flashes up. */
+#define SETTLE_US (300 * US_PER_MS)
+
+/* The sweep in hand is stored first; a collector that hangs is not waited for. */
+#define PATIENCE_US (15 * US_PER_S)
+
+struct top {
+	struct options common;
+	int64_t interval_us;
+	char path[PATH_MAX];
+	struct child child;
+};
+
+/* Does a collector hold this database? A database that cannot be read is an error, one that is not there is not. */
+static int look_at(const char *path, bool *ret_live, bool *ret_data, struct error *err)
+{
+	struct reader *reader = NULL;
+	struct db_status status;
+	struct error trouble = { 0 };
+	int code = reader_open(path, &reader, &trouble);
+
+	*ret_live = *ret_data = false;
+	if (code == ERR_UNAVAILABLE)
+		return 0;
+	if (code < 0)
+		return err_set(err, code, "%s", trouble.text);
+	code = reader_status(reader, &status, err);
+	reader_close(reader);
+	if (code < 0)
+		return code;
+	*ret_live = status.live;
+	*ret_data = status.last.id != 0;
+	return 0;
+}
+
+/*
+ * The database that is meant, and whether somebody collects into it. Without
+ * --db that is first the one that is read by default: where a collector runs as
+ * a service, people watch its database, though they could not write to it.
+ */
+static int find_database(struct top *top, bool *ret_live, bool *ret_data, struct error *err)
+{
+	int code;
+
+	if (!top->common.db) {
+		code = options_db_path(&top->common, false, top->path, sizeof(top->path), NULL);
+		if (!code && !look_at(top->path, ret_live, ret_data, NULL) && *ret_live)
+			return 0;
+	}
+	code = options_db_path(&top->common, true, top->path, sizeof(top->path), err);
+	return code < 0 ? code : look_at(top->path, ret_live, ret_data, err);
+}
+
+static int start_collector(struct top *top, struct error *err)
+{
+	/* execv() takes char * for historical reasons and changes nothing. */
+	char program[] = "ibwire", collect[] = "collect", db[] = "--db", interval[] = "--interval";
+	char ca[] = "--Ca", port[] = "--Port", timeout[] = "--timeout";
+	char interval_text[32], port_text[16], timeout_text[16], ca_text[64];
+	char *argv[16];
+	size_t i = 0;
+
+	snprintf(interval_text, sizeof(interval_text), "%" PRId64 "us", top->interval_us);
+	snprintf(port_text, sizeof(port_text), "%d", top->common.port);
+	snprintf(timeout_text, sizeof(timeout_text), "%d", top->common.timeout_ms);
+	snprintf(ca_text, sizeof(ca_text), "%s", top->common.ca ? top->common.ca : "");
+	argv[i++] = program;
+	argv[i++] = collect;
+	argv[i++] = db;
+	argv[i++] = top->path;
+	argv[i++] = interval;
+	argv[i++] = interval_text;
+	if (top->common.ca) {
+		argv[i++] = ca;
+		argv[i++] = ca_text;
+	}
+	if (top->common.port) {
+		argv[i++] = port;
+		argv[i++] = port_text;
+	}
+	if (top->common.timeout_ms) {
+		argv[i++] = timeout;
+		argv[i++] = timeout_text;
+	}
+	argv[i] = NULL;
+	return child_start(&top->child, argv, err);
+}
+
+static void tell_child(void *ctx, struct tui_child_state *ret)
+{
+	struct child *child = ctx;
+
+	child_poll(child);
+	ret->running = !child->ended;
+	ret->exit_status = child->exit_status;
+	snprintf(ret->line, sizeof(ret->line), "%s", child->line);
+}
+
+static int show(struct top *top, const struct name_map *names, struct error *err)
+{
+	struct tui_options options = {
+		.db_path = top->path,
+		.names = names,
+		.clock = clock_system(),
+		.color = top->common.color == COLOR_ALWAYS ? TUI_COLOR_ALWAYS :
+			 top->common.color == COLOR_NEVER  ? TUI_COLOR_NEVER :
+							     TUI_COLOR_AUTO,
+	};
+
+	if (top->child.pid) {
+		options.child = tell_child;
+		options.child_ctx = &top->child;
+	}
+	return tui_run(&options, err);
+}
+
+/* Start what has to be started, show, and leave nothing behind. */
+static int run(struct top *top, const struct name_map *names, struct error *err)
+{
+	bool live, data;
+	int code = find_database(top, &live, &data, err);
+
+	if (code < 0)
+		return code;
+	if (!live) {
+		code = start_collector(top, err);
+		if (code < 0)
+			return code;
+		if (!data)
+			child_settle(&top->child, SETTLE_US);
+	}
+	if (!data && top->child.ended && top->child.exit_status)
+		code = err_set(err, -top->child.exit_status, "%s",
+			       top->child.line[0] ? top->child.line : "the collector failed and did not say why");
+	else
+		code = show(top, names, err);
+	if (!child_stop(&top->child, PATIENCE_US))
+		log_warning("the collector did not end by itself and was killed; what it had stored is safe");
+	return code;
+}
+
+int top_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct top top = { .interval_us = DEFAULT_INTERVAL_US };
+	const struct option_spec specs[] = {
+		{ .name = "interval", .kind = OPTION_SPAN, .argument = "SPAN",
+		  .help = "between sweeps of a collector that is started here (2s)", .target = &top.interval_us },
+		{ .name = NULL },
+	};
+	struct name_map *names = NULL;
+	int code;
+
+	code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB | COMMON_COLOR, specs, argc, argv,
+			     clock_wall_us(clock_system()), &top.common, err);
+	if (code)
+		return code > 0 ? 0 : code;
+	code = options_no_arguments(command, &top.common, err);
+	if (code < 0)
+		return code;
+	code = tui_check_terminal(err);
+	if (code < 0)
+		return code;
+	code = options_name_map(&top.common, &names, err);
+	if (code < 0)
+		return code;
+	stop_install();
+	code = run(&top, names, err);
+	name_map_destroy(names);
+	return code;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* header.c - can it be trusted, how big is it, how is it: the lines on top of every screen */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "analysis/rate.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "tui/app.h"
+#include "tui/draw.h"
+
+#define SPAN_SIZE WHEN_SIZE
+
+/* Whole seconds: a clock that ticks in tenths would cost bytes for nothing. */
+static const char *write_seconds(int64_t us, char *ret)
+{
+	if (us < 60 * US_PER_S)
+		snprintf(ret, SPAN_SIZE, "%d s", (int)(us / US_PER_S));
+	else
+		when_format_span(us, ret);
+	return ret;
+}
+
+static const char *write_clock(int64_t wall_us, char *ret, size_t size)
+{
+	time_t seconds = (time_t)(wall_us / US_PER_S);
+	struct tm parts;
+
+	localtime_r(&seconds, &parts);
+	if (!strftime(ret, size, "%H:%M:%S", &parts))
+		ret[0] = '\0';
+	return ret;
+}
+
+static const char *write_count(uint64_t count, char *ret, size_t size)
+{
+	return format_count(count, 24, ret, size);
+}
+
+__attribute__((format(printf, 4, 5)))
+static void add(struct segment *segments, size_t *count, int rank, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(segments[*count].text, sizeof(segments[*count].text), fmt, args);
+	va_end(args);
+	segments[*count].rank = rank;
+	segments[*count].role = ROLE_TEXT;
+	(*count)++;
+}
+
+/* The first word: may what is shown be taken for now? */
+static void add_state(const struct app *app, struct segment *segments, size_t *count)
+{
+	char span[SPAN_SIZE], at[16];
+	int64_t age_us = live_age_us(&app->live);
+	enum role role = ROLE_WARNING;
+
+	if (app->live.paused && app->live.shown) {
+		add(segments, count, 0, "PAUSED at %s",
+		    write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
+	} else {
+		switch (live_state(&app->live)) {
+		case LIVE_FRESH:
+			add(segments, count, 0, "LIVE");
+			role = ROLE_GOOD;
+			break;
+		case LIVE_LATE:
+			add(segments, count, 0, "LATE: data %s old", write_seconds(age_us, span));
+			break;
+		case LIVE_NO_COLLECTOR:
+			add(segments, count, 0, "NOT LIVE: data %s old", write_seconds(age_us, span));
+			break;
+		default:
+			add(segments, count, 0, "NO DATA YET");
+			break;
+		}
+	}
+	segments[*count - 1].role = role;
+}
+
+static void add_sm(const struct app *app, struct segment *segments, size_t *count)
+{
+	const struct snapshot *shown = app->live.shown;
+	const struct sm_state *sm = &shown->sweep.sm;
+	const struct fabric *fabric = shown->fabric;
+	size_t i;
+
+	if (!sm->lid) {
+		add(segments, count, 2, "no SM");
+		segments[*count - 1].role = ROLE_WARNING;
+		return;
+	}
+	if (!sm->known) {
+		add(segments, count, 2, "SM lid %u silent", sm->lid);
+		segments[*count - 1].role = ROLE_WARNING;
+		return;
+	}
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].guid && fabric->ports[i].guid == sm->guid)
+			break;
+	if (i < fabric->port_count)
+		add(segments, count, 2, "SM %.120s%s", fabric->nodes[fabric->ports[i].node].name,
+		    sm->state == 3 ? "" : " (no master)");
+	else
+		add(segments, count, 2, "SM lid %u%s", sm->lid, sm->state == 3 ? "" : " (no master)");
+}
+
+static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
+{
+	const struct snapshot *shown = app->live.shown;
+	struct segment segments[8];
+	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
+	size_t count = 0;
+	int64_t age_us = live_age_us(&app->live);
+
+	add(segments, &count, 5, "ibwire");
+	segments[0].role = ROLE_STRONG;
+	add_state(app, segments, &count);
+	if (shown) {
+		when_format_span(shown->sweep.duration_us, took);
+		if (live_state(&app->live) == LIVE_FRESH && !app->live.paused)
+			add(segments, &count, 1, "sweep %s ago, took %s", write_seconds(age_us, span), took);
+		else
+			add(segments, &count, 3, "sweep took %s", took);
+		add(segments, &count, 1, "answered %s/%s",
+		    write_count(shown->sweep.ports_answered, answered, sizeof(answered)),
+		    write_count(shown->sweep.ports_asked, asked, sizeof(asked)));
+		if (shown->sweep.ports_answered < shown->sweep.ports_asked)
+			segments[count - 1].role = ROLE_WARNING;
+		add_sm(app, segments, &count);
+		add(segments, &count, 4, "%s", write_clock(app->now_us, at, sizeof(at)));
+	}
+	draw_segments(brush, area->y, area->x, area->columns, segments, count);
+}
+
+static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
+{
+	const struct fabric_summary *summary = &app->table.summary;
+	struct segment segments[12];
+	char number[32], more[32];
+	size_t count = 0;
+	const struct { enum row_word word; enum role role; } words[] = {
+		{ WORD_SILENT, ROLE_SILENT }, { WORD_LOCKED, ROLE_LOCKED }, { WORD_INIT, ROLE_WARNING },
+		{ WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
+	};
+	size_t i;
+
+	add(segments, &count, 1, "%s HCAs, %s switches", write_count(summary->hcas, number, sizeof(number)),
+	    write_count(summary->switches, more, sizeof(more)));
+	if (summary->others)
+		add(segments, &count, 4, "%s routers", write_count(summary->others, number, sizeof(number)));
+	add(segments, &count, 0, "links %s up", write_count(summary->links_up, number, sizeof(number)));
+	add(segments, &count, 0, "ports %s down", write_count(summary->ports_down, number, sizeof(number)));
+	if (summary->ports_down)
+		segments[count - 1].role = ROLE_DOWN;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!summary->words[words[i].word])
+			continue;
+		add(segments, &count, 1, "%s %s", write_count(summary->words[words[i].word], number, sizeof(number)),
+		    row_word_name(words[i].word));
+		segments[count - 1].role = words[i].role;
+	}
+	if (summary->ports_unused)
+		add(segments, &count, 2, "%s unused", write_count(summary->ports_unused, number, sizeof(number)));
+	draw_segments(brush, area->y + 1, area->x, area->columns, segments, count);
+}
+
+static void draw_load(const struct app *app, const struct brush *brush, const struct rect *area)
+{
+	const struct fabric_summary *summary = &app->table.summary;
+	const struct error_sums *errors = &app->live.errors;
+	struct segment segments[4];
+	char xmit[16], rcv[16], number[32], at[16];
+	size_t count = 0;
+
+	add(segments, &count, 0, "hosts send %s, receive %s",
+	    rate_format_bits(summary->hosts_xmit_bytes_per_s, xmit, sizeof(xmit)),
+	    rate_format_bits(summary->hosts_rcv_bytes_per_s, rcv, sizeof(rcv)));
+	segments[0].role = isnan(summary->hosts_xmit_bytes_per_s) ? ROLE_FAINT : ROLE_STRONG;
+	if (isnan(summary->hosts_xmit_bytes_per_s))
+		add(segments, &count, 1, "(rates come with the second sweep)");
+	add(segments, &count, 1, "errors %s%s since %s", write_count(summary->errors, number, sizeof(number)),
+	    summary->errors_at_least ? "+" : "", write_clock(errors->since_wall_us, at, sizeof(at)));
+	if (summary->errors)
+		segments[count - 1].role = ROLE_WARNING;
+	draw_segments(brush, area->y + 2, area->x, area->columns, segments, count);
+}
+
+void header_draw(const struct app *app, const struct rect *area)
+{
+	const struct brush plain = { &app->theme, 0 };
+	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+
+	draw_trust(app, &plain, area);
+	if (!app->live.shown)
+		return;
+	if (area->rows > 1)
+		draw_size(app, &brush, area);
+	if (area->rows > 2)
+		draw_load(app, &brush, area);
+}
+
+const char *app_notice(const struct app *app, char *ret, size_t size)
+{
+	const struct tui_child_state *child = &app->child;
+
+	ret[0] = '\0';
+	if (app->live.problem[0])
+		snprintf(ret, size, "%s", app->live.problem);
+	else if (app->options->child && !child->running && !app->live.status.live)
+		snprintf(ret, size, "the collector ended (exit status %d)%s%s", child->exit_status,
+			 child->line[0] ? ": " : "", child->line);
+	else if (live_state(&app->live) == LIVE_NO_COLLECTOR && app->options->child)
+		snprintf(ret, size, "the collector is starting; this is what was stored before");
+	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)
+		snprintf(ret, size, "no collector is running: start ibwire collect");
+	else if (app->live.shown && app->live.pending)
+		snprintf(ret, size, "paused: newer data is there, Space shows it");
+	return ret;
+}
+
+bool app_dims(const struct app *app)
+{
+	enum live_state state = live_state(&app->live);
+
+	return !app->live.paused && (state == LIVE_LATE || state == LIVE_NO_COLLECTOR || app->live.problem[0]);
+}
+
+void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys)
+{
+	const struct brush brush = { &app->theme, 0 };
+	int x = area->x, end = area->x + area->columns;
+
+	draw_cell(&brush, area->y, x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
+	for (; keys->keys; keys++) {
+		int key_columns = (int)text_columns(keys->keys), columns = (int)text_columns(keys->text);
+
+		if (x + key_columns + 1 + columns > end)
+			return;
+		draw_cell(&brush, area->y, x, key_columns, keys->keys, ALIGN_LEFT, ROLE_KEY);
+		draw_cell(&brush, area->y, x + key_columns + 1, columns, keys->text, ALIGN_LEFT, ROLE_TEXT);
+		x += key_columns + 1 + columns + 2;
+	}
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/live.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+
+/* How often the database is asked whether a collector holds it, and opened again where it failed. */
+#define STATUS_EVERY_US (1 * US_PER_S)
+#define OPEN_EVERY_US (US_PER_S / 2)
+
+/* The interval of sweeps that were made one at a time, as far as "late" goes. */
+#define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
+
+/* Sweeps that were missed are summed up to this far back; beyond, error sums begin anew. */
+#define CATCH_UP_US (300 * US_PER_S)
+
+void live_init(struct live *live, const char *path, const struct name_map *names, const struct clock *clock,
+	       int64_t refresh_us)
+{
+	memset(live, 0, sizeof(*live));
+	live->path = path;
+	live->names = names;
+	live->clock = clock;
+	live->refresh_us = refresh_us;
+	live->asked_status_us = live->tried_open_us = INT64_MIN / 2;
+}
+
+static void close_reader(struct live *live)
+{
+	reader_close(live->reader);
+	live->reader = NULL;
+	live->status.live = false;
+	live->status.collector_pid = 0;
+	live->asked_status_us = INT64_MIN / 2;
+}
+
+void live_done(struct live *live)
+{
+	close_reader(live);
+	snapshot_destroy(live->shown);
+	snapshot_destroy(live->pending);
+	error_sums_done(&live->errors);
+}
+
+static void set_problem(struct live *live, const char *text)
+{
+	snprintf(live->problem, sizeof(live->problem), "%s", text);
+}
+
+/* Is the file still the one that was opened? A deleted database answers on as if nothing had happened. */
+static void check_file(struct live *live)
+{
+	struct stat st;
+
+	if (!live->reader)
+		return;
+	if (stat(live->path, &st) == 0 && st.st_dev == live->device && st.st_ino == live->inode)
+		return;
+	close_reader(live);
+	/* Numbers of sweeps begin anew in another file. */
+	live->loaded_id = 0;
+	live->loaded_wall_us = 0;
+}
+
+static void open_reader(struct live *live, int64_t now_us)
+{
+	struct error err = { 0 };
+	struct stat st;
+
+	if (live->reader || now_us - live->tried_open_us < OPEN_EVERY_US)
+		return;
+	live->tried_open_us = now_us;
+	if (stat(live->path, &st) < 0) {
+		/* Before the first sweep there is no file yet, and nothing wrong. */
+		if (live->shown)
+			snprintf(live->problem, sizeof(live->problem), "the database is gone: %.200s", live->path);
+		return;
+	}
+	if (reader_open(live->path, &live->reader, &err) < 0) {
+		live->reader = NULL;
+		/* A file that is being created is not readable for a moment. */
+		if (live->shown || err.code != ERR_UNAVAILABLE)
+			set_problem(live, err.text);
+		return;
+	}
+	live->device = st.st_dev;
+	live->inode = st.st_ino;
+	set_problem(live, "");
+}
+
+/* The newest sweep, or all since the last one that was loaded, in one snapshot. */
+static int load(struct live *live, struct snapshot **ret, struct error *err)
+{
+	struct snapshot_query query = { .names = live->names };
+	int64_t newest_us = live->status.last.wall_us, gap_us = newest_us - live->loaded_wall_us;
+
+	/*
+	 * Each sweep's errors have to be counted once, also where this screen
+	 * missed a sweep. A wall clock that was set back says nothing: then only
+	 * the newest one counts.
+	 */
+	if (live->loaded_wall_us && gap_us > 0) {
+		if (gap_us > CATCH_UP_US) {
+			error_sums_done(&live->errors);
+		} else {
+			query.at_us = newest_us;
+			query.window_us = gap_us;
+		}
+	}
+	return snapshot_load(live->reader, &query, ret, err);
+}
+
+static int take(struct live *live, struct snapshot *snapshot, bool *ret_changed, struct error *err)
+{
+	int64_t end_us = snapshot->sweep.wall_us + snapshot->sweep.duration_us;
+	int status = error_sums_add(&live->errors, snapshot, err);
+
+	if (status < 0) {
+		snapshot_destroy(snapshot);
+		return status;
+	}
+	live->loaded_id = snapshot->sweep.id;
+	live->loaded_wall_us = snapshot->sweep.wall_us;
+	live->loaded_boot_us = clock_boottime_us(live->clock);
+	live->age_at_load_us = clock_wall_us(live->clock) - end_us;
+	if (live->age_at_load_us < 0)
+		live->age_at_load_us = 0;
+	if (live->paused && live->shown) {
+		snapshot_destroy(live->pending);
+		live->pending = snapshot;
+		return 0;
+	}
+	snapshot_destroy(live->shown);
+	live->shown = snapshot;
+	*ret_changed = true;
+	return 0;
+}
+
+/* What the database says about its collector, asked now and then and before each load. */
+static bool ask_status(struct live *live, int64_t now_us, bool at_once, struct error *err)
+{
+	if (!at_once && now_us - live->asked_status_us < STATUS_EVERY_US)
+		return true;
+	live->asked_status_us = now_us;
+	return reader_status(live->reader, &live->status, err) == 0;
+}
+
+int live_poll(struct live *live, bool *ret_changed, struct error *err)
+{
+	int64_t now_us = clock_boottime_us(live->clock), newest = 0;
+	struct error trouble = { 0 };
+	struct snapshot *snapshot = NULL;
+
+	*ret_changed = false;
+	check_file(live);
+	open_reader(live, now_us);
+	if (!live->reader)
+		return 0;
+	if (reader_newest(live->reader, &newest, &trouble) < 0)
+		goto trouble;
+	if (newest == live->loaded_id || !newest || (live->shown && now_us - live->loaded_boot_us < live->refresh_us)) {
+		if (!ask_status(live, now_us, false, &trouble))
+			goto trouble;
+		set_problem(live, "");
+		return 0;
+	}
+	if (!ask_status(live, now_us, true, &trouble) || load(live, &snapshot, &trouble) < 0)
+		goto trouble;
+	set_problem(live, "");
+	return take(live, snapshot, ret_changed, err);
+trouble:
+	if (trouble.code == ERR_NOMEM)
+		return err_set(err, ERR_NOMEM, "%s", trouble.text);
+	set_problem(live, trouble.text);
+	close_reader(live);
+	return 0;
+}
+
+bool live_pause(struct live *live, bool paused)
+{
+	live->paused = paused;
+	if (paused || !live->pending)
+		return false;
+	snapshot_destroy(live->shown);
+	live->shown = live->pending;
+	live->pending = NULL;
+	return true;
+}
+
+void live_forget_errors(struct live *live)
+{
+	error_sums_done(&live->errors);
+	live->errors.since_wall_us = clock_wall_us(live->clock);
+}
+
+int64_t live_age_us(const struct live *live)
+{
+	if (!live->shown)
+		return -1;
+	return live->age_at_load_us + clock_boottime_us(live->clock) - live->loaded_boot_us;
+}
+
+enum live_state live_state(const struct live *live)
+{
+	const struct snapshot *newest = live->pending ? live->pending : live->shown;
+	int64_t interval_us;
+
+	if (!newest)
+		return LIVE_NOTHING;
+	if (!live->status.live)
+		return LIVE_NO_COLLECTOR;
+	interval_us = newest->sweep.interval_us ? newest->sweep.interval_us : SINGLE_SWEEP_INTERVAL_US;
+	return live_age_us(live) > 2 * interval_us ? LIVE_LATE : LIVE_FRESH;
+}

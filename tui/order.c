@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/order.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "tui/table.h"
+
+struct order_entry {
+	double key;
+	uint64_t tie;
+	uint32_t port;
+};
+
+static const char *skip_zeros(const char *digits)
+{
+	while (digits[0] == '0' && isdigit((unsigned char)digits[1]))
+		digits++;
+	return digits;
+}
+
+int order_compare_names(const char *a, const char *b)
+{
+	const char *whole_a = a, *whole_b = b;
+
+	while (*a && *b) {
+		size_t a_len, b_len;
+		int difference;
+
+		if (!isdigit((unsigned char)*a) || !isdigit((unsigned char)*b)) {
+			if (*a != *b)
+				return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+			a++;
+			b++;
+			continue;
+		}
+		a = skip_zeros(a);
+		b = skip_zeros(b);
+		a_len = strspn(a, "0123456789");
+		b_len = strspn(b, "0123456789");
+		if (a_len != b_len)
+			return a_len < b_len ? -1 : 1;
+		difference = strncmp(a, b, a_len);
+		if (difference)
+			return difference;
+		a += a_len;
+		b += b_len;
+	}
+	if (*a || *b)
+		return *a ? 1 : -1;
+	return strcmp(whole_a, whole_b);
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct node *node_a = *(const struct node *const *)a, *node_b = *(const struct node *const *)b;
+	int difference = order_compare_names(node_a->name, node_b->name);
+
+	if (difference)
+		return difference;
+	return node_a->guid < node_b->guid ? -1 : node_a->guid > node_b->guid;
+}
+
+/* All that the ranks depend on, folded into 64 bits. */
+static uint64_t fingerprint_of(const struct fabric *fabric)
+{
+	uint64_t hash = map_mix(fabric->port_count);
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		const char *name;
+
+		hash = map_mix(hash ^ node->guid) + node->ports;
+		for (name = node->name; *name; name++)
+			hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+	}
+	return hash ? hash : 1;
+}
+
+int order_names(struct order *order, const struct fabric *fabric, struct error *err)
+{
+	uint64_t fingerprint = fingerprint_of(fabric);
+	const struct node **nodes;
+	struct order_entry *entries;
+	uint32_t *ranks, rank = 0, port;
+	size_t i;
+
+	if (order->fingerprint == fingerprint)
+		return 0;
+	nodes = calloc(fabric->node_count + 1, sizeof(*nodes));
+	ranks = calloc(fabric->port_count + 1, sizeof(*ranks));
+	entries = calloc(fabric->port_count + 1, sizeof(*entries));
+	if (!nodes || !ranks || !entries) {
+		free(nodes);
+		free(ranks);
+		free(entries);
+		return err_nomem(err);
+	}
+	for (i = 0; i < fabric->node_count; i++)
+		nodes[i] = &fabric->nodes[i];
+	qsort(nodes, fabric->node_count, sizeof(*nodes), compare_nodes);
+	for (i = 0; i < fabric->node_count; i++)
+		for (port = 0; port < nodes[i]->ports; port++)
+			ranks[nodes[i]->first_port + port] = rank++;
+	free(nodes);
+	free(order->port_rank);
+	free(order->entries);
+	order->port_rank = ranks;
+	order->entries = entries;
+	order->fingerprint = fingerprint;
+	return 0;
+}
+
+/* The number that a row is ordered by; NAN where it is not known. */
+static double key_of(const struct table *table, uint32_t index)
+{
+	const struct row_view *view = &table->views[index];
+	const struct fabric *fabric = table->snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	const struct delta *sum = &table->snapshot->rows[index].sum;
+	uint64_t rate;
+
+	switch (table->sort) {
+	case COLUMN_PORT:
+		return view->port_rank;
+	case COLUMN_PEER:
+		return port->peer == FABRIC_NONE ? NAN : view->peer_rank;
+	case COLUMN_STATUS:
+		return view->word;
+	case COLUMN_STATE:
+		return port->state * 16 + port->phys_state;
+	case COLUMN_LINK:
+		rate = port_rate_bits_per_s(port);
+		return rate ? (double)rate : NAN;
+	case COLUMN_XMIT:
+		return view->xmit_bytes_per_s;
+	case COLUMN_RCV:
+		return view->rcv_bytes_per_s;
+	case COLUMN_XMIT_PERCENT:
+	case COLUMN_XMIT_BAR:
+		return view->xmit_percent;
+	case COLUMN_RCV_PERCENT:
+	case COLUMN_RCV_BAR:
+		return view->rcv_percent;
+	case COLUMN_XMIT_PACKETS:
+		return rate_per_s(sum, COUNTER_XMIT_PACKETS);
+	case COLUMN_RCV_PACKETS:
+		return rate_per_s(sum, COUNTER_RCV_PACKETS);
+	case COLUMN_WAIT:
+		return rate_per_s(sum, COUNTER_XMIT_WAIT);
+	case COLUMN_ERRORS:
+	case COLUMN_WHICH_ERRORS:
+		return view->errors;
+	case COLUMN_AGE:
+		return view->last_wall_us ? -(double)view->last_wall_us : NAN;
+	case COLUMN_LID:
+		return fabric_port_lid(fabric, port);
+	case COLUMN_GUID:
+		return 0; /* 64 bits do not fit: it is the tie */
+	default:
+		return NAN;
+	}
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct order_entry *entry_a = a, *entry_b = b;
+
+	if (entry_a->key != entry_b->key)
+		return entry_a->key < entry_b->key ? -1 : 1;
+	if (entry_a->tie != entry_b->tie)
+		return entry_a->tie < entry_b->tie ? -1 : 1;
+	return entry_a->port < entry_b->port ? -1 : entry_a->port > entry_b->port;
+}
+
+void order_rows(struct table *table)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	struct order_entry *entries = table->order.entries;
+	size_t i;
+
+	for (i = 0; i < table->row_count; i++) {
+		uint32_t index = table->rows[i];
+		double key = key_of(table, index);
+
+		if (isnan(key))
+			key = INFINITY;
+		else if (table->descending)
+			key = -key;
+		entries[i] = (struct order_entry){ key, table->views[index].port_rank, index };
+		if (table->sort == COLUMN_GUID) {
+			uint64_t guid = fabric->nodes[fabric->ports[index].node].guid;
+
+			entries[i].tie = table->descending ? ~guid : guid;
+		}
+	}
+	qsort(entries, table->row_count, sizeof(*entries), compare_entries);
+	for (i = 0; i < table->row_count; i++)
+		table->rows[i] = entries[i].port;
+}

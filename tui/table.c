@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "tui/order.h"
+#include "tui/words.h"
+
+void table_init(struct table *table)
+{
+	memset(table, 0, sizeof(*table));
+	/* The busiest first: what an operator looks for before anything is typed. */
+	table->sort = COLUMN_XMIT;
+	table->descending = true;
+}
+
+static void drop_rows(struct table *table)
+{
+	free(table->views);
+	free(table->rows);
+	table->views = NULL;
+	table->rows = NULL;
+	table->row_count = 0;
+	table->snapshot = NULL;
+	memset(&table->summary, 0, sizeof(table->summary));
+}
+
+void table_done(struct table *table)
+{
+	drop_rows(table);
+	free(table->order.port_rank);
+	free(table->order.entries);
+	memset(&table->order, 0, sizeof(table->order));
+}
+
+static enum row_word word_of(const struct port *port, const struct port_row *row, const struct row_view *view)
+{
+	/* A port in state Down was not asked; one that is not read for another reason says so first. */
+	if (port->state == PORT_DOWN || row->status == SAMPLE_DOWN)
+		return WORD_DOWN;
+	switch (row->status) {
+	case SAMPLE_SILENT:
+	case SAMPLE_BACKOFF:
+		return WORD_SILENT;
+	case SAMPLE_LOCKED:
+		return WORD_LOCKED;
+	case SAMPLE_UNSUPPORTED:
+		return WORD_UNSUPPORTED;
+	case SAMPLE_UNPLANNED:
+		return WORD_SKIPPED;
+	default:
+		break;
+	}
+	if (port->state == PORT_INIT || port->state == PORT_ARMED)
+		return WORD_INIT;
+	if (isnan(view->xmit_bytes_per_s) && isnan(view->rcv_bytes_per_s))
+		return WORD_NEW;
+	/* Unless one direction is known to be busy, an unknown percentage (no link rate) leaves only 0 as idle. */
+	if (isnan(view->xmit_percent) || isnan(view->rcv_percent))
+		return view->xmit_bytes_per_s > 0 || view->rcv_bytes_per_s > 0 ? WORD_OK : WORD_IDLE;
+	return view->xmit_percent < TABLE_IDLE_PERCENT && view->rcv_percent < TABLE_IDLE_PERCENT ? WORD_IDLE : WORD_OK;
+}
+
+static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
+		      struct row_view *ret)
+{
+	const struct fabric *fabric = snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	uint64_t rate = port_rate_bits_per_s(port);
+	const struct error_sum *sum = error_sums_find(sums, fabric->nodes[port->node].guid, port->num);
+
+	*ret = (struct row_view){
+		.xmit_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_XMIT_DATA),
+		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
+		.errors = sum ? (double)sum->total : row->sum.known & ERRORS_COUNTED ? 0 : NAN,
+		.at_least = sum && sum->at_least,
+		.last_wall_us = row->last_wall_us,
+	};
+	/* A sweep without this port has no numbers of it, whatever the window summed up. */
+	if (row->status != SAMPLE_OK)
+		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
+	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
+	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
+	ret->word = (uint8_t)word_of(port, row, ret);
+	ret->unused = ret->word == WORD_DOWN &&
+		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > TABLE_UNUSED_US);
+}
+
+static void sum_known(double *sum, double value)
+{
+	if (!isnan(value))
+		*sum = isnan(*sum) ? value : *sum + value;
+}
+
+static void widen(int *columns, size_t name_columns, uint8_t num)
+{
+	int all = (int)name_columns + 1 + (num >= 100 ? 3 : num >= 10 ? 2 : 1);
+
+	if (all > *columns)
+		*columns = all;
+}
+
+static void summarise_port(struct fabric_summary *summary, const struct fabric *fabric, uint32_t index,
+			   const struct row_view *view, const size_t *name_columns)
+{
+	const struct port *port = &fabric->ports[index];
+	char link[WORDS_LINK_SIZE];
+	int link_columns;
+
+	summary->ports++;
+	summary->words[view->word]++;
+	if (view->unused)
+		summary->ports_unused++;
+	else if (view->word == WORD_DOWN)
+		summary->ports_down++;
+	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT)
+		summary->links_up++;
+	if (fabric->nodes[port->node].type == NODE_CA) {
+		sum_known(&summary->hosts_xmit_bytes_per_s, view->xmit_bytes_per_s);
+		sum_known(&summary->hosts_rcv_bytes_per_s, view->rcv_bytes_per_s);
+	}
+	link_columns = (int)strlen(words_link(port, link));
+	if (link_columns > summary->link_columns)
+		summary->link_columns = link_columns;
+	/* Names of ports that are seldom shown do not widen the columns. */
+	if (view->unused)
+		return;
+	widen(&summary->port_columns, name_columns[port->node], port->num);
+	if (port->peer != FABRIC_NONE) {
+		const struct port *peer = &fabric->ports[port->peer];
+
+		widen(&summary->peer_columns, name_columns[peer->node], peer->num);
+	}
+}
+
+static int summarise(struct table *table, const struct error_sums *sums, struct error *err)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	struct fabric_summary *summary = &table->summary;
+	size_t *name_columns = calloc(fabric->node_count + 1, sizeof(*name_columns));
+	size_t i;
+
+	if (!name_columns)
+		return err_nomem(err);
+	memset(summary, 0, sizeof(*summary));
+	summary->hosts_xmit_bytes_per_s = summary->hosts_rcv_bytes_per_s = NAN;
+	for (i = 0; i < fabric->node_count; i++) {
+		name_columns[i] = text_columns(fabric->nodes[i].name);
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			summary->switches++;
+		else if (fabric->nodes[i].type == NODE_CA)
+			summary->hcas++;
+		else
+			summary->others++;
+	}
+	for (i = 0; i < fabric->port_count; i++)
+		if (port_is_pollable(fabric, &fabric->ports[i]))
+			summarise_port(summary, fabric, (uint32_t)i, &table->views[i], name_columns);
+	for (i = 0; i < sums->count; i++) {
+		summary->errors += sums->sums[i].total;
+		summary->errors_at_least |= sums->sums[i].at_least;
+	}
+	free(name_columns);
+	return 0;
+}
+
+int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+		       struct error *err)
+{
+	size_t count, i;
+	int status;
+
+	drop_rows(table);
+	if (!snapshot)
+		return 0;
+	count = snapshot->fabric->port_count;
+	table->views = calloc(count + 1, sizeof(*table->views));
+	table->rows = calloc(count + 1, sizeof(*table->rows));
+	if (!table->views || !table->rows) {
+		status = err_nomem(err);
+		goto fail;
+	}
+	table->snapshot = snapshot;
+	status = order_names(&table->order, snapshot->fabric, err);
+	if (status < 0)
+		goto fail;
+	for (i = 0; i < count; i++) {
+		uint32_t peer = snapshot->fabric->ports[i].peer;
+
+		view_port(snapshot, (uint32_t)i, sums, &table->views[i]);
+		table->views[i].port_rank = table->order.port_rank[i];
+		table->views[i].peer_rank = peer == FABRIC_NONE ? UINT32_MAX : table->order.port_rank[peer];
+	}
+	status = summarise(table, sums, err);
+	if (status < 0)
+		goto fail;
+	table_arrange(table);
+	return 0;
+fail:
+	drop_rows(table);
+	return status;
+}
+
+/* Does the filter's text stand in what identifies and describes this port? */
+static bool passes_filter(const struct table *table, uint32_t index)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	const struct port *port = &fabric->ports[index];
+	char text[2 * WORDS_PORT_SIZE + 128], *to = text;
+
+	/* A line break between the parts keeps a word from matching across them. */
+	to = words_append_port(fabric, index, to);
+	*to++ = '\n';
+	if (port->peer != FABRIC_NONE)
+		to = words_append_port(fabric, port->peer, to);
+	*to++ = '\n';
+	to = stpcpy(to, row_word_name(table->views[index].word));
+	*to++ = '\n';
+	words_link(port, to);
+	to += strlen(to);
+	*to++ = '\n';
+	words_guid(fabric->nodes[port->node].guid, to);
+	return filter_matches(&table->filter, text);
+}
+
+void table_arrange(struct table *table)
+{
+	const struct fabric *fabric;
+	uint32_t i;
+
+	table->row_count = 0;
+	if (!table->snapshot)
+		return;
+	fabric = table->snapshot->fabric;
+	for (i = 0; i < fabric->port_count; i++) {
+		if (!port_is_pollable(fabric, &fabric->ports[i]))
+			continue;
+		if (table->views[i].unused && !table->show_unused)
+			continue;
+		if (table->filter.word_count && !passes_filter(table, i))
+			continue;
+		table->rows[table->row_count++] = i;
+	}
+	order_rows(table);
+}
+
+size_t table_find(const struct table *table, uint64_t node_guid, uint8_t num)
+{
+	uint32_t index;
+	size_t row;
+
+	if (!table->snapshot)
+		return table->row_count;
+	index = fabric_find_port(table->snapshot->fabric, node_guid, num);
+	if (index == FABRIC_NONE)
+		return table->row_count;
+	for (row = 0; row < table->row_count && table->rows[row] != index; row++)
+		;
+	return row;
+}
+
+bool table_descending_first(enum column column)
+{
+	return column_info(column)->right || column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR ||
+	       column == COLUMN_STATUS || column == COLUMN_WHICH_ERRORS;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * table.h - all ports of a snapshot as rows: what is known of each, which are
+ * shown, and in which order
+ *
+ * Work of the size of the fabric is done when a snapshot, the order or the
+ * filter changes, never when a line is drawn. No curses here.
+ */
+#ifndef IBWIRE_TUI_TABLE_H
+#define IBWIRE_TUI_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tui/errors.h"
+#include "tui/filter.h"
+#include "tui/layout.h"
+#include "tui/order.h"
+
+struct error;
+struct snapshot;
+
+/* The one word that says how a port is; in the order in which they sort. */
+enum row_word {
+	WORD_OK,
+	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
+	WORD_NEW,         /* one reading so far: rates come with the next */
+	WORD_SKIPPED,     /* not asked, by the settings */
+	WORD_INIT,        /* the link is up, but not Active: the SM has not set it up */
+	WORD_UNSUPPORTED, /* has no such counters */
+	WORD_LOCKED,
+	WORD_SILENT,
+	WORD_DOWN,
+	WORD_COUNT,
+};
+
+/* row_word_name - "ok", "idle", ... */
+const char *row_word_name(enum row_word word);
+
+/*
+ * Below this share of the link's data rate in both directions a port is idle:
+ * the questions of monitors alone make it carry more than nothing.
+ */
+#define TABLE_IDLE_PERCENT 0.01
+
+/* A port that is down, and was not read in so long, is not shown unless asked for. */
+#define TABLE_UNUSED_US (3600 * 1000000LL)
+
+/* One port as it is shown. NAN where a number is not known. */
+struct row_view {
+	double xmit_bytes_per_s, rcv_bytes_per_s;
+	double xmit_percent, rcv_percent;
+	double errors;       /* as in struct error_sum; NAN where no error counter was read */
+	int64_t last_wall_us; /* of its newest reading; 0: never */
+	uint32_t port_rank, peer_rank; /* place among all ports by name */
+	uint8_t word;        /* enum row_word */
+	bool at_least;       /* of errors */
+	bool unused;         /* down for long, or always */
+};
+
+struct fabric_summary {
+	size_t switches, hcas, others;
+	size_t links_up;
+	size_t ports, ports_down, ports_unused; /* ports_down: those not unused */
+	size_t words[WORD_COUNT];
+	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* over the ports of HCAs; NAN where none is known */
+	uint64_t errors;
+	bool errors_at_least;
+	int port_columns, peer_columns, link_columns; /* of the longest texts */
+};
+
+struct table {
+	const struct snapshot *snapshot; /* borrowed; NULL: empty */
+	struct row_view *views;         /* parallel to the fabric's ports */
+	uint32_t *rows;                  /* indices of the ports that are shown, in order */
+	size_t row_count;
+	struct fabric_summary summary;
+	enum column sort;
+	bool descending;
+	bool show_unused;
+	struct filter filter;
+	struct order order;
+};
+
+void table_init(struct table *table);
+void table_done(struct table *table);
+
+/*
+ * table_set_snapshot - show another snapshot
+ * @snapshot:  borrowed until the next call; NULL for none
+ * @sums:      errors up to it
+ *
+ * Return: 0, or ERR_NOMEM: the table is empty then.
+ */
+int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
+		       struct error *err);
+
+/* table_arrange - apply sort, filter and show_unused after one of them was changed. */
+void table_arrange(struct table *table);
+
+/* table_find - the row that shows a port, or row_count where none does. O(rows). */
+size_t table_find(const struct table *table, uint64_t node_guid, uint8_t port);
+
+/* table_descending_first - should a column begin with its largest value when it is chosen? */
+bool table_descending_first(enum column column);
+
+#endif

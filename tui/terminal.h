@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * terminal.h - the terminal taken over and given back
+ */
+#ifndef IBWIRE_TUI_TERMINAL_H
+#define IBWIRE_TUI_TERMINAL_H
+
+#include <stdbool.h>
+
+struct error;
+
+/*
+ * terminal_check - can this terminal do what a screen needs?
+ * Return: 0, or ERR_USAGE as terminal_start(); nothing is written to it.
+ */
+int terminal_check(struct error *err);
+
+/*
+ * terminal_start - take the terminal over
+ * @ret_unicode:  is the locale's encoding UTF-8?
+ *
+ * Sets the locale. From here on the terminal is given back also where the
+ * program dies of one of its own mistakes.
+ * Return: 0; ERR_USAGE where stdin or stdout is no terminal, or $TERM names one
+ * that is not known or cannot move its cursor: nothing was written then.
+ */
+int terminal_start(bool *ret_unicode, struct error *err);
+
+/* terminal_stop - give it back. Nothing happens where it was not taken. */
+void terminal_stop(void);
+
+/*
+ * terminal_key - the next key
+ * @wait_ms:  how long to wait for it
+ * @ret_key:  as in app.h: a character, or a special key as a negative number
+ *
+ * Return: whether there was one.
+ */
+bool terminal_key(int wait_ms, int *ret_key);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* words.h - the texts of cells */
+#ifndef IBWIRE_TUI_WORDS_H
+#define IBWIRE_TUI_WORDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/fabric.h"
+#include "tui/layout.h"
+
+struct error_sums;
+struct table;
+
+#define WORDS_PORT_SIZE (NODE_NAME_SIZE + 4)
+#define WORDS_LINK_SIZE 16
+#define WORDS_GUID_SIZE 19
+
+/* words_append_port - "NAME/NUM" of a port. @to: room for WORDS_PORT_SIZE. Return: its final NUL. */
+char *words_append_port(const struct fabric *fabric, uint32_t port, char *to);
+
+/* words_link - "4xHDR", "" where the link is down. Return: @ret, of WORDS_LINK_SIZE. */
+const char *words_link(const struct port *port, char *ret);
+
+/* words_guid - "0x..." of 16 digits. Return: @ret, of WORDS_GUID_SIZE. */
+const char *words_guid(uint64_t guid, char *ret);
+
+/*
+ * words_cell - the text of a cell, unpadded
+ * @port:     index into the fabric of the table's snapshot
+ * @columns:  of the cell; few get a shorter form
+ * @now_us:   wall clock, for ages
+ * Return: @ret, of at least CELL_SIZE bytes
+ */
+const char *words_cell(const struct table *table, const struct error_sums *sums, uint32_t port, enum column column,
+		       int columns, int64_t now_us, char *ret);
+
+#endif
