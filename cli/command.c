@@ -9,6 +9,7 @@
 static const struct command commands[] = {
 	{ "status", "", "can I trust it: live or not, coverage, silent nodes, SM, age, size, cost", false, status_run },
 	{ "collect", "", "poll the fabric and store what its counters did, in the foreground", false, collect_run },
+	{ "top", "", "the screen: the fabric now, with a collector of its own where none runs", false, top_run },
 	{ "nodes", "[NODE ...]", "the fabric's nodes: type, LIDs, ports, device, state", false, nodes_run },
 	{ "ports", "[NODE|NODE/PORT ...]", "ports with state, speed, rates, errors, age of the reading", false,
 	  ports_run },

@@ -43,5 +43,6 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 int ports_run(const struct command *command, int argc, char **argv, struct error *err);
 int sql_run(const struct command *command, int argc, char **argv, struct error *err);
 int status_run(const struct command *command, int argc, char **argv, struct error *err);
+int top_run(const struct command *command, int argc, char **argv, struct error *err);
 
 #endif
