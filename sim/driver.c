@@ -196,7 +196,7 @@ static void describe(const struct driver *driver, struct text *answer)
 	text_appendf(answer, "%s, %zu flows, %zu of them with a route\n", driver->paused ? "paused" : "flowing",
 		     list->count, driver->traffic.routed_count);
 	for (job = 0; job < list->job_count; job++) {
-		double slowest = 0, fastest = 0, demand = 0;
+		double slowest = 0, fastest = 0, demand = 0; /* bits per second */
 		size_t flows = 0;
 
 		for (i = 0; i < list->count; i++) {
@@ -298,7 +298,7 @@ static int prepare(struct driver *driver, struct error *err)
 	int code = host_table_create(options->fabric, &driver->hosts, err);
 
 	for (i = 0; code == 0 && i < options->job_count; i++)
-		code = job_parse(options->jobs[i], &driver->hosts, &driver->list, err);
+		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, &driver->list, err);
 	if (code == 0)
 		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
 	if (code == 0)

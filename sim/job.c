@@ -7,8 +7,13 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "fabric/fabric.h"
+
+/* What a flow wants of its HCA's link where no rate is given. */
+#define DEFAULT_LOAD 0.8
 
 struct job {
+	const struct fabric *fabric;
 	bool *hosts;     /* by host: takes part */
 	bool all_rails;
 	uint64_t rails;  /* bits */
@@ -183,13 +188,13 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 		memset(job->hosts, true, table->host_count);
 	if (!rails)
 		job->all_rails = true;
-	if (job->rate <= 0)
-		return err_set(err, ERR_USAGE, "a job wants a rate: rate=180Gb/s");
 	return 0;
 }
 
 static int add_flow(struct flow_list *list, const struct job *job, uint32_t from, uint32_t to)
 {
+	double rate = job->rate > 0 ? job->rate : DEFAULT_LOAD * (double)port_rate_bits_per_s(&job->fabric->ports[from]);
+
 	if (list->count == list->capacity) {
 		size_t capacity = list->capacity ? list->capacity * 2 : 256;
 		struct flow *flows = reallocarray(list->flows, capacity, sizeof(*flows));
@@ -200,7 +205,7 @@ static int add_flow(struct flow_list *list, const struct job *job, uint32_t from
 		list->capacity = capacity;
 	}
 	list->flows[list->count++] = (struct flow){
-		.from = from, .to = to, .job = (uint32_t)list->job_count, .demand_bits_per_s = job->rate,
+		.from = from, .to = to, .job = (uint32_t)list->job_count, .demand_bits_per_s = rate,
 	};
 	return 0;
 }
@@ -247,9 +252,10 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 	return 0;
 }
 
-int job_parse(const char *spec, const struct host_table *table, struct flow_list *list, struct error *err)
+int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
+	      struct error *err)
 {
-	struct job job = { .coupled = true };
+	struct job job = { .fabric = fabric, .coupled = true };
 	char *copy = strdup(spec);
 	int code;
 

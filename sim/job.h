@@ -59,14 +59,15 @@ struct flow_list {
 /*
  * job_parse - add a job's flows
  * @spec:  "ring hosts=node0001-node0016,node0020 rails=0-7 rate=180Gb/s [coupled=no]";
- *         hosts=all and rails=all are the defaults, rate (of each flow, bits of the data
- *         link as the counters count them) has none
+ *         hosts=all and rails=all are the defaults. rate is that of each flow, in bits
+ *         as the counters count them; by default 80 % of what its HCA's link carries
  *
  * A host without an HCA of a rail is left out of that rail's ring; a rail with
  * fewer than two hosts has none.
  * Return: 0; ERR_USAGE, naming the word that is wrong; ERR_NOMEM.
  */
-int job_parse(const char *spec, const struct host_table *table, struct flow_list *list, struct error *err);
+int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
+	      struct error *err);
 void flow_list_done(struct flow_list *list);
 
 #endif
