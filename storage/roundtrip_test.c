@@ -93,8 +93,11 @@ static void store_until_killed(struct model *model, const char *path, int pipe_f
 	}
 }
 
-/* Kill a child that stores from where @model stands. Return: the last sweep it said to be committed. */
-static uint32_t kill_while_storing(struct model *model, const char *path, long after_us)
+/*
+ * Kill a child that stores from where @model stands, some time after it committed
+ * @sweeps of them. Return: the last sweep it said to be committed.
+ */
+static uint32_t kill_while_storing(struct model *model, const char *path, uint32_t sweeps, long after_us)
 {
 	struct timespec wait = { .tv_nsec = after_us * 1000 };
 	uint32_t count = (uint32_t)model->sweep_count, said;
@@ -109,6 +112,9 @@ static uint32_t kill_while_storing(struct model *model, const char *path, long a
 		store_until_killed(model, path, pipe_fds[1]);
 	}
 	close(pipe_fds[1]);
+	for (uint32_t i = 0; i < sweeps; i++)
+		if (read(pipe_fds[0], &said, sizeof(said)) == sizeof(said))
+			count = said;
 	nanosleep(&wait, NULL);
 	kill(child, SIGKILL);
 	while (read(pipe_fds[0], &said, sizeof(said)) == sizeof(said))
@@ -129,7 +135,8 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	model->keep_history = true;
 	for (int round = 0; round < 25; round++) {
-		uint32_t said = kill_while_storing(model, path, 1000 + (random() % 40) * 1000);
+		uint32_t said = kill_while_storing(model, path, round < 4 ? 0 : (uint32_t)(random() % 30),
+						   random() % 20000);
 		struct reader *reader = NULL;
 		struct writer *writer;
 		int64_t newest = 0;
