@@ -13,7 +13,6 @@
 #include "cli/command.h"
 #include "cli/nearest.h"
 #include "cli/options.h"
-#include "cli/order.h"
 
 enum { WORDS_MOST = 40 };
 
@@ -229,26 +228,6 @@ static void the_nearest_word_is_offered_and_nothing_far(void **state)
 	assert_null(nearest("ab", "cd", "sql", NULL));
 }
 
-static void numbers_in_names_count_as_numbers(void **state)
-{
-	static const char *const rising[] = {
-		"", "leaf", "leaf-2", "leaf-02x", "leaf-10", "leaf-10/1", "leaf-99999999999999999999998",
-		"leaf-99999999999999999999999", "leafs", "node0001 mlx5_2", "node0001 mlx5_10", "node0002 mlx5_0",
-	};
-	size_t i, j, count = sizeof(rising) / sizeof(rising[0]);
-
-	(void)state;
-	for (i = 0; i < count; i++) {
-		for (j = 0; j < count; j++) {
-			int order = order_compare_names(rising[i], rising[j]);
-
-			assert_int_equal((order > 0) - (order < 0), (i > j) - (i < j));
-		}
-	}
-	assert_int_not_equal(order_compare_names("a07", "a7"), 0);
-	assert_true(order_compare_names("a07", "a7") == -order_compare_names("a7", "a07"));
-}
-
 static void every_command_is_found_and_has_a_summary(void **state)
 {
 	const struct command *one;
@@ -279,7 +258,6 @@ int main(void)
 		cmocka_unit_test(an_option_that_a_command_does_not_take_is_unknown_to_it),
 		cmocka_unit_test(a_parser_starts_afresh_after_an_error),
 		cmocka_unit_test(the_nearest_word_is_offered_and_nothing_far),
-		cmocka_unit_test(numbers_in_names_count_as_numbers),
 		cmocka_unit_test(every_command_is_found_and_has_a_summary),
 	};
 
