@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "cli/order.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,49 +11,7 @@
 #include "cli/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
-
-/* The digits of a number without its leading zeros. */
-static size_t skip_number(const char **chars)
-{
-	size_t digits = 0;
-
-	while (**chars == '0')
-		(*chars)++;
-	while (isdigit((unsigned char)(*chars)[digits]))
-		digits++;
-	return digits;
-}
-
-int order_compare_names(const char *a, const char *b)
-{
-	const char *left = a, *right = b;
-
-	while (*left && *right) {
-		size_t left_digits, right_digits;
-		int difference;
-
-		if (!isdigit((unsigned char)*left) || !isdigit((unsigned char)*right)) {
-			if (*left != *right)
-				return (unsigned char)*left < (unsigned char)*right ? -1 : 1;
-			left++;
-			right++;
-			continue;
-		}
-		left_digits = skip_number(&left);
-		right_digits = skip_number(&right);
-		if (left_digits != right_digits)
-			return left_digits < right_digits ? -1 : 1;
-		difference = memcmp(left, right, left_digits);
-		if (difference)
-			return difference;
-		left += left_digits;
-		right += right_digits;
-	}
-	if (*left || *right)
-		return *left ? 1 : -1;
-	/* "07" and "7": any order will do, as long as it is one. */
-	return strcmp(a, b);
-}
+#include "tui/order.h"
 
 static int compare_nodes(const void *a, const void *b)
 {

@@ -12,11 +12,8 @@ struct fabric;
 struct port_view;
 struct view;
 
-/* order_compare_names - as strcmp(), but numbers in names count as numbers: "leaf-2" before "leaf-10". */
-int order_compare_names(const char *a, const char *b);
-
 /*
- * order_nodes - the fabric's nodes by name, then GUID
+ * order_nodes - the fabric's nodes by name as the screen orders them (tui/order.h), then GUID
  * @ret:  an array of node indices, for free()
  *
  * Return: 0 or ERR_NOMEM.
