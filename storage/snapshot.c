@@ -134,8 +134,8 @@ static int load_spans(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->reader->db,
-				"SELECT g.port, g.why, s.wall_us FROM span g LEFT JOIN sweep s ON s.id = g.read_sweep"
-				" WHERE g.from_sweep <= ?1 AND (g.to_sweep IS NULL OR g.to_sweep > ?1)", &rows, err);
+				"SELECT g.port, g.why, s.wall_us FROM " SPANS_AT " g LEFT JOIN sweep s ON s.id = g.read_sweep",
+				&rows, err);
 
 	if (result < 0)
 		return result;

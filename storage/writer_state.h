@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_state.h - the writer's inside, shared by its three files */
+/* writer_state.h - the writer's inside, shared by its files */
 #ifndef IBWIRE_STORAGE_WRITER_STATE_H
 #define IBWIRE_STORAGE_WRITER_STATE_H
 
@@ -50,6 +50,12 @@ struct writer {
 	struct sink sink;
 	int64_t commit_us;
 };
+
+/* writer_refresh - the file is still there, and state is what it says (loaded again after a failure). */
+int writer_refresh(struct writer *writer, struct error *err);
+
+/* writer_restore - struct sink's restore(); @ctx is the writer. */
+int writer_restore(void *ctx, struct restored *ret, struct error *err);
 
 /* writer_node_id - the id of a node's GUID, a new one where it was never seen. Or a negative error. */
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
