@@ -105,7 +105,7 @@ static void add_sm(const struct app *app, struct segment *segments, size_t *coun
 		if (fabric->ports[i].guid && fabric->ports[i].guid == sm->guid)
 			break;
 	if (i < fabric->port_count)
-		add(segments, count, 2, "SM %.120s%s", fabric->nodes[fabric->ports[i].node].name,
+		add(segments, count, 2, "SM %.120s%s", app->table.order.names[fabric->ports[i].node],
 		    sm->state == 3 ? "" : " (no master)");
 	else
 		add(segments, count, 2, "SM lid %u%s", sm->lid, sm->state == 3 ? "" : " (no master)");

@@ -57,14 +57,39 @@ int order_compare_names(const char *a, const char *b)
 	return strcmp(whole_a, whole_b);
 }
 
+size_t order_short_name(const char *name, char *ret)
+{
+	static const char managed[] = "MF0;";
+	const char *start = name + strlen(managed), *colon, *slash;
+	size_t len;
+
+	if (!strncmp(name, managed, strlen(managed)) && (colon = strchr(start, ':')) && colon > start &&
+	    (slash = strchr(colon, '/'))) {
+		len = (size_t)(colon - start);
+		memcpy(ret, start, len);
+		ret[len] = '\0';
+		if (strcmp(slash, "/U1"))
+			strcpy(ret + len, slash);
+	} else {
+		strcpy(ret, name);
+	}
+	return strlen(ret) + 1;
+}
+
+/* A node while nodes are being ordered. */
+struct named_node {
+	const char *name;
+	const struct node *node;
+};
+
 static int compare_nodes(const void *a, const void *b)
 {
-	const struct node *node_a = *(const struct node *const *)a, *node_b = *(const struct node *const *)b;
+	const struct named_node *node_a = a, *node_b = b;
 	int difference = order_compare_names(node_a->name, node_b->name);
 
 	if (difference)
 		return difference;
-	return node_a->guid < node_b->guid ? -1 : node_a->guid > node_b->guid;
+	return node_a->node->guid < node_b->node->guid ? -1 : node_a->node->guid > node_b->node->guid;
 }
 
 /* All that the ranks depend on, folded into 64 bits. */
@@ -84,38 +109,71 @@ static uint64_t fingerprint_of(const struct fabric *fabric)
 	return hash ? hash : 1;
 }
 
-int order_names(struct order *order, const struct fabric *fabric, struct error *err)
+void order_done(struct order *order)
 {
-	uint64_t fingerprint = fingerprint_of(fabric);
-	const struct node **nodes;
-	struct order_entry *entries;
-	uint32_t *ranks, rank = 0, port;
+	free(order->names);
+	free(order->name_chars);
+	free(order->port_rank);
+	free(order->entries);
+	memset(order, 0, sizeof(*order));
+}
+
+static int make_names(struct order *order, const struct fabric *fabric, struct error *err)
+{
+	size_t size = 1, i;
+	char *to;
+
+	for (i = 0; i < fabric->node_count; i++)
+		size += strlen(fabric->nodes[i].name) + 1;
+	order->names = calloc(fabric->node_count + 1, sizeof(*order->names));
+	order->name_chars = to = malloc(size);
+	if (!order->names || !order->name_chars)
+		return err_nomem(err);
+	for (i = 0; i < fabric->node_count; i++) {
+		order->names[i] = to;
+		to += order_short_name(fabric->nodes[i].name, to);
+	}
+	return 0;
+}
+
+static int make_ranks(struct order *order, const struct fabric *fabric, struct error *err)
+{
+	struct named_node *nodes = calloc(fabric->node_count + 1, sizeof(*nodes));
+	uint32_t rank = 0, port;
 	size_t i;
 
-	if (order->fingerprint == fingerprint)
-		return 0;
-	nodes = calloc(fabric->node_count + 1, sizeof(*nodes));
-	ranks = calloc(fabric->port_count + 1, sizeof(*ranks));
-	entries = calloc(fabric->port_count + 1, sizeof(*entries));
-	if (!nodes || !ranks || !entries) {
+	order->port_rank = calloc(fabric->port_count + 1, sizeof(*order->port_rank));
+	order->entries = calloc(fabric->port_count + 1, sizeof(*order->entries));
+	if (!nodes || !order->port_rank || !order->entries) {
 		free(nodes);
-		free(ranks);
-		free(entries);
 		return err_nomem(err);
 	}
 	for (i = 0; i < fabric->node_count; i++)
-		nodes[i] = &fabric->nodes[i];
+		nodes[i] = (struct named_node){ order->names[i], &fabric->nodes[i] };
 	qsort(nodes, fabric->node_count, sizeof(*nodes), compare_nodes);
 	for (i = 0; i < fabric->node_count; i++)
-		for (port = 0; port < nodes[i]->ports; port++)
-			ranks[nodes[i]->first_port + port] = rank++;
+		for (port = 0; port < nodes[i].node->ports; port++)
+			order->port_rank[nodes[i].node->first_port + port] = rank++;
 	free(nodes);
-	free(order->port_rank);
-	free(order->entries);
-	order->port_rank = ranks;
-	order->entries = entries;
-	order->fingerprint = fingerprint;
 	return 0;
+}
+
+int order_names(struct order *order, const struct fabric *fabric, struct error *err)
+{
+	uint64_t fingerprint = fingerprint_of(fabric);
+	int status;
+
+	if (order->fingerprint == fingerprint)
+		return 0;
+	order_done(order);
+	status = make_names(order, fabric, err);
+	if (!status)
+		status = make_ranks(order, fabric, err);
+	if (status)
+		order_done(order);
+	else
+		order->fingerprint = fingerprint;
+	return status;
 }
 
 /* The number that a row is ordered by; NAN where it is not known. */

@@ -3,6 +3,7 @@
 #ifndef IBWIRE_TUI_ORDER_H
 #define IBWIRE_TUI_ORDER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -12,22 +13,35 @@ struct table;
 struct order_entry;
 
 /*
- * Names are compared once per fabric, not once per sort: each port has its
- * place among all ports by name. A zeroed struct is empty; its arrays are freed
- * with free().
+ * Names are made and compared once per fabric, not once per sort: each port has
+ * its place among all ports by name. A zeroed struct is empty.
  */
 struct order {
+	char **names;                /* of the fabric's nodes as they are shown, parallel to them */
+	char *name_chars;            /* where they lie */
 	uint32_t *port_rank;         /* parallel to the fabric's ports */
-	uint64_t fingerprint;        /* of the names that it was made of */
+	uint64_t fingerprint;        /* of the names that all this was made of */
 	struct order_entry *entries; /* room to sort in, as many as ports */
 };
 
+void order_done(struct order *order);
+
 /*
- * order_names - bring port_rank up to a fabric; nothing is done where its nodes
- * have the same names as those before
- * Return: 0 or ERR_NOMEM.
+ * order_names - bring names and port_rank up to a fabric; nothing is done where
+ * its nodes have the same names as those before
+ * Return: 0 or ERR_NOMEM: @order is empty then.
  */
 int order_names(struct order *order, const struct fabric *fabric, struct error *err);
+
+/*
+ * order_short_name - a node's name as it is shown
+ * Managed switches are called "MF0;NAME:MODEL/U1": what is not NAME takes half
+ * of the screen and tells nobody apart, so it is left out. Modules of a chassis
+ * keep theirs: "MF0;NAME:MODEL/L01/U1" is "NAME/L01/U1".
+ * @ret:  at least strlen(@name) + 1 bytes
+ * Return: bytes written, the final NUL among them.
+ */
+size_t order_short_name(const char *name, char *ret);
 
 /* order_compare_names - as people order names: "node2" before "node10". As strcmp. */
 int order_compare_names(const char *a, const char *b);

@@ -74,7 +74,7 @@ static int add_nodes(struct fabric *fabric, unsigned leaves, struct error *err)
 				  i == 8 ? "\x1b[31mred\" \xe6\x97\xa5\xe6\x9c\xac,\x07 mlx5_0" : desc, err);
 	}
 	for (i = 0; i < leaves && !status; i++) {
-		snprintf(desc, sizeof(desc), "leaf%02u", i + 1);
+		snprintf(desc, sizeof(desc), "MF0;leaf%02u:MQM8700/U1", i + 1);
 		status = add_node(fabric, LEAF_GUID + i, NODE_SWITCH, SAMPLE_SWITCH_PORTS, desc, err);
 	}
 	for (i = 0; i < SAMPLE_SPINES && !status; i++) {

@@ -31,6 +31,7 @@ static const struct key_help words[] = {
 	{ "skipped", "not asked, by the settings" },
 	{ "down", "no link; unused: down, and not read for an hour or ever (d shows them)" },
 	{ "-", "not known: never the same as 0" },
+	{ "NAME/PORT", "a managed switch \"MF0;NAME:MODEL/U1\" is shown as NAME" },
 	{ "12+", "at least 12: a counter was reset by someone else, or is full" },
 	{ NULL, NULL },
 };

@@ -131,6 +131,9 @@ static void draw_row(const struct app *app, const struct brush *brush, int y, co
 		if (column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR) {
 			double percent = column == COLUMN_XMIT_BAR ? view->xmit_percent : view->rcv_percent;
 
+			/* The monitor's own questions are no load to look at. */
+			if (view->word == WORD_IDLE)
+				percent = 0;
 			draw_fitted(brush, y, body->x + place->x,
 				    format_bar(percent, (unsigned)place->columns, app->theme.unicode, text), role);
 			continue;

@@ -35,9 +35,7 @@ static void drop_rows(struct table *table)
 void table_done(struct table *table)
 {
 	drop_rows(table);
-	free(table->order.port_rank);
-	free(table->order.entries);
-	memset(&table->order, 0, sizeof(table->order));
+	order_done(&table->order);
 }
 
 static enum row_word word_of(const struct port *port, const struct port_row *row, const struct row_view *view)
@@ -62,10 +60,7 @@ static enum row_word word_of(const struct port *port, const struct port_row *row
 		return WORD_INIT;
 	if (isnan(view->xmit_bytes_per_s) && isnan(view->rcv_bytes_per_s))
 		return WORD_NEW;
-	/* Unless one direction is known to be busy, an unknown percentage (no link rate) leaves only 0 as idle. */
-	if (isnan(view->xmit_percent) || isnan(view->rcv_percent))
-		return view->xmit_bytes_per_s > 0 || view->rcv_bytes_per_s > 0 ? WORD_OK : WORD_IDLE;
-	return view->xmit_percent < TABLE_IDLE_PERCENT && view->rcv_percent < TABLE_IDLE_PERCENT ? WORD_IDLE : WORD_OK;
+	return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;
 }
 
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
@@ -153,7 +148,7 @@ static int summarise(struct table *table, const struct error_sums *sums, struct 
 	memset(summary, 0, sizeof(*summary));
 	summary->hosts_xmit_bytes_per_s = summary->hosts_rcv_bytes_per_s = NAN;
 	for (i = 0; i < fabric->node_count; i++) {
-		name_columns[i] = text_columns(fabric->nodes[i].name);
+		name_columns[i] = text_columns(table->order.names[i]);
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			summary->switches++;
 		else if (fabric->nodes[i].type == NODE_CA)
@@ -209,19 +204,31 @@ fail:
 	return status;
 }
 
+/* The texts of a port that a filter looks at. Return: their end. */
+static char *append_texts(const struct table *table, const struct port *port, char *to)
+{
+	const char *name = table->snapshot->fabric->nodes[port->node].name;
+
+	to = words_append_port(table->order.names[port->node], port->num, to);
+	*to++ = '\n';
+	if (strcmp(name, table->order.names[port->node])) {
+		to = words_append_port(name, port->num, to);
+		*to++ = '\n';
+	}
+	return to;
+}
+
 /* Does the filter's text stand in what identifies and describes this port? */
 static bool passes_filter(const struct table *table, uint32_t index)
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
-	char text[2 * WORDS_PORT_SIZE + 128], *to = text;
+	char text[4 * (WORDS_PORT_SIZE + 1) + 128], *to = text;
 
 	/* A line break between the parts keeps a word from matching across them. */
-	to = words_append_port(fabric, index, to);
-	*to++ = '\n';
+	to = append_texts(table, port, to);
 	if (port->peer != FABRIC_NONE)
-		to = words_append_port(fabric, port->peer, to);
-	*to++ = '\n';
+		to = append_texts(table, &fabric->ports[port->peer], to);
 	to = stpcpy(to, row_word_name(table->views[index].word));
 	*to++ = '\n';
 	words_link(port, to);

@@ -38,12 +38,6 @@ enum row_word {
 /* row_word_name - "ok", "idle", ... */
 const char *row_word_name(enum row_word word);
 
-/*
- * Below this share of the link's data rate in both directions a port is idle:
- * the questions of monitors alone make it carry more than nothing.
- */
-#define TABLE_IDLE_PERCENT 0.01
-
 /* A port that is down, and was not read in so long, is not shown unless asked for. */
 #define TABLE_UNUSED_US (3600 * 1000000LL)
 

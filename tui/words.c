@@ -28,20 +28,18 @@ const char *row_word_name(enum row_word word)
 	return names[word];
 }
 
-char *words_append_port(const struct fabric *fabric, uint32_t index, char *to)
+char *words_append_port(const char *name, uint8_t num, char *to)
 {
-	const struct port *port = &fabric->ports[index];
-	const char *name = fabric->nodes[port->node].name;
 	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
 
 	memcpy(to, name, len);
 	to += len;
 	*to++ = '/';
-	if (port->num >= 100)
-		*to++ = (char)('0' + port->num / 100);
-	if (port->num >= 10)
-		*to++ = (char)('0' + port->num / 10 % 10);
-	*to++ = (char)('0' + port->num % 10);
+	if (num >= 100)
+		*to++ = (char)('0' + num / 100);
+	if (num >= 10)
+		*to++ = (char)('0' + num / 10 % 10);
+	*to++ = (char)('0' + num % 10);
 	*to = '\0';
 	return to;
 }
@@ -98,17 +96,18 @@ const char *words_cell(const struct table *table, const struct error_sums *sums,
 {
 	const struct fabric *fabric = table->snapshot->fabric;
 	const struct port *port = &fabric->ports[index];
+	const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
 	const struct row_view *view = &table->views[index];
 	const struct delta *sum = &table->snapshot->rows[index].sum;
 
 	snprintf(ret, CELL_SIZE, "-");
 	switch (column) {
 	case COLUMN_PORT:
-		words_append_port(fabric, index, ret);
+		words_append_port(table->order.names[port->node], port->num, ret);
 		break;
 	case COLUMN_PEER:
-		if (port->peer != FABRIC_NONE)
-			words_append_port(fabric, port->peer, ret);
+		if (peer)
+			words_append_port(table->order.names[peer->node], peer->num, ret);
 		break;
 	case COLUMN_STATUS:
 		snprintf(ret, CELL_SIZE, "%s", row_word_name(view->word));

@@ -16,8 +16,13 @@ struct table;
 #define WORDS_LINK_SIZE 16
 #define WORDS_GUID_SIZE 19
 
-/* words_append_port - "NAME/NUM" of a port. @to: room for WORDS_PORT_SIZE. Return: its final NUL. */
-char *words_append_port(const struct fabric *fabric, uint32_t port, char *to);
+/*
+ * words_append_port - "NAME/NUM" of a port
+ * @name:  of its node
+ * @to:    room for WORDS_PORT_SIZE
+ * Return: its final NUL.
+ */
+char *words_append_port(const char *name, uint8_t num, char *to);
 
 /* words_link - "4xHDR", "" where the link is down. Return: @ret, of WORDS_LINK_SIZE. */
 const char *words_link(const struct port *port, char *ret);
