@@ -86,7 +86,7 @@ static int parse_lines(struct parser *parser, const char *chars, size_t len, str
 		size_t size;
 
 		if (!newline)
-			break;
+			return err_set(err, ERR_IO, "the dump of the forwarding tables ends within a line");
 		size = (size_t)(newline - chars) < sizeof(line) - 1 ? (size_t)(newline - chars) : sizeof(line) - 1;
 		memcpy(line, chars, size);
 		line[size] = '\0';

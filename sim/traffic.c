@@ -146,7 +146,9 @@ static void group_flows(const struct traffic *traffic, struct sharing *sharing)
 		if (group != NO_GROUP && sharing->demand[group] < 0)
 			group = NO_GROUP;
 		sharing->group[i] = group;
-		if (group != NO_GROUP)
+		/* A step is as slow as its slowest flow, so that one's demand is the group's. */
+		if (group != NO_GROUP &&
+		    (sharing->demand[group] <= 0 || flow->demand_bits_per_s < sharing->demand[group]))
 			sharing->demand[group] = flow->demand_bits_per_s;
 	}
 	for (i = 0; i < sharing->group_count; i++)
@@ -175,7 +177,7 @@ static bool is_full(const struct sharing *sharing, uint32_t port)
  */
 static void hold_back(struct traffic *traffic, const struct sharing *sharing, size_t flow)
 {
-	double held = traffic->list->flows[flow].demand_bits_per_s - traffic->rate[flow];
+	double held = sharing->demand[sharing->group[flow]] - traffic->rate[flow];
 	size_t first = traffic->path_first[flow], last = traffic->path_first[flow + 1], i;
 
 	while (last > first && !is_full(sharing, traffic->path[last - 1]))
