@@ -121,8 +121,8 @@ static void make_sqlite(const char *sql)
 
 static void a_file_of_another_kind_is_left_alone(void **state)
 {
-	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake, as it turned out.\n"
-				   "More than a hundred bytes of it.";
+	static const char text[] = "Dear diary, today I did not back up anything. That was a mistake.\n"
+				   "More than a hundred bytes of it, so that there could be a header.";
 
 	(void)state;
 	write_file(text, strlen(text));

@@ -138,7 +138,8 @@ static int load_recent(sqlite3 *db, int64_t sweep, int64_t every, struct stored_
 		       struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep", &rows, err);
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
+				err);
 
 	if (result < 0)
 		return result;

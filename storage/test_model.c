@@ -29,7 +29,8 @@ static bool one_in(struct model *model, uint64_t n)
 static void describe(struct model *model, struct node *node)
 {
 	static const char *const hostile[] = {
-		"", "  ", "\x1b[31mred\x1b[0m", "a,b;\"c\"'d'", "\xff\xfe\x80", "line\nbreak\rand\ttab", "'); DROP TABLE delta; --",
+		"", "  ", "\x1b[31mred\x1b[0m", "a,b;\"c\"'d'", "\xff\xfe\x80", "line\nbreak\rand\ttab",
+		"'); DROP TABLE delta; --",
 		"\\x1b[0m", "%s%n%d", ("\xe2\x80\xae" "right to left"), "node0001 mlx5_0",
 	};
 	size_t count = sizeof(hostile) / sizeof(*hostile);

@@ -26,12 +26,12 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
 	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
 	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
-	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port, interval_us,"
-			" discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered, mads_sent, mads_timed_out,"
-			" mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority, sm_act_count)"
-			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count, system_guid,"
-			      " vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
+	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
+			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
+			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
+			" sm_act_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
+			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
 			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
 	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
@@ -42,8 +42,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
 	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time) VALUES (?, ?, ?, ?, ?)",
-	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port, text)"
-			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
+			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 static int prepare(struct writer *writer, struct error *err)
@@ -115,7 +115,8 @@ int writer_refresh(struct writer *writer, struct error *err)
 	if (!writer->db)
 		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
 	if (stat(writer->path, &st) < 0 || st.st_dev != writer->device || st.st_ino != writer->inode)
-		return err_set(err, ERR_IO, "%s was moved or removed while it was written to; start the collector again",
+		return err_set(err, ERR_IO,
+			       "%s was moved or removed while it was written to; start the collector again",
 			       writer->path);
 	if (!writer->stale)
 		return 0;
@@ -320,7 +321,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock_fd = -1;
 	writer->path = strdup(path);
-	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_caps = store_caps, .ctx = writer };
+	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_caps = store_caps,
+				      .ctx = writer };
 	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
 	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
 	if (!result)
