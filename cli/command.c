@@ -18,7 +18,6 @@ static const struct command commands[] = {
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },
 	{ "discover", "", "the fabric's nodes and ports as flat records: collect runs it", true, discover_run },
-	{ "top", "", "the screen: all ports live, with a collector of its own where none runs", false, top_run },
 	{ "help", "[COMMAND]", "this list, or how to use one command", false, help_run },
 	{ NULL, NULL, NULL, false, NULL },
 };
