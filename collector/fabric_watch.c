@@ -126,7 +126,8 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, before->node_count);
 		events_add(events, wall_us, EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology stays",
+			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology "
+			   "stays",
 			   found->node_count, before->node_count, watch->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
 		fabric_destroy(found);
 		fabric_watch_suspect(watch);

@@ -31,7 +31,8 @@ enum node_type { NODE_CA = 1, NODE_SWITCH = 2, NODE_ROUTER = 3 };
 /* Values of PortInfo.PortState and PortPhysicalState. Source: IBA Vol 1, PortInfo. */
 enum port_state { PORT_STATE_UNKNOWN, PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE };
 enum port_phys_state {
-	PHYS_UNKNOWN, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP, PHYS_ERROR_RECOVERY, PHYS_TEST,
+	PHYS_UNKNOWN, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP, PHYS_ERROR_RECOVERY,
+	PHYS_TEST,
 };
 
 /* No port or no node of this index. */
