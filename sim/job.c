@@ -277,3 +277,17 @@ void flow_list_done(struct flow_list *list)
 	free(list->coupled);
 	memset(list, 0, sizeof(*list));
 }
+
+int jobs_check(const struct fabric *fabric, const char *const *specs, size_t count, struct error *err)
+{
+	struct host_table table = { 0 };
+	struct flow_list list = { 0 };
+	int code = host_table_create(fabric, &table, err);
+	size_t i;
+
+	for (i = 0; code == 0 && i < count; i++)
+		code = job_parse(specs[i], fabric, &table, &list, err);
+	flow_list_done(&list);
+	host_table_done(&table);
+	return code;
+}

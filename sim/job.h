@@ -70,4 +70,7 @@ int job_parse(const char *spec, const struct fabric *fabric, const struct host_t
 	      struct error *err);
 void flow_list_done(struct flow_list *list);
 
+/* jobs_check - would all these be jobs on this fabric? Return: as job_parse. */
+int jobs_check(const struct fabric *fabric, const char *const *specs, size_t count, struct error *err);
+
 #endif

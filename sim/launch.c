@@ -402,8 +402,8 @@ static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error
 		if (launch->opensm && launch->ibsim && now_us() <= until_us)
 			continue;
 		if (!launch->ibsim)
-			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up: %s",
-				launch->output.last);
+			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up%s%s",
+				launch->output.last[0] ? ": " : "", launch->output.last);
 		else if (!launch->opensm)
 			err_set(err, ERR_UNAVAILABLE, "opensm ended before the subnet was up");
 		else

@@ -52,6 +52,9 @@ size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uin
 	uint32_t port = from;
 	size_t hops = 0;
 
+	/* A port without a LID is not in the subnet: its link is down, whatever the net file says. */
+	if (!lft->port_lids[from])
+		return 0;
 	while (lid && hops < TRAFFIC_MAX_HOPS && port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE) {
 		uint32_t peer = fabric->ports[port].peer, node = fabric->ports[peer].node;
 		uint8_t out;
