@@ -155,12 +155,13 @@ static void first_plus_sum_is_last_or_the_sum_is_marked(void **state)
 static void rates_use_true_time_and_bytes(void **state)
 {
 	struct delta delta = between(COUNTER_RCV_DATA, 0, 500, 1);
+	uint64_t hdr_bits_per_s = link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_HDR);
 	char text[16];
 
 	(void)state;
 	assert_true(fabs(rate_bytes_per_s(&delta, COUNTER_RCV_DATA) - 1e6) < 1e-6);
 	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_XMIT_DATA)));
-	assert_true(fabs(rate_utilization_percent(25e9, link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_HDR)) - 100) < 1e-9);
+	assert_true(fabs(rate_utilization_percent(25e9, hdr_bits_per_s) - 100) < 1e-9);
 	assert_true(isnan(rate_utilization_percent(1, 0)));
 	assert_string_equal(rate_format_bits(22.8e9, text, sizeof(text)), "182.4 Gb/s");
 	assert_string_equal(rate_format_bits(0, text, sizeof(text)), "0 b/s");

@@ -61,7 +61,8 @@ static void hostile_strings_become_harmless(void **state)
 	assert_string_equal(clean("  node0001 mlx5_0 "), "node0001 mlx5_0");
 	assert_string_equal(clean("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
 	assert_string_equal(clean("tab\tnew\nline\r\x7f"), "tab\\x09new\\x0aline\\x0d\\x7f");
-	assert_string_equal(clean("gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80"), "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80");
+	assert_string_equal(clean("gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80"),
+			    "gr\xc3\xbc\xc3\x9f" "e \xe2\x82\xac \xf0\x9f\x98\x80");
 	assert_string_equal(clean("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
 	assert_string_equal(clean("cut \xe2\x82"), "cut \\xe2\\x82");
 	assert_string_equal(clean("c1 \xc2\x9b" "31m"), "c1 \\xc2\\x9b31m");

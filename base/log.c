@@ -15,6 +15,7 @@ void log_init(const char *program, enum log_level level)
 	log_level = level;
 }
 
+__attribute__((format(printf, 3, 0)))
 static void log_write(enum log_level level, const char *prefix, const char *fmt, va_list args)
 {
 	char line[1024];

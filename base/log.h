@@ -9,7 +9,7 @@
 #ifndef IBWIRE_BASE_LOG_H
 #define IBWIRE_BASE_LOG_H
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level { LOG_LEVEL_NONE, LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /*
  * log_init - say where lines go and which

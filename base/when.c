@@ -116,7 +116,8 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
 		return 0;
 	}
 	return err_set(err, ERR_USAGE,
-		       "'%s' is no time: write now, -10m, -2h, -3d, 2026-11-20T14:00:00Z or \"2026-11-20 14:00\" (local)",
+		       "'%s' is no time: write now, -10m, -2h, -3d, 2026-11-20T14:00:00Z or "
+		       "\"2026-11-20 14:00\" (local)",
 		       typed);
 }
 

@@ -47,27 +47,31 @@ void cells_status(struct result *result, size_t column, enum port_word word)
 	result_show(result, column, NULL, styles[word]);
 }
 
+/* Below what both ends are set to: what they could be set to is often no cable's business. */
+static bool is_degraded(const struct port *port, const struct port *peer)
+{
+	uint8_t widths = port->width_enabled & peer->width_enabled;
+	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
+
+	return (widths && link_width_lanes(port->width) < link_width_lanes(link_width_best(widths))) ||
+	       (speeds && port->speed < link_speed_best(speeds));
+}
+
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t index)
 {
-	const struct port *port = &view->fabric->ports[index], *peer;
+	const struct port *port = &view->fabric->ports[index];
+	unsigned lanes = link_width_lanes(port->width);
+	const char *speed = link_speed_name((enum link_speed)port->speed);
 	char link[32];
-	bool degraded;
 
-	if (!link_width_lanes(port->width) || port->speed == LINK_SPEED_NONE)
+	if (!lanes || port->speed == LINK_SPEED_NONE)
 		return;
-	snprintf(link, sizeof(link), "%ux %s", link_width_lanes(port->width), link_speed_name(port->speed));
+	snprintf(link, sizeof(link), "%ux %s", lanes, speed);
 	result_text(result, column, link);
-	if (port->peer == FABRIC_NONE)
+	if (port->peer == FABRIC_NONE || !is_degraded(port, &view->fabric->ports[port->peer]))
 		return;
-	peer = &view->fabric->ports[port->peer];
-	degraded = (port->width_supported & peer->width_supported &&
-		    port->width != link_width_best(port->width_supported & peer->width_supported)) ||
-		   (port->speed_supported & peer->speed_supported &&
-		    port->speed < link_speed_best(port->speed_supported & peer->speed_supported));
-	if (degraded) {
-		snprintf(link, sizeof(link), "%ux %s !", link_width_lanes(port->width), link_speed_name(port->speed));
-		result_show(result, column, link, STYLE_WARNING);
-	}
+	snprintf(link, sizeof(link), "%ux %s low", lanes, speed);
+	result_show(result, column, link, STYLE_WARNING);
 }
 
 void cells_state(struct result *result, size_t column, const struct port *port)

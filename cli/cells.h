@@ -24,7 +24,7 @@ void cells_rate(struct result *result, size_t column, const struct port_view *po
 /* cells_status - the port's word, in its colour. */
 void cells_status(struct result *result, size_t column, enum port_word word);
 
-/* cells_link - "4x HDR" for a table, in colour where it is below what both ends can. */
+/* cells_link - "4x HDR" for a table, "4x EDR low" where it is below what both ends have enabled. */
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t port);
 
 /* cells_state - "Active", and in a table its colour. */

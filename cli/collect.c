@@ -38,7 +38,7 @@ struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, verbose;
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
-	int64_t window, per_node, max_mads_per_s, max_smps, retries;
+	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
 };
 
 /* The helper's command line, with room for its numbers. */
@@ -198,7 +198,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 {
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
-		.once = options->once,
+		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
 		.engine = {
 			.window = (unsigned)options->window,
@@ -221,7 +221,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 	wire.discoverer = helper_discoverer(helper);
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
 	helper_destroy(helper);
-	if (code == 0 && options->once && report.sweeps)
+	if (code == 0 && (options->once || options->count) && report.sweeps)
 		return print_report(options, &report, err);
 	if (code == 0)
 		log_info("%" PRIu64 " sweeps stored", report.sweeps);
@@ -233,6 +233,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	const struct option_spec specs[] = {
 		{ "interval", 'i', OPTION_SPAN, "SPAN", "time from one sweep to the next (10s)", &ret->interval_us, 0 },
 		{ "once", 0, OPTION_FLAG, NULL, "one sweep, then say what was done", &ret->once, 0 },
+		{ "count", 'c', OPTION_NUMBER, "N", "end after N sweeps and say what was done", &ret->count, 1 },
 		{ "estimate", 0, OPTION_FLAG, NULL, "say what polling would cost; do not poll", &ret->estimate, 0 },
 		{ "new-fabric", 0, OPTION_FLAG, NULL, "start anew where the database knows another fabric",
 		  &ret->new_fabric, 0 },
@@ -253,8 +254,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 
 	if (code != 0)
 		return code;
-	if (ret->once && ret->estimate)
-		return options_usage_error(command, err, "--once and --estimate exclude each other");
+	if (ret->once + ret->estimate + (ret->count > 0) > 1)
+		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)

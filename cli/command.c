@@ -9,6 +9,7 @@
 static const struct command commands[] = {
 	{ "status", "", "can I trust it: live or not, coverage, silent nodes, SM, age, size, cost", false, status_run },
 	{ "collect", "", "poll the fabric and store what its counters did, in the foreground", false, collect_run },
+	{ "top", "", "the screen: the fabric now, with a collector of its own where none runs", false, top_run },
 	{ "nodes", "[NODE ...]", "the fabric's nodes: type, LIDs, ports, device, state", false, nodes_run },
 	{ "ports", "[NODE|NODE/PORT ...]", "ports with state, speed, rates, errors, age of the reading", false,
 	  ports_run },
@@ -17,7 +18,6 @@ static const struct command commands[] = {
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },
 	{ "discover", "", "the fabric's nodes and ports as flat records: collect runs it", true, discover_run },
-	{ "top", "", "the screen: all ports live, with a collector of its own where none runs", false, top_run },
 	{ "help", "[COMMAND]", "this list, or how to use one command", false, help_run },
 	{ NULL, NULL, NULL, false, NULL },
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* links.c - `ibwire links`: one row for each cable, with both its ends */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -13,7 +14,7 @@
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
-/* What stands twice: once for the end that comes first in the fabric, once for its peer. */
+/* What stands twice: once for the end whose node comes first by name, once for its peer. */
 enum end_column {
 	END_NODE_PORT, END_GUID, END_NODE, END_PORT, END_LID, END_STATE, END_PHYS_STATE, END_XMIT, END_RCV,
 	END_XMIT_PERCENT, END_RCV_PERCENT, END_ERRORS, END_ERRORS_UNKNOWN, END_STATUS, END_AGE, END_COUNT,
@@ -138,23 +139,41 @@ static bool has_errors(const struct view *view, const struct port_view *end)
 	return end->error_count || view->snapshot->rows[end->port].sum.saturated & COUNTER_ERROR_SET;
 }
 
-static void put_rows(struct result *result, const struct view *view, const struct selection *selection, bool errors)
+/* The link of one port, unless it was put from its other end. */
+static bool put_link(struct result *result, const struct view *view, const struct selection *selection, bool errors,
+		     bool *done, uint32_t index)
 {
-	bool more = true;
-	uint32_t i;
+	uint32_t peer = view->fabric->ports[index].peer;
+	struct port_view pair[2];
 
-	for (i = 0; more && i < view->fabric->port_count; i++) {
-		uint32_t peer = view->fabric->ports[i].peer;
-		struct port_view pair[2];
+	if (peer == FABRIC_NONE || done[peer] ||
+	    (!selection_has_port(selection, index) && !selection_has_port(selection, peer)))
+		return true;
+	done[index] = true;
+	port_view_init(view, index, &pair[0]);
+	port_view_init(view, peer, &pair[1]);
+	if (errors && !has_errors(view, &pair[0]) && !has_errors(view, &pair[1]))
+		return true;
+	return put_row(result, view, pair);
+}
 
-		if (peer == FABRIC_NONE || peer < i ||
-		    (!selection_has_port(selection, i) && !selection_has_port(selection, peer)))
-			continue;
-		port_view_init(view, i, &pair[0]);
-		port_view_init(view, peer, &pair[1]);
-		if (!errors || has_errors(view, &pair[0]) || has_errors(view, &pair[1]))
-			more = put_row(result, view, pair);
+static int put_rows(struct result *result, const struct view *view, const struct selection *selection, bool errors,
+		    struct error *err)
+{
+	bool *done = calloc(view->fabric->port_count + 1, sizeof(*done)), more = true;
+	size_t i;
+	uint32_t j;
+
+	if (!done)
+		return err_nomem(err);
+	for (i = 0; more && i < view->fabric->node_count; i++) {
+		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+
+		for (j = node->first_port; more && j < node->first_port + node->ports; j++)
+			more = put_link(result, view, selection, errors, done, j);
 	}
+	free(done);
+	return 0;
 }
 
 static int show(const struct options *options, const struct view *view, bool errors, struct error *err)
@@ -174,8 +193,9 @@ static int show(const struct options *options, const struct view *view, bool err
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
 	code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		put_rows(result, view, &selection, errors);
-		code = result_finish(result, err);
+		code = put_rows(result, view, &selection, errors, err);
+		if (code == 0)
+			code = result_finish(result, err);
 		result_destroy(result);
 	}
 	selection_done(&selection);

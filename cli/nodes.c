@@ -180,8 +180,8 @@ static int show(const struct options *options, const struct view *view, struct e
 	code = result_create(stdout, &how, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		for (i = 0; more && i < view->fabric->node_count; i++)
-			if (selection_has_node(&selection, (uint32_t)i))
-				more = put_row(result, view, &view->fabric->nodes[i]);
+			if (selection_has_node(&selection, view->nodes[i]))
+				more = put_row(result, view, &view->fabric->nodes[view->nodes[i]]);
 		code = result_finish(result, err);
 		result_destroy(result);
 	}

@@ -11,6 +11,38 @@
 #include "cli/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
+#include "tui/order.h"
+
+static int compare_nodes(const void *a, const void *b)
+{
+	const struct node *left = *(const struct node *const *)a, *right = *(const struct node *const *)b;
+	int by_name = order_compare_names(left->name, right->name);
+
+	if (by_name)
+		return by_name;
+	return left->guid < right->guid ? -1 : 1;
+}
+
+int order_nodes(const struct fabric *fabric, uint32_t **ret, struct error *err)
+{
+	const struct node **sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
+	uint32_t *order = calloc(fabric->node_count + 1, sizeof(*order));
+	size_t i;
+
+	if (!sorted || !order) {
+		free(sorted);
+		free(order);
+		return err_nomem(err);
+	}
+	for (i = 0; i < fabric->node_count; i++)
+		sorted[i] = &fabric->nodes[i];
+	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);
+	for (i = 0; i < fabric->node_count; i++)
+		order[i] = (uint32_t)(sorted[i] - fabric->nodes);
+	free(sorted);
+	*ret = order;
+	return 0;
+}
 
 static double by_xmit(const struct port_view *port)
 {
@@ -62,12 +94,6 @@ static double by_status(const struct port_view *port)
 	return (double)port->word;
 }
 
-/* In the fabric's order: nodes as they were found, ports by number. */
-static double by_port(const struct port_view *port)
-{
-	return -(double)port->port;
-}
-
 static const struct {
 	const char *key;
 	double (*value)(const struct port_view *port);
@@ -82,12 +108,11 @@ static const struct {
 	{ "errors", by_errors },
 	{ "age_s", by_age },
 	{ "status", by_status },
-	{ "port", by_port },
 };
 
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
-/* The one key that sorts by text. */
+/* The one key that sorts by text: the order in which ports come anyway. */
 static const char node_key[] = "node";
 
 static int find_key(const char *key)
@@ -120,18 +145,14 @@ int order_check(const struct command *command, const char *key, struct error *er
 }
 
 struct sortable {
-	double value;      /* the largest first; NAN last */
-	const char *name;  /* rising, where by name */
-	size_t place;      /* before */
+	double value; /* the largest first; NAN last */
+	size_t place; /* before */
 };
 
 static int compare(const void *a, const void *b)
 {
 	const struct sortable *left = a, *right = b;
-	int by_name = left->name && right->name ? strcmp(left->name, right->name) : 0;
 
-	if (by_name)
-		return by_name;
 	if (isnan(left->value) != isnan(right->value))
 		return isnan(left->value) ? 1 : -1;
 	if (left->value < right->value)
@@ -157,7 +178,7 @@ int order_ports(const struct command *command, const struct view *view, const ch
 	struct port_view *sorted;
 	size_t i;
 
-	if (code < 0)
+	if (code < 0 || !strcmp(key, node_key))
 		return code;
 	order = calloc(count + 1, sizeof(*order));
 	sorted = calloc(count + 1, sizeof(*sorted));
@@ -168,12 +189,7 @@ int order_ports(const struct command *command, const struct view *view, const ch
 	}
 	for (i = 0; i < count; i++) {
 		order[i].place = i;
-		if (index >= 0)
-			order[i].value = keys[index].value(&ports[i]);
-		else if (counter != COUNTER_COUNT)
-			order[i].value = counter_value(view, &ports[i], counter);
-		else
-			order[i].name = view->fabric->nodes[view->fabric->ports[ports[i].port].node].name;
+		order[i].value = index >= 0 ? keys[index].value(&ports[i]) : counter_value(view, &ports[i], counter);
 	}
 	qsort(order, count, sizeof(*order), compare);
 	for (i = 0; i < count; i++)

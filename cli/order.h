@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* order.h - --sort of `ibwire ports` */
+/* order.h - in which order rows come: by name, and --sort of `ibwire ports` */
 #ifndef IBWIRE_CLI_ORDER_H
 #define IBWIRE_CLI_ORDER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct command;
 struct error;
+struct fabric;
 struct port_view;
 struct view;
+
+/*
+ * order_nodes - the fabric's nodes by name as the screen orders them (tui/order.h), then GUID
+ * @ret:  an array of node indices, for free()
+ *
+ * Return: 0 or ERR_NOMEM.
+ */
+int order_nodes(const struct fabric *fabric, uint32_t **ret, struct error *err);
 
 /* order_check - Return: 0 where @key can be sorted by, or is NULL; ERR_USAGE with the nearest one. */
 int order_check(const struct command *command, const char *key, struct error *err);
 
 /*
- * order_ports - sort by a key: names and port numbers rising, every other number
- * falling; what is not known comes last, and equals keep their order
+ * order_ports - sort by a key: every number falling; what is not known comes
+ * last, and equals keep their order. "node" keeps all as it is
  *
  * Return: 0, ERR_USAGE (as order_check), ERR_NOMEM.
  */

@@ -192,23 +192,31 @@ static bool is_wanted(const struct view *view, const struct selection *selection
 	return false;
 }
 
+static void add_row(const struct view *view, const struct ports_options *own, uint32_t index, struct rows *rows)
+{
+	struct port_view *row = &rows->views[rows->count];
+
+	port_view_init(view, index, row);
+	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET)
+		rows->count++;
+}
+
 static int collect_rows(const struct view *view, const struct selection *selection, const struct ports_options *own,
 			struct rows *ret, struct error *err)
 {
 	struct rows rows = { 0 };
-	uint32_t i;
+	size_t i;
+	uint32_t j;
 
 	rows.views = calloc(view->fabric->port_count + 1, sizeof(*rows.views));
 	if (!rows.views)
 		return err_nomem(err);
-	for (i = 0; i < view->fabric->port_count; i++) {
-		if (!is_wanted(view, selection, own, i, &rows.hidden))
-			continue;
-		port_view_init(view, i, &rows.views[rows.count]);
-		if (own->errors && !rows.views[rows.count].error_count &&
-		    !(view->snapshot->rows[i].sum.saturated & COUNTER_ERROR_SET))
-			continue;
-		rows.count++;
+	for (i = 0; i < view->fabric->node_count; i++) {
+		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+
+		for (j = node->first_port; j < node->first_port + node->ports; j++)
+			if (is_wanted(view, selection, own, j, &rows.hidden))
+				add_row(view, own, j, &rows);
 	}
 	*ret = rows;
 	return 0;

@@ -28,6 +28,7 @@ static int add(struct selection *selection, const struct fabric *fabric, const c
 	code = names_find_port(fabric, typed, &index, err);
 	if (code < 0)
 		return code;
+	selection->nodes[fabric->ports[index].node] = true;
 	selection->ports[index] = true;
 	selection->named[index] = true;
 	return 0;

@@ -11,7 +11,7 @@ struct fabric;
 
 struct selection {
 	bool all;    /* no argument: everything is meant */
-	bool *nodes; /* parallel to the fabric's nodes: named */
+	bool *nodes; /* parallel to the fabric's nodes: named, or with a named port */
 	bool *ports; /* parallel to its ports: named, or of a named node */
 	bool *named; /* parallel to its ports: named itself */
 };

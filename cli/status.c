@@ -56,7 +56,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
 	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
-	[MADS_PER_S] = { .key = "mads_per_s", .title = "  cost to the fabric", .kind = COLUMN_PER_S },
+	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
 	[DISCOVERY] = { .key = "discovery_us", .title = "discovery took", .kind = COLUMN_SPAN_US },
 	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
@@ -106,6 +106,7 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	double coverage = sweep->ports_asked ? 100.0 * sweep->ports_answered / sweep->ports_asked : NAN;
 	/* A single sweep costs what it costs while it runs; a series, over its interval. */
 	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
+	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
 	char line[128];
 
 	result_integer(result, PLANNED, sweep->ports_planned);
@@ -123,7 +124,11 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	result_unsigned(result, MADS, sweep->mads_sent);
 	result_unsigned(result, MADS_TIMED_OUT, sweep->mads_timed_out);
 	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
-	result_real(result, MADS_PER_S, span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN);
+	result_real(result, MADS_PER_S, mads_per_s);
+	if (!sweep->interval_us && !isnan(mads_per_s)) {
+		snprintf(line, sizeof(line), "%.0f MADs/s while it ran", mads_per_s);
+		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
+	}
 	if (sweep->discovery_us) {
 		result_integer(result, DISCOVERY, sweep->discovery_us);
 		result_unsigned(result, SMPS, sweep->discovery_smps);
@@ -220,7 +225,7 @@ static void fill_fabric(struct result *result, const struct view *view)
 	result_integer(result, PORTS_DOWN, down);
 	snprintf(line, sizeof(line), "%zu: %" PRId64 " switches, %" PRId64 " HCAs", fabric->node_count, switches, hcas);
 	result_show(result, NODES, line, STYLE_PLAIN);
-	snprintf(line, sizeof(line), "%" PRId64 ": %" PRId64 " active", links, active);
+	snprintf(line, sizeof(line), "%" PRId64 ", %" PRId64 " of them active", links, active);
 	result_show(result, LINKS, line, active < links ? STYLE_WARNING : STYLE_PLAIN);
 	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, STYLE_CRITICAL);
 	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, STYLE_WARNING);

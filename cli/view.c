@@ -2,11 +2,13 @@
 #include "cli/view.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "cli/options.h"
+#include "cli/order.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
@@ -49,12 +51,14 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 		query.window_us = view.reference_us - options->since_us;
 	}
 	code = snapshot_load(view.reader, &query, &view.snapshot, err);
+	if (code == 0) {
+		view.fabric = view.snapshot->fabric;
+		code = order_nodes(view.fabric, &view.nodes, err);
+	}
 	if (code < 0) {
-		view.snapshot = NULL;
 		view_done(&view);
 		return code;
 	}
-	view.fabric = view.snapshot->fabric;
 	*ret = view;
 	return 0;
 }
@@ -63,6 +67,7 @@ void view_done(struct view *view)
 {
 	if (view->snapshot)
 		snapshot_destroy(view->snapshot);
+	free(view->nodes);
 	reader_close(view->reader);
 	name_map_destroy(view->names);
 	memset(view, 0, sizeof(*view));

@@ -23,6 +23,7 @@ struct view {
 	struct name_map *names;     /* or NULL */
 	struct snapshot *snapshot;  /* NULL after view_open_reader() */
 	const struct fabric *fabric; /* the snapshot's */
+	uint32_t *nodes;            /* indices of its nodes in the order of their names */
 	int64_t reference_us;       /* ages count up to here: now, or the time asked for */
 };
 

@@ -163,16 +163,6 @@ static bool hints_at_change(struct collector *collector)
 	return false;
 }
 
-static uint64_t count_links(const struct fabric *fabric)
-{
-	uint64_t links = 0;
-	size_t i;
-
-	for (i = 0; i < fabric->port_count; i++)
-		links += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
-	return links;
-}
-
 /* Keep what nodes can do: asked once per node, for ever. */
 static void store_caps(struct collector *collector)
 {
@@ -222,7 +212,7 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 		collector->store_failed = false;
 		return 0;
 	}
-	if (collector->settings->once)
+	if (collector->settings->count == 1)
 		return code;
 	if (!collector->store_failed) {
 		log_error("%s; polling goes on, and nothing counted is lost", err->text);
@@ -244,7 +234,7 @@ static int one_sweep(struct collector *collector, struct error *err)
 	struct sweep sweep = {
 		.wall_us = clock_wall_us(collector->clock),
 		.start_us = clock_boottime_us(collector->clock),
-		.interval_us = collector->settings->once ? 0 : collector->settings->interval_us,
+		.interval_us = collector->settings->count == 1 ? 0 : collector->settings->interval_us,
 		.fabric = fabric,
 		.generation = collector->watch.generation,
 		.discovery_us = collector->discovery_us,
@@ -274,7 +264,7 @@ static int one_sweep(struct collector *collector, struct error *err)
 	sweep.event_count = collector->events.count;
 	report->sweep_us = sweep.end_us - sweep.start_us;
 	report->nodes = fabric->node_count;
-	report->links = count_links(fabric);
+	report->links = fabric_count_links(fabric);
 	report->ports_asked = sweep.ports_asked;
 	report->ports_answered = sweep.ports_answered;
 	report->mads_sent = sweep.mads_sent;
@@ -305,6 +295,7 @@ static int64_t next_beat(struct collector *collector, int64_t last_us)
 
 static int run(struct collector *collector, struct error *err)
 {
+	uint64_t left = collector->settings->count;
 	int64_t beat_us;
 	int code = first_discovery(collector, err);
 
@@ -317,7 +308,7 @@ static int run(struct collector *collector, struct error *err)
 	beat_us = clock_boottime_us(collector->clock);
 	for (;;) {
 		code = one_sweep(collector, err);
-		if (code < 0 || collector->settings->once || stop_requested())
+		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
 		beat_us = next_beat(collector, beat_us);
 		code = wait_until(collector, beat_us, err);
@@ -332,8 +323,11 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	struct collector collector = {
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
 	};
+	struct error own; /* the loop reads errors to tell them, wanted by the caller or not */
 	int code;
 
+	if (!err)
+		err = &own;
 	*ret = (struct collector_report){ 0 };
 	clock->boot_id(clock->ctx, collector.boot_id);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);

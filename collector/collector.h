@@ -31,7 +31,7 @@ struct collector_wire {
 
 struct collector_settings {
 	int64_t interval_us;
-	bool once;                    /* one sweep, then end */
+	uint64_t count;                /* end after so many sweeps, 0: never; 1 is a single sweep */
 	int64_t discovery_interval_us; /* where nothing changes */
 	struct engine_settings engine;
 	/*
@@ -56,15 +56,15 @@ struct collector_report {
 };
 
 /*
- * collector_run - collect until a stop is asked for (base/stop.h), or once
+ * collector_run - collect until a stop is asked for (base/stop.h), or `count` sweeps
  * @ret:  filled also when it fails
  *
  * A sweep in hand is finished and stored before it ends. Where the store fails
  * the next sweep is tried all the same, and its deltas reach back to the last
- * one that was stored; with `once` that is an error.
+ * one that was stored; for a single sweep that is an error.
  * Return: 0; ERR_UNAVAILABLE where the first discovery fails and the store
  * knows no fabric, the fabric is not accepted, or the device is gone; ERR_IO
- * (with once) where the store fails; ERR_NOMEM.
+ * where the store fails a single sweep; ERR_NOMEM.
  */
 int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
 		  const struct clock *clock, const struct sink *sink, struct collector_report *ret, struct error *err);

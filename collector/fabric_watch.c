@@ -19,6 +19,7 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 		.generation = fabric ? 1 : 0,
 		.next_us = clock_boottime_us(clock),
 		.interval_us = interval_us,
+		.links_expected = fabric ? fabric_count_links(fabric) : 0,
 	};
 }
 
@@ -73,22 +74,24 @@ static void ignore_change(void *ctx, enum fabric_change change, uint32_t before,
 	(void)after;
 }
 
-/* Is a link down that was up? Then its return is worth looking for. */
-static bool lost_links(const struct fabric *before, const struct fabric *after)
+/*
+ * Links that were up and are not are worth looking for: their ports are not
+ * asked, so nothing else tells that they are back. Those that stay away become
+ * the way the fabric is.
+ */
+static void look_for_lost_links(struct fabric_watch *watch, const struct fabric *found)
 {
-	size_t i;
+	int64_t now_us = clock_boottime_us(watch->clock);
+	size_t links = fabric_count_links(found);
 
-	for (i = 0; i < before->port_count; i++) {
-		const struct port *port = &before->ports[i];
-		uint32_t now;
-
-		if (port->peer == FABRIC_NONE)
-			continue;
-		now = fabric_find_port(after, before->nodes[port->node].guid, port->num);
-		if (now == FABRIC_NONE || after->ports[now].state < PORT_INIT)
-			return true;
+	if (links < watch->links_expected && !watch->lost_since_us)
+		watch->lost_since_us = now_us;
+	if (links >= watch->links_expected || now_us - watch->lost_since_us > TOPOLOGY_LOST_US) {
+		watch->links_expected = links;
+		watch->lost_since_us = 0;
+		return;
 	}
-	return false;
+	fabric_watch_suspect(watch);
 }
 
 /* Are attributes different that no event tells of, but that must be stored and asked by? */
@@ -123,22 +126,21 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, before->node_count);
 		events_add(events, wall_us, EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology stays",
+			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology "
+			   "stays",
 			   found->node_count, before->node_count, watch->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
 		fabric_destroy(found);
 		fabric_watch_suspect(watch);
 		return 0;
 	}
 	watch->shrunk_in_a_row = 0;
+	look_for_lost_links(watch, found);
 	if (before && !differs(before, found)) {
 		fabric_destroy(found);
 		return 0;
 	}
-	if (before) {
+	if (before)
 		events_from_topology(events, wall_us, before, found);
-		if (lost_links(before, found))
-			fabric_watch_suspect(watch);
-	}
 	watch->fabric = found;
 	watch->generation++;
 	fabric_destroy(before);

@@ -10,6 +10,7 @@
 #define IBWIRE_COLLECTOR_FABRIC_WATCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/events.h"
@@ -44,13 +45,16 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned shrunk_in_a_row;
+	size_t links_expected;   /* as many as there were before some were lost */
+	int64_t lost_since_us;   /* boottime, 0: none are */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
 };
 
-/* How soon after a sign of change, and how often while links that were up are down. */
+/* How soon after a sign of change, and how often while links that were up are down; and for how long. */
 #define TOPOLOGY_CHANGE_INTERVAL_US (30 * 1000000LL)
+#define TOPOLOGY_LOST_US (600 * 1000000LL)
 
 /* A discovery that finds less than this share of the nodes has to repeat it so often to be believed. */
 #define TOPOLOGY_SHRUNK_PERCENT 75

@@ -30,7 +30,7 @@ enum column_kind {
 	COLUMN_TEXT,
 	COLUMN_INTEGER,
 	COLUMN_REAL,
-	COLUMN_PERCENT,
+	COLUMN_PERCENT, /* real; the title has the sign */
 	COLUMN_BYTES,   /* integer; a table shows MB and so on */
 	COLUMN_RATE,    /* bytes per second; a table shows bits per second */
 	COLUMN_PER_S,   /* packets or MADs per second; a table shows 12.3k/s */

@@ -91,7 +91,7 @@ static bool append_number(const struct column *column, const struct value *value
 
 	switch (column->kind) {
 	case COLUMN_PERCENT:
-		text_appendf(text, "%.1f %%", number);
+		text_appendf(text, "%.1f", number);
 		return true;
 	case COLUMN_BYTES:
 		append_scaled(text, number, "B", " ");

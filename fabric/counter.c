@@ -29,7 +29,7 @@ static const struct counter_info infos[COUNTER_COUNT] = {
 	[COUNTER_RCV_REMOTE_PHYSICAL_ERRORS] = { "rcv_remote_physical_errors", "PortRcvRemotePhysicalErrors", "packets",
 						 "packets that an earlier hop marked bad: the fault is upstream", 16 },
 	[COUNTER_RCV_SWITCH_RELAY_ERRORS] = { "rcv_switch_relay_errors", "PortRcvSwitchRelayErrors", "packets",
-					      "packets that a switch could not forward; multicast makes many, harmlessly",
+					      "packets a switch could not forward; multicast makes many, harmlessly",
 					      16 },
 	[COUNTER_XMIT_DISCARDS] = { "xmit_discards", "PortXmitDiscards", "packets",
 				    "packets thrown away because the port was down or too long without credit", 16 },

@@ -186,6 +186,15 @@ bool port_is_pollable(const struct fabric *fabric, const struct port *port)
 	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;
 }
 
+size_t fabric_count_links(const struct fabric *fabric)
+{
+	size_t links = 0, i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		links += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
+	return links;
+}
+
 uint64_t port_rate_bits_per_s(const struct port *port)
 {
 	return link_rate_bits_per_s(port->width, port->speed);

@@ -31,7 +31,8 @@ enum node_type { NODE_CA = 1, NODE_SWITCH = 2, NODE_ROUTER = 3 };
 /* Values of PortInfo.PortState and PortPhysicalState. Source: IBA Vol 1, PortInfo. */
 enum port_state { PORT_STATE_UNKNOWN, PORT_DOWN, PORT_INIT, PORT_ARMED, PORT_ACTIVE };
 enum port_phys_state {
-	PHYS_UNKNOWN, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP, PHYS_ERROR_RECOVERY, PHYS_TEST,
+	PHYS_UNKNOWN, PHYS_SLEEP, PHYS_POLLING, PHYS_DISABLED, PHYS_TRAINING, PHYS_LINK_UP, PHYS_ERROR_RECOVERY,
+	PHYS_TEST,
 };
 
 /* No port or no node of this index. */
@@ -139,6 +140,9 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
  * port 0 of a switch where it is an enhanced one.
  */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
+
+/* fabric_count_links - how many links there are: pairs of ports that are peers. */
+size_t fabric_count_links(const struct fabric *fabric);
 
 /* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
 uint64_t port_rate_bits_per_s(const struct port *port);

@@ -223,7 +223,8 @@ static void names_are_found_or_the_nearest_is_named(void **state)
 	struct name_map *map;
 	struct error err;
 	uint32_t found;
-	const char names[] = "# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
+	const char names[] =
+		"# comment\n0x1 \"mapped one\"\nnonsense\n 0x0000000000000002\t\"two\" # why\n0x3 broken\n";
 	uint64_t guid;
 
 	(void)state;
@@ -288,7 +289,8 @@ static struct fabric *small_fabric(unsigned cables, int with_hca, uint8_t speed,
 		}
 	}
 	for (i = 1; i <= cables && i < down_from; i++)
-		fabric_link(fabric, fabric_find_port(fabric, 1, (uint8_t)i), fabric_find_port(fabric, 2, (uint8_t)i), NULL);
+		fabric_link(fabric, fabric_find_port(fabric, 1, (uint8_t)i),
+			    fabric_find_port(fabric, 2, (uint8_t)i), NULL);
 	fabric_finish(fabric, NULL, NULL);
 	return fabric;
 }
@@ -333,7 +335,8 @@ static void a_fabric_refuses_what_contradicts_itself(void **state)
 	assert_int_equal(fabric_add_port(fabric, &port, NULL), ERR_IO);
 	port.num = 9;
 	assert_int_equal(fabric_add_port(fabric, &port, NULL), ERR_IO);
-	assert_int_equal(fabric_link(fabric, fabric_find_port(fabric, 1, 1), fabric_find_port(fabric, 2, 2), NULL), ERR_IO);
+	assert_int_equal(fabric_link(fabric, fabric_find_port(fabric, 1, 1), fabric_find_port(fabric, 2, 2), NULL),
+			 ERR_IO);
 	assert_int_equal(fabric_find_port(fabric, 1, 0), FABRIC_NONE);
 	assert_int_equal(fabric_find_port(fabric, 77, 1), FABRIC_NONE);
 	fabric_destroy(fabric);

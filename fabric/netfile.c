@@ -231,15 +231,58 @@ static int flush_node(struct net_reader *reader, struct error *err)
 }
 
 /*
- * Switch 65 "S-id" # "description" enhanced port 0 lid 73 lmc 0
- * A description may hold quotes: it ends at the line's last one.
+ * Where a description that does not stand in quotes ends: ibsim reads such ones
+ * too, and only so can it hold a quote. Source: ibsim sim_net.c, parse_node_desc.
  */
+static const char *plain_desc_end(const char *desc)
+{
+	static const char *const words[] = { " enhanced port ", " base port ", " lid ", " lmc " };
+	const char *end = desc + strlen(desc);
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const char *found = strstr(desc, words[i]);
+
+		if (found && found < end)
+			end = found;
+	}
+	return end;
+}
+
+/*
+ * The description behind a node's id. In quotes it may hold quotes itself: it
+ * ends at the line's last one. Return: what follows it.
+ */
+static const char *parse_desc(const char *rest, char ret[NODE_DESC_SIZE + 1])
+{
+	const char *hash = strchr(rest, '#'), *open, *close;
+	size_t len;
+
+	open = hash ? skip_blanks(hash + 1) : strchr(rest, '"');
+	if (!open)
+		return rest;
+	if (*open == '"') {
+		open++;
+		close = strrchr(open, '"');
+		rest = close ? close + 1 : rest;
+	} else {
+		close = plain_desc_end(open);
+		rest = close;
+	}
+	if (!close)
+		return rest;
+	len = (size_t)(close - open);
+	memcpy(ret, open, len < NODE_DESC_SIZE ? len : NODE_DESC_SIZE);
+	return rest;
+}
+
+/* Switch 65 "S-id" # "description" enhanced port 0 lid 73 lmc 0 */
 static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t type)
 {
 	struct node node = { .type = type };
-	const char *end = line + strlen(line), *id, *rest, *open, *close;
+	const char *end = line + strlen(line), *id, *rest;
 	unsigned long ports, value;
-	size_t id_len, len;
+	size_t id_len;
 
 	ports = strtoul(line + strcspn(line, " \t"), NULL, 10);
 	rest = take_quoted(line, &id, &id_len);
@@ -252,13 +295,7 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	node.system_guid = reader->system_guid;
 	node.vendor_id = reader->vendor_id;
 	node.device_id = reader->device_id;
-	open = strchr(rest, '"');
-	close = open ? strrchr(open + 1, '"') : NULL;
-	if (close) {
-		len = (size_t)(close - open - 1);
-		memcpy(node.desc, open + 1, len < NODE_DESC_SIZE ? len : NODE_DESC_SIZE);
-		rest = close + 1;
-	}
+	rest = parse_desc(rest, node.desc);
 	if (type == NODE_SWITCH) {
 		node.enhanced_port0 = strstr(rest, "enhanced port 0") != NULL;
 		if (find_word_number(rest, end, " lid ", &value) && value <= UINT16_MAX)
@@ -268,6 +305,7 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	reader->node = node;
 	reader->has_node = true;
 	reader->guid = 0;
+	reader->system_guid = 0;
 	return true;
 }
 

@@ -162,9 +162,16 @@ int client_attach(struct client *client, const char *node_id, struct error *err)
 
 void client_detach(struct client *client)
 {
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
 	if (!client->attached)
 		return;
 	control(client, CTL_DISCONNECT, NULL, 0);
+	/*
+	 * The next slot may be another one, and ibsim ends itself when it cannot connect to a
+	 * socket that still has another peer.
+	 */
+	connect(client->data_fd, &nobody, sizeof(nobody));
 	client->attached = false;
 }
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/cmd.h"
+#include "sim/job.h"
 #include "sim/launch.h"
 #include "sim/shape.h"
 
@@ -148,6 +149,8 @@ int cmd_run(int argc, char **argv, struct error *err)
 		code = cmd_load_net(options.net_file, &net, &fabric, err);
 	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
 		code = cmd_make_net(&shape, &net, &fabric, err);
+	if (code == 0)
+		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
 	if (code == 0) {
 		options.launch.net = text_chars(&net);
 		options.launch.net_len = net.len;

@@ -43,7 +43,7 @@ static void take_line(struct console_output *output, const char *line)
 		output->ready = true;
 	if (strstr(text, MARK_END))
 		output->quoting = false;
-	if (*text)
+	if (strstr(text, "ibpanic") || strstr(text, "ibwarn") || strstr(text, "fatal"))
 		snprintf(output->last, sizeof(output->last), "%s", text);
 	/* A log that cannot be written loses nothing but itself. */
 	if (dprintf(output->log_fd, "%s\n", line) < 0)

@@ -31,7 +31,7 @@ struct console_output {
 	struct text line; /* what came of a line that is not complete */
 	bool quoting;     /* between the marks of console_ask: everything is kept */
 	bool ready;       /* the net is loaded */
-	char last[256];   /* the last line that was kept: why ibsim died */
+	char last[256];   /* the last complaint of ibsim: why it died */
 	/* Called for each line of the answer to "Attached". */
 	void (*attached)(void *ctx, int client, pid_t pid);
 	void *ctx;

@@ -35,6 +35,9 @@
 #define OPENSM_LOG "opensm.log"
 #define TRUTH_FILE "truth.csv"
 
+/* Up to this size opensm writes its forwarding tables also where nothing here reads them. */
+#define DUMPED_NODES_MAX 5000
+
 /* How long a command that was told to end may take: a collector ends its sweep first. */
 #define COMMAND_GRACE_US (15 * US_PER_S)
 
@@ -63,15 +66,19 @@ static int64_t now_us(void)
 
 static int write_opensm_conf(const struct launch *launch, struct error *err)
 {
+	bool dumps = launch->options->traffic_count || launch->options->fabric->node_count <= DUMPED_NODES_MAX;
 	struct text text = { 0 };
 	size_t i;
 	int code;
 
-	/* 0x43: errors, information, and the dump of all forwarding tables that the traffic driver reads. */
-	text_appendf(&text, "log_file %s/" OPENSM_LOG "\nlog_flags 0x43\nforce_log_flush TRUE\n"
+	/*
+	 * 0x43: errors, information, and dumps of all forwarding tables, which the traffic driver
+	 * reads. On a large fabric they are gigabytes.
+	 */
+	text_appendf(&text, "log_file %s/" OPENSM_LOG "\nlog_flags 0x%x\nforce_log_flush TRUE\n"
 		     "dump_files_dir %s\npartition_config_file %s/partitions.conf\n"
 		     "prefix_routes_file %s/prefix-routes.conf\nqos_policy_file %s/qos-policy.conf\n"
-		     "console off\ndaemon FALSE\n", launch->dir, launch->dir, launch->dir, launch->dir, launch->dir);
+		     "console off\ndaemon FALSE\n", launch->dir, dumps ? 0x43 : 0x03, launch->dir, launch->dir, launch->dir, launch->dir);
 	for (i = 0; i < launch->options->opensm_count; i++)
 		text_appendf(&text, "%s\n", launch->options->opensm[i]);
 	code = text_failed(&text) ? err_nomem(err) :
@@ -395,8 +402,8 @@ static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error
 		if (launch->opensm && launch->ibsim && now_us() <= until_us)
 			continue;
 		if (!launch->ibsim)
-			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up: %s",
-				launch->output.last);
+			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up%s%s",
+				launch->output.last[0] ? ": " : "", launch->output.last);
 		else if (!launch->opensm)
 			err_set(err, ERR_UNAVAILABLE, "opensm ended before the subnet was up");
 		else
@@ -468,7 +475,9 @@ static int start_command(struct launch *launch, struct error *err)
 	snprintf(dir, sizeof(dir), "IBWIRE_SIM_DIR=%s", launch->dir);
 	snprintf(console, sizeof(console), "IBWIRE_SIM_CONSOLE=%s", launch->console);
 	snprintf(opensm, sizeof(opensm), "IBWIRE_SIM_OPENSM_PID=%ld", (long)launch->opensm);
-	return process_start(&spec, &launch->command, err);
+	if (process_start(&spec, &launch->command, err) == 0)
+		return 0;
+	return err_set(err, ERR_USAGE, "the command %s cannot be run: is it spelt right, and in PATH?", spec.argv[0]);
 }
 
 /* Until the command ends: keep ibsim's output flowing and free the slots of dead clients. */

@@ -32,12 +32,14 @@ static int check_header(const char *path, const unsigned char *header, struct er
 	if (memcmp(header, magic, sizeof(magic)) != 0)
 		return err_set(err, ERR_IO, "%s is no ibwire database; give another --db (it was left as it is)", path);
 	if (big_endian(header + HEADER_APPLICATION_ID) != SCHEMA_APPLICATION_ID)
-		return err_set(err, ERR_IO, "%s is a database of another program; give another --db (it was left as it is)",
+		return err_set(err, ERR_IO,
+			       "%s is a database of another program; give another --db (it was left as it is)",
 			       path);
 	version = big_endian(header + HEADER_USER_VERSION);
 	if (version > SCHEMA_VERSION)
 		return err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %u, this one knows %d); "
-			       "use that version, or give another --db (it was left as it is)", path, version, SCHEMA_VERSION);
+			       "use that version, or give another --db (it was left as it is)", path, version,
+			       SCHEMA_VERSION);
 	if (version < 1)
 		return err_set(err, ERR_IO, "%s is damaged (schema version 0); move it aside or restore a copy of it",
 			       path);
@@ -128,7 +130,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	int result = 0;
 	sqlite3 *db = NULL;
 
-	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL) != SQLITE_OK)
+	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
@@ -137,7 +139,8 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (!result)
 		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, delta, absolute LIMIT 0", err);
 	if (!result && version > SCHEMA_VERSION)
-		result = err_set(err, ERR_IO, "%s was written by a newer ibwire (schema version %lld, this one knows %d); "
+		result = err_set(err, ERR_IO,
+				 "%s was written by a newer ibwire (schema version %lld, this one knows %d); "
 				 "use that version, or give another --db", path, (long long)version, SCHEMA_VERSION);
 	if (result < 0) {
 		/* Nothing of a file that is refused shall change, not even by a checkpoint at the end. */
@@ -266,8 +269,9 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
 	/* DESIGN, Storage: measured settings; secure_delete is on in Debian's SQLite. */
 	static const char settings[] =
-		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; "
-		"PRAGMA wal_autocheckpoint = 2048; PRAGMA journal_size_limit = 8388608; PRAGMA temp_store = MEMORY";
+		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
+		"PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 2048; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];
 	sqlite3 *db;
 	int result = plain_path(path, plain, err);

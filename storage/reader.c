@@ -159,9 +159,9 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
 {
 	static const char query[] =
-		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned, ports_asked,"
-		" ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
-		" sm_act_count, topology, from_node, from_port FROM sweep WHERE id = ?";
+		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
+		" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
+		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port FROM sweep WHERE id = ?";
 	sqlite3_stmt *row;
 	int result = db_prepare(reader->db, query, &row, err);
 
@@ -196,7 +196,8 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 	if (!result)
 		result = db_integer(reader->db, "SELECT max(id) - min(id) + 1 FROM sweep", 0, &ret->sweeps, err);
 	if (!result)
-		result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", 0, &ret->first_wall_us, err);
+		result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", 0,
+				    &ret->first_wall_us, err);
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
 	if (result < 0)
@@ -256,8 +257,9 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	static const char sql[] =
 		"SELECT e.id, e.wall_us, e.kind, e.severity, e.node_guid, e.port, e.peer_guid, e.peer_port, e.text, "
 		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid")
-		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1) AND (?2 = 0 OR wall_us <= ?2)"
-		" AND (?3 IS NULL OR kind = ?3) AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4)"
+		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
+		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
+		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4)"
 		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
 	int result = db_prepare(reader->db, sql, ret, err);
 

@@ -27,6 +27,7 @@ struct reader;
  *
  * $IBWIRE_DB, else /var/lib/ibwire/fabric.db if it can be read (for writing: if it
  * or its folder can be written), else $XDG_STATE_HOME/ibwire/fabric.db (~/.local/state).
+ * For writing, the last one's missing folders are made (mode 0700).
  * Return: 0, or ERR_IO where none of them can be named.
  */
 int storage_default_path(bool for_writing, char *ret, size_t size, struct error *err);

@@ -88,8 +88,9 @@ static int64_t ask_integer(struct reader *reader, const char *sql)
 static void sql_reads_and_does_nothing_else(void **state)
 {
 	static const char *const refused[] = {
-		"", "   ", "-- nothing", ";", "DELETE FROM sweep", "INSERT INTO meta VALUES ('a', 1)", "DROP TABLE delta",
-		"CREATE TABLE x (a)", "CREATE TEMP TABLE x (a)", "ATTACH '/tmp/x' AS y", "DETACH main", "VACUUM", "BEGIN",
+		"", "   ", "-- nothing", ";", "DELETE FROM sweep", "INSERT INTO meta VALUES ('a', 1)",
+		"DROP TABLE delta", "CREATE TABLE x (a)", "CREATE TEMP TABLE x (a)", "ATTACH '/tmp/x' AS y",
+		"DETACH main", "VACUUM", "BEGIN",
 		"COMMIT", "ROLLBACK", "SAVEPOINT a", "PRAGMA journal_mode = DELETE", "PRAGMA user_version = 7",
 		"PRAGMA wal_checkpoint", "PRAGMA writable_schema = 1", "REINDEX", "ANALYZE", "SELECT 1; SELECT 2",
 		"SELECT 1; garbage", "SELECT", "SELEC 1", "SELECT * FROM nothing", "SELECT load_extension('x')",
@@ -118,8 +119,9 @@ static void sql_reads_and_does_nothing_else(void **state)
 	assert_int_equal(ask(reader, "EXPLAIN QUERY PLAN SELECT * FROM traffic", &answer, &err), 0);
 	assert_int_equal(ask(reader, "PRAGMA table_info(delta)", &answer, &err), 0);
 	answer = (struct answer){ .stop_after = 3 };
-	assert_int_equal(ask(reader, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", &answer,
-			     &err), 0);
+	assert_int_equal(ask(reader,
+			     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n",
+			     &answer, &err), 0);
 	assert_int_equal(answer.rows, 3);
 	answer = (struct answer){ 0 };
 	assert_int_equal(ask(reader, "SELECT 1 WHERE 0", &answer, &err), 0);
@@ -151,7 +153,8 @@ static void every_view_can_be_asked(void **state)
 		assert_true(answer.rows > 0);
 	}
 	/* No view loses or doubles a row of its table. */
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM traffic) - (SELECT count(*) FROM delta)"),
+			 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
@@ -162,10 +165,17 @@ static void every_view_can_be_asked(void **state)
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM errors WHERE value < 0"), 0);
 	/* A port has one id for good; a span is opened and closed, and never two at once. */
 	assert_int_equal(ask_integer(reader, "SELECT count(*) - count(DISTINCT node * 1000 + number) FROM port"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"
+	assert_int_equal(ask_integer(reader,
+				     "SELECT count(*) FROM span a JOIN span b ON a.port = b.port AND a.from_sweep <"
 				     " b.from_sweep AND (a.to_sweep IS NULL OR a.to_sweep > b.from_sweep)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM delta d JOIN span g ON g.port = d.port AND"
 				     " g.from_sweep <= d.sweep AND (g.to_sweep IS NULL OR g.to_sweep > d.sweep)"), 0);
+	/* "absent" is what is not in the fabric, and nothing else is. */
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM span g WHERE (g.why = 100) = EXISTS (SELECT 1 FROM"
+				     " port_version v WHERE v.port = g.port AND v.from_sweep <= g.from_sweep AND"
+				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
+	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
@@ -303,7 +313,8 @@ static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
 static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 {
 	struct restored_caps given[] = {
-		{ .node_guid = UINT64_MAX, .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31 } },
+		{ .node_guid = UINT64_MAX,
+		  .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31 } },
 		{ .node_guid = 1, .caps = { .known = false } },
 	};
 	struct writer *writer = check_open_writer(path);
@@ -321,7 +332,8 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 	assert_int_equal(restored.port_count, 0);
 	assert_int_equal(restored.caps_count, 2);
 	for (int i = 0; i < 2; i++) {
-		const struct restored_caps *back = &restored.caps[restored.caps[0].node_guid == given[i].node_guid ? 0 : 1];
+		int at = restored.caps[0].node_guid == given[i].node_guid ? 0 : 1;
+		const struct restored_caps *back = &restored.caps[at];
 
 		assert_int_equal(back->node_guid, given[i].node_guid);
 		assert_int_equal(back->caps.known, given[i].caps.known);

@@ -138,7 +138,8 @@ static int load_recent(sqlite3 *db, int64_t sweep, int64_t every, struct stored_
 		       struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep", &rows, err);
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
+				err);
 
 	if (result < 0)
 		return result;
@@ -158,9 +159,8 @@ static int load_recent(sqlite3 *db, int64_t sweep, int64_t every, struct stored_
 static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT a.* FROM span g CROSS JOIN absolute a"
-				" ON a.sweep = g.read_sweep AND a.port = g.port"
-				" WHERE g.from_sweep <= ?1 AND (g.to_sweep IS NULL OR g.to_sweep > ?1)", &rows, err);
+	int result = db_prepare(db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
+				" ON a.sweep = g.read_sweep AND a.port = g.port", &rows, err);
 
 	if (result < 0)
 		return result;

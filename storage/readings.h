@@ -21,6 +21,15 @@
 
 struct error;
 
+/*
+ * The spans that cover sweep ?1, for a FROM: port, why, read_sweep. In two halves
+ * that both go by the index on to_sweep, so that spans which ended long ago cost
+ * nothing (SQLite 3.40 takes the key instead where it is one condition with OR).
+ */
+#define SPANS_AT \
+	"(SELECT port, why, read_sweep FROM span WHERE to_sweep IS NULL AND +from_sweep <= ?1 UNION ALL" \
+	" SELECT port, why, read_sweep FROM span WHERE to_sweep > ?1 AND +from_sweep <= ?1)"
+
 #define COUNTER_ALL_SET (COUNTER_BIT(COUNTER_COUNT) - 1)
 
 /* A walk over the deltas of some sweeps, in order of sweep and port. */

@@ -38,7 +38,8 @@ static int find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep 
 	if (!at_us) {
 		result = reader_newest_id(reader, &id, err);
 	} else {
-		result = db_prepare(reader->db, "SELECT id FROM sweep WHERE wall_us <= ? ORDER BY wall_us DESC, id DESC LIMIT 1",
+		result = db_prepare(reader->db,
+				    "SELECT id FROM sweep WHERE wall_us <= ? ORDER BY wall_us DESC, id DESC LIMIT 1",
 				    &row, err);
 		if (result < 0)
 			return result;
@@ -74,8 +75,9 @@ static int window_begin(struct reader *reader, const struct stored_sweep *sweep,
 	*ret_after = sweep->info.id - 1;
 	if (query->window_us <= 0)
 		return 0;
-	result = db_prepare(reader->db, "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1", &row,
-			    err);
+	result = db_prepare(reader->db,
+			    "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1",
+			    &row, err);
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(row, 1, sweep->info.id);
@@ -134,8 +136,9 @@ static int load_spans(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->reader->db,
-				"SELECT g.port, g.why, s.wall_us FROM span g LEFT JOIN sweep s ON s.id = g.read_sweep"
-				" WHERE g.from_sweep <= ?1 AND (g.to_sweep IS NULL OR g.to_sweep > ?1)", &rows, err);
+				"SELECT g.port, g.why, s.wall_us FROM " SPANS_AT " g"
+				" LEFT JOIN sweep s ON s.id = g.read_sweep",
+				&rows, err);
 
 	if (result < 0)
 		return result;

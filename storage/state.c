@@ -45,7 +45,8 @@ static int make_room(void **array, size_t *count, size_t *capacity, size_t size,
 
 int64_t state_add_node(struct state *state, uint64_t guid, struct error *err)
 {
-	if (make_room((void **)&state->nodes, &state->node_count, &state->node_capacity, sizeof(*state->nodes), err) < 0)
+	if (make_room((void **)&state->nodes, &state->node_count, &state->node_capacity, sizeof(*state->nodes),
+		      err) < 0)
 		return ERR_NOMEM;
 	if (map_put(&state->by_guid, guid, (uint32_t)state->node_count) < 0)
 		return err_nomem(err);
@@ -57,7 +58,8 @@ int64_t state_add_port(struct state *state, uint32_t node, uint8_t num, struct e
 {
 	struct known_node *known = &state->nodes[node];
 
-	if (make_room((void **)&state->ports, &state->port_count, &state->port_capacity, sizeof(*state->ports), err) < 0)
+	if (make_room((void **)&state->ports, &state->port_count, &state->port_capacity, sizeof(*state->ports),
+		      err) < 0)
 		return ERR_NOMEM;
 	if (num >= known->port_slots) {
 		size_t slots = num + 1u > known->now.port_count + 1u ? num + 1u : known->now.port_count + 1u;
@@ -127,7 +129,8 @@ static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 				&state->absolute_every, err);
 
 	if (!result)
-		result = db_prepare(db, "SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
+		result = db_prepare(db,
+				    "SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
 				    " b.boot_id FROM sweep s JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
 				    &row, err);
 	if (result < 0)

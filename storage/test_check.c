@@ -102,7 +102,8 @@ static void check_port(const struct fabric *stored_fabric, const struct port *st
 	assert_int_equal(stored->width_supported, given->width_supported);
 	assert_int_equal(stored->peer == FABRIC_NONE, given->peer == FABRIC_NONE);
 	if (given->peer != FABRIC_NONE) {
-		const struct port *there = &stored_fabric->ports[stored->peer], *meant = &given_fabric->ports[given->peer];
+		const struct port *there = &stored_fabric->ports[stored->peer];
+		const struct port *meant = &given_fabric->ports[given->peer];
 
 		assert_int_equal(there->num, meant->num);
 		assert_int_equal(stored_fabric->nodes[there->node].guid, given_fabric->nodes[meant->node].guid);
@@ -224,7 +225,8 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 	int64_t id = 0, after;
 
 	for (size_t i = 0; i < model->sweep_count; i++)
-		if (model->sweeps[i].wall_us <= at_us && (!id || model->sweeps[i].wall_us >= model->sweeps[id - 1].wall_us))
+		if (model->sweeps[i].wall_us <= at_us &&
+		    (!id || model->sweeps[i].wall_us >= model->sweeps[id - 1].wall_us))
 			id = (int64_t)i + 1;
 	if (snapshot_load(reader, &query, &snapshot, &err) < 0) {
 		if (id)
@@ -233,7 +235,7 @@ void check_window(struct reader *reader, const struct model *model, int64_t at_u
 		return;
 	}
 	after = id - 1;
-	if (window_us)
+	if (window_us > 0)
 		for (after = id; after && model->sweeps[after - 1].wall_us > at_us - window_us; after--)
 			;
 	check_snapshot(snapshot, model, after, id);

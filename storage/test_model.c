@@ -29,8 +29,9 @@ static bool one_in(struct model *model, uint64_t n)
 static void describe(struct model *model, struct node *node)
 {
 	static const char *const hostile[] = {
-		"", "  ", "\x1b[31mred\x1b[0m", "a,b;\"c\"'d'", "\xff\xfe\x80", "line\nbreak\rand\ttab", "'); DROP TABLE delta; --",
-		"\\x1b[0m", "%s%n%d", "\xe2\x80\xae" "right to left", "node0001 mlx5_0",
+		"", "  ", "\x1b[31mred\x1b[0m", "a,b;\"c\"'d'", "\xff\xfe\x80", "line\nbreak\rand\ttab",
+		"'); DROP TABLE delta; --",
+		"\\x1b[0m", "%s%n%d", ("\xe2\x80\xae" "right to left"), "node0001 mlx5_0",
 	};
 	size_t count = sizeof(hostile) / sizeof(*hostile);
 
@@ -379,7 +380,9 @@ static void sample_ports(struct model *model)
 		if (sample->status == SAMPLE_OK)
 			read_port(model, port, sample);
 		keep_port(model, port_of[i], sample);
-		samples++;
+		/* One that was not planned may be left out as well. */
+		if (sample->status != SAMPLE_UNPLANNED || one_in(model, 2))
+			samples++;
 	}
 	model->sweep.samples = model->samples;
 	model->sweep.sample_count = samples;

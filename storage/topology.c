@@ -55,8 +55,8 @@ static void read_node(sqlite3_stmt *row, struct stored_node *ret)
 static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
 {
 	static const char query[] =
-		"SELECT v.node, n.guid, v.from_sweep, v.name, v.description, v.type, v.port_count, v.system_guid, v.vendor_id,"
-		" v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0"
+		"SELECT v.node, n.guid, v.from_sweep, v.name, v.description, v.type, v.port_count, v.system_guid,"
+		" v.vendor_id, v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0"
 		" FROM node_version v CROSS JOIN node n ON n.id = v.node"
 		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
 	size_t capacity = 0;
@@ -67,7 +67,8 @@ static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		return result;
 	sqlite3_bind_int64(rows, 1, sweep);
 	while ((result = db_step(rows, err)) > 0) {
-		result = grow((void **)&topology->nodes, topology->node_count, &capacity, sizeof(*topology->nodes), err);
+		result = grow((void **)&topology->nodes, topology->node_count, &capacity, sizeof(*topology->nodes),
+			      err);
 		if (result < 0)
 			break;
 		read_node(rows, &topology->nodes[topology->node_count++]);
@@ -105,8 +106,8 @@ static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, str
 {
 	static const char query[] =
 		"SELECT v.port, p.node, p.number, v.from_sweep, v.peer, v.state, v.phys_state, v.width, v.speed,"
-		" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc, v.sm_lid,"
-		" v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port"
+		" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc,"
+		" v.sm_lid, v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port"
 		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
 	size_t capacity = 0;
 	sqlite3_stmt *rows;
@@ -116,7 +117,8 @@ static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		return result;
 	sqlite3_bind_int64(rows, 1, sweep);
 	while ((result = db_step(rows, err)) > 0) {
-		result = grow((void **)&topology->ports, topology->port_count, &capacity, sizeof(*topology->ports), err);
+		result = grow((void **)&topology->ports, topology->port_count, &capacity, sizeof(*topology->ports),
+			      err);
 		if (result < 0)
 			break;
 		read_port(rows, &topology->ports[topology->port_count++]);

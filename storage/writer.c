@@ -17,7 +17,6 @@
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/schema.h"
-#include "storage/topology.h"
 #include "storage/writer_state.h"
 
 #define SETTLE_TIMEOUT_MS 500
@@ -25,13 +24,14 @@
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
 	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
-	[WRITE_BOOT] = "INSERT INTO boot (boot_id) VALUES (?1) ON CONFLICT (boot_id) DO UPDATE SET boot_id = ?1 RETURNING id",
-	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port, interval_us,"
-			" discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered, mads_sent, mads_timed_out,"
-			" mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority, sm_act_count)"
-			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count, system_guid,"
-			      " vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
+	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
+	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
+	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
+			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
+			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
+			" sm_act_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
+			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
 			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
 	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
@@ -42,8 +42,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
 	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time) VALUES (?, ?, ?, ?, ?)",
-	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port, text)"
-			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
+			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 static int prepare(struct writer *writer, struct error *err)
@@ -107,14 +107,16 @@ static int open_or_create(struct writer *writer, struct error *err)
 	return result;
 }
 
-/* After a failure: what the file says now. */
-static int refresh(struct writer *writer, struct error *err)
+int writer_refresh(struct writer *writer, struct error *err)
 {
 	struct stat st;
 	int result;
 
+	if (!writer->db)
+		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
 	if (stat(writer->path, &st) < 0 || st.st_dev != writer->device || st.st_ino != writer->inode)
-		return err_set(err, ERR_IO, "%s was moved or removed while it was written to; start the collector again",
+		return err_set(err, ERR_IO,
+			       "%s was moved or removed while it was written to; start the collector again",
 			       writer->path);
 	if (!writer->stale)
 		return 0;
@@ -128,11 +130,8 @@ static int refresh(struct writer *writer, struct error *err)
 
 static int begin(struct writer *writer, struct error *err)
 {
-	int result;
+	int result = writer_refresh(writer, err);
 
-	if (!writer->db)
-		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
-	result = refresh(writer, err);
 	return result ? result : db_exec(writer->db, "BEGIN IMMEDIATE", err);
 }
 
@@ -153,17 +152,21 @@ static int end(struct writer *writer, int result, struct error *err)
 
 static int store_boot(struct writer *writer, const char *boot_id, struct error *err)
 {
-	sqlite3_stmt *insert = writer->statements[WRITE_BOOT];
+	sqlite3_stmt *insert = writer->statements[WRITE_BOOT], *find = writer->statements[FIND_BOOT];
 	struct state *state = &writer->state;
 	int result;
 
 	if (state->boot && strcmp(state->boot_id, boot_id) == 0)
 		return 0;
 	sqlite3_bind_text(insert, 1, boot_id, -1, SQLITE_STATIC);
-	result = db_step(insert, err);
+	sqlite3_bind_text(find, 1, boot_id, -1, SQLITE_STATIC);
+	result = db_run(insert, err);
+	if (result < 0)
+		return result;
+	result = db_step(find, err);
 	if (result > 0)
-		state->boot = sqlite3_column_int64(insert, 0);
-	sqlite3_reset(insert);
+		state->boot = sqlite3_column_int64(find, 0);
+	sqlite3_reset(find);
 	snprintf(state->boot_id, sizeof(state->boot_id), "%s", boot_id);
 	return result < 0 ? result : 0;
 }
@@ -308,90 +311,6 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return end(writer, result, err);
 }
 
-static int restore_ports(const struct writer *writer, struct restored *ret, struct error *err)
-{
-	const struct state *state = &writer->state;
-	/* What to subtract from a wall clock to have the newest sweep's boottime. */
-	int64_t offset_us = state->sweep_wall_us - state->sweep_start_us;
-	sqlite3_stmt *row;
-	int result;
-
-	ret->ports = calloc(state->port_count ? state->port_count : 1, sizeof(*ret->ports));
-	if (!ret->ports)
-		return err_nomem(err);
-	result = db_prepare(writer->db, "SELECT boot FROM sweep WHERE id = ?", &row, err);
-	for (size_t i = 1; result >= 0 && i < state->port_count; i++) {
-		const struct known_port *known = &state->ports[i];
-		struct restored_port *port = &ret->ports[ret->port_count];
-
-		if (!known->last.there)
-			continue;
-		*port = (struct restored_port){ .node_guid = state->nodes[known->node].guid, .port = known->num,
-						.reading = known->last.reading, .wall_us = known->last.wall_us };
-		ret->port_count++;
-		if (known->last.read_sweep == state->sweep)
-			continue;
-		/* Read last in an earlier boot: only the wall clock spans the two. */
-		sqlite3_bind_int64(row, 1, known->last.read_sweep);
-		result = db_step(row, err);
-		if (result > 0 && sqlite3_column_int64(row, 0) != state->boot)
-			port->reading.at_us = known->last.wall_us - offset_us;
-		sqlite3_reset(row);
-	}
-	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
-}
-
-static int restore_caps(const struct writer *writer, struct restored *ret, struct error *err)
-{
-	const struct state *state = &writer->state;
-	sqlite3_stmt *rows;
-	int result;
-
-	ret->caps = calloc(state->node_count ? state->node_count : 1, sizeof(*ret->caps));
-	if (!ret->caps)
-		return err_nomem(err);
-	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time FROM caps", &rows, err);
-	while (result >= 0 && (result = db_step(rows, err)) > 0) {
-		uint64_t node = db_u64(rows, 0);
-		struct restored_caps *caps = &ret->caps[ret->caps_count];
-
-		if (!node || node >= state->node_count)
-			continue;
-		caps->node_guid = state->nodes[node].guid;
-		caps->caps.known = sqlite3_column_int(rows, 1) != 0;
-		caps->caps.cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
-		caps->caps.cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
-		caps->caps.resp_time = (uint8_t)sqlite3_column_int(rows, 4);
-		ret->caps_count++;
-	}
-	sqlite3_finalize(rows);
-	return result < 0 ? result : 0;
-}
-
-static int restore(void *ctx, struct restored *ret, struct error *err)
-{
-	struct writer *writer = ctx;
-	struct topology topology = { 0 };
-	int result = writer->db ? refresh(writer, err) : err_set(err, ERR_IO, "%s is not open", writer->path);
-
-	if (!result)
-		result = restore_caps(writer, ret, err);
-	if (!result && writer->state.sweep) {
-		memcpy(ret->boot_id, writer->state.boot_id, sizeof(ret->boot_id));
-		result = restore_ports(writer, ret, err);
-		if (!result)
-			result = topology_load(writer->db, writer->state.sweep, &topology, err);
-		if (!result)
-			result = topology_fabric(&topology, NULL, writer->state.from_node, writer->state.from_port,
-						 &ret->fabric, err);
-		topology_done(&topology);
-	}
-	if (result < 0)
-		restored_done(ret);
-	return result;
-}
-
 int writer_open(const char *path, struct writer **ret, struct error *err)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -402,7 +321,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock_fd = -1;
 	writer->path = strdup(path);
-	writer->sink = (struct sink){ .store = store, .restore = restore, .store_caps = store_caps, .ctx = writer };
+	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_caps = store_caps,
+				      .ctx = writer };
 	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
 	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
 	if (!result)

@@ -222,7 +222,8 @@ static int store_unsampled(struct writer *writer, int64_t id, struct error *err)
 		const struct known_port *known = &writer->state.ports[i];
 
 		if (known->pollable && known->sampled != id)
-			result = set_span(writer, id, (uint32_t)i, known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT, err);
+			result = set_span(writer, id, (uint32_t)i, known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT,
+					  err);
 	}
 	return result;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* writer_state.h - the writer's inside, shared by its three files */
+/* writer_state.h - the writer's inside, shared by its files */
 #ifndef IBWIRE_STORAGE_WRITER_STATE_H
 #define IBWIRE_STORAGE_WRITER_STATE_H
 
@@ -18,6 +18,7 @@ enum writer_statement {
 	WRITE_NODE,
 	WRITE_PORT,
 	WRITE_BOOT,
+	FIND_BOOT,
 	WRITE_SWEEP,
 	OPEN_NODE_VERSION,
 	CLOSE_NODE_VERSION,
@@ -50,6 +51,12 @@ struct writer {
 	int64_t commit_us;
 };
 
+/* writer_refresh - the file is still there, and state is what it says (loaded again after a failure). */
+int writer_refresh(struct writer *writer, struct error *err);
+
+/* writer_restore - struct sink's restore(); @ctx is the writer. */
+int writer_restore(void *ctx, struct restored *ret, struct error *err);
+
 /* writer_node_id - the id of a node's GUID, a new one where it was never seen. Or a negative error. */
 int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
 
@@ -66,7 +73,7 @@ int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64
 /* writer_store_last - store the last reading of every port that is not stored as it is. */
 int writer_store_last(struct writer *writer, struct error *err);
 
-/* writer_prepare_counters - append the counters' columns and as many question marks to an INSERT's text. */
+/* writer_absolute_sql, writer_delta_sql - append the INSERT of a table that has a column per counter. */
 void writer_absolute_sql(struct text *sql);
 void writer_delta_sql(struct text *sql);
 

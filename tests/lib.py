@@ -157,7 +157,7 @@ class Simulation:
         with open(ready, "rb") as file:
             pairs = [pair.split(b"=", 1) for pair in file.read().split(b"\0") if b"=" in pair]
         self.env = {os.fsdecode(name): os.fsdecode(value) for name, value in pairs}
-        self.env["IBWIRE_DB"] = os.path.abspath("fabric.db")
+        self.env["IBWIRE_DB"] = ready + ".db"
         return self
 
     def __exit__(self, *exception):

@@ -85,12 +85,14 @@ static int explain(const char *ca_name, int port, const struct search *search, s
 			       ca_name);
 	if (!search->devices)
 		return err_set(err, ERR_UNAVAILABLE,
-			       "there is no InfiniBand device on this host: load its driver and ib_umad, or go to a host "
-			       "that has one");
+			       "there is no InfiniBand device on this host: load its driver and ib_umad, or go to a "
+			       "host that has one");
 	if (!search->infiniband_ports && port > 0)
-		return err_set(err, ERR_UNAVAILABLE, "no device here has an InfiniBand port %d: 'ibstat' shows them", port);
+		return err_set(err, ERR_UNAVAILABLE, "no device here has an InfiniBand port %d: 'ibstat' shows them",
+			       port);
 	if (!search->infiniband_ports)
-		return err_set(err, ERR_UNAVAILABLE, "the devices here have Ethernet ports only: ibwire needs InfiniBand");
+		return err_set(err, ERR_UNAVAILABLE,
+			       "the devices here have Ethernet ports only: ibwire needs InfiniBand");
 	return err_set(err, ERR_UNAVAILABLE, "no port is Active (%s): check the cable, and that a subnet manager runs",
 		       search->best);
 }
@@ -137,8 +139,9 @@ static int hca_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsign
 	bool smp = mad[1] == CLASS_SUBN_LID;
 
 	if (!mad_is_allowed(mad))
-		return err_set(err, ERR_INTERNAL, "refused to send a MAD that is no allowed Get (class 0x%02x, method 0x%02x)",
-			       mad[1], mad[3]);
+		return err_set(err, ERR_INTERNAL,
+			       "refused to send a MAD that is no allowed Get (class 0x%02x, method 0x%02x)", mad[1],
+			       mad[3]);
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
 	umad_set_addr(hca->buffer, lid, smp ? 0 : 1, 0, smp ? 0 : (int)QP1_QKEY);
@@ -183,11 +186,13 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 		int cause = errno ? errno : -hca->fd;
 
 		if (cause == EACCES || cause == EPERM)
-			err_set(err, ERR_UNAVAILABLE, "no right to open the umad device of %s port %d: run as root, or as the "
-				"user that /dev/infiniband/umad* belongs to", local->ca_name, local->port);
+			err_set(err, ERR_UNAVAILABLE,
+				"no right to open the umad device of %s port %d: run as root, or as the user that "
+				"/dev/infiniband/umad* belongs to", local->ca_name, local->port);
 		else
-			err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s (is ib_umad loaded?)",
-				local->ca_name, local->port, strerror(cause));
+			err_set(err, ERR_UNAVAILABLE,
+				"cannot open the umad device of %s port %d: %s (is ib_umad loaded?)", local->ca_name,
+				local->port, strerror(cause));
 		goto fail_open;
 	}
 	hca->smp_agent = umad_register(hca->fd, CLASS_SUBN_LID, 1, 0, NULL);

@@ -193,8 +193,8 @@ int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, ui
 	found = ibnd_discover_fabric((char *)settings->ca_name, settings->port, NULL, &config);
 	if (!found) {
 		fabric_destroy(fabric);
-		return err_set(err, ERR_UNAVAILABLE, "libibnetdisc found no fabric behind %s port %d", settings->ca_name,
-			       settings->port);
+		return err_set(err, ERR_UNAVAILABLE, "libibnetdisc found no fabric behind %s port %d",
+			       settings->ca_name, settings->port);
 	}
 	code = convert(found, fabric, err);
 	if (code == 0) {

@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The commands over a database whose truth is known (storage/test_model.h). */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "export/escape.h"
+#include "fabric/fabric.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+enum { SWEEPS = 12, WORDS_MOST = 16 };
+
+static char folder[] = "/tmp/ibwire-commands-XXXXXX";
+static char db_path[64];
+static struct model *model;
+
+static int make_database(void **state)
+{
+	struct writer *writer;
+	int i;
+
+	(void)state;
+	/* Whatever this machine has is none of the test's business. */
+	unsetenv("IBWIRE_DB");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(db_path, sizeof(db_path), "%s/fabric.db", folder);
+	model = model_create(7, 6, 12, 20);
+	model->keep_history = true;
+	if (writer_open(db_path, &writer, NULL) < 0)
+		return -1;
+	for (i = 0; i < SWEEPS; i++)
+		if (writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(model), NULL) < 0)
+			return -1;
+	writer_close(writer);
+	return 0;
+}
+
+static int remove_database(void **state)
+{
+	static const char *const names[] = { "", "-wal", "-shm", ".lock" };
+	char path[96];
+	size_t i;
+
+	(void)state;
+	model_destroy(model);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", db_path, names[i]);
+		unlink(path);
+	}
+	return rmdir(folder);
+}
+
+/*
+ * Run a command; words are separated by '|' (names hold spaces). Return: its
+ * exit code; @ret_output what it wrote, for free().
+ */
+static int run(const char *line, char **ret_output, struct error *err)
+{
+	FILE *output = tmpfile();
+	char *words = strdup(line), *word, *save = NULL, *argv[WORDS_MOST];
+	int argc = 0, before = dup(STDOUT_FILENO), code;
+	const struct command *command;
+	long len;
+
+	for (word = strtok_r(words, "|", &save); word && argc < WORDS_MOST - 3; word = strtok_r(NULL, "|", &save))
+		argv[argc++] = word;
+	argv[argc++] = (char[]){ "--db" };
+	argv[argc++] = db_path;
+	argv[argc] = NULL;
+	command = command_find(argv[0]);
+	assert_non_null(command);
+	fflush(stdout);
+	dup2(fileno(output), STDOUT_FILENO);
+	code = command->run(command, argc, argv, err);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	free(words);
+	fseek(output, 0, SEEK_END);
+	len = ftell(output);
+	rewind(output);
+	*ret_output = calloc(1, (size_t)len + 1);
+	assert_int_equal(fread(*ret_output, 1, (size_t)len, output), len);
+	fclose(output);
+	return code;
+}
+
+static json_t *run_json(const char *line)
+{
+	char *output, with_format[512];
+	struct error err = { 0 };
+	json_t *json;
+
+	snprintf(with_format, sizeof(with_format), "%s|--format|json", line);
+	if (run(with_format, &output, &err) < 0)
+		fail_msg("%s: %s", line, err.text);
+	json = json_loads(output, 0, NULL);
+	assert_non_null(json);
+	free(output);
+	return json;
+}
+
+static uint64_t guid_of(const json_t *row, const char *key)
+{
+	const json_t *guid = json_object_get(row, key);
+
+	assert_true(json_is_string(guid) || json_is_null(guid));
+	return json_is_string(guid) ? strtoull(json_string_value(guid), NULL, 16) : 0;
+}
+
+static int64_t integer_of(const json_t *row, const char *key)
+{
+	const json_t *value = json_object_get(row, key);
+
+	assert_true(json_is_integer(value) || json_is_null(value));
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+static void assert_text(const json_t *row, const char *key, const char *expected)
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (expected)
+		assert_string_equal(json_string_value(value), expected);
+	else
+		assert_true(json_is_null(value));
+}
+
+static void assert_number(const json_t *row, const char *key, double expected)
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (isnan(expected))
+		assert_true(json_is_null(value));
+	else
+		assert_true(fabs(json_number_value(value) - expected) <= 1e-9 * fabs(expected));
+}
+
+/* An integer, or its digits where it does not fit. */
+static uint64_t unsigned_of(const json_t *value)
+{
+	return json_is_string(value) ? strtoull(json_string_value(value), NULL, 10) : (uint64_t)json_integer_value(value);
+}
+
+static bool list_has(const json_t *list, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		if (!strcmp(json_string_value(json_array_get(list, i)), word))
+			return true;
+	return false;
+}
+
+static const json_t *find_row(const json_t *rows, uint64_t guid, int64_t port)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (guid_of(row, "node_guid") == guid && (port < 0 || integer_of(row, "port") == port))
+			return row;
+	}
+	return NULL;
+}
+
+static void assert_errors(const json_t *row, const struct delta *delta)
+{
+	const json_t *errors = json_object_get(row, "errors"), *unknown = json_object_get(row, "errors_unknown");
+	int counter;
+
+	assert_true(json_is_object(errors) && json_is_array(unknown));
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
+		const char *key = counter_info((enum counter)counter)->key;
+		counter_set bit = COUNTER_BIT(counter);
+		bool known = delta && delta->elapsed_us > 0 && delta->known & bit;
+		const json_t *value = json_object_get(errors, key);
+
+		assert_int_equal(list_has(unknown, key), !known || delta->saturated & bit);
+		if (known && delta->value[counter])
+			assert_true(unsigned_of(value) == delta->value[counter]);
+		else
+			assert_null(value);
+	}
+}
+
+static void assert_counters(const json_t *row, const struct reading *reading)
+{
+	const json_t *counters = json_object_get(row, "counters");
+	size_t count = 0;
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		if (!(reading->present & COUNTER_BIT(counter)))
+			continue;
+		count++;
+		assert_true(unsigned_of(json_object_get(counters, counter_info((enum counter)counter)->key)) ==
+			    reading->value[counter]);
+	}
+	assert_int_equal(json_object_size(counters), count);
+}
+
+static void assert_identity(const json_t *row, const struct fabric *fabric, const struct port *port)
+{
+	const struct node *node = &fabric->nodes[port->node];
+	const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
+	uint16_t lid = fabric_port_lid(fabric, port);
+
+	assert_text(row, "node", node->name);
+	assert_int_equal(integer_of(row, "lid"), lid ? lid : -1);
+	assert_text(row, "state", port_state_name(port->state));
+	assert_text(row, "phys_state", port_phys_state_name(port->phys_state));
+	assert_text(row, "speed", port->speed ? link_speed_name((enum link_speed)port->speed) : NULL);
+	assert_true(guid_of(row, "peer_guid") == (peer ? fabric->nodes[peer->node].guid : 0));
+	assert_text(row, "peer", peer ? fabric->nodes[peer->node].name : NULL);
+	assert_int_equal(integer_of(row, "peer_port"), peer ? peer->num : -1);
+	assert_number(row, "rate_gbps", port_rate_bits_per_s(port) ? (double)port_rate_bits_per_s(port) / 1e9 : NAN);
+}
+
+static void assert_status(const json_t *row, const struct port *port, enum sample_status status)
+{
+	const char *word = json_string_value(json_object_get(row, "status"));
+
+	if (port->state == PORT_DOWN || status == SAMPLE_DOWN)
+		assert_string_equal(word, "down");
+	else if (status == SAMPLE_OK)
+		assert_true(!strcmp(word, "ok") || !strcmp(word, "idle"));
+	else
+		assert_string_equal(word, status == SAMPLE_BACKOFF ? "silent" : sample_status_name(status));
+}
+
+static void ports_say_what_the_newest_sweep_found(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	json_t *rows = run_json("ports");
+	size_t i, deltas = 0;
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), sweep->sample_count);
+	for (i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+		const struct port *port = &sweep->fabric->ports[sample->port];
+		const json_t *row = find_row(rows, sweep->fabric->nodes[port->node].guid, port->num);
+		const struct delta *delta = sample->status == SAMPLE_OK ? sample->delta : NULL, none = { 0 };
+
+		assert_non_null(row);
+		assert_identity(row, sweep->fabric, port);
+		assert_status(row, port, sample->status);
+		assert_errors(row, delta);
+		if (sample->status == SAMPLE_OK)
+			assert_counters(row, sample->reading);
+		deltas += delta && delta->elapsed_us > 0;
+		delta = delta ? delta : &none;
+		assert_number(row, "xmit_bytes_per_s", rate_bytes_per_s(delta, COUNTER_XMIT_DATA));
+		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
+		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
+		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
+		assert_true(json_is_null(json_object_get(row, "tier")) && json_is_null(json_object_get(row, "rail")));
+	}
+	/* Or all of this says nothing. */
+	assert_true(deltas > 20);
+	json_decref(rows);
+}
+
+/* The promised keys of `ports`, which others build on. */
+static void ports_have_every_promised_key(void **state)
+{
+	static const char *const promised[] = {
+		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
+		"state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
+		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
+		"stall_percent", "window_s", "errors", "errors_unknown", "status", "age_s", "counters",
+	};
+	json_t *rows = run_json("ports");
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++)
+		for (j = 0; j < sizeof(promised) / sizeof(promised[0]); j++)
+			assert_non_null(json_object_get(json_array_get(rows, i), promised[j]));
+	json_decref(rows);
+}
+
+static void an_earlier_time_is_shown_as_it_was(void **state)
+{
+	const struct model_sweep *then = &model->sweeps[SWEEPS / 2];
+	char when[WHEN_SIZE], line[128];
+	json_t *rows;
+	size_t i, pollable = 0;
+
+	(void)state;
+	snprintf(line, sizeof(line), "ports|--at|%s", when_format_utc(then->wall_us, when));
+	rows = run_json(line);
+	for (i = 0; i < then->fabric->port_count; i++) {
+		const struct port *port = &then->fabric->ports[i];
+		const json_t *row;
+
+		if (!port_is_pollable(then->fabric, port))
+			continue;
+		pollable++;
+		row = find_row(rows, then->fabric->nodes[port->node].guid, port->num);
+		assert_non_null(row);
+		assert_identity(row, then->fabric, port);
+		assert_text(row, "time", when);
+	}
+	assert_int_equal(json_array_size(rows), pollable);
+	json_decref(rows);
+}
+
+static void every_cable_is_one_link_with_both_ends(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	json_t *rows = run_json("links");
+	size_t i, cables = 0;
+
+	(void)state;
+	for (i = 0; i < fabric->port_count; i++)
+		cables += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
+	assert_int_equal(json_array_size(rows), cables);
+	assert_true(cables > 5);
+	for (i = 0; i < cables; i++) {
+		const json_t *row = json_array_get(rows, i);
+		uint32_t a = fabric_find_port(fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
+		uint32_t b = fabric_find_port(fabric, guid_of(row, "peer_guid"), (uint8_t)integer_of(row, "peer_port"));
+
+		assert_true(a != FABRIC_NONE && b != FABRIC_NONE);
+		assert_int_equal(fabric->ports[a].peer, b);
+		assert_identity(row, fabric, &fabric->ports[a]);
+		assert_text(row, "peer_state", port_state_name(fabric->ports[b].state));
+	}
+	json_decref(rows);
+}
+
+static void every_node_is_there_once(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	json_t *rows = run_json("nodes");
+	size_t i;
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), fabric->node_count);
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		const json_t *row = find_row(rows, node->guid, -1);
+		char description[NODE_NAME_SIZE];
+
+		assert_non_null(row);
+		text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
+		assert_text(row, "node", node->name);
+		assert_text(row, "description", description);
+		assert_text(row, "type", node_type_name(node->type));
+		assert_true(guid_of(row, "system_guid") == node->system_guid);
+		assert_int_equal(integer_of(row, "port_count"), node->port_count);
+		assert_int_equal(integer_of(row, "device_id"), node->device_id);
+		assert_int_equal(integer_of(row, "vendor_id"), node->vendor_id);
+	}
+	json_decref(rows);
+}
+
+static void names_and_guids_choose_rows(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	const struct node *node = &fabric->nodes[0];
+	char line[128];
+	json_t *rows;
+	size_t i;
+
+	(void)state;
+	snprintf(line, sizeof(line), "nodes|0x%016" PRIx64, node->guid);
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 1);
+	json_decref(rows);
+	snprintf(line, sizeof(line), "ports|0x%016" PRIx64, node->guid);
+	rows = run_json(line);
+	assert_true(json_array_size(rows) > 0);
+	for (i = 0; i < json_array_size(rows); i++)
+		assert_true(guid_of(json_array_get(rows, i), "node_guid") == node->guid);
+	json_decref(rows);
+	snprintf(line, sizeof(line), "ports|0x%016" PRIx64 "/%u", node->guid,
+		 fabric->ports[node->first_port + node->ports - 1].num);
+	rows = run_json(line);
+	assert_int_equal(json_array_size(rows), 1);
+	json_decref(rows);
+}
+
+static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
+{
+	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s"), *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
+	double before = INFINITY;
+	bool unknown = false;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *rate = json_object_get(json_array_get(rows, i), "rcv_bytes_per_s");
+
+		assert_false(unknown && !json_is_null(rate));
+		unknown = json_is_null(rate);
+		assert_true(unknown || json_number_value(rate) <= before);
+		before = json_number_value(rate);
+	}
+	assert_int_equal(json_array_size(top), 3);
+	for (i = 0; i < 3; i++)
+		assert_true(guid_of(json_array_get(top, i), "node_guid") ==
+			    guid_of(json_array_get(rows, i), "node_guid"));
+	json_decref(rows);
+	json_decref(top);
+}
+
+static void only_ports_with_errors_are_shown_where_asked(void **state)
+{
+	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
+	size_t i, expected = 0;
+
+	(void)state;
+	for (i = 0; i < model->sweep.sample_count; i++) {
+		const struct delta *delta = model->sweep.samples[i].delta;
+		bool has = false;
+		int counter;
+
+		for (counter = COUNTER_TRAFFIC_COUNT; delta && delta->elapsed_us && counter < COUNTER_COUNT; counter++)
+			has |= (delta->known & COUNTER_BIT(counter) && delta->value[counter]) ||
+			       delta->saturated & COUNTER_BIT(counter);
+		expected += has && model->sweep.samples[i].status == SAMPLE_OK;
+	}
+	assert_int_equal(json_array_size(bad), expected);
+	assert_true(expected > 0 && expected < json_array_size(all));
+	json_decref(all);
+	json_decref(bad);
+}
+
+static void status_counts_what_the_sweep_counted(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	json_t *status = run_json("status");
+
+	(void)state;
+	assert_true(json_is_object(status));
+	/* No process holds it. */
+	assert_text(status, "state", "stopped");
+	assert_true(json_is_false(json_object_get(status, "live")));
+	assert_true(json_is_null(json_object_get(status, "collector_pid")));
+	assert_int_equal(integer_of(status, "sweeps"), SWEEPS);
+	assert_int_equal(integer_of(status, "ports_asked"), sweep->ports_asked);
+	assert_int_equal(integer_of(status, "ports_answered"), sweep->ports_answered);
+	assert_true(unsigned_of(json_object_get(status, "mads_sent")) == sweep->mads_sent);
+	assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);
+	json_decref(status);
+}
+
+static void events_are_those_that_were_stored(void **state)
+{
+	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1"), *none = run_json("events|--kind|nothing");
+	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), integer_of(json_array_get(counted, 0), "n"));
+	assert_true(json_array_size(rows) > 0);
+	assert_int_equal(json_array_size(newest), 1);
+	assert_int_equal(integer_of(json_array_get(newest, 0), "id"),
+			 integer_of(json_array_get(rows, json_array_size(rows) - 1), "id"));
+	assert_int_equal(json_array_size(none), 0);
+	json_decref(rows);
+	json_decref(newest);
+	json_decref(none);
+	json_decref(counted);
+}
+
+static void sql_gives_back_any_cell(void **state)
+{
+	json_t *rows = run_json("sql|SELECT 1 AS a, 2.5 AS a, NULL, char(120, 27, 252), x'00ff', ''");
+	const json_t *row = json_array_get(rows, 0);
+
+	(void)state;
+	assert_int_equal(integer_of(row, "a"), 1);
+	assert_true(json_real_value(json_object_get(row, "a_2")) == 2.5);
+	assert_true(json_is_null(json_object_get(row, "NULL")));
+	assert_int_equal(json_object_size(row), 6);
+	assert_text(row, "char(120, 27, 252)", "x\033\xc3\xbc");
+	assert_text(row, "x'00ff'", "00ff");
+	assert_text(row, "''", "");
+	json_decref(rows);
+}
+
+static void assert_harmless(const char *line, const char *output)
+{
+	struct text rest = { 0 }, after = { 0 };
+	const char *at;
+
+	for (at = output; *at; at++)
+		if (*at != '\n' && *at != '\r')
+			text_append_bytes(&rest, at, 1);
+	escape_append(&after, text_chars(&rest), rest.len);
+	if (strcmp(text_chars(&rest), text_chars(&after)))
+		fail_msg("%s lets something through", line);
+	text_done(&rest);
+	text_done(&after);
+}
+
+static void nothing_hostile_leaves_any_command_in_any_format(void **state)
+{
+	static const char *const lines[] = {
+		"status", "nodes", "ports|--all", "ports|--counters", "links", "events",
+		"sql|SELECT * FROM node_version", "sql|SELECT 1 AS \"\033[31m\", char(155, 8238, 127, 7)",
+	};
+	static const char *const formats[] = { "table", "json", "csv" };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		for (j = 0; j < 3; j++) {
+			struct error err = { 0 };
+			char line[256], *output;
+
+			snprintf(line, sizeof(line), "%s|--format|%s", lines[i], formats[j]);
+			assert_int_equal(run(line, &output, &err), 0);
+			assert_true(*output);
+			assert_harmless(line, output);
+			free(output);
+		}
+	}
+}
+
+/* What is asked, how it ends, and what must be said. */
+static const struct {
+	const char *line;
+	int code;
+	const char *word;
+} refused[] = {
+	{ "ports|no such node", ERR_USAGE, "no such node" },
+	{ "ports|0x1234567/3", ERR_USAGE, "0x1234567" },
+	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
+	{ "events|no such node", ERR_USAGE, "no such node" },
+	{ "events|a|b", ERR_USAGE, "one node" },
+	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },
+	{ "ports|--sort|symbol_error", ERR_USAGE, "'symbol_errors'" },
+	{ "status|now", ERR_USAGE, "now" },
+	{ "sql", ERR_USAGE, "statement" },
+	{ "sql|DELETE FROM sweep", ERR_USAGE, "" },
+	{ "sql|SELECT * FROM nowhere", ERR_USAGE, "nowhere" },
+	{ "nodes|--node-name-map|/nonexistent/map", ERR_IO, "/nonexistent/map" },
+};
+
+static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		struct error err = { 0 };
+		char *output;
+
+		assert_int_equal(run(refused[i].line, &output, &err), refused[i].code);
+		assert_true(*err.text && !strchr(err.text, '\n'));
+		assert_non_null(strstr(err.text, refused[i].word));
+		assert_string_equal(output, "");
+		free(output);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ports_say_what_the_newest_sweep_found),
+		cmocka_unit_test(ports_have_every_promised_key),
+		cmocka_unit_test(an_earlier_time_is_shown_as_it_was),
+		cmocka_unit_test(every_cable_is_one_link_with_both_ends),
+		cmocka_unit_test(every_node_is_there_once),
+		cmocka_unit_test(names_and_guids_choose_rows),
+		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
+		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
+		cmocka_unit_test(status_counts_what_the_sweep_counted),
+		cmocka_unit_test(events_are_those_that_were_stored),
+		cmocka_unit_test(sql_gives_back_any_cell),
+		cmocka_unit_test(nothing_hostile_leaves_any_command_in_any_format),
+		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
+	};
+
+	return cmocka_run_group_tests_name("commands", tests, make_database, remove_database);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The collector on a fabric in memory, in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+#define LEAF MODEL_SPINES
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+/* Leafs have six cables, spines four, hosts one. */
+#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
+
+static struct model *create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
+static void every_live_port_is_read_and_sums_are_exact(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(1);
+	size_t counters;
+
+	(void)state;
+	assert_int_equal(model_run(model, 25, &report, NULL), 0);
+	assert_int_equal(report.sweeps, 25);
+	assert_int_equal(report.nodes, MODEL_NODES);
+	assert_int_equal(report.ports_asked, LIVE_PORTS);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	counters = model_check(model);
+	assert_true(counters > LIVE_PORTS * 10);
+	/* The last reading is what the port shows now. */
+	assert_true(model->nodes[0].ports[1].last.value[COUNTER_XMIT_DATA] ==
+		    model->nodes[0].ports[1].value[COUNTER_XMIT_DATA]);
+	assert_true(model->last_sweep.sm.known);
+	free(model);
+}
+
+/* A node's capabilities are asked once; what it has not is not asked. */
+static void capabilities_are_asked_once(void **state)
+{
+	struct model *model = create(2);
+
+	(void)state;
+	model_run(model, 10, NULL, NULL);
+	/* Node 0 has four live ports with both attributes; node 3 (a leaf, six ports) has only PortCounters. */
+	assert_int_equal(model->requests_to[0], 1 + 10 * 4 * 2);
+	assert_int_equal(model->requests_to[3], 1 + 10 * 6);
+	free(model);
+}
+
+static void a_restart_is_one_longer_delta(void **state)
+{
+	struct model *model = create(3);
+	int run;
+
+	(void)state;
+	for (run = 0; run < 10; run++) {
+		assert_int_equal(model_run(model, 1, NULL, NULL), 0);
+		model->clock.sleep_until(model, model->now_us + 7000000);
+	}
+	assert_int_equal(model->sweeps, 10);
+	assert_true(model_check(model) > 0);
+	assert_true(model->nodes[LEAF].ports[1].sum.elapsed_us > 9 * 7000000LL);
+	free(model);
+}
+
+/* After a reboot boottime starts anew: the wall clock bridges it, and nothing is lost or negative. */
+static void a_reboot_keeps_the_counts(void **state)
+{
+	struct model *model = create(4);
+	uint64_t first, sum, last;
+
+	(void)state;
+	model_run(model, 3, NULL, NULL);
+	model->wall_offset_us += model->now_us + 60000000;
+	model->now_us = 5000000;
+	snprintf(model->boot_id, sizeof(model->boot_id), "boot-2");
+	model_run(model, 3, NULL, NULL);
+	first = model->nodes[1].ports[1].first.value[COUNTER_RCV_DATA];
+	sum = model->nodes[1].ports[1].sum.value[COUNTER_RCV_DATA];
+	last = model->nodes[1].ports[1].last.value[COUNTER_RCV_DATA];
+	assert_true(first + sum == last);
+	/* 20 s before, 60 s of reboot and 5 s until the first sweep, 20 s after; and a little for each sweep. */
+	assert_in_range(model->nodes[1].ports[1].sum.elapsed_us, 100000000, 110000000);
+	free(model);
+}
+
+static void a_silent_node_is_told_once_and_catches_up(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(5);
+
+	(void)state;
+	model_run(model, 2, NULL, NULL);
+	model->nodes[LEAF].silent = true;
+	assert_int_equal(model_run(model, 4, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
+	assert_int_equal(model->nodes[LEAF + 1].ports[1].status, SAMPLE_OK);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 1);
+	model->nodes[LEAF].silent = false;
+	assert_int_equal(model_run(model, 2, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+/* A dead node with 8 ports must not cost 8 timeouts of its own, nor anybody else's answer. */
+static void a_dead_node_costs_two_questions(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(6);
+
+	(void)state;
+	model_run(model, 1, NULL, NULL);
+	model->nodes[LEAF].silent = true;
+	model_run(model, 1, &report, NULL);
+	assert_int_equal(report.mads_timed_out, 2);
+	assert_true(report.sweep_us < 1000000);
+	free(model);
+}
+
+static void somebody_clears_counters(struct model *model)
+{
+	if (model->sweeps == 3)
+		memset(model->nodes[0].ports[2].value, 0, sizeof(model->nodes[0].ports[2].value));
+	if (model->sweeps == 6) {
+		size_t i;
+		int port;
+
+		for (i = 0; i < MODEL_NODES; i++)
+			for (port = 1; port <= MODEL_PORTS_MAX; port++)
+				memset(model->nodes[i].ports[port].value, 0, sizeof(model->nodes[i].ports[port].value));
+	}
+}
+
+static void counters_that_are_cleared_are_marked_and_told(void **state)
+{
+	struct model *model = create(7);
+
+	(void)state;
+	model->before_sweep = somebody_clears_counters;
+	model_run(model, 10, NULL, NULL);
+	/* One port alone, then the whole fabric as one event. */
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 2);
+	assert_true(model->nodes[0].ports[2].sum.reset & COUNTER_BIT(COUNTER_RCV_DATA));
+	model_check(model);
+	free(model);
+}
+
+static void a_full_counter_is_told_once(void **state)
+{
+	struct model *model = create(8);
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[1].ports[1].value[COUNTER_LINK_DOWNED] = 300;
+	model_run(model, 5, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_COUNTER_SATURATED), 1);
+	assert_int_equal(model->nodes[1].ports[1].last.value[COUNTER_LINK_DOWNED], 255);
+	assert_true(model->nodes[1].ports[1].sum.saturated & COUNTER_BIT(COUNTER_LINK_DOWNED));
+	assert_true(model->nodes[1].ports[1].sum.known & COUNTER_BIT(COUNTER_LINK_DOWNED));
+	free(model);
+}
+
+static void the_disk_is_full_for_a_while(struct model *model)
+{
+	model->store_fails = model->now_us > 50000000 && model->now_us < 90000000;
+}
+
+static void a_store_that_fails_loses_nothing(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(9);
+
+	(void)state;
+	model->before_sweep = the_disk_is_full_for_a_while;
+	assert_int_equal(model_run(model, 20, &report, NULL), 0);
+	assert_true(report.sweeps < 20 && report.sweeps > 10);
+	assert_true(model_check(model) > 0);
+	assert_int_equal(model_events_of(model, EVENT_STORE_FAILED), 1);
+	/* A single sweep that cannot be stored is an error. */
+	model->store_fails = true;
+	model->before_sweep = NULL;
+	assert_int_equal(model_run(model, 1, NULL, NULL), ERR_IO);
+	free(model);
+}
+
+static void a_link_goes_and_comes(struct model *model)
+{
+	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 12;
+	if (model->sweeps == 3)
+		model->nodes[LEAF].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
+{
+	struct model *model = create(10);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_link_goes_and_comes;
+	model_run(model, 30, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	assert_int_equal(model_events_of(model, EVENT_LINK_UP), 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
+	model_check(model);
+	free(model);
+}
+
+static void discovery_that_fails_leaves_the_last_topology(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(11);
+	struct error err = { 0 };
+
+	(void)state;
+	model->discovery_fails = true;
+	assert_int_equal(model_run(model, 1, NULL, &err), ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "discovery crashed");
+	model->discovery_fails = false;
+	model_run(model, 1, NULL, NULL);
+	model->discovery_fails = true;
+	assert_int_equal(model_run(model, 3, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_true(model_events_of(model, EVENT_DISCOVERY_FAILED) >= 1);
+	free(model);
+}
+
+static void half_the_fabric_is_gone(struct model *model)
+{
+	size_t i;
+
+	for (i = HOST; i < MODEL_NODES; i++)
+		model->nodes[i].absent = model->sweeps >= 2;
+}
+
+static void a_fabric_that_shrank_must_say_so_three_times(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(12);
+
+	(void)state;
+	model->before_sweep = half_the_fabric_is_gone;
+	model_run(model, 20, &report, NULL);
+	assert_int_equal(model_events_of(model, EVENT_DISCOVERY_SHRUNK), 2);
+	assert_int_equal(model_events_of(model, EVENT_NODE_REMOVED), MODEL_HOSTS);
+	assert_int_equal(report.nodes, MODEL_NODES - MODEL_HOSTS);
+	model_check(model);
+	free(model);
+}
+
+static void nodes_without_counters_are_unsupported(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(13);
+
+	(void)state;
+	model->nodes[HOST].no_counters = true;
+	model->nodes[HOST + 1].no_caps = true;
+	assert_int_equal(model_run(model, 2, &report, NULL), 0);
+	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_UNSUPPORTED);
+	assert_int_equal(model->nodes[HOST + 1].ports[1].status, SAMPLE_OK);
+	assert_int_equal(model->nodes[HOST + 1].ports[1].last.wide, 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
+	free(model);
+}
+
+/* Everything at once: nodes fall silent and come back, links go, counters are cleared, MADs are lost. */
+static void anything_may_happen(struct model *model)
+{
+	struct model_node *node = &model->nodes[model_random(model) % MODEL_NODES];
+
+	switch (model_random(model) % 8) {
+	case 0:
+		node->silent = !node->silent;
+		break;
+	case 1:
+		node->ports[1].down = !node->ports[1].down;
+		break;
+	case 2:
+		memset(node->ports[1].value, 0, sizeof(node->ports[1].value));
+		break;
+	case 3:
+		node->absent = !node->absent && model_random(model) % 3 == 0;
+		break;
+	case 4:
+		model->store_fails = model_random(model) % 4 == 0;
+		break;
+	case 5:
+		model->wall_offset_us += (int64_t)(model_random(model) % 7200) * US_PER_S - 3600 * US_PER_S;
+		break;
+	default:
+		break;
+	}
+	model->loss_percent = (unsigned)(model_random(model) % 20);
+}
+
+static void whatever_happens_sums_are_exact_or_marked(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 100; seed < 130; seed++) {
+		struct model *model = create(seed);
+		int run;
+
+		for (run = 0; run < 5; run++) {
+			model->before_sweep = run ? anything_may_happen : NULL;
+			model_run(model, 40, NULL, NULL);
+			model->store_fails = false;
+		}
+		assert_true(model->sweeps > 50);
+		assert_true(model_check(model) > 0);
+		free(model);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_live_port_is_read_and_sums_are_exact),
+		cmocka_unit_test(capabilities_are_asked_once),
+		cmocka_unit_test(a_restart_is_one_longer_delta),
+		cmocka_unit_test(a_reboot_keeps_the_counts),
+		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
+		cmocka_unit_test(a_dead_node_costs_two_questions),
+		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
+		cmocka_unit_test(a_full_counter_is_told_once),
+		cmocka_unit_test(a_store_that_fails_loses_nothing),
+		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
+		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
+		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
+		cmocka_unit_test(nodes_without_counters_are_unsupported),
+		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

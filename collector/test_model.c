@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/test_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+uint64_t model_random(struct model *model)
+{
+	return model->random = map_mix(model->random + 0x9e3779b97f4a7c15ULL);
+}
+
+uint64_t model_guid(size_t node)
+{
+	return 0x1000 + node;
+}
+
+static uint16_t lid_of(size_t node)
+{
+	return (uint16_t)(node + 1);
+}
+
+static bool is_switch(size_t node)
+{
+	return node < MODEL_SPINES + MODEL_LEAFS;
+}
+
+/* The cabling: spine s port l+1 - leaf l port s+1; leaf l ports 3..6 - its four hosts' port 1. */
+static bool peer_of(size_t node, unsigned port, size_t *ret_node, unsigned *ret_port)
+{
+	if (node < MODEL_SPINES && port >= 1 && port <= MODEL_LEAFS) {
+		*ret_node = MODEL_SPINES + port - 1;
+		*ret_port = (unsigned)node + 1;
+	} else if (is_switch(node) && node >= MODEL_SPINES && port >= 1 && port <= MODEL_SPINES) {
+		*ret_node = port - 1;
+		*ret_port = (unsigned)(node - MODEL_SPINES) + 1;
+	} else if (is_switch(node) && node >= MODEL_SPINES && port > MODEL_SPINES && port <= MODEL_SPINES + 4) {
+		*ret_node = MODEL_SPINES + MODEL_LEAFS + (node - MODEL_SPINES) * 4 + port - MODEL_SPINES - 1;
+		*ret_port = 1;
+	} else if (!is_switch(node) && port == 1) {
+		size_t host = node - MODEL_SPINES - MODEL_LEAFS;
+
+		*ret_node = MODEL_SPINES + host / 4;
+		*ret_port = (unsigned)(host % 4) + MODEL_SPINES + 1;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool is_up(const struct model *model, size_t node, unsigned port)
+{
+	unsigned far_port;
+	size_t far;
+
+	return peer_of(node, port, &far, &far_port) && !model->nodes[node].ports[port].down &&
+	       !model->nodes[far].ports[far_port].down && !model->nodes[far].absent && !model->nodes[node].absent;
+}
+
+static struct fabric *build_fabric(const struct model *model)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	unsigned port, far_port;
+	size_t i, far;
+
+	for (i = 0; i < MODEL_NODES; i++) {
+		struct node node = { .guid = model_guid(i), .type = is_switch(i) ? NODE_SWITCH : NODE_CA,
+				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1,
+				     .lid = is_switch(i) ? lid_of(i) : 0 };
+
+		if (model->nodes[i].absent)
+			continue;
+		snprintf(node.desc, sizeof(node.desc), "node%02zu", i);
+		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		for (port = is_switch(i) ? 0 : 1; port <= node.port_count; port++) {
+			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : lid_of(i),
+					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+
+			added.state = port == 0 || is_up(model, i, port) ? PORT_ACTIVE : PORT_DOWN;
+			assert_true(fabric_add_port(fabric, &added, NULL) >= 0);
+		}
+	}
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			if (is_up(model, i, port) && peer_of(i, port, &far, &far_port))
+				assert_int_equal(fabric_link(fabric,
+							     fabric_find_port(fabric, model_guid(i), (uint8_t)port),
+							     fabric_find_port(fabric, model_guid(far),
+									      (uint8_t)far_port), NULL), 0);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+static int64_t boottime_us(void *ctx)
+{
+	return ((struct model *)ctx)->now_us;
+}
+
+static int64_t wall_us(void *ctx)
+{
+	struct model *model = ctx;
+
+	return model->now_us + model->wall_offset_us;
+}
+
+/* Counters go on while the collector sleeps. */
+static void count_traffic(struct model *model)
+{
+	size_t i;
+	int port, counter;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+				uint64_t random = model_random(model);
+
+				if (counter < COUNTER_TRAFFIC_COUNT)
+					model->nodes[i].ports[port].value[counter] += random % 100000000;
+				else if (random % 50 == 0)
+					model->nodes[i].ports[port].value[counter] += random >> 60;
+			}
+}
+
+static void sleep_until(void *ctx, int64_t until_us)
+{
+	struct model *model = ctx;
+
+	if (until_us <= model->now_us)
+		return;
+	model->now_us = until_us;
+	if (model->traffic)
+		count_traffic(model);
+	if (model->before_sweep)
+		model->before_sweep(model);
+}
+
+static void boot_id(void *ctx, char ret[BOOT_ID_SIZE])
+{
+	memcpy(ret, ((struct model *)ctx)->boot_id, BOOT_ID_SIZE);
+}
+
+static void put_bits(uint8_t *bytes, const struct counter_field *field, uint64_t value)
+{
+	unsigned i;
+
+	if (field->bits < 64 && value > (UINT64_C(1) << field->bits) - 1)
+		value = (UINT64_C(1) << field->bits) - 1;
+	if (field->bits == 4) {
+		bytes[field->bit_offset / 8] |= (uint8_t)(value << (4 - field->bit_offset % 8));
+		return;
+	}
+	for (i = 0; i < field->bits / 8u; i++)
+		bytes[field->bit_offset / 8 + i] = (uint8_t)(value >> (field->bits - 8 - 8 * i));
+}
+
+static void answer_counters(const struct model_node *node, uint8_t mad[MAD_SIZE], enum counter_attribute attribute)
+{
+	const struct model_port *port = &node->ports[mad[PMA_DATA_OFFSET + 1] % (MODEL_PORTS_MAX + 1)];
+	const struct counter_field *fields;
+	size_t count, i;
+
+	fields = counter_fields(&count);
+	for (i = 0; i < count; i++)
+		if (fields[i].attribute == attribute)
+			put_bits(mad + PMA_DATA_OFFSET, &fields[i], port->value[fields[i].counter]);
+}
+
+static void answer(const struct model_node *node, uint8_t mad[MAD_SIZE])
+{
+	struct mad_header header = mad_read_header(mad);
+
+	mad[3] = METHOD_GET_RESPONSE;
+	if (header.mgmt_class == CLASS_SUBN_LID) {
+		put_be64(mad + SMP_DATA_OFFSET, model_guid(MODEL_NODES - 1));
+		mad[SMP_DATA_OFFSET + 20] = 3;
+	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
+		put_be16(mad + 4, 0x000c);
+	} else if (header.attribute == PMA_CLASS_PORT_INFO) {
+		put_be16(mad + PMA_DATA_OFFSET + 2, node->caps.cap_mask);
+		put_be32(mad + PMA_DATA_OFFSET + 4, node->caps.cap_mask2 << 5);
+	} else {
+		answer_counters(node, mad, header.attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
+										 : ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+	}
+}
+
+static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)
+{
+	struct model *model = ctx;
+	struct model_node *node;
+
+	(void)timeout_ms;
+	(void)err;
+	assert_true(mad_is_allowed(mad));
+	assert_true(lid >= 1 && lid <= MODEL_NODES);
+	node = &model->nodes[lid - 1];
+	model->now_us++;
+	model->requests_to[lid - 1] += mad[1] == CLASS_PERFORMANCE;
+	if (node->silent || node->absent || model_random(model) % 100 < model->loss_percent)
+		return 0;
+	assert_true(model->flying_count < 256);
+	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
+	answer(node, model->flying[model->flying_count].mad);
+	model->flying[model->flying_count++].at_us = model->now_us + 10 + (int64_t)(model_random(model) % 200);
+	return 0;
+}
+
+static int model_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)
+{
+	struct model *model = ctx;
+	int64_t until_us = model->now_us + timeout_ms * US_PER_MS;
+	size_t best = 0, i;
+
+	(void)err;
+	for (i = 1; i < model->flying_count; i++)
+		if (model->flying[i].at_us < model->flying[best].at_us)
+			best = i;
+	if (!model->flying_count || model->flying[best].at_us > until_us) {
+		model->now_us = until_us;
+		return TRANSPORT_NOTHING;
+	}
+	if (model->flying[best].at_us > model->now_us)
+		model->now_us = model->flying[best].at_us;
+	memcpy(mad, model->flying[best].mad, MAD_SIZE);
+	model->flying[best] = model->flying[--model->flying_count];
+	return TRANSPORT_MAD;
+}
+
+static int discover_start(void *ctx, struct error *err)
+{
+	(void)ctx;
+	(void)err;
+	return 0;
+}
+
+static int discover_step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
+			 struct error *err)
+{
+	struct model *model = ctx;
+
+	(void)timeout_ms;
+	model->now_us += 50000;
+	if (model->discovery_fails)
+		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
+	*ret = build_fabric(model);
+	*trailer = (struct record_trailer){ .smps = 100, .hops = 3, .took_us = 50000 };
+	return 1;
+}
+
+static void discover_cancel(void *ctx)
+{
+	(void)ctx;
+}
+
+static struct model_port *stored_port(struct model *model, const struct fabric *fabric, uint32_t port)
+{
+	const struct port *which = &fabric->ports[port];
+
+	return &model->nodes[fabric->nodes[which->node].guid - model_guid(0)].ports[which->num];
+}
+
+static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct model *model = ctx;
+	size_t i;
+
+	if (model->store_fails)
+		return err_set(err, ERR_IO, "the disk is full");
+	for (i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+		struct model_port *port = stored_port(model, sweep->fabric, sample->port);
+
+		port->status = sample->status;
+		assert_true((sample->reading != NULL) == (sample->status == SAMPLE_OK));
+		if (!sample->reading)
+			continue;
+		assert_true((sample->delta != NULL) == port->has_first);
+		if (!port->has_first)
+			port->first = *sample->reading;
+		else
+			delta_add(&port->sum, sample->delta);
+		port->has_first = true;
+		port->last = *sample->reading;
+		port->last_wall_us = sweep->wall_us;
+	}
+	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
+		model->events[model->event_count++] = sweep->events[i];
+	model->last_sweep = *sweep;
+	model->sweeps++;
+	model->knows_fabric = true;
+	return 0;
+}
+
+static int sink_restore(void *ctx, struct restored *ret, struct error *err)
+{
+	struct model *model = ctx;
+	size_t i;
+	int port;
+
+	(void)err;
+	if (!model->knows_fabric)
+		return 0;
+	ret->fabric = build_fabric(model);
+	memcpy(ret->boot_id, model->last_sweep.boot_id, BOOT_ID_SIZE);
+	ret->ports = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1), sizeof(*ret->ports));
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 0; port <= MODEL_PORTS_MAX; port++)
+			if (model->nodes[i].ports[port].has_first)
+				ret->ports[ret->port_count++] = (struct restored_port){
+					.node_guid = model_guid(i), .port = (uint8_t)port,
+					.reading = model->nodes[i].ports[port].last,
+					.wall_us = model->nodes[i].ports[port].last_wall_us };
+	return 0;
+}
+
+static int sink_store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)caps;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+static uint16_t sm_lid(void *ctx)
+{
+	(void)ctx;
+	return lid_of(MODEL_NODES - 1);
+}
+
+void model_init(struct model *model, uint64_t seed)
+{
+	size_t i;
+
+	memset(model, 0, sizeof(*model));
+	model->random = seed;
+	model->now_us = 1000000;
+	model->wall_offset_us = 1795183200LL * US_PER_S;
+	model->traffic = true;
+	snprintf(model->boot_id, sizeof(model->boot_id), "boot-1");
+	for (i = 0; i < MODEL_NODES; i++) {
+		/* All kinds: 64-bit errors, 64-bit traffic only, without multicast, 32 bits only. */
+		static const uint16_t masks[] = { 0x9300, 0x1200, 0x1400, 0x0000 };
+
+		model->nodes[i].caps.cap_mask = masks[i % 4];
+		model->nodes[i].caps.cap_mask2 = i % 8 == 0 ? PMA_CAP2_EXTENDED_ERRORS : 0;
+	}
+	model->clock = (struct clock){ boottime_us, wall_us, sleep_until, boot_id, model };
+	model->transport = (struct transport){ model_send, model_receive, model };
+	model->discoverer = (struct discoverer){ discover_start, discover_step, discover_cancel, model };
+	model->sink = (struct sink){ sink_store, sink_restore, sink_store_caps, model };
+	model->wire = (struct collector_wire){ &model->transport, &model->discoverer, sm_lid, model };
+}
+
+int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err)
+{
+	struct collector_settings settings = {
+		.interval_us = 10 * US_PER_S,
+		.count = sweeps,
+		.discovery_interval_us = 600 * US_PER_S,
+		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 },
+	};
+	struct collector_report report;
+
+	return collector_run(&settings, &model->wire, &model->clock, &model->sink, ret ? ret : &report, err);
+}
+
+size_t model_events_of(const struct model *model, const char *kind)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < model->event_count; i++)
+		count += !strcmp(model->events[i].kind, kind);
+	return count;
+}
+
+size_t model_check(const struct model *model)
+{
+	size_t exact = 0, i;
+	int port, counter;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 0; port <= MODEL_PORTS_MAX; port++) {
+			const struct model_port *which = &model->nodes[i].ports[port];
+			const struct delta *sum = &which->sum;
+
+			if (!which->has_first || !sum->elapsed_us)
+				continue;
+			assert_true(sum->elapsed_us == which->last.at_us - which->first.at_us);
+			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+				if (!(sum->known & COUNTER_BIT(counter)) ||
+				    (sum->reset | sum->saturated) & COUNTER_BIT(counter))
+					continue;
+				assert_true(which->first.value[counter] + sum->value[counter] ==
+					    which->last.value[counter]);
+				exact++;
+			}
+		}
+	return exact;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * test_model.h - a fabric in memory with virtual time, and a sink that knows the truth
+ *
+ * For tests of the collector: its wire, its discovery, its clock and its store,
+ * all behind the tables of functions that it takes. Ports count at random; what
+ * really happened is kept beside what the collector stored.
+ */
+#ifndef IBWIRE_COLLECTOR_TEST_MODEL_H
+#define IBWIRE_COLLECTOR_TEST_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "collector/collector.h"
+#include "collector/fabric_watch.h"
+#include "collector/sink.h"
+#include "fabric/counter.h"
+#include "wire/transport.h"
+
+#define MODEL_SPINES 2
+#define MODEL_LEAFS 4
+#define MODEL_HOSTS 16
+#define MODEL_NODES (MODEL_SPINES + MODEL_LEAFS + MODEL_HOSTS)
+#define MODEL_PORTS_MAX 8
+#define MODEL_EVENTS_MAX 4096
+
+struct model_port {
+	uint64_t value[COUNTER_COUNT]; /* 64 bits wide, whatever is shown of it */
+	bool down;
+	/* What the sink was given. */
+	bool has_first;
+	struct reading first, last;
+	struct delta sum;
+	int64_t last_wall_us;
+	enum sample_status status; /* in the last sweep */
+};
+
+struct model_node {
+	struct pma_caps caps;
+	bool silent;       /* answers nothing */
+	bool absent;       /* discovery does not find it */
+	bool no_caps;      /* has no ClassPortInfo */
+	bool no_counters;  /* says "unsupported" to everything */
+	struct model_port ports[MODEL_PORTS_MAX + 1];
+};
+
+struct model {
+	struct clock clock;
+	struct transport transport;
+	struct discoverer discoverer;
+	struct sink sink;
+	struct collector_wire wire;
+	uint64_t random;
+	int64_t now_us, wall_offset_us;
+	char boot_id[BOOT_ID_SIZE];
+	struct model_node nodes[MODEL_NODES];
+	unsigned loss_percent;
+	/* MADs on their way. */
+	struct {
+		int64_t at_us;
+		uint8_t mad[MAD_SIZE];
+	} flying[256];
+	size_t flying_count;
+	bool traffic;            /* counters grow between sweeps */
+	bool store_fails;
+	bool discovery_fails;
+	bool knows_fabric;       /* restore() gives the fabric and readings back */
+	uint64_t sweeps;
+	void (*before_sweep)(struct model *model); /* called while the collector sleeps */
+	/* Events that were stored. */
+	struct event events[MODEL_EVENTS_MAX];
+	size_t event_count;
+	struct sweep last_sweep; /* its pointers are not valid */
+	uint64_t requests_to[MODEL_NODES]; /* performance MADs each node was sent */
+};
+
+void model_init(struct model *model, uint64_t seed);
+
+/* model_random - the next number of the model's own sequence. */
+uint64_t model_random(struct model *model);
+
+/* model_run - run the collector for so many sweeps, ten seconds apart. Return: as collector_run(). */
+int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err);
+
+/* model_guid - GUID of a node by its number: spines first, then leafs, then hosts. */
+uint64_t model_guid(size_t node);
+
+/* model_events_of - how many events of a kind were stored. */
+size_t model_events_of(const struct model *model, const char *kind);
+
+/*
+ * model_check - first + sum = last for each port and counter that carries no mark
+ * Return: how many counters were exact; fails the test where one is not.
+ */
+size_t model_check(const struct model *model);
+
+#endif

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Every format gives back what was put in, and nothing hostile gets out of any. */
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "export/escape.h"
+#include "export/result.h"
+
+enum { TEXT, NUMBER, COUNT, RATE, LIST, OBJECT, COLUMN_COUNT };
+
+static const char *const members[] = { "symbol_errors", "rcv_errors" };
+
+static const struct column columns[COLUMN_COUNT] = {
+	[TEXT] = { .key = "text", .title = "TEXT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[NUMBER] = { .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER },
+	[COUNT] = { .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER, .priority = 3 },
+	[RATE] = { .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE, .priority = 1 },
+	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .priority = 2 },
+	[OBJECT] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO,
+		     .priority = 4, .members = members, .member_count = 2 },
+};
+
+static uint64_t random_state;
+
+static uint64_t draw(uint64_t below)
+{
+	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+	return (random_state >> 33) % below;
+}
+
+/* Pieces that have broken something somewhere. */
+static const char *const nasty[] = {
+	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";", "=1+1",
+	"\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6", "\xf4\x90\x80\x80",
+	"\xe6\x97\xa5", "\xc3\xbc", "\xf0\x9f\x98\x80", " ", "  ", "'", "%s%n", "</td>", "null", "\xef\xbb\xbf", "a",
+	"node0001 mlx5_0", "\xe2\x82", "\b", "\x1b", "\xc2",
+};
+
+/* Text of up to some pieces; NUL and any other byte among them. */
+static void draw_text(struct text *text)
+{
+	size_t pieces = draw(12), i;
+
+	text_clear(text);
+	text_append(text, "");
+	for (i = 0; i < pieces; i++) {
+		const char *piece = nasty[draw(sizeof(nasty) / sizeof(nasty[0]))];
+		char byte = (char)draw(256);
+
+		if (draw(4))
+			text_append(text, piece);
+		else
+			text_append_bytes(text, &byte, 1);
+	}
+	/* Long ones too: escapes work in pieces. */
+	while (pieces == 11 && text->len < 1500)
+		text_append(text, nasty[draw(sizeof(nasty) / sizeof(nasty[0]))]);
+	assert_false(text_failed(text));
+}
+
+static char *escaped(const char *bytes, size_t len)
+{
+	struct text text = { 0 };
+
+	text_append(&text, "");
+	escape_append(&text, bytes, len);
+	assert_false(text_failed(&text));
+	return text.chars;
+}
+
+struct output {
+	FILE *stream;
+	char *chars;
+	size_t len;
+	struct result *result;
+};
+
+static void begin(struct output *output, const struct result_options *options)
+{
+	memset(output, 0, sizeof(*output));
+	output->stream = open_memstream(&output->chars, &output->len);
+	assert_non_null(output->stream);
+	assert_int_equal(result_create(output->stream, options, columns, COLUMN_COUNT, &output->result, NULL), 0);
+}
+
+static void finish(struct output *output)
+{
+	assert_int_equal(result_finish(output->result, NULL), 0);
+	result_destroy(output->result);
+	assert_int_equal(fclose(output->stream), 0);
+}
+
+/* No control character but those in @allowed, no direction mark, valid UTF-8: it does not change when escaped. */
+static void assert_harmless(const char *chars, size_t len, const char *allowed)
+{
+	struct text rest = { 0 };
+	char *after;
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!chars[i] || !strchr(allowed, chars[i]))
+			text_append_bytes(&rest, chars + i, 1);
+	after = escaped(text_chars(&rest), rest.len);
+	assert_string_equal(text_chars(&rest), after);
+	free(after);
+	text_done(&rest);
+}
+
+static void escaping_leaves_nothing_harmful_and_is_done_once(void **state)
+{
+	struct text text = { 0 };
+	int i;
+	size_t j;
+
+	(void)state;
+	for (i = 0; i < 20000; i++) {
+		char *once, *twice;
+
+		draw_text(&text);
+		once = escaped(text.chars, text.len);
+		for (j = 0; once[j]; j++) {
+			unsigned char byte = (unsigned char)once[j];
+
+			assert_true(byte >= 0x20 && byte != 0x7f);
+			assert_false(byte == 0xc2 && (unsigned char)once[j + 1] < 0xa0);
+		}
+		twice = escaped(once, strlen(once));
+		assert_string_equal(once, twice);
+		free(once);
+		free(twice);
+	}
+	text_done(&text);
+}
+
+static void escaping_keeps_what_is_harmless(void **state)
+{
+	static const char *const same[] = { "", " a ", "\\", "\\x", "C:\\x\\", "\xe6\x97\xa5 \xc3\xbc", "a\"b,c;d'" };
+	struct text text = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		char *after = escaped(same[i], strlen(same[i]));
+
+		assert_string_equal(after, same[i]);
+		free(after);
+	}
+	/* A character across the border of two pieces. */
+	for (i = 0; i < 600; i++)
+		text_append(&text, i % 7 ? "\xe6\x97\xa5" : "a");
+	char *after = escaped(text.chars, text.len);
+
+	assert_string_equal(after, text.chars);
+	free(after);
+	text_done(&text);
+}
+
+/* A row that says everything there is, from random numbers that the reader of the format draws again. */
+struct drawn {
+	struct text text, item;
+	int64_t number;
+	uint64_t count;
+	double rate;
+	uint64_t members[2];
+	bool known;
+};
+
+static void draw_row(struct drawn *row)
+{
+	draw_text(&row->text);
+	draw_text(&row->item);
+	/* A list's items are names: without NUL. */
+	row->item.len = strlen(row->item.chars);
+	row->number = (int64_t)(draw(UINT32_MAX) << 32 | draw(UINT32_MAX));
+	row->count = draw(4) ? draw(UINT32_MAX) : UINT64_MAX - draw(9);
+	row->rate = draw(3) ? (double)draw(1000000000) * 3.1 : NAN;
+	row->members[0] = draw(2) * 17;
+	row->members[1] = draw(3);
+	row->known = draw(5) > 0;
+}
+
+static void put_row(struct result *result, const struct drawn *row)
+{
+	result_bytes(result, TEXT, row->text.chars, row->text.len);
+	result_integer(result, NUMBER, row->number);
+	result_unsigned(result, COUNT, row->count);
+	result_real(result, RATE, row->rate);
+	result_item(result, LIST, row->item.chars);
+	if (row->known) {
+		result_member(result, OBJECT, members[0], row->members[0]);
+		result_member(result, OBJECT, members[1], row->members[1]);
+	}
+	assert_true(result_end_row(result));
+}
+
+static void assert_json_text(const json_t *json, const char *bytes, size_t len)
+{
+	char *safe = escaped(bytes, len);
+	json_t *valid = memchr(bytes, 0, len) ? NULL : json_stringn(bytes, len);
+
+	assert_true(json_is_string(json));
+	if (valid)
+		assert_memory_equal(json_string_value(json), bytes, len + 1);
+	else
+		assert_string_equal(json_string_value(json), safe);
+	json_decref(valid);
+	free(safe);
+}
+
+static void assert_json_row(json_t *object, const struct drawn *row)
+{
+	const json_t *errors = json_object_get(object, "errors"), *rate = json_object_get(object, "bytes_per_s");
+	const json_t *count = json_object_get(object, "count");
+
+	assert_json_text(json_object_get(object, "text"), row->text.chars, row->text.len);
+	assert_json_text(json_array_get(json_object_get(object, "list"), 0), row->item.chars, row->item.len);
+	assert_true(json_integer_value(json_object_get(object, "number")) == row->number);
+	if (row->count > INT64_MAX)
+		assert_true(strtoull(json_string_value(count), NULL, 10) == row->count);
+	else
+		assert_true((uint64_t)json_integer_value(count) == row->count);
+	if (isnan(row->rate))
+		assert_true(json_is_null(rate));
+	else
+		assert_true(fabs(json_number_value(rate) - row->rate) <= 1e-12 * row->rate);
+	if (!row->known) {
+		assert_true(json_is_null(errors));
+		return;
+	}
+	assert_int_equal(json_object_size(errors), (row->members[0] != 0) + (row->members[1] != 0));
+	assert_int_equal(json_integer_value(json_object_get(errors, members[0])), row->members[0]);
+	assert_int_equal(json_integer_value(json_object_get(errors, members[1])), row->members[1]);
+}
+
+static void json_parses_back_to_the_same_cells(void **state)
+{
+	const struct result_options options = { .format = RESULT_JSON };
+	struct drawn row = { 0 };
+	struct output output;
+	json_t *array;
+	size_t i, j, rows = 2000;
+
+	(void)state;
+	random_state = 1;
+	begin(&output, &options);
+	for (i = 0; i < rows; i++) {
+		draw_row(&row);
+		put_row(output.result, &row);
+	}
+	finish(&output);
+	for (j = 0; j < output.len; j++)
+		assert_true(output.chars[j] == '\n' || (output.chars[j] >= 0x20 && output.chars[j] < 0x7f));
+	array = json_loadb(output.chars, output.len, 0, NULL);
+	assert_int_equal(json_array_size(array), rows);
+	random_state = 1;
+	for (i = 0; i < rows; i++) {
+		draw_row(&row);
+		assert_json_row(json_array_get(array, i), &row);
+	}
+	json_decref(array);
+	free(output.chars);
+	text_done(&row.text);
+	text_done(&row.item);
+}
+
+/* One field of RFC 4180, its quotes removed. Return: what stands behind it. */
+static const char *read_field(const char *at, struct text *field)
+{
+	text_clear(field);
+	text_append(field, "");
+	if (*at != '"') {
+		size_t len = strcspn(at, ",\r");
+
+		text_append_bytes(field, at, len);
+		return at + len;
+	}
+	for (at++; *at != '"' || at[1] == '"'; at++) {
+		assert_true(*at);
+		at += *at == '"';
+		text_append_bytes(field, at, 1);
+	}
+	return at + 1;
+}
+
+static void assert_field(const char **at, struct text *field, const char *expected)
+{
+	*at = read_field(*at, field);
+	assert_string_equal(field->chars, expected);
+	assert_true(**at == ',' || !strncmp(*at, "\r\n", 2));
+	*at += **at == ',' ? 1 : 2;
+}
+
+static void csv_parses_back_to_the_same_cells(void **state)
+{
+	const struct result_options options = { .format = RESULT_CSV };
+	struct drawn row = { 0 };
+	struct output output;
+	struct text field = { 0 };
+	const char *at;
+	size_t i, j, rows = 2000;
+
+	(void)state;
+	random_state = 2;
+	begin(&output, &options);
+	for (i = 0; i < rows; i++) {
+		draw_row(&row);
+		put_row(output.result, &row);
+	}
+	finish(&output);
+	assert_harmless(output.chars, output.len, "\r\n");
+	at = output.chars;
+	static const char header[] = "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n";
+	assert_memory_equal(at, header, sizeof(header) - 1);
+	at += sizeof(header) - 1;
+	random_state = 2;
+	for (i = 0; i < rows; i++) {
+		char number[32], *safe;
+
+		draw_row(&row);
+		safe = escaped(row.text.chars, row.text.len);
+		assert_field(&at, &field, safe);
+		free(safe);
+		snprintf(number, sizeof(number), "%" PRId64, row.number);
+		assert_field(&at, &field, number);
+		snprintf(number, sizeof(number), "%" PRIu64, row.count);
+		assert_field(&at, &field, number);
+		at = read_field(at, &field) + 1;
+		if (isnan(row.rate))
+			assert_int_equal(field.len, 0);
+		else
+			assert_true(fabs(strtod(field.chars, NULL) - row.rate) <= 1e-12 * row.rate);
+		safe = escaped(row.item.chars, row.item.len);
+		assert_field(&at, &field, safe);
+		free(safe);
+		for (j = 0; j < 2; j++) {
+			snprintf(number, sizeof(number), "%" PRIu64, row.members[j]);
+			assert_field(&at, &field, row.known ? number : "");
+		}
+	}
+	assert_int_equal(*at, 0);
+	free(output.chars);
+	text_done(&field);
+	text_done(&row.text);
+	text_done(&row.item);
+}
+
+/* Without the colours that a table sets itself. */
+static size_t strip_colours(char *chars, size_t len)
+{
+	size_t from = 0, to = 0;
+
+	while (from < len) {
+		if (chars[from] == '\033' && chars[from + 1] == '[') {
+			from += 2;
+			while (chars[from] == ';' || (chars[from] >= '0' && chars[from] <= '9'))
+				from++;
+			assert_int_equal(chars[from], 'm');
+			from++;
+			continue;
+		}
+		chars[to++] = chars[from++];
+	}
+	chars[to] = 0;
+	return to;
+}
+
+static void tables_are_harmless_and_fit_the_terminal(void **state)
+{
+	struct drawn row = { 0 };
+	unsigned width;
+
+	(void)state;
+	random_state = 3;
+	for (width = 0; width < 220; width++) {
+		const struct result_options options = { .width = width, .color = width % 2, .notes = true };
+		struct output output;
+		char *line, *save = NULL;
+		int i;
+
+		begin(&output, &options);
+		for (i = 0; i < 20; i++) {
+			draw_row(&row);
+			result_show(output.result, TEXT, NULL, (enum cell_style)draw(STYLE_COUNT));
+			put_row(output.result, &row);
+		}
+		finish(&output);
+		output.len = strip_colours(output.chars, output.len);
+		assert_harmless(output.chars, output.len, "\n");
+		for (line = strtok_r(output.chars, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+			assert_true(!width || text_columns(line) <= width || strstr(line, "too narrow for"));
+		free(output.chars);
+	}
+	text_done(&row.text);
+	text_done(&row.item);
+}
+
+static void a_table_without_a_width_cuts_nothing(void **state)
+{
+	const struct result_options options = { .format = RESULT_TABLE };
+	struct drawn row = { 0 };
+	struct output output;
+	int i;
+
+	(void)state;
+	for (i = 0; i < 50; i++) {
+		char *safe;
+
+		begin(&output, &options);
+		draw_row(&row);
+		put_row(output.result, &row);
+		finish(&output);
+		safe = escaped(row.text.chars, row.text.len);
+		assert_non_null(strstr(output.chars, safe));
+		free(safe);
+		free(output.chars);
+	}
+	text_done(&row.text);
+	text_done(&row.item);
+}
+
+static void what_is_not_known_is_no_zero(void **state)
+{
+	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
+	static const char *const expected[] = {
+		"[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
+		"\"errors\": null}\n]\n",
+		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
+		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		const struct result_options options = { .format = formats[i] };
+		struct output output;
+
+		begin(&output, &options);
+		result_text(output.result, TEXT, NULL);
+		result_real(output.result, RATE, NAN);
+		result_end_row(output.result);
+		finish(&output);
+		assert_string_equal(output.chars, expected[i]);
+		free(output.chars);
+	}
+}
+
+static void a_cell_does_not_leak_into_the_next_row(void **state)
+{
+	const struct result_options options = { .format = RESULT_JSON };
+	struct output output;
+
+	(void)state;
+	begin(&output, &options);
+	result_text(output.result, TEXT, "first");
+	result_member(output.result, OBJECT, members[0], 3);
+	result_end_row(output.result);
+	result_empty(output.result, OBJECT);
+	result_end_row(output.result);
+	finish(&output);
+	assert_non_null(strstr(output.chars, "\"text\": \"first\""));
+	assert_non_null(strstr(strstr(output.chars, ",\n"), "\"text\": null"));
+	assert_non_null(strstr(strstr(output.chars, ",\n"), "\"errors\": {}"));
+	free(output.chars);
+}
+
+static void no_rows_are_an_empty_array_and_a_header(void **state)
+{
+	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
+	static const char *const expected[] = {
+		"[]\n", "text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n",
+		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		const struct result_options options = { .format = formats[i] };
+		struct output output;
+
+		begin(&output, &options);
+		finish(&output);
+		assert_string_equal(output.chars, expected[i]);
+		free(output.chars);
+	}
+}
+
+/* Write until somebody says stop; at most much more than any buffer. */
+static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
+{
+	const struct result_options options = { .format = format };
+	struct result *result;
+	int i, code;
+
+	assert_int_equal(result_create(stream, &options, columns, COLUMN_COUNT, &result, NULL), 0);
+	for (i = 0, *ret_stopped = false; i < 100000 && !*ret_stopped; i++) {
+		result_text(result, TEXT, "a line of text");
+		*ret_stopped = !result_end_row(result);
+	}
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	int format;
+
+	(void)state;
+	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+		FILE *full = fopen("/dev/full", "w");
+		struct error err = { 0 };
+		bool stopped;
+
+		assert_non_null(full);
+		assert_int_equal(pour(full, (enum result_format)format, &stopped, &err), ERR_IO);
+		assert_non_null(strstr(err.text, "No space left"));
+		/* A table writes at its end only. */
+		assert_int_equal(stopped, format != RESULT_TABLE);
+		fclose(full);
+	}
+}
+
+static void a_reader_that_leaves_is_no_error(void **state)
+{
+	int format;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	for (format = RESULT_TABLE; format <= RESULT_CSV; format++) {
+		int ends[2];
+		bool stopped;
+		FILE *stream;
+
+		assert_int_equal(pipe(ends), 0);
+		close(ends[0]);
+		stream = fdopen(ends[1], "w");
+		assert_int_equal(pour(stream, (enum result_format)format, &stopped, NULL), 0);
+		assert_int_equal(stopped, format != RESULT_TABLE);
+		fclose(stream);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(escaping_leaves_nothing_harmful_and_is_done_once),
+		cmocka_unit_test(escaping_keeps_what_is_harmless),
+		cmocka_unit_test(json_parses_back_to_the_same_cells),
+		cmocka_unit_test(csv_parses_back_to_the_same_cells),
+		cmocka_unit_test(tables_are_harmless_and_fit_the_terminal),
+		cmocka_unit_test(a_table_without_a_width_cuts_nothing),
+		cmocka_unit_test(what_is_not_known_is_no_zero),
+		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
+		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
+		cmocka_unit_test(a_full_disk_is_an_error),
+		cmocka_unit_test(a_reader_that_leaves_is_no_error),
+	};
+
+	return cmocka_run_group_tests_name("result", tests, NULL, NULL);
+}
