@@ -113,8 +113,10 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 const char *format_bar(double percent, unsigned columns, bool unicode, char *ret)
 {
 	/* U+258F to U+2589: one to seven eighths of a column from the left. */
-	static const char *const eighths[] = { "",	       "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d", "\xe2\x96\x8c",
-					       "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89" };
+	static const char *const eighths[] = {
+		"", "\xe2\x96\x8f", "\xe2\x96\x8e", "\xe2\x96\x8d",
+		"\xe2\x96\x8c", "\xe2\x96\x8b", "\xe2\x96\x8a", "\xe2\x96\x89",
+	};
 	unsigned steps = unicode ? 8 : 1, filled, i;
 	size_t len = 0, used = 0;
 

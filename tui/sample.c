@@ -96,9 +96,9 @@ static int link_nodes(struct fabric *fabric, unsigned leaves, bool down, struct 
 	int status = 0;
 
 	for (i = 0; i < hosts && !status; i++)
-		status = connect_ports(fabric, port_at(fabric, i, 1),
-				       port_at(fabric, hosts + i / SAMPLE_HOSTS_PER_LEAF, i % SAMPLE_HOSTS_PER_LEAF + 1),
-				       err);
+		status = connect_ports(
+			fabric, port_at(fabric, i, 1),
+			port_at(fabric, hosts + i / SAMPLE_HOSTS_PER_LEAF, i % SAMPLE_HOSTS_PER_LEAF + 1), err);
 	for (leaf = 0; leaf < leaves; leaf++)
 		for (i = 0; i < SAMPLE_SPINES && !status; i++) {
 			if ((down && leaf == 1 && i == 0) || leaf >= spine_ports(leaves))

@@ -233,7 +233,9 @@ static void each_reason_for_no_data_has_its_own_word(void **state)
 
 static void what_is_not_known_is_a_dash_and_never_zero(void **state)
 {
-	static const enum column columns[] = { COLUMN_XMIT, COLUMN_RCV, COLUMN_XMIT_PERCENT, COLUMN_ERRORS, COLUMN_WAIT };
+	static const enum column columns[] = {
+		COLUMN_XMIT, COLUMN_RCV, COLUMN_XMIT_PERCENT, COLUMN_ERRORS, COLUMN_WAIT,
+	};
 	struct made *made = *state;
 	uint32_t silent = fabric_node_port(made->sample.fabric, 4 * SAMPLE_HOSTS_PER_LEAF, 3);
 	char text[CELL_SIZE];

@@ -78,20 +78,26 @@ static void arm(void)
 int terminal_check(struct error *err)
 {
 	const char *name = getenv("TERM"), *move;
+	bool moves;
 	int status = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return err_set(err, ERR_USAGE, "top needs a terminal: use \"ibwire ports\" where there is none");
 	if (!name || !*name)
-		return err_set(err, ERR_USAGE, "$TERM is not set: set it to your terminal's type, such as xterm-256color");
+		return err_set(err, ERR_USAGE,
+			       "$TERM is not set: set it to your terminal's type, such as xterm-256color");
 	if (setupterm(NULL, STDOUT_FILENO, &status) != OK || status != 1)
 		return err_set(err, ERR_USAGE,
-			       "$TERM says '%.60s', of which this host knows nothing: try TERM=xterm, or install its terminfo entry",
-			       name);
+			       "$TERM says '%.60s', of which this host knows nothing: try TERM=xterm, or install its "
+			       "terminfo entry", name);
 	move = tigetstr("cup");
-	if (!move || move == (const char *)-1)
+	moves = move && move != (const char *)-1;
+	/* What was read of it is read again by the one who takes the terminal over. */
+	del_curterm(cur_term);
+	if (!moves)
 		return err_set(err, ERR_USAGE,
-			       "a terminal of type '%.60s' cannot move its cursor: set $TERM, or use \"ibwire ports\"", name);
+			       "a terminal of type '%.60s' cannot move its cursor: set $TERM, or use \"ibwire ports\"",
+			       name);
 	return 0;
 }
 
@@ -108,7 +114,8 @@ int terminal_start(bool *ret_unicode, struct error *err)
 		return err_set(err, ERR_USAGE, "the terminal does not answer: is it still there?");
 	taken.screen = newterm(NULL, stdout, stdin);
 	if (!taken.screen)
-		return err_set(err, ERR_USAGE, "a terminal of type '%.60s' cannot show a screen: set $TERM, or use \"ibwire ports\"",
+		return err_set(err, ERR_USAGE,
+			       "a terminal of type '%.60s' cannot show a screen: set $TERM, or use \"ibwire ports\"",
 			       getenv("TERM"));
 	arm();
 	cbreak();

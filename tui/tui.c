@@ -15,6 +15,9 @@
 /* How often the database is looked at; a key is served at once. */
 #define POLL_MS 250
 
+/* Keys that are served before the screen is drawn again. */
+#define KEYS_AT_ONCE 100
+
 /* So many empty reads in a row that took no time mean that the terminal is gone. */
 #define DEAD_READS 20
 
@@ -36,7 +39,8 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 	if (app->options->child)
 		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
 	else
-		snprintf(text, sizeof(text), "waiting for the first sweep of the collector that runs ... %d s", seconds);
+		snprintf(text, sizeof(text), "waiting for the first sweep of the collector that runs ... %d s",
+			 seconds);
 	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
 	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
@@ -113,22 +117,23 @@ static void common_key(struct app *app, int key)
 }
 
 /*
- * One key, and all that wait behind it, so that typed-ahead keys are drawn once;
- * but none after one that made the table stale, which points to what is gone.
+ * One key, and those that wait behind it, so that typed-ahead keys are drawn
+ * once; but none after one that made the table stale, which points to what is
+ * gone, and not without end where somebody pastes a book.
  */
 static bool serve_keys(struct app *app, int wait_ms)
 {
-	bool any = false;
-	int key;
+	int count, key;
 
-	while (!app->quit && !app->table_stale && terminal_key(any ? 0 : wait_ms, &key)) {
-		any = true;
+	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->table_stale; count++) {
+		if (!terminal_key(count ? 0 : wait_ms, &key))
+			break;
 		if (key == KEY_SPECIAL(KEY_RESIZE))
 			continue;
 		if (!current_screen(app)->key(app->states[app->current], app, key))
 			common_key(app, key);
 	}
-	return any;
+	return count > 0;
 }
 
 /* The collector ended, and there is nothing to look at: then this is the end too. */
@@ -158,7 +163,10 @@ static int loop(struct app *app, struct error *err)
 
 		keys = serve_keys(app, drawn_s < 0 ? 0 : POLL_MS);
 		/* The wait was over at once and brought nothing: a terminal that hung up answers so for ever. */
-		dead = keys || drawn_s < 0 || clock_boottime_us(clock) - before_us > US_PER_MS * POLL_MS / 10 ? 0 : dead + 1;
+		if (keys || drawn_s < 0 || clock_boottime_us(clock) - before_us > POLL_MS * US_PER_MS / 10)
+			dead = 0;
+		else
+			dead++;
 		/* What a new snapshot replaces is freed: nobody may look at it in between. */
 		status = live_poll(&app->live, &changed, err);
 		if (status < 0)
