@@ -46,7 +46,10 @@ struct packet {
 #define WINDOW 8
 
 /* MAD header. Source: IBA Vol 1, 13.4.2 (as in libibmad fields.c). */
-enum { MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_TID = 8, MAD_ATTRIBUTE = 16 };
+enum {
+	MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_TID = 8,
+	MAD_ATTRIBUTE = 16,
+};
 #define CLASS_PERFORMANCE 4
 #define METHOD_GET 1
 #define PORT_SELECT (CLIENT_MAD_DATA + 1)

@@ -110,8 +110,8 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
 		if (option == '?')
-			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: see man ibwire-sim",
-				       argv[optind - 1]);
+			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: "
+				       "see man ibwire-sim", argv[optind - 1]);
 		if (take_option(options, option, err) < 0)
 			return ERR_USAGE;
 	}

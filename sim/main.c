@@ -26,7 +26,8 @@ static void print_usage(FILE *out)
 
 	fprintf(out, "usage: ibwire-sim COMMAND [options]\n\n");
 	for (i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments,
+			commands[i].summary);
 	fprintf(out, "\nAll options: man ibwire-sim\n");
 }
 

@@ -32,7 +32,8 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 	for (i = 0; i < 2; i++)
 		if (plan->nodes[ends[i]].port_count >= NETWRITE_MAX_PORTS)
 			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: make the units smaller, "
-				       "take more spines or fewer links", plan->nodes[ends[i]].desc, NETWRITE_MAX_PORTS);
+				       "take more spines or fewer links", plan->nodes[ends[i]].desc,
+				       NETWRITE_MAX_PORTS);
 	if (plan->cable_count == plan->cable_capacity) {
 		size_t capacity = plan->cable_capacity ? plan->cable_capacity * 2 : 1024;
 		struct plan_cable *cables = reallocarray(plan->cables, capacity, sizeof(*cables));

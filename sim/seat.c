@@ -70,7 +70,8 @@ int seat_choose(const struct fabric *fabric, const char *sm, const char *attach,
 	if (sm_node == FABRIC_NONE)
 		sm_node = attach_node;
 	if (sm_node == FABRIC_NONE)
-		return err_set(err, ERR_UNAVAILABLE, "no HCA of this net has a link at its first port: nobody can sit there");
+		return err_set(err, ERR_UNAVAILABLE,
+			       "no HCA of this net has a link at its first port: nobody can sit there");
 	*ret_sm = sm_node;
 	*ret_attach = attach_node;
 	return 0;
