@@ -183,7 +183,7 @@ static void fill_packet(struct packet *packet, const struct client_query *query,
 	uint32_t tid = htonl((uint32_t)index);
 
 	memset(packet, 0, sizeof(*packet));
-	packet->dlid = packet->slid = htons(query->lid);
+	packet->dlid = htons(query->lid); /* ibsim fills in the source: where we sit */
 	packet->dqp = packet->sqp = htonl(1);
 	packet->mad[MAD_BASE_VERSION] = 1;
 	packet->mad[MAD_CLASS] = CLASS_PERFORMANCE;
