@@ -434,8 +434,8 @@ static void what_is_not_known_is_no_zero(void **state)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
-		"[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
-		"\"errors\": null}\n]\n",
+		("[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
+		 "\"errors\": null}\n]\n"),
 		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
