@@ -155,7 +155,9 @@ static void assert_number(const json_t *row, const char *key, double expected)
 /* An integer, or its digits where it does not fit. */
 static uint64_t unsigned_of(const json_t *value)
 {
-	return json_is_string(value) ? strtoull(json_string_value(value), NULL, 10) : (uint64_t)json_integer_value(value);
+	if (json_is_string(value))
+		return strtoull(json_string_value(value), NULL, 10);
+	return (uint64_t)json_integer_value(value);
 }
 
 static bool list_has(const json_t *list, const char *word)
@@ -402,7 +404,8 @@ static void names_and_guids_choose_rows(void **state)
 
 static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 {
-	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s"), *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
+	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
+	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
 	double before = INFINITY;
 	bool unknown = false;
 	size_t i;
@@ -467,7 +470,8 @@ static void status_counts_what_the_sweep_counted(void **state)
 
 static void events_are_those_that_were_stored(void **state)
 {
-	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1"), *none = run_json("events|--kind|nothing");
+	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
+	json_t *none = run_json("events|--kind|nothing");
 	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
 
 	(void)state;

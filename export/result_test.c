@@ -42,10 +42,10 @@ static uint64_t draw(uint64_t below)
 
 /* Pieces that have broken something somewhere. */
 static const char *const nasty[] = {
-	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";", "=1+1",
-	"\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6", "\xf4\x90\x80\x80",
-	"\xe6\x97\xa5", "\xc3\xbc", "\xf0\x9f\x98\x80", " ", "  ", "'", "%s%n", "</td>", "null", "\xef\xbb\xbf", "a",
-	"node0001 mlx5_0", "\xe2\x82", "\b", "\x1b", "\xc2",
+	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";",
+	"=1+1", "\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6",
+	"\xf4\x90\x80\x80", "\xe6\x97\xa5", "\xc3\xbc", "\xf0\x9f\x98\x80", " ", "  ", "'", "%s%n", "</td>",
+	"null", "\xef\xbb\xbf", "a", "node0001 mlx5_0", "\xe2\x82", "\b", "\x1b", "\xc2",
 };
 
 /* Text of up to some pieces; NUL and any other byte among them. */
@@ -434,8 +434,8 @@ static void what_is_not_known_is_no_zero(void **state)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
-		"[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
-		"\"errors\": null}\n]\n",
+		("[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
+		 "\"errors\": null}\n]\n"),
 		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
