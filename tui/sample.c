@@ -62,6 +62,12 @@ static uint32_t port_at(const struct fabric *fabric, uint32_t node, unsigned num
 	return fabric->nodes[node].first_port + num - 1;
 }
 
+/* A spine has room for 254 leaves; further ones are islands, good enough to be many. */
+static uint8_t spine_ports(unsigned leaves)
+{
+	return (uint8_t)(leaves < 64 ? 64 : leaves > 254 ? 254 : leaves);
+}
+
 static int add_nodes(struct fabric *fabric, unsigned leaves, struct error *err)
 {
 	unsigned i;
@@ -79,7 +85,7 @@ static int add_nodes(struct fabric *fabric, unsigned leaves, struct error *err)
 	}
 	for (i = 0; i < SAMPLE_SPINES && !status; i++) {
 		snprintf(desc, sizeof(desc), "spine%02u", i + 1);
-		status = add_node(fabric, SPINE_GUID + i, NODE_SWITCH, (uint8_t)(leaves < 64 ? 64 : leaves), desc, err);
+		status = add_node(fabric, SPINE_GUID + i, NODE_SWITCH, spine_ports(leaves), desc, err);
 	}
 	return status;
 }
@@ -95,7 +101,7 @@ static int link_nodes(struct fabric *fabric, unsigned leaves, bool down, struct 
 				       err);
 	for (leaf = 0; leaf < leaves; leaf++)
 		for (i = 0; i < SAMPLE_SPINES && !status; i++) {
-			if (down && leaf == 1 && i == 0)
+			if ((down && leaf == 1 && i == 0) || leaf >= spine_ports(leaves))
 				continue;
 			status = connect_ports(fabric, port_at(fabric, hosts + leaf, SAMPLE_HOSTS_PER_LEAF + 1 + i),
 					       port_at(fabric, hosts + leaves + i, leaf + 1), err);

@@ -28,7 +28,7 @@ static const struct key_help words[] = {
 	{ "silent", "asked, and did not answer; its numbers are not known" },
 	{ "locked", "answers, but not to us" },
 	{ "unsupported", "the node has no such counters" },
-	{ "skipped", "not asked, by the settings" },
+	{ "unplanned", "not asked, by the settings" },
 	{ "down", "no link; unused: down, and not read for an hour or ever (d shows them)" },
 	{ "-", "not known: never the same as 0" },
 	{ "NAME/PORT", "a managed switch \"MF0;NAME:MODEL/U1\" is shown as NAME" },

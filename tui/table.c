@@ -52,7 +52,7 @@ static enum row_word word_of(const struct port *port, const struct port_row *row
 	case SAMPLE_UNSUPPORTED:
 		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
-		return WORD_SKIPPED;
+		return WORD_UNPLANNED;
 	default:
 		break;
 	}

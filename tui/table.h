@@ -26,7 +26,7 @@ enum row_word {
 	WORD_OK,
 	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
 	WORD_NEW,         /* one reading so far: rates come with the next */
-	WORD_SKIPPED,     /* not asked, by the settings */
+	WORD_UNPLANNED,     /* not asked, by the settings */
 	WORD_INIT,        /* the link is up, but not Active: the SM has not set it up */
 	WORD_UNSUPPORTED, /* has no such counters */
 	WORD_LOCKED,

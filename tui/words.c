@@ -17,7 +17,7 @@ const char *row_word_name(enum row_word word)
 		[WORD_OK] = "ok",
 		[WORD_IDLE] = "idle",
 		[WORD_NEW] = "new",
-		[WORD_SKIPPED] = "skipped",
+		[WORD_UNPLANNED] = "unplanned",
 		[WORD_INIT] = "init",
 		[WORD_UNSUPPORTED] = "unsupported",
 		[WORD_LOCKED] = "locked",
