@@ -29,7 +29,7 @@
 #define DEFAULT_PER_NODE 1
 #define DEFAULT_MADS_PER_S 20000
 #define DEFAULT_TIMEOUT_MS 1000
-#define DEFAULT_RETRIES 1
+#define DEFAULT_RETRIES 2
 #define DEFAULT_MAX_SMPS 8
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_DISCOVERY_DEADLINE_US (120 * US_PER_S)
@@ -241,7 +241,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
 		  &ret->max_mads_per_s, 0 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (1)", &ret->retries, 0 },
+		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
 		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->max_smps, 1 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",

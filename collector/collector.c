@@ -21,6 +21,9 @@
 /* How long one look at a running discovery takes while nothing else is to do. */
 #define DISCOVERY_SLICE_MS 50
 
+/* How long one wait for late answers takes, right behind a sweep. */
+#define LISTEN_MS 10
+
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
 
@@ -116,6 +119,8 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 		if (left_us <= 0)
 			break;
+		if (left_us > LISTEN_MS * US_PER_MS && engine_listen(collector->engine, LISTEN_MS))
+			continue;
 		if (!collector->watch.running && now_us < next_us) {
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 			continue;

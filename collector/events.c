@@ -160,13 +160,15 @@ static void tell_silence(struct events *events, int64_t wall_us, const struct fa
 		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++) {
 			enum sample_status status = result->samples[i].status;
 
-			asked += status != SAMPLE_DOWN;
+			asked += status != SAMPLE_DOWN; /* in backoff too: the node was asked for all of them */
 			answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
 		}
-		if (!asked || remembered->silent == !answered)
+		if (!asked || (answered && !remembered->silent_sweeps))
 			continue;
-		remembered->silent = !answered;
-		if (remembered->silent)
+		remembered->silent_sweeps = answered ? 0 : remembered->silent_sweeps + 1;
+		if (remembered->silent_sweeps > 1)
+			continue;
+		if (remembered->silent_sweeps)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   fabric->nodes[node].type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric,
 				   node, 0, "%s does not answer", fabric->nodes[node].name);

@@ -89,6 +89,11 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 	return 0;
 }
 
+uint32_t memory_lane(const struct memory *memory, uint32_t node)
+{
+	return memory->node_of[node] + 1;
+}
+
 struct node_memory *memory_node(struct memory *memory, uint32_t node)
 {
 	return &memory->nodes[memory->node_of[node]];

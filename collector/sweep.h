@@ -37,8 +37,9 @@ void sweep_result_done(struct sweep_result *result);
  * @sm_lid:   whom to ask for SMInfo, 0: nobody
  * @result:   reused from sweep to sweep; filled completely
  *
- * ClassPortInfo is asked once per node, before its ports. A node that lets two
- * questions in a row go unanswered is not asked more in this sweep.
+ * ClassPortInfo is asked once per node, before its ports. A node that does not
+ * answer its first question, or two in a row later on, is not asked more in this
+ * sweep; one that was silent in the last sweep is asked a single question.
  * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM. Ports
  * that do not answer are samples without data, no error.
  */

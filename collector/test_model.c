@@ -209,7 +209,7 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsi
 	assert_true(model->flying_count < 256);
 	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
 	answer(node, model->flying[model->flying_count].mad);
-	model->flying[model->flying_count++].at_us = model->now_us + 10 + (int64_t)(model_random(model) % 200);
+	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 + (int64_t)(model_random(model) % 200);
 	return 0;
 }
 
@@ -366,7 +366,7 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 		.interval_us = 10 * US_PER_S,
 		.count = sweeps,
 		.discovery_interval_us = 600 * US_PER_S,
-		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 },
+		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 },
 	};
 	struct collector_report report;
 

@@ -41,6 +41,7 @@ struct model_port {
 struct model_node {
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
+	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool absent;       /* discovery does not find it */
 	bool no_caps;      /* has no ClassPortInfo */
 	bool no_counters;  /* says "unsupported" to everything */
