@@ -209,7 +209,8 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsi
 	assert_true(model->flying_count < 256);
 	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
 	answer(node, model->flying[model->flying_count].mad);
-	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 + (int64_t)(model_random(model) % 200);
+	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
+						      (int64_t)(model_random(model) % 200);
 	return 0;
 }
 
