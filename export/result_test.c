@@ -27,7 +27,8 @@ static const struct column columns[COLUMN_COUNT] = {
 	[NUMBER] = { .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER },
 	[COUNT] = { .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER, .priority = 3 },
 	[RATE] = { .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE, .priority = 1 },
-	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .priority = 2 },
+	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST,
+		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
 	[OBJECT] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO,
 		     .priority = 4, .members = members, .member_count = 2 },
 };
@@ -406,6 +407,29 @@ static void tables_are_harmless_and_fit_the_terminal(void **state)
 	text_done(&row.item);
 }
 
+static void a_narrow_table_keeps_the_number_of_a_port(void **state)
+{
+	static const struct column port_column = {
+		.title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+	};
+	const struct result_options options = { .width = 16 };
+	struct result *result;
+	char *chars;
+	size_t len;
+	FILE *stream = open_memstream(&chars, &len);
+
+	(void)state;
+	assert_int_equal(result_create(stream, &options, &port_column, 1, &result, NULL), 0);
+	result_text(result, 0, "a-switch-with-a-long-name/31");
+	result_end_row(result);
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	fclose(stream);
+	assert_non_null(strstr(chars, "\na-switch"));
+	assert_non_null(strstr(chars, "name/31\n"));
+	free(chars);
+}
+
 static void a_table_without_a_width_cuts_nothing(void **state)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
@@ -560,6 +584,7 @@ int main(void)
 		cmocka_unit_test(json_parses_back_to_the_same_cells),
 		cmocka_unit_test(csv_parses_back_to_the_same_cells),
 		cmocka_unit_test(tables_are_harmless_and_fit_the_terminal),
+		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
 		cmocka_unit_test(a_table_without_a_width_cuts_nothing),
 		cmocka_unit_test(what_is_not_known_is_no_zero),
 		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
