@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "collector/collector.h"
 #include "collector/helper.h"
+#include "collector/link_check.h"
 #include "collector/fabric_watch.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -147,8 +148,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 
 	for (i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT;
-	/* PortCounters and PortCountersExtended of each port, and SMInfo. */
-	mads = 2 * ports + 1;
+	/* PortCounters and PortCountersExtended of each port, SMInfo, and what looks for changes. */
+	mads = 2 * ports + 1 + link_check_cost(fabric);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)

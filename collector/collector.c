@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "base/when.h"
 #include "collector/events.h"
+#include "collector/link_check.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
@@ -36,6 +37,7 @@ struct collector {
 	struct engine *engine;
 	struct fabric_watch watch;
 	struct memory memory;
+	struct link_check check;
 	struct events events;        /* since the last sweep that was stored */
 	struct sweep_result result;
 	struct sm_state last_sm;
@@ -245,13 +247,14 @@ static int one_sweep(struct collector *collector, struct error *err)
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
-	int code = sweep_run(collector->engine, fabric, &collector->memory, sm_lid, &collector->result, err);
+	int code = sweep_run(collector->engine, fabric, &collector->memory, &collector->check,
+			     sm_lid, &collector->result, err);
 
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	after = engine_counts(collector->engine);
-	if (hints_at_change(collector))
+	if (collector->check.changed || hints_at_change(collector))
 		fabric_watch_suspect(&collector->watch);
 	events_from_sweep(&collector->events, sweep.wall_us, fabric, &collector->result, &collector->memory);
 	tell_sm(collector, sweep.wall_us);

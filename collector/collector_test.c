@@ -299,11 +299,10 @@ static void a_store_that_fails_loses_nothing(void **state)
 
 static void a_link_goes_and_comes(struct model *model)
 {
-	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 12;
-	if (model->sweeps == 3)
-		model->nodes[LEAF].ports[1].value[COUNTER_LINK_DOWNED]++;
+	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 20;
 }
 
+/* Nothing tells of either but PortInfo, a tenth of the ports with each sweep. */
 static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 {
 	struct model *model = create(10);
@@ -311,11 +310,38 @@ static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 	(void)state;
 	model->traffic = false;
 	model->before_sweep = a_link_goes_and_comes;
-	model_run(model, 30, NULL, NULL);
+	model_run(model, 16, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_DOWN);
+	model_run(model, 16, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	assert_int_equal(model_events_of(model, EVENT_LINK_UP), 1);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
 	model_check(model);
+	free(model);
+}
+
+static void a_link_downed_moves(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
+static void discovery_follows_signs_of_change(void **state)
+{
+	struct model *model = create(17);
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 59, NULL, NULL);
+	assert_int_equal(model->discoveries, 1);
+	model_run(model, 59 * 3, NULL, NULL);
+	assert_int_equal(model->discoveries, 1 + 1 + 2);
+	model->sweeps = 0;
+	model->before_sweep = a_link_downed_moves;
+	model_run(model, 30, NULL, NULL);
+	assert_int_equal(model->discoveries, 4 + 2);
 	free(model);
 }
 
@@ -444,6 +470,7 @@ int main(void)
 		cmocka_unit_test(a_full_counter_is_told_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
+		cmocka_unit_test(discovery_follows_signs_of_change),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),

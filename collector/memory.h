@@ -32,6 +32,7 @@ struct node_memory {
 	struct pma_caps caps;
 	bool caps_stored;
 	uint32_t silent_sweeps; /* in a row in which it answered nothing */
+	uint64_t smp_silent_at; /* sweep in which it let an SMP go unanswered (link_check.h), 0: never */
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */
 };

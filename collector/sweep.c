@@ -7,11 +7,13 @@
 
 #include "analysis/delta.h"
 #include "base/err.h"
+#include "collector/link_check.h"
 #include "collector/memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
+#include "wire/smp.h"
 
 /*
  * Questions in a row that a node may leave open before the rest is dropped: one
@@ -313,8 +315,8 @@ static void finish(struct sweep_state *state)
 	}
 }
 
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, uint16_t sm_lid,
-	      struct sweep_result *result, struct error *err)
+int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, struct link_check *check,
+	      uint16_t sm_lid, struct sweep_result *result, struct error *err)
 {
 	struct sweep_state state = {
 		.engine = engine, .fabric = fabric, .memory = memory, .result = result, .err = err,
@@ -343,6 +345,9 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	}
 	for (i = 0; i < nodes; i++)
 		ask_node(&state, i);
+	code = link_check_submit(check, engine, fabric, memory, err);
+	if (state.code == 0)
+		state.code = code;
 	code = engine_run(engine, err);
 	if (code == 0)
 		code = state.code;

@@ -70,6 +70,7 @@ struct model {
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;
+	unsigned discoveries;
 	void (*before_sweep)(struct model *model); /* called while the collector sleeps */
 	/* Events that were stored. */
 	struct event events[MODEL_EVENTS_MAX];
