@@ -208,10 +208,10 @@ static void describe(const struct driver *driver, struct text *answer)
 				continue;
 			slowest = !flows || rate < slowest ? rate : slowest;
 			fastest = rate > fastest ? rate : fastest;
-			demand = list->flows[i].demand_bits_per_s;
+			demand = list->flows[i].demand_bits_per_s > demand ? list->flows[i].demand_bits_per_s : demand;
 			flows++;
 		}
-		text_appendf(answer, "job %zu: %zu flows want %.3f Gb/s each, the slowest gets %.3f, "
+		text_appendf(answer, "job %zu: %zu flows want up to %.3f Gb/s, the slowest gets %.3f, "
 			     "the fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
 	}
 }

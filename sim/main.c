@@ -72,6 +72,11 @@ int main(int argc, char **argv)
 		complain_unknown(argv[1]);
 		return -ERR_USAGE;
 	}
+	if (argc > 2 && !strcmp(argv[2], "--help")) {
+		printf("usage: ibwire-sim %s %s\n\n%s\n\nAll options: man ibwire-sim\n", command->name,
+		       command->arguments, command->summary);
+		return 0;
+	}
 	status = command->run(argc - 1, argv + 1, &err);
 	if (status < 0) {
 		log_error("%s", err.text);
