@@ -94,8 +94,8 @@ static int prepare(struct launch *launch, struct error *err)
 	if (code == 0)
 		code = rundir_write(launch->dir, NET_FILE, launch->options->net, launch->options->net_len, err);
 	if (code == 0)
-		code = opensm_configure(launch->dir, dumps, launch->options->opensm, launch->options->opensm_count,
-					err);
+		code = opensm_configure(launch->dir, seat_port_guid(fabric, sm), dumps, launch->options->opensm,
+					launch->options->opensm_count, err);
 	if (code < 0)
 		return code;
 	snprintf(path, sizeof(path), "%s/" CONSOLE_LOG, launch->dir);

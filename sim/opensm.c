@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/opensm.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 #define LOG_FLAGS 0x03
 #define LOG_FLAGS_DUMPS 0x43
 
-int opensm_configure(const char *dir, bool dumps, const char *const *lines, size_t count, struct error *err)
+int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char *const *lines, size_t count,
+		     struct error *err)
 {
 	static const char *const files[][2] = {
 		{ "log_file", OPENSM_LOG }, { "dump_files_dir", "" }, { "partition_config_file", "partitions.conf" },
@@ -26,6 +28,7 @@ int opensm_configure(const char *dir, bool dumps, const char *const *lines, size
 
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		text_appendf(&text, "%s %s/%s\n", files[i][0], dir, files[i][1]);
+	text_appendf(&text, "guid 0x%016" PRIx64 "\n", port_guid);
 	text_appendf(&text, "log_flags 0x%x\nforce_log_flush TRUE\nconsole off\ndaemon FALSE\n",
 		     dumps ? LOG_FLAGS_DUMPS : LOG_FLAGS);
 	for (i = 0; i < count; i++)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 
@@ -14,10 +15,14 @@ struct error;
 
 /*
  * opensm_configure - write its configuration, in which nothing is outside the run directory
+ * @port_guid:     of the simulated port that it shall manage from, and of no other: if it were
+ *                 ever started without umad2sim, it would find no such port on the host and
+ *                 end, instead of managing the host's real fabric
  * @dumps:         it shall write its forwarding tables (sim/lft.h)
  * @lines, @count: more lines of configuration
  */
-int opensm_configure(const char *dir, bool dumps, const char *const *lines, size_t count, struct error *err);
+int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char *const *lines, size_t count,
+		     struct error *err);
 
 /* opensm_is_up - does the log say that the subnet is up? */
 bool opensm_is_up(const char *dir);

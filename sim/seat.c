@@ -84,3 +84,8 @@ const char *seat_id(const struct fabric *fabric, uint32_t node, char ret[SEAT_SI
 	snprintf(ret, SEAT_SIZE, "%c-%016" PRIx64, owner->type == NODE_SWITCH ? 'S' : 'H', owner->guid);
 	return ret;
 }
+
+uint64_t seat_port_guid(const struct fabric *fabric, uint32_t node)
+{
+	return fabric->nodes[node].guid + (fabric->nodes[node].type == NODE_SWITCH ? 0 : 1);
+}
