@@ -12,6 +12,7 @@
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
 #include "tui/order.h"

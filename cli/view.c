@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/order.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
 

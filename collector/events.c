@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "collector/memory.h"
 #include "collector/sweep.h"
@@ -32,17 +33,13 @@ void events_done(struct events *events)
 /* A place for one more event; where there is no memory, one that is never read. */
 static struct event *next_place(struct events *events)
 {
-	if (events->count == events->capacity) {
-		size_t capacity = events->capacity ? events->capacity * 2 : 64;
-		struct event *list = reallocarray(events->list, capacity, sizeof(*list));
+	struct event *list = array_grow(events->list, events->count, &events->capacity, sizeof(*list));
 
-		if (!list) {
-			events->lost++;
-			return &events->spare;
-		}
-		events->list = list;
-		events->capacity = capacity;
+	if (!list) {
+		events->lost++;
+		return &events->spare;
 	}
+	events->list = list;
 	return &events->list[events->count++];
 }
 

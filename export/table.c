@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "export/escape.h"
 #include "export/format.h"
 
@@ -48,17 +49,12 @@ static const char *style_off(enum cell_style style)
 
 static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
 {
-	struct table_cell *cell;
+	struct table_cell *cell, *cells;
 
-	if (table->cell_count == table->cell_capacity) {
-		size_t capacity = table->cell_capacity ? table->cell_capacity * 2 : 1024;
-		struct table_cell *cells = reallocarray(table->cells, capacity, sizeof(*cells));
-
-		if (!cells)
-			return false;
-		table->cells = cells;
-		table->cell_capacity = capacity;
-	}
+	cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
+	if (!cells)
+		return false;
+	table->cells = cells;
 	cell = &table->cells[table->cell_count++];
 	cell->chars = table->pool.len;
 	escape_append(&table->pool, text_chars(chars), chars->len);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 
@@ -199,18 +200,14 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 static int add_flow(struct flow_list *list, const struct job *job, uint32_t from, uint32_t to)
 {
 	double rate = job->rate;
+	struct flow *flows;
 
 	if (rate <= 0)
 		rate = DEFAULT_LOAD * (double)port_rate_bits_per_s(&job->fabric->ports[from]);
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 256;
-		struct flow *flows = reallocarray(list->flows, capacity, sizeof(*flows));
-
-		if (!flows)
-			return ERR_NOMEM;
-		list->flows = flows;
-		list->capacity = capacity;
-	}
+	flows = array_grow(list->flows, list->count, &list->capacity, sizeof(*flows));
+	if (!flows)
+		return ERR_NOMEM;
+	list->flows = flows;
 	list->flows[list->count++] = (struct flow){
 		.from = from, .to = to, .job = (uint32_t)list->job_count, .demand_bits_per_s = rate,
 	};
