@@ -20,10 +20,11 @@ void cells_counter_keys(const char *ret[COUNTER_COUNT])
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t index)
 {
 	const struct port *port = &view->fabric->ports[index];
-	char name[NODE_NAME_SIZE + 8];
+	struct text name = { 0 };
 
-	snprintf(name, sizeof(name), "%s/%u", view->fabric->nodes[port->node].name, port->num);
-	result_text(result, column, name);
+	text_appendf(&name, "%s/%u", view->names_shown.names[port->node], port->num);
+	result_text(result, column, text_chars(&name));
+	text_done(&name);
 }
 
 void cells_rate(struct result *result, size_t column, const struct port_view *port, double bytes_per_s)

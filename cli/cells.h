@@ -15,7 +15,7 @@ struct port;
 void cells_counter_keys(const char *ret[COUNTER_COUNT]);
 #define CELLS_ERROR_COUNT (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
 
-/* cells_port_name - "NAME/PORT" in a table. Cut where it is longer than a name can be. */
+/* cells_port_name - "NAME/PORT" in a table, the name as it is shown. */
 void cells_port_name(struct result *result, size_t column, const struct view *view, uint32_t port);
 
 /* cells_rate - bytes per second; where there is none in a table: why. */

@@ -16,6 +16,7 @@
 #include "cli/options.h"
 #include "collector/collector.h"
 #include "collector/helper.h"
+#include "collector/link_check.h"
 #include "collector/fabric_watch.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -29,7 +30,7 @@
 #define DEFAULT_PER_NODE 1
 #define DEFAULT_MADS_PER_S 20000
 #define DEFAULT_TIMEOUT_MS 1000
-#define DEFAULT_RETRIES 1
+#define DEFAULT_RETRIES 2
 #define DEFAULT_MAX_SMPS 8
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_DISCOVERY_DEADLINE_US (120 * US_PER_S)
@@ -147,8 +148,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 
 	for (i = 0; i < fabric->port_count; i++)
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT;
-	/* PortCounters and PortCountersExtended of each port, and SMInfo. */
-	mads = 2 * ports + 1;
+	/* PortCounters and PortCountersExtended of each port, SMInfo, and what looks for changes. */
+	mads = 2 * ports + 1 + link_check_cost(fabric);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
@@ -241,7 +242,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
 		  &ret->max_mads_per_s, 0 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (1)", &ret->retries, 0 },
+		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
 		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->max_smps, 1 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",

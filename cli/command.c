@@ -52,6 +52,7 @@ int command_unknown(const char *name, struct error *err)
 			       "'ibwire help' lists the commands)",
 			       name, nearest.best);
 	return err_set(err, ERR_USAGE,
-		       "no command is called '%.64s' (usage: ibwire COMMAND [options]; 'ibwire help' lists the commands)",
+		       "no command is called '%.64s' (usage: ibwire COMMAND [options]; 'ibwire help' lists the "
+		       "commands)",
 		       name);
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/selection.h"
 #include "export/escape.h"
 #include "fabric/fabric.h"
 #include "storage/test_model.h"
@@ -155,7 +156,9 @@ static void assert_number(const json_t *row, const char *key, double expected)
 /* An integer, or its digits where it does not fit. */
 static uint64_t unsigned_of(const json_t *value)
 {
-	return json_is_string(value) ? strtoull(json_string_value(value), NULL, 10) : (uint64_t)json_integer_value(value);
+	if (json_is_string(value))
+		return strtoull(json_string_value(value), NULL, 10);
+	return (uint64_t)json_integer_value(value);
 }
 
 static bool list_has(const json_t *list, const char *word)
@@ -400,9 +403,56 @@ static void names_and_guids_choose_rows(void **state)
 	json_decref(rows);
 }
 
+static void a_name_is_found_as_tables_show_it(void **state)
+{
+	static const struct node nodes[] = {
+		{ .guid = 1, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;leaf-1:MQM8700/U1" },
+		{ .guid = 2, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;twin:MQM8700/U1" },
+		{ .guid = 3, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;twin:MQM9700/U1" },
+	};
+	static const struct {
+		const char *typed;
+		int code;
+		size_t node, ports;
+	} cases[] = {
+		{ "leaf-1", 0, 0, 2 }, { "MF0;leaf-1:MQM8700/U1", 0, 0, 2 }, { "leaf-1/2", 0, 0, 1 },
+		{ "MF0;leaf-1:MQM8700/U1/1", 0, 0, 1 }, { "MF0;twin:MQM9700/U1", 0, 2, 2 }, { "0x2/1", 0, 1, 1 },
+		{ "twin", ERR_USAGE, 0, 0 }, { "leaf-1/3", ERR_USAGE, 0, 0 }, { "leaf-1/258", ERR_USAGE, 0, 0 },
+		{ "leaf-1/1x", ERR_USAGE, 0, 0 }, { "leaf-1/", ERR_USAGE, 0, 0 }, { "", ERR_USAGE, 0, 0 },
+	};
+	struct fabric *fabric = fabric_create(NULL);
+	struct port port = { 0 };
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
+		for (port.num = 1; port.num <= 2; port.num++)
+			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *argv[] = { (char *)(uintptr_t)cases[i].typed };
+		struct selection selection;
+		size_t ports = 0;
+
+		assert_int_equal(selection_init(&selection, fabric, argv, 1, NULL), cases[i].code);
+		if (cases[i].code)
+			continue;
+		for (j = 0; j < 3; j++)
+			assert_int_equal(selection_has_node(&selection, (uint32_t)j), j == cases[i].node);
+		for (j = 0; j < 6; j++)
+			ports += selection_has_port(&selection, (uint32_t)j);
+		assert_int_equal(ports, cases[i].ports);
+		selection_done(&selection);
+	}
+	fabric_destroy(fabric);
+}
+
 static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 {
-	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s"), *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
+	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
+	json_t *top = run_json("ports|--sort|rcv_bytes_per_s|--top|3");
 	double before = INFINITY;
 	bool unknown = false;
 	size_t i;
@@ -467,7 +517,8 @@ static void status_counts_what_the_sweep_counted(void **state)
 
 static void events_are_those_that_were_stored(void **state)
 {
-	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1"), *none = run_json("events|--kind|nothing");
+	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
+	json_t *none = run_json("events|--kind|nothing");
 	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
 
 	(void)state;
@@ -584,6 +635,7 @@ int main(void)
 		cmocka_unit_test(every_cable_is_one_link_with_both_ends),
 		cmocka_unit_test(every_node_is_there_once),
 		cmocka_unit_test(names_and_guids_choose_rows),
+		cmocka_unit_test(a_name_is_found_as_tables_show_it),
 		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
 		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),

@@ -9,10 +9,13 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+#include "tui/order.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
@@ -23,8 +26,8 @@ static const struct column event_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
 	[KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT, .priority = 2 },
-	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE,
-			.priority = 1 },
+	[NODE_PORT] = { .title = "SUBJECT", .kind = COLUMN_TEXT,
+			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 1 },
 	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
 	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
@@ -52,6 +55,19 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 		snprintf(ret, size, "0x%016" PRIx64, guid);
 }
 
+/* "NAME/PORT" or "NAME" as tables show it. */
+static void put_subject(struct result *result, const char *name, uint8_t port)
+{
+	char shown[NODE_NAME_SIZE + 8];
+	size_t len = strlen(name) < NODE_NAME_SIZE ? order_short_name(name, shown) - 1 : 0;
+
+	if (!len)
+		return;
+	if (port)
+		snprintf(shown + len, sizeof(shown) - len, "/%u", port);
+	result_text(result, NODE_PORT, shown);
+}
+
 static bool put_row(void *ctx, const struct event_row *row)
 {
 	static const enum cell_style styles[] = {
@@ -60,7 +76,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	const struct printer *printer = ctx;
 	const struct event *event = &row->event;
 	struct result *result = printer->result;
-	char name[NODE_NAME_SIZE], subject[NODE_NAME_SIZE + 8];
+	char name[NODE_NAME_SIZE];
 
 	result_integer(result, ID, row->id);
 	result_integer(result, TIME, event->wall_us);
@@ -72,11 +88,9 @@ static bool put_row(void *ctx, const struct event_row *row)
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
 		result_unsigned(result, NODE_GUID, event->node_guid);
 		result_text(result, NODE, name);
-		if (event->port) {
+		if (event->port)
 			result_integer(result, PORT, event->port);
-			snprintf(subject, sizeof(subject), "%s/%u", name, event->port);
-		}
-		result_text(result, NODE_PORT, event->port ? subject : name);
+		put_subject(result, name, event->port);
 	}
 	if (event->peer_guid) {
 		event_name(printer, event->peer_guid, row->peer, name, sizeof(name));
@@ -113,7 +127,7 @@ static int find_guid(const struct options *options, const char *typed, uint64_t 
 
 	if (code < 0)
 		return code;
-	code = names_find_node(view.fabric, typed, &node, err);
+	code = selection_find_node(view.fabric, typed, &node, err);
 	if (code == 0)
 		*ret = view.fabric->nodes[node].guid;
 	view_done(&view);

@@ -52,8 +52,8 @@ equal "ibwire(1) has every command" "$(sed -n 's/^\.It Cm \([a-z]*\)$/\1/p' "$ma
 
 if command -v mandoc >/dev/null; then
 	for page in "$man"/*.1; do
-		# Whether another page is installed here is no fault of this one.
-		faults=$(mandoc -Tlint -W style "$page" 2>&1 | grep -v -e 'referenced manual not found' -e 'outdated mandoc.db')
+		# Style is a matter of taste, and of what is installed here; what renders wrongly is not.
+		faults=$(mandoc -Tlint -W warning "$page" 2>&1 | grep -v 'outdated mandoc.db')
 		equal "mandoc finds no fault in ${page##*/}" "$faults" ""
 	done
 else

@@ -39,12 +39,14 @@ static const size_t ends[2][END_COUNT] = {
 
 static const struct column link_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[A_NODE_PORT] = { .title = "A", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE },
+	[A_NODE_PORT] = { .title = "A", .kind = COLUMN_TEXT,
+			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[A_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[A_NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[A_PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[A_LID] = { .key = "lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[B_NODE_PORT] = { .title = "B", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE },
+	[B_NODE_PORT] = { .title = "B", .kind = COLUMN_TEXT,
+			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[B_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[B_NODE] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[B_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },

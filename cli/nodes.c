@@ -22,7 +22,8 @@ enum {
 
 static const struct column node_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[NAME] = { .key = "node", .title = "NODE", .kind = COLUMN_TEXT,
+		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
 	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
@@ -144,6 +145,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
 	result_integer(result, TIME, view->snapshot->sweep.wall_us);
 	result_text(result, NAME, node->name);
+	result_show(result, NAME, view->names_shown.names[node - view->fabric->nodes], STYLE_PLAIN);
 	result_text(result, TYPE, node_type_name(node->type));
 	result_text(result, CLASS, node_class(node));
 	result_unsigned(result, GUID, node->guid);

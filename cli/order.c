@@ -13,9 +13,16 @@
 #include "storage/reader.h"
 #include "tui/order.h"
 
+/* A node while nodes are being ordered. */
+struct named_node {
+	const char *name;
+	uint64_t guid;
+	uint32_t index;
+};
+
 static int compare_nodes(const void *a, const void *b)
 {
-	const struct node *left = *(const struct node *const *)a, *right = *(const struct node *const *)b;
+	const struct named_node *left = a, *right = b;
 	int by_name = order_compare_names(left->name, right->name);
 
 	if (by_name)
@@ -23,11 +30,10 @@ static int compare_nodes(const void *a, const void *b)
 	return left->guid < right->guid ? -1 : 1;
 }
 
-int order_nodes(const struct fabric *fabric, uint32_t **ret, struct error *err)
+int order_nodes(const struct fabric *fabric, char *const *names, uint32_t **ret, struct error *err)
 {
-	const struct node **sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
-	uint32_t *order = calloc(fabric->node_count + 1, sizeof(*order));
-	size_t i;
+	struct named_node *sorted = calloc(fabric->node_count + 1, sizeof(*sorted));
+	uint32_t *order = calloc(fabric->node_count + 1, sizeof(*order)), i;
 
 	if (!sorted || !order) {
 		free(sorted);
@@ -35,10 +41,10 @@ int order_nodes(const struct fabric *fabric, uint32_t **ret, struct error *err)
 		return err_nomem(err);
 	}
 	for (i = 0; i < fabric->node_count; i++)
-		sorted[i] = &fabric->nodes[i];
+		sorted[i] = (struct named_node){ .name = names[i], .guid = fabric->nodes[i].guid, .index = i };
 	qsort(sorted, fabric->node_count, sizeof(*sorted), compare_nodes);
 	for (i = 0; i < fabric->node_count; i++)
-		order[i] = (uint32_t)(sorted[i] - fabric->nodes);
+		order[i] = sorted[i].index;
 	free(sorted);
 	*ret = order;
 	return 0;
@@ -139,7 +145,8 @@ int order_check(const struct command *command, const char *key, struct error *er
 	for (i = 0; i < COUNTER_COUNT; i++)
 		nearest_offer(&nearest, counter_info((enum counter)i)->key);
 	if (nearest.best)
-		return options_usage_error(command, err, "cannot sort by '%.64s': did you mean '%s'?", key, nearest.best);
+		return options_usage_error(command, err, "cannot sort by '%.64s': did you mean '%s'?", key,
+					   nearest.best);
 	return options_usage_error(command, err, "cannot sort by '%.64s': try rcv_bytes_per_s, errors, node or age_s",
 				   key);
 }

@@ -14,11 +14,12 @@ struct view;
 
 /*
  * order_nodes - the fabric's nodes by name as the screen orders them (tui/order.h), then GUID
+ * @names:  as they are shown, parallel to the fabric's nodes
  * @ret:  an array of node indices, for free()
  *
  * Return: 0 or ERR_NOMEM.
  */
-int order_nodes(const struct fabric *fabric, uint32_t **ret, struct error *err);
+int order_nodes(const struct fabric *fabric, char *const *names, uint32_t **ret, struct error *err);
 
 /* order_check - Return: 0 where @key can be sorted by, or is NULL; ERR_USAGE with the nearest one. */
 int order_check(const struct command *command, const char *key, struct error *err);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/options.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
 

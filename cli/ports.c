@@ -16,9 +16,9 @@
 #include "storage/reader.h"
 
 enum {
-	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT, RCV_PERCENT,
-	XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE, RAIL, PHYS_STATE,
-	WIDTH, SPEED, RATE, STALL, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
+	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT,
+	RCV_PERCENT, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
+	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, STALL, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -26,7 +26,8 @@ enum {
 /* The order of the table; data has keys. */
 static const struct column port_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE },
+	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT,
+			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[NODE_GUID] = { .key = "node_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[NODE] = { .key = "node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[PORT] = { .key = "port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
@@ -42,8 +43,8 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RCV PKTS", .kind = COLUMN_PER_S, .priority = 10 },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
 		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
-	[PEER_NODE_PORT] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE,
-			     .priority = 2 },
+	[PEER_NODE_PORT] = { .title = "PEER", .kind = COLUMN_TEXT,
+			 .flags = COLUMN_NO_DATA | COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
 	[PEER_GUID] = { .key = "peer_guid", .kind = COLUMN_GUID, .flags = DATA_ONLY },
 	[PEER] = { .key = "peer", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
@@ -140,7 +141,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 enum { LONG_PORT, LONG_COUNTER, LONG_VALUE, LONG_UNIT, LONG_MEANING, LONG_COUNT };
 
 static const struct column long_columns[LONG_COUNT] = {
-	[LONG_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[LONG_PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[LONG_COUNTER] = { .title = "COUNTER", .kind = COLUMN_TEXT },
 	[LONG_VALUE] = { .title = "VALUE", .kind = COLUMN_INTEGER },
 	[LONG_UNIT] = { .title = "UNIT", .kind = COLUMN_TEXT, .priority = 2 },
@@ -277,11 +278,12 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 {
 	struct ports_options own = { 0 };
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "ports that were never up in tables too (JSON and CSV always have them)", &own.all, 0 },
+		{ "all", 'a', OPTION_FLAG, NULL, "also ports that were never up (JSON and CSV always have them)",
+		  &own.all, 0 },
 		{ "errors", 'e', OPTION_FLAG, NULL, "only ports with errors in the window", &own.errors, 0 },
 		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one a line (JSON and CSV always have them)",
 		  &own.counters, 0 },
-		{ "sort", 's', OPTION_TEXT, "KEY", "by a key of --format json, or a counter; numbers: the largest first",
+		{ "sort", 's', OPTION_TEXT, "KEY", "by a key of --format json, or a counter; the largest first",
 		  &own.sort, 0 },
 		{ "top", 'n', OPTION_NUMBER, "N", "only the first N", &own.top, 1 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },

@@ -24,6 +24,9 @@ int selection_init(struct selection *selection, const struct fabric *fabric, cha
 		   struct error *err);
 void selection_done(struct selection *selection);
 
+/* selection_find_node - names_find_node(), and a name as tables show it where it is unique. */
+int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);
+
 static inline bool selection_has_node(const struct selection *selection, uint32_t node)
 {
 	return selection->all || selection->nodes[node];

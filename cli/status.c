@@ -87,8 +87,8 @@ static void fill_state(struct result *result, const struct db_status *db, double
 		result_show(result, STATE, "empty: no sweep is stored; start 'ibwire collect'", STYLE_WARNING);
 	} else if (!db->live) {
 		result_text(result, STATE, "stopped");
-		snprintf(line, sizeof(line), "stopped: no collector runs, what is shown is %s old; start 'ibwire collect'",
-			 age);
+		snprintf(line, sizeof(line),
+			 "stopped: no collector runs, what is shown is %s old; start 'ibwire collect'", age);
 		result_show(result, STATE, line, STYLE_WARNING);
 	} else if (limit_s > 0 && age_s > limit_s) {
 		result_text(result, STATE, "stalled");

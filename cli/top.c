@@ -14,6 +14,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
 #include "tui/tui.h"

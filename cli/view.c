@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/order.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
 
@@ -53,7 +54,10 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	code = snapshot_load(view.reader, &query, &view.snapshot, err);
 	if (code == 0) {
 		view.fabric = view.snapshot->fabric;
-		code = order_nodes(view.fabric, &view.nodes, err);
+		code = order_names(&view.names_shown, view.fabric, err);
+	}
+	if (code == 0) {
+		code = order_nodes(view.fabric, view.names_shown.names, &view.nodes, err);
 	}
 	if (code < 0) {
 		view_done(&view);
@@ -68,6 +72,7 @@ void view_done(struct view *view)
 	if (view->snapshot)
 		snapshot_destroy(view->snapshot);
 	free(view->nodes);
+	order_done(&view->names_shown);
 	reader_close(view->reader);
 	name_map_destroy(view->names);
 	memset(view, 0, sizeof(*view));

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "fabric/counter.h"
+#include "tui/order.h"
 
 struct error;
 struct fabric;
@@ -23,7 +24,8 @@ struct view {
 	struct name_map *names;     /* or NULL */
 	struct snapshot *snapshot;  /* NULL after view_open_reader() */
 	const struct fabric *fabric; /* the snapshot's */
-	uint32_t *nodes;            /* indices of its nodes in the order of their names */
+	struct order names_shown;   /* its nodes' names as tables show them */
+	uint32_t *nodes;            /* indices of its nodes in the order of these names */
 	int64_t reference_us;       /* ages count up to here: now, or the time asked for */
 };
 
@@ -40,7 +42,9 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 void view_done(struct view *view);
 
 /* What a port is doing, one word. */
-enum port_word { WORD_OK, WORD_IDLE, WORD_UNPLANNED, WORD_UNSUPPORTED, WORD_LOCKED, WORD_SILENT, WORD_DOWN, WORD_COUNT };
+enum port_word {
+	WORD_OK, WORD_IDLE, WORD_UNPLANNED, WORD_UNSUPPORTED, WORD_LOCKED, WORD_SILENT, WORD_DOWN, WORD_COUNT,
+};
 
 /* port_word_name - "ok", "idle", ...: what `status` is in every output. */
 const char *port_word_name(enum port_word word);

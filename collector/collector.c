@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "base/when.h"
 #include "collector/events.h"
+#include "collector/link_check.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
@@ -20,6 +21,9 @@
 
 /* How long one look at a running discovery takes while nothing else is to do. */
 #define DISCOVERY_SLICE_MS 50
+
+/* How long one wait for late answers takes, right behind a sweep. */
+#define LISTEN_MS 10
 
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
@@ -33,6 +37,7 @@ struct collector {
 	struct engine *engine;
 	struct fabric_watch watch;
 	struct memory memory;
+	struct link_check check;
 	struct events events;        /* since the last sweep that was stored */
 	struct sweep_result result;
 	struct sm_state last_sm;
@@ -116,6 +121,8 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 		if (left_us <= 0)
 			break;
+		if (left_us > LISTEN_MS * US_PER_MS && engine_listen(collector->engine, LISTEN_MS))
+			continue;
 		if (!collector->watch.running && now_us < next_us) {
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 			continue;
@@ -240,13 +247,14 @@ static int one_sweep(struct collector *collector, struct error *err)
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
-	int code = sweep_run(collector->engine, fabric, &collector->memory, sm_lid, &collector->result, err);
+	int code = sweep_run(collector->engine, fabric, &collector->memory, &collector->check,
+			     sm_lid, &collector->result, err);
 
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	after = engine_counts(collector->engine);
-	if (hints_at_change(collector))
+	if (collector->check.changed || hints_at_change(collector))
 		fabric_watch_suspect(&collector->watch);
 	events_from_sweep(&collector->events, sweep.wall_us, fabric, &collector->result, &collector->memory);
 	tell_sm(collector, sweep.wall_us);

@@ -110,7 +110,7 @@ static void a_silent_node_is_told_once_and_catches_up(void **state)
 	model->nodes[LEAF].silent = true;
 	assert_int_equal(model_run(model, 4, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
-	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_BACKOFF);
 	assert_int_equal(model->nodes[LEAF + 1].ports[1].status, SAMPLE_OK);
 	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 1);
 	model->nodes[LEAF].silent = false;
@@ -120,19 +120,115 @@ static void a_silent_node_is_told_once_and_catches_up(void **state)
 	free(model);
 }
 
-/* A dead node with 8 ports must not cost 8 timeouts of its own, nor anybody else's answer. */
-static void a_dead_node_costs_two_questions(void **state)
+static void a_leaf_dies(struct model *model)
+{
+	model->nodes[LEAF].silent = model->sweeps >= 2;
+	if (model->sweeps == 2)
+		model->requests_to[LEAF] = 0;
+}
+
+/* A dead node costs one question of three MADs in the sweep in which it dies, and soon one MAD a sweep. */
+static void a_dead_node_costs_one_question_a_sweep(void **state)
 {
 	struct collector_report report;
 	struct model *model = create(6);
 
 	(void)state;
-	model_run(model, 1, NULL, NULL);
-	model->nodes[LEAF].silent = true;
-	model_run(model, 1, &report, NULL);
-	assert_int_equal(report.mads_timed_out, 2);
-	assert_true(report.sweep_us < 1000000);
+	model->before_sweep = a_leaf_dies;
+	model_run(model, 3, &report, NULL);
+	assert_int_equal(report.mads_timed_out, 3);
+	assert_int_equal(model->requests_to[LEAF], 3);
+	/* Three patiences of 20 ms, beside what the others take. */
+	assert_true(report.sweep_us < 70000);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
 	free(model);
+	model = create(6);
+	model->before_sweep = a_leaf_dies;
+	model_run(model, 12, &report, NULL);
+	assert_int_equal(report.mads_timed_out, 1);
+	assert_int_equal(model->requests_to[LEAF], 3 * 3 + 7 * 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_BACKOFF);
+	free(model);
+}
+
+static void a_leaf_returns(struct model *model)
+{
+	model->nodes[LEAF].silent = model->sweeps >= 2 && model->sweeps < 6;
+}
+
+static void a_node_that_returns_is_read_in_that_sweep(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(14);
+
+	(void)state;
+	model->before_sweep = a_leaf_returns;
+	assert_int_equal(model_run(model, 6, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
+	model->sweeps = 0;
+	assert_int_equal(model_run(model, 7, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+/* The others do not wait for the dead: not for their timeouts, and not in the window. */
+static void ten_dead_nodes_delay_nobody(void **state)
+{
+	struct collector_report clean, dead;
+	struct model *model = create(15);
+	size_t i;
+
+	(void)state;
+	model_run(model, 2, &clean, NULL);
+	for (i = 0; i < 10; i++)
+		model->nodes[HOST + i].silent = true;
+	model_run(model, 1, &dead, NULL);
+	assert_int_equal(dead.ports_answered, LIVE_PORTS - 10);
+	assert_true(dead.sweep_us < clean.sweep_us + 3 * 20000 + 5000);
+	free(model);
+}
+
+/* Slow is not dead: what a node usually takes is learnt, and waited for. */
+static void a_slow_node_is_waited_for_once_it_is_known(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(16);
+
+	(void)state;
+	model->nodes[HOST].answer_us = 60000;
+	model->nodes[HOST + 5].answer_us = 15000;
+	model_run(model, 4, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(report.mads_timed_out, 0);
+	free(model);
+}
+
+static void a_fifth_of_all_mads_is_lost(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 200; seed < 230; seed++) {
+		struct model *model = create(seed);
+		size_t i;
+		int port;
+
+		model_run(model, 1, NULL, NULL);
+		model->loss_percent = 20;
+		for (i = 0; i < MODEL_NODES; i++)
+			for (port = 0; port <= MODEL_PORTS_MAX; port++)
+				model->nodes[i].ports[port].sum = (struct delta){ 0 };
+		model_run(model, 3, NULL, NULL);
+		/* Each port that was read before the losses began has been read again, and what it says is right. */
+		for (i = 0; i < MODEL_NODES; i++)
+			for (port = 1; port <= MODEL_PORTS_MAX; port++)
+				if (model->nodes[i].ports[port].has_first)
+					assert_true(model->nodes[i].ports[port].sum.elapsed_us > 0);
+		model->loss_percent = 0;
+		model_run(model, 1, NULL, NULL);
+		free(model);
+	}
 }
 
 static void somebody_clears_counters(struct model *model)
@@ -203,11 +299,10 @@ static void a_store_that_fails_loses_nothing(void **state)
 
 static void a_link_goes_and_comes(struct model *model)
 {
-	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 12;
-	if (model->sweeps == 3)
-		model->nodes[LEAF].ports[1].value[COUNTER_LINK_DOWNED]++;
+	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 20;
 }
 
+/* Nothing tells of either but PortInfo, a tenth of the ports with each sweep. */
 static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 {
 	struct model *model = create(10);
@@ -215,11 +310,38 @@ static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 	(void)state;
 	model->traffic = false;
 	model->before_sweep = a_link_goes_and_comes;
-	model_run(model, 30, NULL, NULL);
+	model_run(model, 16, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_DOWN);
+	model_run(model, 16, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	assert_int_equal(model_events_of(model, EVENT_LINK_UP), 1);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
 	model_check(model);
+	free(model);
+}
+
+static void a_link_downed_moves(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
+static void discovery_follows_signs_of_change(void **state)
+{
+	struct model *model = create(17);
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 59, NULL, NULL);
+	assert_int_equal(model->discoveries, 1);
+	model_run(model, 59 * 3, NULL, NULL);
+	assert_int_equal(model->discoveries, 1 + 1 + 2);
+	model->sweeps = 0;
+	model->before_sweep = a_link_downed_moves;
+	model_run(model, 30, NULL, NULL);
+	assert_int_equal(model->discoveries, 4 + 2);
 	free(model);
 }
 
@@ -339,11 +461,16 @@ int main(void)
 		cmocka_unit_test(a_restart_is_one_longer_delta),
 		cmocka_unit_test(a_reboot_keeps_the_counts),
 		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
-		cmocka_unit_test(a_dead_node_costs_two_questions),
+		cmocka_unit_test(a_dead_node_costs_one_question_a_sweep),
+		cmocka_unit_test(a_node_that_returns_is_read_in_that_sweep),
+		cmocka_unit_test(ten_dead_nodes_delay_nobody),
+		cmocka_unit_test(a_slow_node_is_waited_for_once_it_is_known),
+		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
 		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
 		cmocka_unit_test(a_full_counter_is_told_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
+		cmocka_unit_test(discovery_follows_signs_of_change),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "collector/memory.h"
 #include "collector/sweep.h"
@@ -32,17 +33,13 @@ void events_done(struct events *events)
 /* A place for one more event; where there is no memory, one that is never read. */
 static struct event *next_place(struct events *events)
 {
-	if (events->count == events->capacity) {
-		size_t capacity = events->capacity ? events->capacity * 2 : 64;
-		struct event *list = reallocarray(events->list, capacity, sizeof(*list));
+	struct event *list = array_grow(events->list, events->count, &events->capacity, sizeof(*list));
 
-		if (!list) {
-			events->lost++;
-			return &events->spare;
-		}
-		events->list = list;
-		events->capacity = capacity;
+	if (!list) {
+		events->lost++;
+		return &events->spare;
 	}
+	events->list = list;
 	return &events->list[events->count++];
 }
 
@@ -160,13 +157,15 @@ static void tell_silence(struct events *events, int64_t wall_us, const struct fa
 		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++) {
 			enum sample_status status = result->samples[i].status;
 
-			asked += status != SAMPLE_DOWN;
+			asked += status != SAMPLE_DOWN; /* in backoff too: the node was asked for all of them */
 			answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
 		}
-		if (!asked || remembered->silent == !answered)
+		if (!asked || (answered && !remembered->silent_sweeps))
 			continue;
-		remembered->silent = !answered;
-		if (remembered->silent)
+		remembered->silent_sweeps = answered ? 0 : remembered->silent_sweeps + 1;
+		if (remembered->silent_sweeps > 1)
+			continue;
+		if (remembered->silent_sweeps)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   fabric->nodes[node].type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric,
 				   node, 0, "%s does not answer", fabric->nodes[node].name);

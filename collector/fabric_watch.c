@@ -19,7 +19,6 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 		.generation = fabric ? 1 : 0,
 		.next_us = clock_boottime_us(clock),
 		.interval_us = interval_us,
-		.links_expected = fabric ? fabric_count_links(fabric) : 0,
 	};
 }
 
@@ -34,7 +33,8 @@ void fabric_watch_done(struct fabric_watch *watch)
 
 void fabric_watch_suspect(struct fabric_watch *watch)
 {
-	int64_t soon_us = watch->started_us + TOPOLOGY_CHANGE_INTERVAL_US;
+	unsigned doublings = watch->fruitless_in_a_row < 16 ? watch->fruitless_in_a_row : 16;
+	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << doublings);
 	int64_t now_us = clock_boottime_us(watch->clock);
 
 	if (soon_us < now_us)
@@ -72,26 +72,6 @@ static void ignore_change(void *ctx, enum fabric_change change, uint32_t before,
 	(void)change;
 	(void)before;
 	(void)after;
-}
-
-/*
- * Links that were up and are not are worth looking for: their ports are not
- * asked, so nothing else tells that they are back. Those that stay away become
- * the way the fabric is.
- */
-static void look_for_lost_links(struct fabric_watch *watch, const struct fabric *found)
-{
-	int64_t now_us = clock_boottime_us(watch->clock);
-	size_t links = fabric_count_links(found);
-
-	if (links < watch->links_expected && !watch->lost_since_us)
-		watch->lost_since_us = now_us;
-	if (links >= watch->links_expected || now_us - watch->lost_since_us > TOPOLOGY_LOST_US) {
-		watch->links_expected = links;
-		watch->lost_since_us = 0;
-		return;
-	}
-	fabric_watch_suspect(watch);
 }
 
 /* Are attributes different that no event tells of, but that must be stored and asked by? */
@@ -134,11 +114,12 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 		return 0;
 	}
 	watch->shrunk_in_a_row = 0;
-	look_for_lost_links(watch, found);
 	if (before && !differs(before, found)) {
+		watch->fruitless_in_a_row++;
 		fabric_destroy(found);
 		return 0;
 	}
+	watch->fruitless_in_a_row = 0;
 	if (before)
 		events_from_topology(events, wall_us, before, found);
 	watch->fabric = found;

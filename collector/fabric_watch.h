@@ -45,16 +45,17 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned shrunk_in_a_row;
-	size_t links_expected;   /* as many as there were before some were lost */
-	int64_t lost_since_us;   /* boottime, 0: none are */
+	unsigned fruitless_in_a_row; /* discoveries that found no change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
 };
 
-/* How soon after a sign of change, and how often while links that were up are down; and for how long. */
-#define TOPOLOGY_CHANGE_INTERVAL_US (30 * 1000000LL)
-#define TOPOLOGY_LOST_US (600 * 1000000LL)
+/*
+ * How soon after one discovery a sign of change may start another; doubled with
+ * each that finds nothing new, so that a sign that does not go away costs little.
+ */
+#define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
 /* A discovery that finds less than this share of the nodes has to repeat it so often to be believed. */
 #define TOPOLOGY_SHRUNK_PERCENT 75
@@ -68,7 +69,7 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 		   int64_t interval_us, struct fabric *fabric);
 void fabric_watch_done(struct fabric_watch *watch);
 
-/* fabric_watch_suspect - something changed: look again soon. */
+/* fabric_watch_suspect - there is a sign of a change: look again soon. */
 void fabric_watch_suspect(struct fabric_watch *watch);
 
 /*

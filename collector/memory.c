@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 
@@ -40,15 +41,12 @@ static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_c
 	struct node_memory *node;
 
 	if (!map_get(&memory->by_guid, guid, &index)) {
-		if (memory->node_count == memory->node_capacity) {
-			size_t capacity = memory->node_capacity ? memory->node_capacity * 2 : 256;
-			struct node_memory *nodes = reallocarray(memory->nodes, capacity, sizeof(*nodes));
+		struct node_memory *nodes = array_grow(memory->nodes, memory->node_count, &memory->node_capacity,
+						       sizeof(*nodes));
 
-			if (!nodes)
-				return ERR_NOMEM;
-			memory->nodes = nodes;
-			memory->node_capacity = capacity;
-		}
+		if (!nodes)
+			return ERR_NOMEM;
+		memory->nodes = nodes;
 		index = (uint32_t)memory->node_count;
 		if (map_put(&memory->by_guid, guid, index) < 0)
 			return ERR_NOMEM;
@@ -87,6 +85,11 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 	free(memory->node_of);
 	memory->node_of = node_of;
 	return 0;
+}
+
+uint32_t memory_lane(const struct memory *memory, uint32_t node)
+{
+	return memory->node_of[node] + 1;
 }
 
 struct node_memory *memory_node(struct memory *memory, uint32_t node)

@@ -31,7 +31,8 @@ struct node_memory {
 	uint64_t guid;
 	struct pma_caps caps;
 	bool caps_stored;
-	bool silent;         /* answered nothing in the last sweep that asked it */
+	uint32_t silent_sweeps; /* in a row in which it answered nothing */
+	uint64_t smp_silent_at; /* sweep in which it let an SMP go unanswered (link_check.h), 0: never */
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */
 };
@@ -53,6 +54,9 @@ void memory_done(struct memory *memory);
  * Return: 0 or ERR_NOMEM (then the former index stands).
  */
 int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err);
+
+/* memory_lane - the number that the engine knows a node by, the same for ever; never 0. */
+uint32_t memory_lane(const struct memory *memory, uint32_t node);
 
 /* memory_node, memory_port - by index into the followed fabric. */
 struct node_memory *memory_node(struct memory *memory, uint32_t node);

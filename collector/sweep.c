@@ -7,14 +7,25 @@
 
 #include "analysis/delta.h"
 #include "base/err.h"
+#include "collector/link_check.h"
 #include "collector/memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
+#include "wire/smp.h"
 
-/* Questions in a row that a node may leave open before the rest is dropped. */
+/*
+ * Questions in a row that a node may leave open before the rest is dropped: one
+ * where it has not answered at all in this sweep.
+ */
 #define TIMEOUTS_UNTIL_SILENT 2
+
+/* Sweeps of silence after which a node's one question is no longer repeated. */
+#define SILENT_UNTIL_ONCE 3
+
+/* The engine's lane of questions to the subnet manager; nodes have the others (memory_lane). */
+#define SM_LANE 0
 
 /* How often a port that says "busy" is asked again within a sweep. */
 #define BUSY_RETRIES 2
@@ -29,6 +40,7 @@ struct sweep_state {
 	uint8_t *attributes_open;   /* per sample: mask of attributes not answered yet */
 	uint8_t *busy_left;         /* per sample */
 	uint8_t *timeouts;          /* per node, in a row */
+	bool *answered;             /* per node: anything at all */
 	struct error *err;
 	int code;                   /* the first failure of a callback */
 };
@@ -76,7 +88,7 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 	const struct port *port = &state->fabric->ports[port_index];
 
 	submit(state, &(struct request){
-		.node = port->node,
+		.node = memory_lane(state->memory, port->node),
 		.lid = fabric_port_lid(state->fabric, port),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = port->num,
@@ -97,8 +109,9 @@ static void ask_ports(struct sweep_state *state, uint32_t node_index)
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
 		uint32_t sample = state->sample_of[i];
 
-		if (sample == FABRIC_NONE || state->result->samples[sample].status != SAMPLE_SILENT)
+		if (sample == FABRIC_NONE || state->result->samples[sample].status == SAMPLE_DOWN)
 			continue;
+		state->result->samples[sample].status = SAMPLE_SILENT;
 		state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
 		if (extended)
 			state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
@@ -111,8 +124,14 @@ static void ask_ports(struct sweep_state *state, uint32_t node_index)
 /* A question to a node was left open. */
 static void count_timeout(struct sweep_state *state, uint32_t node)
 {
-	if (++state->timeouts[node] == TIMEOUTS_UNTIL_SILENT)
-		engine_drop_node(state->engine, node);
+	if (++state->timeouts[node] >= TIMEOUTS_UNTIL_SILENT || !state->answered[node])
+		engine_drop_node(state->engine, memory_lane(state->memory, node));
+}
+
+static void count_answer(struct sweep_state *state, uint32_t node)
+{
+	state->timeouts[node] = 0;
+	state->answered[node] = true;
 }
 
 /* A port's attribute is there, or will not come: with the last one the port is done. */
@@ -129,15 +148,16 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 	struct sweep_state *state = ctx;
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	struct node_memory *node = memory_node(state->memory, request->node);
+	uint32_t node_index = state->fabric->ports[request->tag].node;
+	struct node_memory *node = memory_node(state->memory, node_index);
 	uint32_t sample = state->sample_of[request->tag];
 	struct reading *reading = &state->result->readings[sample];
 
 	if (result == REQUEST_TIMED_OUT)
-		count_timeout(state, request->node);
+		count_timeout(state, node_index);
 	if (result != REQUEST_ANSWERED)
 		return;
-	state->timeouts[request->node] = 0;
+	count_answer(state, node_index);
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
 		/* The later answer, the one with the 64-bit traffic counters, dates the reading. */
@@ -171,11 +191,12 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct sweep_state *state = ctx;
-	struct node_memory *node = memory_node(state->memory, request->node);
+	struct node_memory *node = memory_node(state->memory, request->tag);
 
 	(void)at_us;
 	if (result != REQUEST_ANSWERED)
 		return;
+	count_answer(state, request->tag);
 	switch (answer_status(mad)) {
 	case ANSWER_OK:
 		node->caps = pma_read_caps(mad);
@@ -190,7 +211,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		state->result->bad_answers++;
 		return;
 	}
-	ask_ports(state, request->node);
+	ask_ports(state, request->tag);
 }
 
 static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
@@ -212,10 +233,16 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 	sm->act_count = info.act_count;
 }
 
-/* Start a node's questions: its capabilities where they are not known, else its ports. */
+/*
+ * Start a node's questions: its ports, or its capabilities where they are not
+ * known. A node that was silent is asked that alone, and soon without retries: it
+ * costs one MAD a sweep while it is dead, and is read in full in the sweep in
+ * which it answers.
+ */
 static void ask_node(struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
+	const struct node_memory *memory = memory_node(state->memory, node_index);
 	uint32_t i;
 
 	for (i = node->first_port; i < node->first_port + node->ports; i++)
@@ -223,15 +250,17 @@ static void ask_node(struct sweep_state *state, uint32_t node_index)
 			break;
 	if (i == node->first_port + node->ports)
 		return;
-	if (memory_node(state->memory, node_index)->caps.known) {
+	if (memory->caps.known && !memory->silent_sweeps) {
 		ask_ports(state, node_index);
 		return;
 	}
 	submit(state, &(struct request){
-		.node = node_index,
+		.node = memory_lane(state->memory, node_index),
 		.lid = fabric_port_lid(state->fabric, &state->fabric->ports[i]),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.attribute = PMA_CLASS_PORT_INFO,
+		.tag = node_index,
+		.once = memory->silent_sweeps >= SILENT_UNTIL_ONCE,
 		.done = on_caps,
 		.ctx = state,
 	});
@@ -249,6 +278,7 @@ static void plan(struct sweep_state *state)
 	result->sm = (struct sm_state){ 0 };
 	for (i = 0; i < fabric->port_count; i++) {
 		bool live = is_live(fabric, &fabric->ports[i]);
+		bool backoff = memory_node(state->memory, fabric->ports[i].node)->silent_sweeps > 0;
 
 		state->sample_of[i] = FABRIC_NONE;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
@@ -257,7 +287,7 @@ static void plan(struct sweep_state *state)
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){
 			.port = i,
-			.status = live ? SAMPLE_SILENT : SAMPLE_DOWN,
+			.status = !live ? SAMPLE_DOWN : backoff ? SAMPLE_BACKOFF : SAMPLE_SILENT,
 		};
 		result->ports_asked += live;
 	}
@@ -285,8 +315,8 @@ static void finish(struct sweep_state *state)
 	}
 }
 
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, uint16_t sm_lid,
-	      struct sweep_result *result, struct error *err)
+int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, struct link_check *check,
+	      uint16_t sm_lid, struct sweep_result *result, struct error *err)
 {
 	struct sweep_state state = {
 		.engine = engine, .fabric = fabric, .memory = memory, .result = result, .err = err,
@@ -299,7 +329,8 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	state.attributes_open = calloc(ports, 1);
 	state.busy_left = calloc(ports, 1);
 	state.timeouts = calloc(nodes + 1, 1);
-	if (!state.sample_of || !state.attributes_open || !state.busy_left || !state.timeouts) {
+	state.answered = calloc(nodes + 1, sizeof(*state.answered));
+	if (!state.sample_of || !state.attributes_open || !state.busy_left || !state.timeouts || !state.answered) {
 		code = err_nomem(err);
 		goto out;
 	}
@@ -309,11 +340,14 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	plan(&state);
 	if (sm_lid) {
 		result->sm.lid = sm_lid;
-		submit(&state, &(struct request){ .node = (uint32_t)nodes, .lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
+		submit(&state, &(struct request){ .node = SM_LANE, .lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
 						  .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = &state });
 	}
 	for (i = 0; i < nodes; i++)
 		ask_node(&state, i);
+	code = link_check_submit(check, engine, fabric, memory, err);
+	if (state.code == 0)
+		state.code = code;
 	code = engine_run(engine, err);
 	if (code == 0)
 		code = state.code;
@@ -324,6 +358,7 @@ out:
 	free(state.attributes_open);
 	free(state.busy_left);
 	free(state.timeouts);
+	free(state.answered);
 	return code;
 }
 

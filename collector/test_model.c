@@ -82,7 +82,8 @@ static struct fabric *build_fabric(const struct model *model)
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
 		for (port = is_switch(i) ? 0 : 1; port <= node.port_count; port++) {
 			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : lid_of(i),
-					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
+					      .cap_mask = 1 << 14 };
 
 			added.state = port == 0 || is_up(model, i, port) ? PORT_ACTIVE : PORT_DOWN;
 			assert_true(fabric_add_port(fabric, &added, NULL) >= 0);
@@ -173,14 +174,29 @@ static void answer_counters(const struct model_node *node, uint8_t mad[MAD_SIZE]
 			put_bits(mad + PMA_DATA_OFFSET, &fields[i], port->value[fields[i].counter]);
 }
 
-static void answer(const struct model_node *node, uint8_t mad[MAD_SIZE])
+static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_SIZE])
 {
+	struct mad_header header = mad_read_header(mad);
+	uint8_t *info = mad + SMP_DATA_OFFSET;
+
+	if (header.attribute == SMP_SM_INFO) {
+		put_be64(info, model_guid(MODEL_NODES - 1));
+		info[20] = 3;
+	} else if (header.attribute == SMP_PORT_INFO) {
+		info[31] = LINK_WIDTH_4X;
+		info[32] = is_up(model, node, header.modifier) ? PORT_ACTIVE : PORT_DOWN;
+		info[62] = 4 << 4; /* HDR */
+	}
+}
+
+static void answer(const struct model *model, size_t index, uint8_t mad[MAD_SIZE])
+{
+	const struct model_node *node = &model->nodes[index];
 	struct mad_header header = mad_read_header(mad);
 
 	mad[3] = METHOD_GET_RESPONSE;
 	if (header.mgmt_class == CLASS_SUBN_LID) {
-		put_be64(mad + SMP_DATA_OFFSET, model_guid(MODEL_NODES - 1));
-		mad[SMP_DATA_OFFSET + 20] = 3;
+		answer_smp(model, index, mad);
 	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
 		put_be16(mad + 4, 0x000c);
 	} else if (header.attribute == PMA_CLASS_PORT_INFO) {
@@ -208,8 +224,9 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsi
 		return 0;
 	assert_true(model->flying_count < 256);
 	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
-	answer(node, model->flying[model->flying_count].mad);
-	model->flying[model->flying_count++].at_us = model->now_us + 10 + (int64_t)(model_random(model) % 200);
+	answer(model, lid - 1u, model->flying[model->flying_count].mad);
+	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
+						      (int64_t)(model_random(model) % 200);
 	return 0;
 }
 
@@ -236,8 +253,8 @@ static int model_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, 
 
 static int discover_start(void *ctx, struct error *err)
 {
-	(void)ctx;
 	(void)err;
+	((struct model *)ctx)->discoveries++;
 	return 0;
 }
 
@@ -366,7 +383,7 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 		.interval_us = 10 * US_PER_S,
 		.count = sweeps,
 		.discovery_interval_us = 600 * US_PER_S,
-		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 },
+		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 },
 	};
 	struct collector_report report;
 

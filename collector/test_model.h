@@ -41,6 +41,7 @@ struct model_port {
 struct model_node {
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
+	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool absent;       /* discovery does not find it */
 	bool no_caps;      /* has no ClassPortInfo */
 	bool no_counters;  /* says "unsupported" to everything */
@@ -69,6 +70,7 @@ struct model {
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;
+	unsigned discoveries;
 	void (*before_sweep)(struct model *model); /* called while the collector sleeps */
 	/* Events that were stored. */
 	struct event events[MODEL_EVENTS_MAX];

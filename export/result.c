@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "export/format.h"
 
@@ -104,20 +105,16 @@ void result_empty(struct result *result, size_t column)
 void result_member(struct result *result, size_t column, const char *name, uint64_t number)
 {
 	struct value *value = &result->values[column];
+	struct member *members;
 
 	if (value->type != VALUE_MEMBERS)
 		result_empty(result, column);
-	if (value->member_count == value->member_capacity) {
-		size_t capacity = value->member_capacity ? value->member_capacity * 2 : 16;
-		struct member *members = reallocarray(value->members, capacity, sizeof(*members));
-
-		if (!members) {
-			fail(result, ENOMEM);
-			return;
-		}
-		value->members = members;
-		value->member_capacity = capacity;
+	members = array_grow(value->members, value->member_count, &value->member_capacity, sizeof(*members));
+	if (!members) {
+		fail(result, ENOMEM);
+		return;
 	}
+	value->members = members;
 	value->members[value->member_count++] = (struct member){ .name = name, .value = number };
 }
 

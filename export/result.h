@@ -50,6 +50,7 @@ enum column_flags {
 	COLUMN_NO_TABLE = 1 << 0,  /* only in JSON and CSV */
 	COLUMN_NO_DATA = 1 << 1,   /* only in tables */
 	COLUMN_FLEXIBLE = 1 << 2,  /* a table may cut its cells to fit */
+	COLUMN_KEEP_TAIL = 1 << 4, /* COLUMN_FLEXIBLE: cut in the middle, because the end tells cells apart */
 	COLUMN_OMIT_ZERO = 1 << 3, /* COLUMN_OBJECT: members that are 0 are left out, but not of CSV */
 };
 

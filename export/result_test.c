@@ -27,7 +27,8 @@ static const struct column columns[COLUMN_COUNT] = {
 	[NUMBER] = { .key = "number", .title = "NUMBER", .kind = COLUMN_INTEGER },
 	[COUNT] = { .key = "count", .title = "COUNT", .kind = COLUMN_INTEGER, .priority = 3 },
 	[RATE] = { .key = "bytes_per_s", .title = "RATE", .kind = COLUMN_RATE, .priority = 1 },
-	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST, .flags = COLUMN_FLEXIBLE, .priority = 2 },
+	[LIST] = { .key = "list", .title = "LIST", .kind = COLUMN_LIST,
+		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL, .priority = 2 },
 	[OBJECT] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO,
 		     .priority = 4, .members = members, .member_count = 2 },
 };
@@ -42,10 +43,10 @@ static uint64_t draw(uint64_t below)
 
 /* Pieces that have broken something somewhere. */
 static const char *const nasty[] = {
-	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";", "=1+1",
-	"\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6", "\xf4\x90\x80\x80",
-	"\xe6\x97\xa5", "\xc3\xbc", "\xf0\x9f\x98\x80", " ", "  ", "'", "%s%n", "</td>", "null", "\xef\xbb\xbf", "a",
-	"node0001 mlx5_0", "\xe2\x82", "\b", "\x1b", "\xc2",
+	"\033[31m", "\033]0;x\a", "\xc2\x9b" "2J", "\x9b" "1m", "\x7f", "\r", "\n", "\t", "\"", "\"\"", ",", ";",
+	"=1+1", "\\", "\\x1b", "\xff", "\xc0\xaf", "\xed\xa0\x80", "\xe2\x80\xae", "\xe2\x81\xa6",
+	"\xf4\x90\x80\x80", "\xe6\x97\xa5", "\xc3\xbc", "\xf0\x9f\x98\x80", " ", "  ", "'", "%s%n", "</td>",
+	"null", "\xef\xbb\xbf", "a", "node0001 mlx5_0", "\xe2\x82", "\b", "\x1b", "\xc2",
 };
 
 /* Text of up to some pieces; NUL and any other byte among them. */
@@ -406,6 +407,29 @@ static void tables_are_harmless_and_fit_the_terminal(void **state)
 	text_done(&row.item);
 }
 
+static void a_narrow_table_keeps_the_number_of_a_port(void **state)
+{
+	static const struct column port_column = {
+		.title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL,
+	};
+	const struct result_options options = { .width = 16 };
+	struct result *result;
+	char *chars;
+	size_t len;
+	FILE *stream = open_memstream(&chars, &len);
+
+	(void)state;
+	assert_int_equal(result_create(stream, &options, &port_column, 1, &result, NULL), 0);
+	result_text(result, 0, "a-switch-with-a-long-name/31");
+	result_end_row(result);
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	fclose(stream);
+	assert_non_null(strstr(chars, "\na-switch"));
+	assert_non_null(strstr(chars, "name/31\n"));
+	free(chars);
+}
+
 static void a_table_without_a_width_cuts_nothing(void **state)
 {
 	const struct result_options options = { .format = RESULT_TABLE };
@@ -434,8 +458,8 @@ static void what_is_not_known_is_no_zero(void **state)
 {
 	static const enum result_format formats[] = { RESULT_JSON, RESULT_CSV, RESULT_TABLE };
 	static const char *const expected[] = {
-		"[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
-		"\"errors\": null}\n]\n",
+		("[\n{\"text\": null, \"number\": null, \"count\": null, \"bytes_per_s\": null, \"list\": null, "
+		 "\"errors\": null}\n]\n"),
 		"text,number,count,bytes_per_s,list,errors.symbol_errors,errors.rcv_errors\r\n,,,,,,\r\n",
 		"TEXT  NUMBER  COUNT  RATE  LIST  ERRORS\n-          -      -     -  -     -\n",
 	};
@@ -560,6 +584,7 @@ int main(void)
 		cmocka_unit_test(json_parses_back_to_the_same_cells),
 		cmocka_unit_test(csv_parses_back_to_the_same_cells),
 		cmocka_unit_test(tables_are_harmless_and_fit_the_terminal),
+		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
 		cmocka_unit_test(a_table_without_a_width_cuts_nothing),
 		cmocka_unit_test(what_is_not_known_is_no_zero),
 		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),

@@ -3,17 +3,19 @@
  * table.c - columns for people
  *
  * All cells are kept as text until the end. On a terminal that is too narrow,
- * flexible columns shrink first (to FLEXIBLE_LEAST), then columns go in falling
- * order of their priority, and a note says which.
+ * columns go in falling order of their priority, and a note says which: those
+ * from SPARE on so that flexible ones keep up to FLEXIBLE_GOOD, then flexible
+ * ones shrink to FLEXIBLE_LEAST before more columns go.
  */
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "export/escape.h"
 #include "export/format.h"
 
-enum { FLEXIBLE_LEAST = 14, GAP = 2 };
+enum { FLEXIBLE_LEAST = 14, FLEXIBLE_GOOD = 32, SPARE = 6, GAP = 2 };
 
 struct table_cell {
 	size_t chars; /* where it begins in the pool; ends with a NUL */
@@ -47,17 +49,12 @@ static const char *style_off(enum cell_style style)
 
 static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
 {
-	struct table_cell *cell;
+	struct table_cell *cell, *cells;
 
-	if (table->cell_count == table->cell_capacity) {
-		size_t capacity = table->cell_capacity ? table->cell_capacity * 2 : 1024;
-		struct table_cell *cells = reallocarray(table->cells, capacity, sizeof(*cells));
-
-		if (!cells)
-			return false;
-		table->cells = cells;
-		table->cell_capacity = capacity;
-	}
+	cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
+	if (!cells)
+		return false;
+	table->cells = cells;
 	cell = &table->cells[table->cell_count++];
 	cell->chars = table->pool.len;
 	escape_append(&table->pool, text_chars(chars), chars->len);
@@ -113,7 +110,8 @@ static const char *cell_chars(const struct table *table, const struct table_cell
 	return text_chars(&table->pool) + cell->chars;
 }
 
-static unsigned total_width(const struct result *result, const struct table *table, bool shrunk)
+/* How wide all is where no flexible column is wider than @flexible. */
+static unsigned total_width(const struct result *result, const struct table *table, unsigned flexible)
 {
 	unsigned total = 0;
 	size_t i;
@@ -123,31 +121,39 @@ static unsigned total_width(const struct result *result, const struct table *tab
 
 		if (table->columns[i].hidden)
 			continue;
-		if (shrunk && (result->columns[i].flags & COLUMN_FLEXIBLE) && width > FLEXIBLE_LEAST)
-			width = FLEXIBLE_LEAST;
+		if ((result->columns[i].flags & COLUMN_FLEXIBLE) && width > flexible)
+			width = flexible;
 		total += width + (total ? GAP : 0);
 	}
 	return total;
 }
 
-/* Hide columns until the rest fits. */
-static void hide_columns(struct result *result, struct table *table)
+/* Hide columns of at least this priority, the least important first, until the rest fits. */
+static void hide_until(struct result *result, struct table *table, unsigned priority, unsigned flexible,
+		       struct text *hidden)
 {
-	struct text hidden = { 0 };
 	size_t i;
 
-	while (total_width(result, table, true) > result->options.width) {
+	while (total_width(result, table, flexible) > result->options.width) {
 		size_t worst = SIZE_MAX;
 
 		for (i = 0; i < result->column_count; i++)
-			if (!table->columns[i].hidden && result->columns[i].priority &&
+			if (!table->columns[i].hidden && result->columns[i].priority >= priority &&
 			    (worst == SIZE_MAX || result->columns[i].priority >= result->columns[worst].priority))
 				worst = i;
 		if (worst == SIZE_MAX)
 			break;
 		table->columns[worst].hidden = true;
-		text_appendf(&hidden, "%s%s", hidden.len ? ", " : "", result->columns[worst].title);
+		text_appendf(hidden, "%s%s", hidden->len ? ", " : "", result->columns[worst].title);
 	}
+}
+
+static void hide_columns(struct result *result, struct table *table)
+{
+	struct text hidden = { 0 };
+
+	hide_until(result, table, SPARE, FLEXIBLE_GOOD, &hidden);
+	hide_until(result, table, 1, FLEXIBLE_LEAST, &hidden);
 	if (hidden.len)
 		result_note(result, "too narrow for: %s", text_chars(&hidden));
 	text_done(&hidden);
@@ -156,7 +162,7 @@ static void hide_columns(struct result *result, struct table *table)
 /* Give flexible columns what is left, each in turn one column, so that they share it. */
 static void share_width(struct result *result, struct table *table)
 {
-	unsigned total = total_width(result, table, true), limit = result->options.width;
+	unsigned total = total_width(result, table, FLEXIBLE_LEAST), limit = result->options.width;
 	bool grew = true;
 	size_t i;
 
@@ -204,11 +210,24 @@ static void pad(FILE *stream, unsigned columns)
 		fputc(' ', stream);
 }
 
-/* Text in at most @width columns; what does not fit ends in an ellipsis. Return: columns written. */
-static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width)
+/* Where the last @columns columns of a text begin. */
+static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 {
-	bool utf8;
-	size_t bytes;
+	const char *tail = chars + text_prefix_bytes(chars, all - columns);
+
+	/* A wide character across that border goes. */
+	while (text_columns(tail) > columns)
+		tail += text_prefix_bytes(tail, 2) ? text_prefix_bytes(tail, 2) : 1;
+	return tail;
+}
+
+/* Text in at most @width columns, with an ellipsis for what does not fit. Return: columns written. */
+static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
+{
+	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
+	const char *tail = "";
+	unsigned tail_columns;
+	struct text head = { 0 };
 
 	if (columns <= width) {
 		fputs(chars, stream);
@@ -216,18 +235,20 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	}
 	if (width == 0)
 		return 0;
-	utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	bytes = text_prefix_bytes(chars, width - 1);
-	fwrite(chars, 1, bytes, stream);
+	if (keep_tail)
+		tail = tail_of(chars, columns, (width - 1) / 2);
+	tail_columns = (unsigned)text_columns(tail);
+	text_append_bytes(&head, chars, text_prefix_bytes(chars, width - 1 - tail_columns));
+	fputs(text_chars(&head), stream);
 	fputs(utf8 ? "\xe2\x80\xa6" : "~", stream);
+	fputs(tail, stream);
 	/* A wide character may not have fitted: the rest is padding. */
-	for (columns = 0; bytes > 0 && columns < width - 1; columns++)
-		if (text_prefix_bytes(chars, columns) >= bytes)
-			break;
-	return columns + 1;
+	columns = (unsigned)text_columns(text_chars(&head)) + 1 + tail_columns;
+	text_done(&head);
+	return columns;
 }
 
-static void write_cell(struct result *result, const struct table_cell *cell, unsigned width, bool last)
+static void write_cell(struct result *result, size_t column, const struct table_cell *cell, unsigned width, bool last)
 {
 	const char *chars = cell_chars(result->state, cell);
 	enum cell_style style = result->options.color ? (enum cell_style)cell->style : STYLE_PLAIN;
@@ -236,7 +257,8 @@ static void write_cell(struct result *result, const struct table_cell *cell, uns
 	if (cell->right)
 		pad(result->stream, width - written);
 	fputs(style_on[style], result->stream);
-	written = write_cut(result->stream, chars, cell->columns, width);
+	written = write_cut(result->stream, chars, cell->columns, width,
+			    result->columns[column].flags & COLUMN_KEEP_TAIL);
 	fputs(style_off(style), result->stream);
 	if (!cell->right && !last && written < width)
 		pad(result->stream, width - written);
@@ -262,7 +284,7 @@ static void write_line(struct result *result, const struct table_cell *cells)
 		if (limit && used + gap + width > limit)
 			width = limit - used - gap;
 		pad(result->stream, gap);
-		write_cell(result, &cells[i], width, i == last);
+		write_cell(result, i, &cells[i], width, i == last);
 		used += gap + width;
 	}
 	fputc('\n', result->stream);

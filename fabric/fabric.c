@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "fabric/names.h"
+#include "fabric/name_map.h"
 
 /* Device ids of SHARP aggregation nodes. Source: ibdiagnet and the field: "Mellanox Technologies Aggregation Node". */
 #define DEVICE_ID_AGGREGATION_NODE 53001
@@ -39,20 +40,6 @@ void fabric_destroy(struct fabric *fabric)
 	free(fabric);
 }
 
-/* Make room for one more element. Return: the array, perhaps moved, or NULL. */
-static void *grow(void *array, size_t count, size_t *capacity, size_t element_size)
-{
-	size_t wanted = *capacity ? *capacity * 2 : 64;
-	void *moved;
-
-	if (count < *capacity)
-		return array;
-	moved = reallocarray(array, wanted, element_size);
-	if (moved)
-		*capacity = wanted;
-	return moved;
-}
-
 int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct error *err)
 {
 	uint32_t index = (uint32_t)fabric->node_count, other;
@@ -62,7 +49,7 @@ int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct e
 		return err_set(err, ERR_IO, "a node has the GUID 0");
 	if (map_get(&fabric->by_guid, node->guid, &other))
 		return err_set(err, ERR_IO, "node 0x%016" PRIx64 " is there twice", node->guid);
-	nodes = grow(fabric->nodes, fabric->node_count, &fabric->node_capacity, sizeof(*nodes));
+	nodes = array_grow(fabric->nodes, fabric->node_count, &fabric->node_capacity, sizeof(*nodes));
 	if (!nodes)
 		return err_nomem(err);
 	fabric->nodes = nodes;
@@ -91,7 +78,7 @@ int64_t fabric_add_port(struct fabric *fabric, const struct port *port, struct e
 	if (node->ports && fabric->ports[fabric->port_count - 1].num >= port->num)
 		return err_set(err, ERR_IO, "port %u of node 0x%016" PRIx64 " is there twice or out of order",
 			       port->num, node->guid);
-	ports = grow(fabric->ports, fabric->port_count, &fabric->port_capacity, sizeof(*ports));
+	ports = array_grow(fabric->ports, fabric->port_count, &fabric->port_capacity, sizeof(*ports));
 	if (!ports)
 		return err_nomem(err);
 	fabric->ports = ports;

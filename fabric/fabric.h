@@ -118,7 +118,7 @@ int fabric_link(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err
 
 /*
  * fabric_finish - give every node its name; from here on the fabric is read-only
- * @map:  names by GUID that win over descriptions, or NULL (fabric/names.h)
+ * @map:  names by GUID that win over descriptions, or NULL (fabric/name_map.h)
  */
 struct name_map;
 int fabric_finish(struct fabric *fabric, const struct name_map *map, struct error *err);

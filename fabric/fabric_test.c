@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "fabric/record.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 
@@ -184,15 +185,11 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 
 static int want_link(struct net_reader *reader, uint32_t port, const struct net_port *entry)
 {
-	if (reader->link_count == reader->link_capacity) {
-		size_t capacity = reader->link_capacity ? reader->link_capacity * 2 : 256;
-		struct wanted_link *links = reallocarray(reader->links, capacity, sizeof(*links));
+	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity, sizeof(*links));
 
-		if (!links)
-			return ERR_NOMEM;
-		reader->links = links;
-		reader->link_capacity = capacity;
-	}
+	if (!links)
+		return ERR_NOMEM;
+	reader->links = links;
 	reader->links[reader->link_count++] = (struct wanted_link){ port, entry->peer_guid, entry->peer_num };
 	return 0;
 }

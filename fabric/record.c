@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
@@ -155,15 +156,11 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 
 static int want_link(struct record_reader *reader, uint32_t port, uint64_t peer_guid, uint8_t peer_num)
 {
-	if (reader->link_count == reader->link_capacity) {
-		size_t capacity = reader->link_capacity ? reader->link_capacity * 2 : 256;
-		struct wanted_link *links = reallocarray(reader->links, capacity, sizeof(*links));
+	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity, sizeof(*links));
 
-		if (!links)
-			return ERR_NOMEM;
-		reader->links = links;
-		reader->link_capacity = capacity;
-	}
+	if (!links)
+		return ERR_NOMEM;
+	reader->links = links;
 	reader->links[reader->link_count++] = (struct wanted_link){ port, peer_guid, peer_num };
 	return 0;
 }

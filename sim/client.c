@@ -46,7 +46,10 @@ struct packet {
 #define WINDOW 8
 
 /* MAD header. Source: IBA Vol 1, 13.4.2 (as in libibmad fields.c). */
-enum { MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_TID = 8, MAD_ATTRIBUTE = 16 };
+enum {
+	MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_TID = 8,
+	MAD_ATTRIBUTE = 16,
+};
 #define CLASS_PERFORMANCE 4
 #define METHOD_GET 1
 #define PORT_SELECT (CLIENT_MAD_DATA + 1)
@@ -180,7 +183,7 @@ static void fill_packet(struct packet *packet, const struct client_query *query,
 	uint32_t tid = htonl((uint32_t)index);
 
 	memset(packet, 0, sizeof(*packet));
-	packet->dlid = packet->slid = htons(query->lid);
+	packet->dlid = htons(query->lid); /* ibsim fills in the source: where we sit */
 	packet->dqp = packet->sqp = htonl(1);
 	packet->mad[MAD_BASE_VERSION] = 1;
 	packet->mad[MAD_CLASS] = CLASS_PERFORMANCE;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/netfile.h"
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
@@ -110,8 +111,8 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
 		if (option == '?')
-			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: see man ibwire-sim",
-				       argv[optind - 1]);
+			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: "
+				       "see man ibwire-sim", argv[optind - 1]);
 		if (take_option(options, option, err) < 0)
 			return ERR_USAGE;
 	}
@@ -137,6 +138,23 @@ static int parse_gen(const char *gen, struct shape *shape, struct error *err)
 	return code;
 }
 
+/*
+ * The fabric as ibsim has it, which is the one that was written, not the one
+ * that was meant: links are slower there, names a little different.
+ */
+static int read_as_written(const struct text *net, struct fabric **fabric, struct error *err)
+{
+	struct fabric *written;
+	int code = netfile_read(text_chars(net), net->len, NULL, &written, NULL, err);
+
+	if (code < 0)
+		return code;
+	written->from_node = (*fabric)->from_node;
+	fabric_destroy(*fabric);
+	*fabric = written;
+	return 0;
+}
+
 int cmd_run(int argc, char **argv, struct error *err)
 {
 	struct run_options options = { .launch = { .tick_ms = DEFAULT_TICK_MS } };
@@ -149,6 +167,8 @@ int cmd_run(int argc, char **argv, struct error *err)
 		code = cmd_load_net(options.net_file, &net, &fabric, err);
 	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
 		code = cmd_make_net(&shape, &net, &fabric, err);
+	if (code == 0)
+		code = read_as_written(&net, &fabric, err);
 	if (code == 0)
 		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
 	if (code == 0) {

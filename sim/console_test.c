@@ -54,8 +54,10 @@ static void filter(const char *printed, size_t piece, struct seen *seen, bool *r
 
 static void counters_that_were_set_are_not_kept(void **state)
 {
-	static const char printed[] = "parsing: net\nNetwork simulator ready.\nsim> S-1[3] PortCounters.PortXmitData has been set to 7\n"
-		"sim> sim> Client 3: pid 4711 connected at \"H-1\" port 0x1, lid 2, qp 0 SM\nsim> # nodeid \"x\" not found\nsim> ";
+	static const char printed[] = "parsing: net\nNetwork simulator ready.\n"
+		"sim> S-1[3] PortCounters.PortXmitData has been set to 7\n"
+		"sim> sim> Client 3: pid 4711 connected at \"H-1\" port 0x1, lid 2, qp 0 SM\n"
+		"sim> # nodeid \"x\" not found\nsim> ";
 	size_t piece;
 
 	(void)state;
@@ -80,7 +82,8 @@ static void an_answer_between_marks_is_kept_whole(void **state)
 	bool ready;
 
 	(void)state;
-	filter("sim> # ibwire-sim ask 1sim> Client 0: pid 1 connected\nsim> # ibwire-sim end 1sim> simulator verbose level is 0\n"
+	filter("sim> # ibwire-sim ask 1sim> Client 0: pid 1 connected\n"
+	       "sim> # ibwire-sim end 1sim> simulator verbose level is 0\n"
 	       "sim> Client 0: pid 1 connected\n", 512, &seen, &ready, log, sizeof(log));
 	assert_int_equal(seen.count, 1);
 	assert_non_null(strstr(log, "pid 1 connected\n"));

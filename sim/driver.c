@@ -139,7 +139,8 @@ static int write_truth(const struct driver *driver, struct error *err)
 	written = fwrite(text_chars(&text), 1, text.len, file) == text.len;
 	text_done(&text);
 	if (fclose(file) != 0 || !written || rename(path, driver->options->truth) < 0)
-		return err_set(err, ERR_IO, "cannot write the truth to %s: %s", driver->options->truth, strerror(errno));
+		return err_set(err, ERR_IO, "cannot write the truth to %s: %s", driver->options->truth,
+			       strerror(errno));
 	return 0;
 }
 
@@ -184,8 +185,9 @@ static int settle(struct driver *driver, struct error *err)
 		if (code == 0 && left == 0)
 			return write_truth(driver, err);
 	}
-	return code < 0 ? code : err_set(err, ERR_UNAVAILABLE, "%zu ports do not answer, so their counters are not settled",
-					 left);
+	if (code < 0)
+		return code;
+	return err_set(err, ERR_UNAVAILABLE, "%zu ports do not answer, so their counters are not settled", left);
 }
 
 static void describe(const struct driver *driver, struct text *answer)
@@ -206,11 +208,11 @@ static void describe(const struct driver *driver, struct text *answer)
 				continue;
 			slowest = !flows || rate < slowest ? rate : slowest;
 			fastest = rate > fastest ? rate : fastest;
-			demand = list->flows[i].demand_bits_per_s;
+			demand = list->flows[i].demand_bits_per_s > demand ? list->flows[i].demand_bits_per_s : demand;
 			flows++;
 		}
-		text_appendf(answer, "job %zu: %zu flows want %.3f Gb/s each, the slowest gets %.3f, the fastest %.3f Gb/s\n",
-			     job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
+		text_appendf(answer, "job %zu: %zu flows want up to %.3f Gb/s, the slowest gets %.3f, "
+			     "the fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
 	}
 }
 

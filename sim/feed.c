@@ -21,7 +21,9 @@
 /* Attribute ids. Source: libibmad mad.h, GSI_PORT_COUNTERS, GSI_PORT_COUNTERS_EXT. */
 enum { ATTR_COUNTERS = 0x12, ATTR_COUNTERS_EXT = 0x1d };
 
-enum amount { AMOUNT_XMIT_WORDS, AMOUNT_XMIT_PACKETS, AMOUNT_RCV_WORDS, AMOUNT_RCV_PACKETS, AMOUNT_XMIT_WAIT, AMOUNT_COUNT };
+enum amount {
+	AMOUNT_XMIT_WORDS, AMOUNT_XMIT_PACKETS, AMOUNT_RCV_WORDS, AMOUNT_RCV_PACKETS, AMOUNT_XMIT_WAIT, AMOUNT_COUNT,
+};
 
 /*
  * Where a counter is and what ibsim calls it. Source: libibmad fields.c (offsets in
@@ -118,8 +120,8 @@ static void add_line(struct feed *feed, const char *prefix, const char *name, ui
 }
 
 /* The lines of one port, from its two answers. */
-static void add_port(struct feed *feed, uint32_t port, const struct client_query answers[2], struct port_amount *pending,
-		     bool all)
+static void add_port(struct feed *feed, uint32_t port, const struct client_query answers[2],
+		     struct port_amount *pending, bool all)
 {
 	struct port_amount due = due_amount(pending, all);
 	const uint64_t amounts[AMOUNT_COUNT] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 
@@ -91,7 +92,10 @@ static size_t prefix_len(const char *name, size_t len)
 	return len;
 }
 
-/* "node0001-node0016": names of the same beginning whose numbers lie between. Return: whether it is a range with hosts. */
+/*
+ * "node0001-node0016": names of the same beginning whose numbers lie between.
+ * Return: whether it is a range with hosts.
+ */
 static bool choose_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
 			 size_t to_len, struct job *job)
 {
@@ -130,8 +134,8 @@ static int choose_hosts(const struct host_table *table, const char *item, size_t
 	for (i = 1; i + 1 < len; i++)
 		if (item[i] == '-' && choose_range(table, item, i, item + i + 1, len - i - 1, job))
 			return 0;
-	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"", (int)len,
-		       item, table->host_count ? table->hosts[0].name : "",
+	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"",
+		       (int)len, item, table->host_count ? table->hosts[0].name : "",
 		       table->host_count ? table->hosts[table->host_count - 1].name : "");
 }
 
@@ -168,7 +172,8 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 		job->coupled = word[8] == 'y';
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "\"%s\" is no part of a job: ring hosts=... rails=... rate=... coupled=yes|no", word);
+	return err_set(err, ERR_USAGE, "\"%s\" is no part of a job: ring hosts=... rails=... rate=... coupled=yes|no",
+		       word);
 }
 
 static int parse_words(char *spec, const struct host_table *table, struct job *job, struct error *err)
@@ -177,7 +182,8 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 	bool hosts = false, rails = false;
 
 	if (!word || strcmp(word, "ring"))
-		return err_set(err, ERR_USAGE, "a job begins with its kind, \"ring\", not with \"%s\"", word ? word : "");
+		return err_set(err, ERR_USAGE, "a job begins with its kind, \"ring\", not with \"%s\"",
+			       word ? word : "");
 	while ((word = strtok_r(NULL, " \t", &rest))) {
 		hosts |= !strncmp(word, "hosts=", 6);
 		rails |= !strncmp(word, "rails=", 6);
@@ -193,17 +199,15 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 
 static int add_flow(struct flow_list *list, const struct job *job, uint32_t from, uint32_t to)
 {
-	double rate = job->rate > 0 ? job->rate : DEFAULT_LOAD * (double)port_rate_bits_per_s(&job->fabric->ports[from]);
+	double rate = job->rate;
+	struct flow *flows;
 
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? list->capacity * 2 : 256;
-		struct flow *flows = reallocarray(list->flows, capacity, sizeof(*flows));
-
-		if (!flows)
-			return ERR_NOMEM;
-		list->flows = flows;
-		list->capacity = capacity;
-	}
+	if (rate <= 0)
+		rate = DEFAULT_LOAD * (double)port_rate_bits_per_s(&job->fabric->ports[from]);
+	flows = array_grow(list->flows, list->count, &list->capacity, sizeof(*flows));
+	if (!flows)
+		return ERR_NOMEM;
+	list->flows = flows;
 	list->flows[list->count++] = (struct flow){
 		.from = from, .to = to, .job = (uint32_t)list->job_count, .demand_bits_per_s = rate,
 	};

@@ -23,6 +23,8 @@
 #include "sim/client.h"
 #include "sim/console.h"
 #include "sim/driver.h"
+#include "sim/janitor.h"
+#include "sim/opensm.h"
 #include "sim/preload.h"
 #include "sim/process.h"
 #include "sim/rundir.h"
@@ -31,11 +33,12 @@
 
 #define NET_FILE "net"
 #define CONSOLE_FIFO "console"
-#define OPENSM_CONF "opensm.conf"
-#define OPENSM_LOG "opensm.log"
 #define TRUTH_FILE "truth.csv"
 
-/* Up to this size opensm writes its forwarding tables also where nothing here reads them. */
+/*
+ * Up to this size opensm writes its forwarding tables also where nothing here
+ * reads them: a person may. On a large fabric they are gigabytes.
+ */
 #define DUMPED_NODES_MAX 5000
 
 /* How long a command that was told to end may take: a collector ends its sweep first. */
@@ -48,10 +51,11 @@ struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
 	char sockname[48], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
-	int console_fd, signal_fd, janitor_fd;
+	int console_fd, signal_fd;
+	struct janitor janitor;
 	struct console_output output;
 	struct slots slots;
-	pid_t ibsim, opensm, driver, command, janitor;
+	pid_t ibsim, opensm, driver, command;
 	enum launch_phase phase;
 	int stopped_by;      /* a signal that came before the command ran */
 	int command_status;  /* wait status, once command is 0 again */
@@ -64,75 +68,12 @@ static int64_t now_us(void)
 	return clock_boottime_us(clock_system());
 }
 
-static int write_opensm_conf(const struct launch *launch, struct error *err)
-{
-	bool dumps = launch->options->traffic_count || launch->options->fabric->node_count <= DUMPED_NODES_MAX;
-	struct text text = { 0 };
-	size_t i;
-	int code;
-
-	/*
-	 * 0x43: errors, information, and dumps of all forwarding tables, which the traffic driver
-	 * reads. On a large fabric they are gigabytes.
-	 */
-	text_appendf(&text, "log_file %s/" OPENSM_LOG "\nlog_flags 0x%x\nforce_log_flush TRUE\n"
-		     "dump_files_dir %s\npartition_config_file %s/partitions.conf\n"
-		     "prefix_routes_file %s/prefix-routes.conf\nqos_policy_file %s/qos-policy.conf\n"
-		     "console off\ndaemon FALSE\n", launch->dir, dumps ? 0x43 : 0x03, launch->dir, launch->dir, launch->dir, launch->dir);
-	for (i = 0; i < launch->options->opensm_count; i++)
-		text_appendf(&text, "%s\n", launch->options->opensm[i]);
-	code = text_failed(&text) ? err_nomem(err) :
-		rundir_write(launch->dir, OPENSM_CONF, text_chars(&text), text.len, err);
-	text_done(&text);
-	return code;
-}
-
-/*
- * A child of its own that outlives the launcher: if that is killed, the other
- * children die by its death signal, and this one removes the directory.
- */
-static int start_janitor(struct launch *launch, struct error *err)
-{
-	const struct timespec nap = { .tv_nsec = 300000000 };
-	int ends[2];
-	char byte;
-	ssize_t got;
-
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
-	launch->janitor = process_fork(0, err);
-	if (launch->janitor < 0)
-		return ERR_NOMEM;
-	if (launch->janitor == 0) {
-		setsid();
-		close(ends[1]);
-		signal(SIGINT, SIG_IGN);
-		signal(SIGTERM, SIG_IGN);
-		signal(SIGHUP, SIG_IGN);
-		/* Whoever waits for the end of our output shall not wait for this process. */
-		close(STDIN_FILENO);
-		close(STDOUT_FILENO);
-		close(STDERR_FILENO);
-		do
-			got = read(ends[0], &byte, 1);
-		while (got < 0 && errno == EINTR);
-		if (got == 0) {
-			nanosleep(&nap, NULL);
-			if (!launch->options->dir)
-				rundir_remove(launch->dir);
-		}
-		_exit(0);
-	}
-	close(ends[0]);
-	launch->janitor_fd = ends[1];
-	return 0;
-}
-
 static int prepare(struct launch *launch, struct error *err)
 {
 	const struct fabric *fabric = launch->options->fabric;
 	uint32_t sm = FABRIC_NONE, attach = FABRIC_NONE;
 	char path[PATH_MAX + 32];
+	bool dumps;
 	int code;
 
 	code = preload_find(launch->preload, err);
@@ -148,11 +89,13 @@ static int prepare(struct launch *launch, struct error *err)
 	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
 		 (unsigned long long)now_us() & 0xffffff);
 	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
-	code = start_janitor(launch, err);
+	dumps = launch->options->traffic_count || fabric->node_count <= DUMPED_NODES_MAX;
+	code = janitor_start(&launch->janitor, launch->options->dir ? NULL : launch->dir, err);
 	if (code == 0)
 		code = rundir_write(launch->dir, NET_FILE, launch->options->net, launch->options->net_len, err);
 	if (code == 0)
-		code = write_opensm_conf(launch, err);
+		code = opensm_configure(launch->dir, seat_port_guid(fabric, sm), dumps, launch->options->opensm,
+					launch->options->opensm_count, err);
 	if (code < 0)
 		return code;
 	snprintf(path, sizeof(path), "%s/" CONSOLE_LOG, launch->dir);
@@ -163,25 +106,6 @@ static int prepare(struct launch *launch, struct error *err)
 		return err_set(err, ERR_IO, "cannot set up %s: %s", launch->dir, strerror(errno));
 	launch->slots.console_fd = launch->console_fd;
 	return 0;
-}
-
-/* What the last line of a log says, for an error message. */
-static void append_log_tail(const struct launch *launch, const char *name, struct error *err)
-{
-	char path[PATH_MAX + 32], *chars, *line;
-	size_t len;
-
-	snprintf(path, sizeof(path), "%s/%s", launch->dir, name);
-	if (!err || rundir_read(path, &chars, &len, NULL) < 0)
-		return;
-	while (len > 0 && chars[len - 1] == '\n')
-		chars[--len] = '\0';
-	line = strrchr(chars, '\n');
-	line = line ? line + 1 : chars;
-	if (*line)
-		snprintf(err->text + strlen(err->text), sizeof(err->text) - strlen(err->text), "; last it said: %s",
-			 line);
-	free(chars);
 }
 
 static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
@@ -341,12 +265,12 @@ static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error 
 		if (!launch->ibsim) {
 			while (launch->output.fd >= 0)
 				step(launch, 100);
-			err_set(err, ERR_UNAVAILABLE, "ibsim does not load the net");
-			append_log_tail(launch, CONSOLE_LOG, err);
-			return ERR_UNAVAILABLE;
+			return err_set(err, ERR_UNAVAILABLE, "ibsim does not load the net%s%s",
+				       launch->output.last[0] ? ": " : "", launch->output.last);
 		}
 		if (now_us() > until_us)
-			return err_set(err, ERR_UNAVAILABLE, "ibsim did not load the net in time: give more with --timeout");
+			return err_set(err, ERR_UNAVAILABLE,
+				       "ibsim did not load the net in time: give more with --timeout");
 	}
 	return 0;
 }
@@ -379,23 +303,9 @@ static int start_opensm(struct launch *launch, struct error *err)
 	return code;
 }
 
-static bool log_says(const struct launch *launch, const char *words)
-{
-	char path[PATH_MAX + 32], *chars;
-	size_t len;
-	bool says;
-
-	snprintf(path, sizeof(path), "%s/" OPENSM_LOG, launch->dir);
-	if (rundir_read(path, &chars, &len, NULL) < 0)
-		return false;
-	says = strstr(chars, words) != NULL;
-	free(chars);
-	return says;
-}
-
 static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error *err)
 {
-	while (!log_says(launch, "SUBNET UP")) {
+	while (!opensm_is_up(launch->dir)) {
 		step(launch, 20);
 		if (launch->stopped_by)
 			return 0;
@@ -408,7 +318,7 @@ static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error
 			err_set(err, ERR_UNAVAILABLE, "opensm ended before the subnet was up");
 		else
 			err_set(err, ERR_UNAVAILABLE, "the subnet did not come up in time: give more with --timeout");
-		append_log_tail(launch, OPENSM_LOG, err);
+		opensm_explain(launch->dir, err);
 		return ERR_UNAVAILABLE;
 	}
 	return 0;
@@ -438,7 +348,7 @@ static int start_driver(struct launch *launch, struct error *err)
 	if (launch->driver == 0) {
 		close(ends[0]);
 		/* Only the launcher's own copy of this may tell the janitor that the launcher is gone. */
-		close(launch->janitor_fd);
+		close(launch->janitor.fd);
 		driver.ready_fd = ends[1];
 		if (driver_run(&driver, &driver_err) == 0)
 			_exit(0);
@@ -521,11 +431,7 @@ static void take_down(struct launch *launch)
 	process_stop(&launch->driver, SIGTERM, 5000);
 	process_stop(&launch->opensm, SIGTERM, 3000);
 	process_stop(&launch->ibsim, SIGTERM, 1000);
-	if (launch->janitor > 0) {
-		if (write(launch->janitor_fd, "", 1) < 0)
-			log_debug("the janitor is gone already");
-		process_stop(&launch->janitor, 0, 2000);
-	}
+	janitor_dismiss(&launch->janitor);
 	for (tries = 0; tries < 100; tries++) {
 		const struct timespec nap = { .tv_nsec = 20000000 };
 
@@ -543,7 +449,8 @@ static void take_down(struct launch *launch)
 static int bring_up(struct launch *launch, struct error *err)
 {
 	const struct launch_options *options = launch->options;
-	unsigned timeout_s = options->timeout_s ? options->timeout_s : 60 + (unsigned)(options->fabric->node_count / 50);
+	unsigned by_size_s = 60 + (unsigned)(options->fabric->node_count / 50);
+	unsigned timeout_s = options->timeout_s ? options->timeout_s : by_size_s;
 	int64_t until_us = now_us() + timeout_s * US_PER_S;
 	int code = prepare(launch, err);
 
@@ -562,13 +469,15 @@ static int bring_up(struct launch *launch, struct error *err)
 
 static int take_signals(struct launch *launch, struct error *err)
 {
+	struct sigaction hangup;
 	sigset_t mask;
 
 	sigemptyset(&mask);
 	sigaddset(&mask, SIGCHLD);
 	sigaddset(&mask, SIGINT);
 	sigaddset(&mask, SIGTERM);
-	sigaddset(&mask, SIGHUP);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(&mask, SIGHUP);
 	sigprocmask(SIG_BLOCK, &mask, &launch->old_mask);
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -578,8 +487,7 @@ static int take_signals(struct launch *launch, struct error *err)
 
 static void close_all(struct launch *launch)
 {
-	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->janitor_fd, &launch->output.fd,
-		       &launch->output.log_fd };
+	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->output.fd, &launch->output.log_fd };
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -596,7 +504,7 @@ int launch_run(const struct launch_options *options, int *ret_status, struct err
 	if (!launch)
 		return err_nomem(err);
 	launch->options = options;
-	launch->console_fd = launch->signal_fd = launch->janitor_fd = launch->output.fd = launch->output.log_fd = -1;
+	launch->console_fd = launch->signal_fd = launch->janitor.fd = launch->output.fd = launch->output.log_fd = -1;
 	slots_init(&launch->slots);
 	launch->output.attached = slots_attached;
 	launch->output.ctx = &launch->slots;

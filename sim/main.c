@@ -26,7 +26,8 @@ static void print_usage(FILE *out)
 
 	fprintf(out, "usage: ibwire-sim COMMAND [options]\n\n");
 	for (i = 0; i < COMMAND_COUNT; i++)
-		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments, commands[i].summary);
+		fprintf(out, "  %-8s %s\n           %s\n", commands[i].name, commands[i].arguments,
+			commands[i].summary);
 	fprintf(out, "\nAll options: man ibwire-sim\n");
 }
 
@@ -70,6 +71,11 @@ int main(int argc, char **argv)
 	if (!command) {
 		complain_unknown(argv[1]);
 		return -ERR_USAGE;
+	}
+	if (argc > 2 && !strcmp(argv[2], "--help")) {
+		printf("usage: ibwire-sim %s %s\n\n%s\n\nAll options: man ibwire-sim\n", command->name,
+		       command->arguments, command->summary);
+		return 0;
 	}
 	status = command->run(argc - 1, argv + 1, &err);
 	if (status < 0) {

@@ -16,7 +16,9 @@
 
 #define HEAD "vendid=0x2c9\ndevid=0xd2f0\nsysimgguid=0x20\nswitchguid=0x20(20)\nSwitch\t36 \"S-0000000000000020\"\t\t# "
 #define PLAIN_HEAD HEAD "\"sw\" enhanced port 0 lid 1 lmc 0\n"
-#define CA(guid, desc, line) "\nvendid=0x2c9\ndevid=0x101b\nsysimgguid=0x" guid "\ncaguid=0x" guid "(" guid ")\nCa\t1 \"H-00000000000000" guid "\"\t\t# " desc "\n" line "\n"
+#define CA(guid, desc, line)                                                                            \
+	"\nvendid=0x2c9\ndevid=0x101b\nsysimgguid=0x" guid "\ncaguid=0x" guid "(" guid ")\n"          \
+	"Ca\t1 \"H-00000000000000" guid "\"\t\t# " desc "\n" line "\n"
 
 struct mended {
 	struct text net;

@@ -123,6 +123,7 @@ static void write_port(struct text *text, const struct fabric *fabric, uint32_t 
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
 	const struct node *node = &fabric->nodes[port->node], *peer_node = &fabric->nodes[peer->node];
+	uint16_t peer_lid = fabric_port_lid(fabric, peer);
 
 	text_appendf(text, "[%u]", port->num);
 	/* ibsim makes port GUIDs itself: the node's plus the port's number. */
@@ -137,7 +138,7 @@ static void write_port(struct text *text, const struct fabric *fabric, uint32_t 
 	if (node->type != NODE_SWITCH)
 		text_appendf(text, "lid %u lmc 0 ", writable_lid(port->lid, notes));
 	write_peer_desc(text, peer_node);
-	text_appendf(text, " lid %u", fabric_port_lid(fabric, peer) <= MAX_UNICAST_LID ? fabric_port_lid(fabric, peer) : 0);
+	text_appendf(text, " lid %u", peer_lid <= MAX_UNICAST_LID ? peer_lid : 0);
 	write_rate(text, fabric, index, notes);
 	text_append(text, "\n");
 }
@@ -146,7 +147,9 @@ static void write_node(struct text *text, const struct fabric *fabric, const str
 		       struct netwrite_notes *notes)
 {
 	static const char *const words[] = { [NODE_CA] = "Ca", [NODE_SWITCH] = "Switch", [NODE_ROUTER] = "Rt" };
-	static const char *const guids[] = { [NODE_CA] = "caguid", [NODE_SWITCH] = "switchguid", [NODE_ROUTER] = "rtguid" };
+	static const char *const guids[] = {
+		[NODE_CA] = "caguid", [NODE_SWITCH] = "switchguid", [NODE_ROUTER] = "rtguid",
+	};
 	uint8_t type = node->type >= NODE_CA && node->type <= NODE_ROUTER ? node->type : NODE_CA;
 	unsigned ports = node->port_count < NETWRITE_MAX_PORTS ? node->port_count : NETWRITE_MAX_PORTS;
 	uint32_t i;

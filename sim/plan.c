@@ -4,20 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "sim/netwrite.h"
 
 int64_t plan_add(struct plan *plan, const struct node *node, struct error *err)
 {
-	if (plan->node_count == plan->node_capacity) {
-		size_t capacity = plan->node_capacity ? plan->node_capacity * 2 : 256;
-		struct node *nodes = reallocarray(plan->nodes, capacity, sizeof(*nodes));
+	struct node *nodes = array_grow(plan->nodes, plan->node_count, &plan->node_capacity, sizeof(*nodes));
 
-		if (!nodes)
-			return err_nomem(err);
-		plan->nodes = nodes;
-		plan->node_capacity = capacity;
-	}
+	if (!nodes)
+		return err_nomem(err);
+	plan->nodes = nodes;
 	plan->nodes[plan->node_count] = *node;
 	plan->nodes[plan->node_count].port_count = 0;
 	return (int64_t)plan->node_count++;
@@ -26,22 +23,18 @@ int64_t plan_add(struct plan *plan, const struct node *node, struct error *err)
 int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 {
 	uint32_t ends[2] = { a, b };
-	struct plan_cable *cable;
+	struct plan_cable *cable, *cables;
 	int i;
 
 	for (i = 0; i < 2; i++)
 		if (plan->nodes[ends[i]].port_count >= NETWRITE_MAX_PORTS)
 			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: make the units smaller, "
-				       "take more spines or fewer links", plan->nodes[ends[i]].desc, NETWRITE_MAX_PORTS);
-	if (plan->cable_count == plan->cable_capacity) {
-		size_t capacity = plan->cable_capacity ? plan->cable_capacity * 2 : 1024;
-		struct plan_cable *cables = reallocarray(plan->cables, capacity, sizeof(*cables));
-
-		if (!cables)
-			return err_nomem(err);
-		plan->cables = cables;
-		plan->cable_capacity = capacity;
-	}
+				       "take more spines or fewer links", plan->nodes[ends[i]].desc,
+				       NETWRITE_MAX_PORTS);
+	cables = array_grow(plan->cables, plan->cable_count, &plan->cable_capacity, sizeof(*cables));
+	if (!cables)
+		return err_nomem(err);
+	plan->cables = cables;
 	cable = &plan->cables[plan->cable_count++];
 	for (i = 0; i < 2; i++) {
 		cable->node[i] = ends[i];

@@ -14,10 +14,14 @@
 
 #include "base/err.h"
 
-/* The launcher takes signals from a descriptor; its children have them as usual. */
+/*
+ * The launcher takes signals from a descriptor; its children have them as
+ * usual, also where a shell ignores SIGINT for what it runs in the background.
+ * An ignored SIGHUP stays so: that is nohup.
+ */
 static void reset_signals(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD, SIGQUIT };
+	static const int signals[] = { SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGQUIT };
 	struct sigaction action = { .sa_handler = SIG_DFL };
 	sigset_t none;
 	size_t i;

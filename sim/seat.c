@@ -70,7 +70,8 @@ int seat_choose(const struct fabric *fabric, const char *sm, const char *attach,
 	if (sm_node == FABRIC_NONE)
 		sm_node = attach_node;
 	if (sm_node == FABRIC_NONE)
-		return err_set(err, ERR_UNAVAILABLE, "no HCA of this net has a link at its first port: nobody can sit there");
+		return err_set(err, ERR_UNAVAILABLE,
+			       "no HCA of this net has a link at its first port: nobody can sit there");
 	*ret_sm = sm_node;
 	*ret_attach = attach_node;
 	return 0;
@@ -82,4 +83,9 @@ const char *seat_id(const struct fabric *fabric, uint32_t node, char ret[SEAT_SI
 
 	snprintf(ret, SEAT_SIZE, "%c-%016" PRIx64, owner->type == NODE_SWITCH ? 'S' : 'H', owner->guid);
 	return ret;
+}
+
+uint64_t seat_port_guid(const struct fabric *fabric, uint32_t node)
+{
+	return fabric->nodes[node].guid + (fabric->nodes[node].type == NODE_SWITCH ? 0 : 1);
 }

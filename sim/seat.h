@@ -27,4 +27,10 @@ int seat_choose(const struct fabric *fabric, const char *sm, const char *attach,
 /* seat_id - what SIM_HOST wants: the node's id in the net file. Return: @ret. */
 const char *seat_id(const struct fabric *fabric, uint32_t node, char ret[SEAT_SIZE]);
 
+/*
+ * seat_port_guid - the GUID that a client there sees as its own port's: ibsim makes it of the node's GUID
+ * and the port's number. Source: ibsim sim_mad.c (do_nodeinfo, do_guidinfo).
+ */
+uint64_t seat_port_guid(const struct fabric *fabric, uint32_t node);
+
 #endif

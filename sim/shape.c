@@ -343,8 +343,9 @@ static int check_shape(const struct shape *shape, const struct places *places, s
 		return err_set(err, ERR_USAGE, "%llu HCAs are more than the %d that can be simulated", hcas,
 			       SHAPE_MAX_HCAS);
 	if (shape->kind == SHAPE_TREE3 && (shape->cores < shape->spines || shape->cores % shape->spines))
-		return err_set(err, ERR_USAGE, "the number of cores (%u) must be a multiple of the spines of a pod (%u)",
-			       shape->cores, shape->spines);
+		return err_set(err, ERR_USAGE,
+			       "the number of cores (%u) must be a multiple of the spines of a pod (%u)", shape->cores,
+			       shape->spines);
 	return 0;
 }
 

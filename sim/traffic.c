@@ -163,9 +163,13 @@ static void list_uses(const struct traffic *traffic, struct sharing *sharing)
 {
 	size_t i, j;
 
-	for (i = 0; i < traffic->list->count; i++)
-		for (j = traffic->path_first[i]; sharing->group[i] != NO_GROUP && j < traffic->path_first[i + 1]; j++)
-			sharing->uses[sharing->use_count++] = (struct maxmin_use){ sharing->group[i], traffic->path[j], 1 };
+	for (i = 0; i < traffic->list->count; i++) {
+		if (sharing->group[i] == NO_GROUP)
+			continue;
+		for (j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
+			sharing->uses[sharing->use_count++] =
+				(struct maxmin_use){ sharing->group[i], traffic->path[j], 1 };
+	}
 }
 
 static bool is_full(const struct sharing *sharing, uint32_t port)

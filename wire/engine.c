@@ -10,11 +10,15 @@
 #include "wire/transport.h"
 
 /*
- * The kernel answers for a node that does not, after the timeout that it was
- * given; our own deadline lies behind that, for what is lost without a word
- * (the kernel promises a timeout only for MADs that it could send).
+ * A MAD is given up after so many usual answer times of its node, but not before
+ * so long: other hosts ask the same agent, and the scheduler of this one is no
+ * real-time one.
  */
-#define GRACE_MS 100
+#define PATIENCE_FACTOR 4
+#define PATIENCE_LEAST_US (20 * US_PER_MS)
+
+/* MADs that were given up are remembered for their late answers: so many beside the window. */
+#define FLIGHTS 256
 
 /* How many MADs may go at once after a pause: one millisecond's worth, but at least this. */
 #define BURST_LEAST 4
@@ -32,16 +36,22 @@ struct entry {
 struct lane {
 	uint32_t head, tail; /* entries, NONE when empty */
 	unsigned in_flight;
+	int64_t answer_us;   /* usual answer time: a mean that forgets; 0: none seen yet */
 	bool ready;          /* is in the ring */
 	uint32_t next_ready; /* lane behind it in the ring */
 };
 
 /* A MAD in flight. Its index is the lowest byte of the transaction id. */
+enum flight_state { FLIGHT_FREE, FLIGHT_OPEN, FLIGHT_GIVEN_UP };
+
 struct flight {
-	bool used;
-	uint32_t entry;
+	enum flight_state state;
+	uint8_t mgmt_class;
+	uint16_t attribute;
+	uint32_t node;
+	uint32_t entry; /* while open */
 	uint32_t tid;
-	int64_t deadline_us;
+	int64_t sent_us;
 };
 
 struct engine {
@@ -56,8 +66,8 @@ struct engine {
 	size_t lane_count;
 	uint32_t ready_head, ready_tail; /* ring of lanes with work and room */
 	size_t queued;                   /* entries that wait to be sent */
-	struct flight flights[ENGINE_WINDOW_MAX];
-	unsigned in_flight;
+	struct flight flights[FLIGHTS];
+	unsigned in_flight;              /* open ones */
 	uint32_t generation;             /* upper three bytes of transaction ids */
 	double tokens;                   /* of the rate limit */
 	int64_t tokens_at_us;
@@ -164,7 +174,7 @@ int engine_submit(struct engine *engine, const struct request *request, struct e
 		return err_nomem(err);
 	index = engine->free_entry;
 	engine->free_entry = engine->entries[index].next;
-	engine->entries[index] = (struct entry){ *request, engine->settings.retries, NONE };
+	engine->entries[index] = (struct entry){ *request, request->once ? 0 : engine->settings.retries, NONE };
 	lane = &engine->lanes[request->node];
 	if (lane->tail == NONE)
 		lane->head = index;
@@ -207,18 +217,33 @@ void engine_drop_node(struct engine *engine, uint32_t node)
 		finish_entry(engine, pop_entry(engine, &engine->lanes[node]), REQUEST_CANCELLED, NULL, 0);
 }
 
-/* Write a request's MAD and send it from a free flight. */
+/* A free flight, else the one that was given up first: its late answer is then ignored. */
+static uint32_t find_slot(const struct engine *engine)
+{
+	uint32_t oldest = FLIGHTS, slot;
+
+	for (slot = 0; slot < FLIGHTS; slot++) {
+		const struct flight *flight = &engine->flights[slot];
+
+		if (flight->state == FLIGHT_FREE)
+			return slot;
+		if (flight->state == FLIGHT_GIVEN_UP &&
+		    (oldest == FLIGHTS || flight->sent_us < engine->flights[oldest].sent_us))
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* Write a request's MAD and send it. */
 static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 {
 	const struct request *request = &engine->entries[index].request;
-	uint32_t slot = 0;
+	uint32_t slot = find_slot(engine);
+	struct flight *flight = &engine->flights[slot];
 	uint8_t mad[MAD_SIZE];
-	struct flight *flight;
 	int code;
 
-	while (engine->flights[slot].used)
-		slot++;
-	flight = &engine->flights[slot];
+	flight->state = FLIGHT_FREE;
 	engine->generation = (engine->generation + 1) & 0xffffff;
 	flight->tid = engine->generation << 8 | slot;
 	mad_init(mad, &(struct mad_header){ .mgmt_class = request->mgmt_class, .method = METHOD_GET, .tid = flight->tid,
@@ -228,10 +253,12 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 	code = engine->transport->send(engine->transport->ctx, request->lid, mad, engine->settings.timeout_ms, err);
 	if (code < 0)
 		return code;
-	flight->used = true;
+	flight->state = FLIGHT_OPEN;
 	flight->entry = index;
-	flight->deadline_us = clock_boottime_us(engine->clock) +
-			      (int64_t)(engine->settings.timeout_ms + GRACE_MS) * US_PER_MS;
+	flight->node = request->node;
+	flight->mgmt_class = request->mgmt_class;
+	flight->attribute = request->attribute;
+	flight->sent_us = clock_boottime_us(engine->clock);
 	engine->in_flight++;
 	engine->lanes[request->node].in_flight++;
 	engine->counts.sent++;
@@ -283,33 +310,59 @@ static int send_more(struct engine *engine, struct error *err)
 	return 0;
 }
 
-/* A flight has ended. Return: the entry that was in it. */
-static uint32_t land(struct engine *engine, struct flight *flight)
+/* An open flight has ended, as @state says. Return: the entry that was in it. */
+static uint32_t land(struct engine *engine, struct flight *flight, enum flight_state state)
 {
-	uint32_t node = engine->entries[flight->entry].request.node;
-
-	flight->used = false;
+	flight->state = state;
 	engine->in_flight--;
-	engine->lanes[node].in_flight--;
+	engine->lanes[flight->node].in_flight--;
 	return flight->entry;
 }
 
 /* The flight that a received MAD belongs to, or NULL. */
 static struct flight *match(struct engine *engine, const struct mad_header *header)
 {
-	struct flight *flight = &engine->flights[header->tid & 0xff & (ENGINE_WINDOW_MAX - 1)];
-	const struct request *request;
+	struct flight *flight = &engine->flights[header->tid % FLIGHTS];
 
-	if (!flight->used || flight->tid != header->tid)
+	if (flight->state == FLIGHT_FREE || flight->tid != header->tid || flight->mgmt_class != header->mgmt_class ||
+	    flight->attribute != header->attribute)
 		return NULL;
-	request = &engine->entries[flight->entry].request;
-	return request->mgmt_class == header->mgmt_class && request->attribute == header->attribute ? flight : NULL;
+	return flight;
 }
 
-/* Nobody answered: ask again at the head of the node's queue, or tell. */
-static void time_out(struct engine *engine, struct flight *flight)
+/*
+ * A node answered after so long: the mean takes an eighth of it, but believes the
+ * first and the slow at once. What is older than any answer may be has waited for
+ * us to read it, and says nothing.
+ */
+static void learn(const struct engine *engine, struct lane *lane, int64_t answer_us)
 {
-	uint32_t index = land(engine, flight), node = engine->entries[index].request.node;
+	if (answer_us > (int64_t)engine->settings.timeout_ms * US_PER_MS)
+		return;
+	if (!lane->answer_us || answer_us > PATIENCE_FACTOR * lane->answer_us)
+		lane->answer_us = answer_us;
+	else
+		lane->answer_us += (answer_us - lane->answer_us) / 8;
+}
+
+/* How long an answer of a node is waited for. */
+static int64_t patience_us(const struct engine *engine, const struct lane *lane)
+{
+	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
+	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
+
+	if (patience < PATIENCE_LEAST_US)
+		patience = PATIENCE_LEAST_US;
+	return patience < most_us ? patience : most_us;
+}
+
+/*
+ * Nobody answered: ask again at the head of the node's queue, or tell.
+ * @state:  FLIGHT_GIVEN_UP where an answer may still come, else FLIGHT_FREE
+ */
+static void time_out(struct engine *engine, struct flight *flight, enum flight_state state)
+{
+	uint32_t index = land(engine, flight, state), node = flight->node;
 	struct entry *entry = &engine->entries[index];
 	struct lane *lane = &engine->lanes[node];
 
@@ -332,19 +385,28 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 {
 	struct mad_header header = mad_read_header(mad);
 	struct flight *flight = match(engine, &header);
-	uint32_t index, node;
+	int64_t now_us = clock_boottime_us(engine->clock);
+	uint32_t node;
 
 	if (flight && event == TRANSPORT_TIMEOUT) {
-		time_out(engine, flight);
+		if (flight->state == FLIGHT_OPEN)
+			time_out(engine, flight, FLIGHT_FREE);
+		else
+			flight->state = FLIGHT_FREE;
 		return;
 	}
 	if (!flight || header.method != METHOD_GET_RESPONSE) {
 		engine->counts.ignored++;
 		return;
 	}
-	index = land(engine, flight);
-	node = engine->entries[index].request.node;
-	finish_entry(engine, index, REQUEST_ANSWERED, mad, clock_boottime_us(engine->clock));
+	node = flight->node;
+	learn(engine, &engine->lanes[node], now_us - flight->sent_us);
+	if (flight->state == FLIGHT_GIVEN_UP) {
+		flight->state = FLIGHT_FREE;
+		engine->counts.late++;
+		return;
+	}
+	finish_entry(engine, land(engine, flight, FLIGHT_FREE), REQUEST_ANSWERED, mad, now_us);
 	make_ready(engine, node);
 }
 
@@ -353,9 +415,13 @@ static void check_deadlines(struct engine *engine)
 	int64_t now_us = clock_boottime_us(engine->clock);
 	size_t i;
 
-	for (i = 0; i < ENGINE_WINDOW_MAX; i++)
-		if (engine->flights[i].used && engine->flights[i].deadline_us <= now_us)
-			time_out(engine, &engine->flights[i]);
+	for (i = 0; i < FLIGHTS; i++) {
+		struct flight *flight = &engine->flights[i];
+
+		if (flight->state == FLIGHT_OPEN &&
+		    now_us - flight->sent_us >= patience_us(engine, &engine->lanes[flight->node]))
+			time_out(engine, flight, FLIGHT_GIVEN_UP);
+	}
 }
 
 /* The device failed: everything that is open or queued is called back. */
@@ -363,11 +429,31 @@ static void cancel_all(struct engine *engine)
 {
 	uint32_t i;
 
-	for (i = 0; i < ENGINE_WINDOW_MAX; i++)
-		if (engine->flights[i].used)
-			finish_entry(engine, land(engine, &engine->flights[i]), REQUEST_CANCELLED, NULL, 0);
+	for (i = 0; i < FLIGHTS; i++)
+		if (engine->flights[i].state == FLIGHT_OPEN)
+			finish_entry(engine, land(engine, &engine->flights[i], FLIGHT_FREE), REQUEST_CANCELLED, NULL,
+				     0);
 	for (i = 0; i < engine->lane_count; i++)
 		engine_drop_node(engine, i);
+}
+
+bool engine_listen(struct engine *engine, unsigned timeout_ms)
+{
+	int64_t now_us = clock_boottime_us(engine->clock);
+	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
+	uint8_t mad[MAD_SIZE];
+	bool waiting = false;
+	size_t i;
+	int event;
+
+	for (i = 0; i < FLIGHTS; i++)
+		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP && now_us - engine->flights[i].sent_us <= most_us;
+	if (!waiting)
+		return false;
+	event = engine->transport->receive(engine->transport->ctx, mad, timeout_ms, NULL);
+	if (event > TRANSPORT_NOTHING)
+		take_mad(engine, mad, (enum transport_event)event);
+	return true;
 }
 
 int engine_run(struct engine *engine, struct error *err)
@@ -390,7 +476,7 @@ int engine_run(struct engine *engine, struct error *err)
 		if (code != TRANSPORT_NOTHING)
 			take_mad(engine, mad, (enum transport_event)code);
 		now_us = clock_boottime_us(engine->clock);
-		if (code == TRANSPORT_NOTHING || now_us - checked_us > 10 * US_PER_MS) {
+		if (now_us - checked_us >= US_PER_MS) {
 			check_deadlines(engine);
 			checked_us = now_us;
 		}

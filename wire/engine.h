@@ -8,12 +8,19 @@
  * flooded while others idle; a rate limit spreads what the fabric feels. The
  * requests of one node are sent in the order in which they were submitted.
  *
+ * How long an answer may take is learnt from each node: a MAD is given up when it
+ * is older than four of its node's usual answer times, and at least 20 ms. It is
+ * then sent again or called back as timed out, and no longer counts against the
+ * limits, so a dead node delays nobody. Its answer, should it still come, only
+ * teaches how slow the node is: the next question is waited for longer.
+ *
  * A callback may submit further requests; they belong to the same run.
  * One thread owns an engine and its transport.
  */
 #ifndef IBWIRE_WIRE_ENGINE_H
 #define IBWIRE_WIRE_ENGINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +38,7 @@ struct engine_settings {
 	unsigned window;     /* MADs in flight over all, 1..ENGINE_WINDOW_MAX */
 	unsigned per_node;   /* MADs in flight to one node, 1.. */
 	unsigned max_mads_per_s; /* 0: no limit */
-	unsigned timeout_ms; /* how long an answer may take */
+	unsigned timeout_ms; /* how long an answer may take at most, however slow the node */
 	unsigned retries;    /* how often a question is asked again, with a new deadline */
 };
 
@@ -39,7 +46,8 @@ struct engine_counts {
 	uint64_t sent;      /* MADs, retries included */
 	uint64_t retried;
 	uint64_t timed_out; /* MADs that nobody answered in time */
-	uint64_t ignored;   /* MADs that came and answered nothing that is open */
+	uint64_t late;      /* answers to MADs that had been given up */
+	uint64_t ignored;   /* MADs that came and answered nothing that was asked */
 };
 
 enum request_result { REQUEST_ANSWERED, REQUEST_TIMED_OUT, REQUEST_CANCELLED };
@@ -56,10 +64,11 @@ typedef void request_done(void *ctx, const struct request *request, enum request
 			  const uint8_t mad[MAD_SIZE], int64_t at_us);
 
 struct request {
-	uint32_t node;       /* any number below 2^31 that is the same for one node */
+	uint32_t node;       /* a small number that stays the same for one node; what is learnt goes by it */
 	uint16_t lid;
 	uint8_t mgmt_class;
 	uint8_t port_select; /* performance MADs: byte 1 of the attribute */
+	bool once;           /* not sent again when it is given up */
 	uint16_t attribute;
 	uint32_t modifier;
 	uint32_t tag;        /* the owner's own */
@@ -91,6 +100,13 @@ void engine_drop_node(struct engine *engine, uint32_t node);
  * back with REQUEST_CANCELLED.
  */
 int engine_run(struct engine *engine, struct error *err);
+
+/*
+ * engine_listen - between runs: take a late answer, to learn from it
+ * @timeout_ms:  how long to wait for one
+ * Return: whether one may still come; false, at once, where none is expected.
+ */
+bool engine_listen(struct engine *engine, unsigned timeout_ms);
 
 /* engine_counts - since the engine was created. */
 struct engine_counts engine_counts(const struct engine *engine);

@@ -7,9 +7,10 @@
 
 #include <cmocka.h>
 
-#include "base/err.h"
+#include "fabric/speed.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
+#include "wire/smp.h"
 
 /* Every class with every method, with each attribute that stands for something in one of them. */
 static void only_listed_gets_are_allowed(void **state)
@@ -138,6 +139,32 @@ static void an_answer_for_another_port_is_bad(void **state)
 	assert_int_not_equal(reading.present, 0);
 }
 
+/* A PortInfo as a switch sends it: 4x, Active, QDR by the old field, HDR by the extended one, XDR by the newest. */
+static void a_links_speed_is_that_of_its_newest_field(void **state)
+{
+	uint8_t mad[MAD_SIZE] = { 0 }, *info = mad + SMP_DATA_OFFSET;
+	struct smp_link link;
+
+	(void)state;
+	info[31] = 2;
+	info[32] = 0x74;
+	info[35] = 0x47;
+	info[62] = 0x41;
+	link = smp_read_link(mad, 0);
+	assert_int_equal(link.state, 4);
+	assert_int_equal(link.width, LINK_WIDTH_4X);
+	assert_int_equal(link.speed, LINK_SPEED_QDR);
+	link = smp_read_link(mad, 1 << 14);
+	assert_int_equal(link.speed, LINK_SPEED_HDR);
+	info[56] = 0x20;
+	put_be16(info + 60, 1 << 11);
+	assert_int_equal(smp_read_link(mad, 1 << 14).speed, LINK_SPEED_HDR);
+	assert_int_equal(smp_read_link(mad, 1 << 14 | 1 << 15).speed, LINK_SPEED_XDR);
+	assert_false(smp_read_port_state_change(mad));
+	info[11] = 4;
+	assert_true(smp_read_port_state_change(mad));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +175,7 @@ int main(void)
 		cmocka_unit_test(status_says_what_to_do),
 		cmocka_unit_test(caps_are_27_bits_and_a_response_time),
 		cmocka_unit_test(an_answer_for_another_port_is_bad),
+		cmocka_unit_test(a_links_speed_is_that_of_its_newest_field),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

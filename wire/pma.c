@@ -48,15 +48,3 @@ enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_a
 	reading_decode(reading, attribute, mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, caps);
 	return ANSWER_OK;
 }
-
-struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE])
-{
-	const uint8_t *info = mad + SMP_DATA_OFFSET;
-
-	return (struct sm_info){
-		.guid = get_be64(info),
-		.act_count = get_be32(info + 16),
-		.priority = info[20] >> 4,
-		.state = info[20] & 15,
-	};
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* pma.h - answers of performance agents, and of the subnet manager, as data */
+/* pma.h - answers of performance agents as data */
 #ifndef IBWIRE_WIRE_PMA_H
 #define IBWIRE_WIRE_PMA_H
 
@@ -36,15 +36,5 @@ uint16_t pma_attribute_id(enum counter_attribute attribute);
  */
 enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_attribute attribute,
 				     uint8_t port_select, const struct pma_caps *caps, struct reading *reading);
-
-/* An answered SMInfo. Source: IBA Vol 1, 14.2.5.13 (SMInfo). */
-struct sm_info {
-	uint64_t guid; /* port GUID of the subnet manager */
-	uint32_t act_count;
-	uint8_t priority;
-	uint8_t state; /* 0 not active, 1 discovering, 2 standby, 3 master */
-};
-
-struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE]);
 
 #endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/link_check.h"
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "collector/memory.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/smp.h"
+
+static void see_change(struct link_check *check, uint32_t port)
+{
+	if (!check->changed)
+		check->changed_port = port;
+	check->changed = true;
+}
+
+/* A switch that lets an SMP go unanswered, though its agent for counters may answer, is left alone for a while. */
+static bool is_answer(struct link_check *check, uint32_t node, enum request_result result)
+{
+	if (result == REQUEST_TIMED_OUT)
+		memory_node(check->memory, node)->smp_silent_at = check->sweep;
+	return result == REQUEST_ANSWERED;
+}
+
+static void on_switch_info(void *ctx, const struct request *request, enum request_result result,
+			   const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct link_check *check = ctx;
+
+	(void)at_us;
+	if (is_answer(check, request->tag, result) && smp_is_ok(mad) && smp_read_port_state_change(mad))
+		see_change(check, FABRIC_NONE);
+}
+
+static void on_port_info(void *ctx, const struct request *request, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct link_check *check = ctx;
+	const struct port *port = &check->fabric->ports[request->tag];
+	const struct node *node = &check->fabric->nodes[port->node];
+	const struct port *port0 = &check->fabric->ports[node->first_port];
+	struct smp_link link;
+
+	(void)at_us;
+	if (!is_answer(check, port->node, result) || !smp_is_ok(mad))
+		return;
+	link = smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+	if (link.state != port->state)
+		see_change(check, request->tag);
+	else if (link.state >= PORT_INIT && link.width != port->width)
+		see_change(check, request->tag);
+	else if (link.state >= PORT_INIT && link.speed != port->speed &&
+		 !(link.speed == LINK_SPEED_QDR && port->speed == LINK_SPEED_FDR10))
+		see_change(check, request->tag);
+}
+
+static bool is_asked(const struct link_check *check, uint32_t node_index)
+{
+	const struct node_memory *node = memory_node(check->memory, node_index);
+
+	return check->fabric->nodes[node_index].type == NODE_SWITCH && check->fabric->nodes[node_index].lid &&
+	       !node->silent_sweeps &&
+	       (!node->smp_silent_at || check->sweep - node->smp_silent_at >= LINK_CHECK_LOCKED_SWEEPS);
+}
+
+static int submit(struct link_check *check, struct engine *engine, uint32_t node, uint16_t attribute,
+		  uint32_t modifier, uint32_t tag, request_done *done, struct error *err)
+{
+	check->smps++;
+	return engine_submit(engine, &(struct request){
+		.node = memory_lane(check->memory, node),
+		.lid = check->fabric->nodes[node].lid,
+		.mgmt_class = CLASS_SUBN_LID,
+		.attribute = attribute,
+		.modifier = modifier,
+		.tag = tag,
+		.once = true,
+		.done = done,
+		.ctx = check,
+	}, err);
+}
+
+int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
+		      struct memory *memory, struct error *err)
+{
+	uint32_t count = (uint32_t)fabric->port_count, tenth = count / LINK_CHECK_SWEEPS + 1, i;
+	int code = 0;
+
+	check->fabric = fabric;
+	check->memory = memory;
+	check->sweep++;
+	check->changed = false;
+	check->changed_port = FABRIC_NONE;
+	check->smps = 0;
+	for (i = 0; i < fabric->node_count && code == 0; i++)
+		if (is_asked(check, i))
+			code = submit(check, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
+	if (check->next_port >= count)
+		check->next_port = 0;
+	for (i = check->next_port; i < check->next_port + tenth && i < count && code == 0; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (port->num > 0 && is_asked(check, port->node))
+			code = submit(check, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
+	}
+	check->next_port = i;
+	return code;
+}
+
+uint64_t link_check_cost(const struct fabric *fabric)
+{
+	uint64_t switches = 0, ports = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		switches++;
+		ports += fabric->nodes[i].port_count;
+	}
+	return switches + ports / LINK_CHECK_SWEEPS;
+}

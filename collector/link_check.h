@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * link_check.h - has the topology changed? Asked cheaply, with every sweep
+ *
+ * A discovery costs thousands of SMPs. Between discoveries each sweep asks every
+ * switch for SwitchInfo, whose PortStateChange is a hint (the SM clears it), and
+ * a tenth of the switches' ports, up or down, for PortInfo: within ten sweeps a
+ * link that went, came, or trained at another width or speed is seen, and is
+ * then looked at by a discovery.
+ */
+#ifndef IBWIRE_COLLECTOR_LINK_CHECK_H
+#define IBWIRE_COLLECTOR_LINK_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct error;
+struct fabric;
+struct memory;
+
+/* Over how many sweeps the PortInfos of all switch ports are spread. */
+#define LINK_CHECK_SWEEPS 10
+
+/* A switch that answers no SMPs is asked for them again after so many sweeps. */
+#define LINK_CHECK_LOCKED_SWEEPS 30
+
+struct link_check {
+	const struct fabric *fabric; /* of the checks that are under way */
+	struct memory *memory;
+	uint32_t next_port;          /* where the next tenth begins */
+	uint64_t sweep;              /* counts calls */
+	/* What the last checks have seen. */
+	bool changed;
+	uint32_t changed_port;       /* index of the first port that differs, or FABRIC_NONE */
+	uint32_t smps;               /* asked */
+};
+
+/*
+ * link_check_submit - queue the SMPs that belong to one sweep
+ * @check:   zeroed at first; must live until engine_run() has returned
+ * @memory:  follows @fabric; remembers which switches answer no SMPs
+ *
+ * Return: 0 or ERR_NOMEM.
+ */
+int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
+		      struct memory *memory, struct error *err);
+
+/* link_check_cost - SMPs that one sweep of a fabric takes, on average. */
+uint64_t link_check_cost(const struct fabric *fabric);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* opensm.h - what opensm is told, and what its log says */
+#ifndef IBWIRE_SIM_OPENSM_H
+#define IBWIRE_SIM_OPENSM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+/* Names in the run directory. */
+#define OPENSM_CONF "opensm.conf"
+#define OPENSM_LOG "opensm.log"
+
+/*
+ * opensm_configure - write its configuration, in which nothing is outside the run directory
+ * @port_guid:     of the simulated port that it shall manage from, and of no other: if it were
+ *                 ever started without umad2sim, it would find no such port on the host and
+ *                 end, instead of managing the host's real fabric
+ * @dumps:         it shall write its forwarding tables (sim/lft.h)
+ * @lines, @count: more lines of configuration
+ */
+int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char *const *lines, size_t count,
+		     struct error *err);
+
+/* opensm_is_up - does the log say that the subnet is up? */
+bool opensm_is_up(const char *dir);
+
+/* opensm_explain - append the last line of its log to an error. */
+void opensm_explain(const char *dir, struct error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/smp.h"
+
+#include "fabric/speed.h"
+
+/* PortInfo.CapabilityMask: IsExtendedSpeedsSupported; is CapabilityMask2 there. */
+enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15, CAP2_EXTENDED_SPEEDS2 = 1 << 11 };
+
+bool smp_is_ok(const uint8_t mad[MAD_SIZE])
+{
+	return (get_be16(mad + 4) & 0x7fff) == 0;
+}
+
+struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE])
+{
+	const uint8_t *info = mad + SMP_DATA_OFFSET;
+
+	return (struct sm_info){
+		.guid = get_be64(info),
+		.act_count = get_be32(info + 16),
+		.priority = info[20] >> 4,
+		.state = info[20] & 15,
+	};
+}
+
+bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE])
+{
+	return mad[SMP_DATA_OFFSET + 11] >> 2 & 1;
+}
+
+struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
+{
+	const uint8_t *info = mad + SMP_DATA_OFFSET;
+	struct smp_link link = { .state = info[32] & 15, .width = info[31] };
+	uint16_t extended = info[62] >> 4;
+
+	link.speed = (uint8_t)link_speed_best((uint16_t)((info[35] >> 4) << LINK_SPEED_SDR));
+	if (cap_mask & CAP_EXTENDED_SPEEDS && extended)
+		link.speed = (uint8_t)link_speed_best((uint16_t)(extended << LINK_SPEED_FDR));
+	/* CapabilityMask2 is two bytes at 60; the XDR bits of its generation at byte 56. */
+	if (cap_mask & CAP_CAP_MASK2 && get_be16(info + 60) & CAP2_EXTENDED_SPEEDS2 && info[56] >> 5 & 1)
+		link.speed = LINK_SPEED_XDR;
+	return link;
+}

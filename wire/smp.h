@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* smp.h - answers of subnet management agents as data */
+#ifndef IBWIRE_WIRE_SMP_H
+#define IBWIRE_WIRE_SMP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/mad.h"
+
+/* smp_is_ok - is this an answer without an error status? Source: IBA Vol 1, 13.4.7. */
+bool smp_is_ok(const uint8_t mad[MAD_SIZE]);
+
+/* An answered SMInfo. Source: IBA Vol 1, 14.2.5.13 (SMInfo). */
+struct sm_info {
+	uint64_t guid; /* port GUID of the subnet manager */
+	uint32_t act_count;
+	uint8_t priority;
+	uint8_t state; /* 0 not active, 1 discovering, 2 standby, 3 master */
+};
+
+struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE]);
+
+/* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
+bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
+
+/* What PortInfo says of a link. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c. */
+struct smp_link {
+	uint8_t state; /* enum port_state */
+	uint8_t width; /* enum link_width, active; stale below PORT_INIT */
+	uint8_t speed; /* enum link_speed, active; QDR also for FDR10, which is not in PortInfo */
+};
+
+/*
+ * smp_read_link - the link's state, width and speed from an answered PortInfo
+ * @cap_mask:  CapabilityMask that speaks for the port: a switch's port 0's
+ */
+struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
+
+#endif
