@@ -139,6 +139,10 @@ void layout_columns(int columns, int port_columns, int peer_columns, int link_co
 		place->columns += more;
 		left -= more + gap;
 	}
+	/* Bars are compared with each other by eye, so they are equally long. */
+	if (ret[COLUMN_XMIT_BAR].columns && ret[COLUMN_RCV_BAR].columns)
+		ret[COLUMN_XMIT_BAR].columns = ret[COLUMN_RCV_BAR].columns =
+			(ret[COLUMN_XMIT_BAR].columns + ret[COLUMN_RCV_BAR].columns) / 2;
 	for (i = 0; i < COLUMN_COUNT; i++) {
 		ret[i].x = x;
 		if (ret[i].columns)

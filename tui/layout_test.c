@@ -71,6 +71,8 @@ static void check_columns(int columns, const struct column_place *places)
 	}
 	for (i = 0; i < sizeof(always) / sizeof(always[0]); i++)
 		assert_true(places[always[i]].columns >= 4);
+	if (places[COLUMN_XMIT_BAR].columns && places[COLUMN_RCV_BAR].columns)
+		assert_int_equal(places[COLUMN_XMIT_BAR].columns, places[COLUMN_RCV_BAR].columns);
 }
 
 static void columns_never_overlap_nor_leave_the_table(void **state)
