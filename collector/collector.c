@@ -22,7 +22,7 @@
 /* How long one look at a running discovery takes while nothing else is to do. */
 #define DISCOVERY_SLICE_MS 50
 
-/* How long one wait for late answers takes, right behind a sweep. */
+/* How long one wait for late answers takes; they come within a second behind a sweep. */
 #define LISTEN_MS 10
 
 /* How many events are kept while the store takes nothing. */
@@ -109,7 +109,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 	return 0;
 }
 
-/* Sleep, and let a discovery that runs or is due go on meanwhile. */
+/* Sleep, but hear late answers, and let a discovery that runs or is due go on meanwhile. */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
 	const struct clock *clock = collector->clock;
@@ -117,20 +117,18 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
 		int64_t next_us = collector->watch.next_us;
+		bool discovering = collector->watch.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 
 		if (left_us <= 0)
 			break;
-		if (left_us > LISTEN_MS * US_PER_MS && engine_listen(collector->engine, LISTEN_MS))
-			continue;
-		if (!collector->watch.running && now_us < next_us) {
-			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
-			continue;
-		}
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
-		if (step_watch(collector, slice_ms, err) < 0)
+		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
+		if (discovering && step_watch(collector, listening ? 0 : slice_ms, err) < 0)
 			return err->code;
+		if (!discovering && !listening)
+			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 	}
 	return 0;
 }

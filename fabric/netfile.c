@@ -185,7 +185,8 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 
 static int want_link(struct net_reader *reader, uint32_t port, const struct net_port *entry)
 {
-	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity, sizeof(*links));
+	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity,
+					       sizeof(*links));
 
 	if (!links)
 		return ERR_NOMEM;

@@ -156,7 +156,8 @@ static bool read_node(struct record_reader *reader, char *cursor, struct error *
 
 static int want_link(struct record_reader *reader, uint32_t port, uint64_t peer_guid, uint8_t peer_num)
 {
-	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity, sizeof(*links));
+	struct wanted_link *links = array_grow(reader->links, reader->link_count, &reader->link_capacity,
+					       sizeof(*links));
 
 	if (!links)
 		return ERR_NOMEM;

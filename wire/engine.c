@@ -447,7 +447,8 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 	int event;
 
 	for (i = 0; i < FLIGHTS; i++)
-		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP && now_us - engine->flights[i].sent_us <= most_us;
+		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP &&
+			   now_us - engine->flights[i].sent_us <= most_us;
 	if (!waiting)
 		return false;
 	event = engine->transport->receive(engine->transport->ctx, mad, timeout_ms, NULL);
