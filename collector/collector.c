@@ -12,6 +12,7 @@
 #include "base/stop.h"
 #include "base/when.h"
 #include "collector/events.h"
+#include "collector/lid_check.h"
 #include "collector/link_check.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
@@ -148,6 +149,41 @@ static void tell_sm(struct collector *collector, int64_t wall_us)
 	collector->last_sm.known = now->known;
 }
 
+/*
+ * Is there a reason to doubt all LIDs: a topology that discovery could not
+ * confirm, another subnet manager, or a node that is not where it was?
+ */
+static bool doubts_lids(struct collector *collector)
+{
+	const struct sm_state *now = &collector->result.sm, *last = &collector->last_sm;
+	size_t i;
+
+	if (!collector->watch.confirmed || (now->known && last->guid && now->guid != last->guid))
+		return true;
+	for (i = 0; i < collector->result.count; i++) {
+		const struct port_sample *sample = &collector->result.samples[i];
+
+		if (sample->status == SAMPLE_SILENT &&
+		    memory_port(&collector->memory, collector->watch.fabric, sample->port)->status == SAMPLE_OK)
+			return true;
+	}
+	return false;
+}
+
+/* Readings of LIDs that are another node's by now are taken back; then the topology is old. */
+static int check_lids(struct collector *collector, struct error *err)
+{
+	uint32_t moved;
+	int code = lid_check_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->result,
+				 doubts_lids(collector), &moved, err);
+
+	if (code == 0 && moved) {
+		log_warning("%u LIDs belong to other nodes by now: what they answered is not counted", moved);
+		fabric_watch_doubt(&collector->watch);
+	}
+	return code;
+}
+
 /* Does the sweep hint at a change of topology? */
 static bool hints_at_change(struct collector *collector)
 {
@@ -248,6 +284,8 @@ static int one_sweep(struct collector *collector, struct error *err)
 	int code = sweep_run(collector->engine, fabric, &collector->memory, &collector->check,
 			     sm_lid, &collector->result, err);
 
+	if (code == 0)
+		code = check_lids(collector, err);
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);

@@ -345,6 +345,75 @@ static void discovery_follows_signs_of_change(void **state)
 	free(model);
 }
 
+static void two_hosts_change_lids(struct model *model)
+{
+	uint16_t lid = model->nodes[HOST].lid;
+
+	if (model->sweeps != 3)
+		return;
+	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
+	model->nodes[HOST + 4].lid = lid;
+}
+
+/* Is what was stored of a host's port its own: no mark, and the last reading what the port shows? */
+static void assert_own_counts(const struct model *model, size_t host)
+{
+	const struct model_port *port = &model->nodes[host].ports[1];
+
+	assert_true(port->has_first);
+	assert_true(!port->sum.reset);
+	assert_true(port->last.value[COUNTER_XMIT_DATA] == port->value[COUNTER_XMIT_DATA]);
+}
+
+/* Between two discoveries the subnet manager gives LIDs to others: nothing is booked on the wrong port. */
+static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 300; seed < 310; seed++) {
+		struct collector_report report;
+		struct model *model = create(seed);
+
+		model->before_sweep = two_hosts_change_lids;
+		assert_int_equal(model_run(model, 4, &report, NULL), 0);
+		assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
+		assert_int_equal(model_run(model, 3, &report, NULL), 0);
+		assert_int_equal(report.ports_answered, LIVE_PORTS);
+		assert_own_counts(model, HOST);
+		assert_own_counts(model, HOST + 4);
+		assert_true(model_check(model) > 0);
+		free(model);
+	}
+}
+
+static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
+{
+	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
+
+	if (model->sweeps != 3 || gone->absent)
+		return;
+	gone->absent = true;
+	heir->lid = gone->lid;
+	model->traffic = false;
+	/* Nothing falls and nothing is too fast: only that the heir is not where it was tells. */
+	memcpy(heir->ports[1].value, gone->ports[1].value, sizeof(heir->ports[1].value));
+	heir->ports[1].value[COUNTER_XMIT_DATA] += 1000;
+}
+
+static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
+{
+	struct model *model = create(18);
+
+	(void)state;
+	model->before_sweep = a_host_takes_the_lid_of_one_that_is_gone;
+	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
+	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
+		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
+	assert_own_counts(model, HOST + 4);
+	free(model);
+}
+
 static void discovery_that_fails_leaves_the_last_topology(void **state)
 {
 	struct collector_report report;
@@ -471,6 +540,8 @@ int main(void)
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
 		cmocka_unit_test(discovery_follows_signs_of_change),
+		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
+		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),

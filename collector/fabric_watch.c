@@ -43,9 +43,15 @@ void fabric_watch_suspect(struct fabric_watch *watch)
 		watch->next_us = soon_us;
 }
 
+void fabric_watch_doubt(struct fabric_watch *watch)
+{
+	watch->confirmed = false;
+	fabric_watch_suspect(watch);
+}
+
 static int fail(struct fabric_watch *watch, struct events *events, const struct error *cause, struct error *err)
 {
-	fabric_watch_suspect(watch);
+	fabric_watch_doubt(watch);
 	if (!watch->fabric)
 		return err_set(err, cause->code, "%s", cause->text);
 	log_warning("%s; the last good topology stays", cause->text);
@@ -110,10 +116,11 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 			   "stays",
 			   found->node_count, before->node_count, watch->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
 		fabric_destroy(found);
-		fabric_watch_suspect(watch);
+		fabric_watch_doubt(watch);
 		return 0;
 	}
 	watch->shrunk_in_a_row = 0;
+	watch->confirmed = true;
 	if (before && !differs(before, found)) {
 		watch->fruitless_in_a_row++;
 		fabric_destroy(found);

@@ -39,6 +39,7 @@ struct fabric_watch {
 	const struct discoverer *discoverer;
 	const struct clock *clock;
 	struct fabric *fabric;   /* the one in force, NULL before the first */
+	bool confirmed;          /* the last discovery found `fabric`, and nothing since makes it doubtful */
 	uint64_t generation;     /* rises when `fabric` is replaced */
 	bool running;
 	int64_t started_us;
@@ -71,6 +72,9 @@ void fabric_watch_done(struct fabric_watch *watch);
 
 /* fabric_watch_suspect - there is a sign of a change: look again soon. */
 void fabric_watch_suspect(struct fabric_watch *watch);
+
+/* fabric_watch_doubt - the fabric in force is wrong in something: LIDs are another node's. Look again soon. */
+void fabric_watch_doubt(struct fabric_watch *watch);
 
 /*
  * fabric_watch_step - start a discovery when its time has come, and take what it brought

@@ -23,11 +23,6 @@ uint64_t model_guid(size_t node)
 	return 0x1000 + node;
 }
 
-static uint16_t lid_of(size_t node)
-{
-	return (uint16_t)(node + 1);
-}
-
 static bool is_switch(size_t node)
 {
 	return node < MODEL_SPINES + MODEL_LEAFS;
@@ -74,14 +69,14 @@ static struct fabric *build_fabric(const struct model *model)
 	for (i = 0; i < MODEL_NODES; i++) {
 		struct node node = { .guid = model_guid(i), .type = is_switch(i) ? NODE_SWITCH : NODE_CA,
 				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1,
-				     .lid = is_switch(i) ? lid_of(i) : 0 };
+				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
 
 		if (model->nodes[i].absent)
 			continue;
 		snprintf(node.desc, sizeof(node.desc), "node%02zu", i);
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
 		for (port = is_switch(i) ? 0 : 1; port <= node.port_count; port++) {
-			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : lid_of(i),
+			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : model->nodes[i].lid,
 					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
 					      .cap_mask = 1 << 14 };
 
@@ -179,7 +174,10 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 	struct mad_header header = mad_read_header(mad);
 	uint8_t *info = mad + SMP_DATA_OFFSET;
 
-	if (header.attribute == SMP_SM_INFO) {
+	if (header.attribute == SMP_NODE_INFO) {
+		put_be64(info + 12, model_guid(node));
+		info[36] = 1;
+	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
 		info[20] = 3;
 	} else if (header.attribute == SMP_PORT_INFO) {
@@ -212,19 +210,24 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsi
 {
 	struct model *model = ctx;
 	struct model_node *node;
+	size_t index = 0;
 
 	(void)timeout_ms;
 	(void)err;
 	assert_true(mad_is_allowed(mad));
-	assert_true(lid >= 1 && lid <= MODEL_NODES);
-	node = &model->nodes[lid - 1];
 	model->now_us++;
-	model->requests_to[lid - 1] += mad[1] == CLASS_PERFORMANCE;
-	if (node->silent || node->absent || model_random(model) % 100 < model->loss_percent)
+	/* A LID that nobody has is a question that nobody hears. */
+	while (index < MODEL_NODES && (model->nodes[index].lid != lid || model->nodes[index].absent))
+		index++;
+	if (index == MODEL_NODES)
+		return 0;
+	node = &model->nodes[index];
+	model->requests_to[index] += mad[1] == CLASS_PERFORMANCE;
+	if (node->silent || model_random(model) % 100 < model->loss_percent)
 		return 0;
 	assert_true(model->flying_count < 256);
 	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
-	answer(model, lid - 1u, model->flying[model->flying_count].mad);
+	answer(model, index, model->flying[model->flying_count].mad);
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
 						      (int64_t)(model_random(model) % 200);
 	return 0;
@@ -349,8 +352,7 @@ static int sink_store_caps(void *ctx, const struct restored_caps *caps, size_t c
 
 static uint16_t sm_lid(void *ctx)
 {
-	(void)ctx;
-	return lid_of(MODEL_NODES - 1);
+	return ((struct model *)ctx)->nodes[MODEL_NODES - 1].lid;
 }
 
 void model_init(struct model *model, uint64_t seed)
@@ -367,6 +369,7 @@ void model_init(struct model *model, uint64_t seed)
 		/* All kinds: 64-bit errors, 64-bit traffic only, without multicast, 32 bits only. */
 		static const uint16_t masks[] = { 0x9300, 0x1200, 0x1400, 0x0000 };
 
+		model->nodes[i].lid = (uint16_t)(i + 1);
 		model->nodes[i].caps.cap_mask = masks[i % 4];
 		model->nodes[i].caps.cap_mask2 = i % 8 == 0 ? PMA_CAP2_EXTENDED_ERRORS : 0;
 	}

@@ -39,6 +39,7 @@ struct model_port {
 };
 
 struct model_node {
+	uint16_t lid;
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */

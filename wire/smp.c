@@ -23,6 +23,13 @@ struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE])
 	};
 }
 
+struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE])
+{
+	const uint8_t *info = mad + SMP_DATA_OFFSET;
+
+	return (struct smp_node_info){ .guid = get_be64(info + 12), .port = info[36] };
+}
+
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE])
 {
 	return mad[SMP_DATA_OFFSET + 11] >> 2 & 1;

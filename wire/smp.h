@@ -21,6 +21,14 @@ struct sm_info {
 
 struct sm_info smp_read_sm_info(const uint8_t mad[MAD_SIZE]);
 
+/* Who answers at a LID. Source: IBA Vol 1, 14.2.5.3 (NodeInfo). */
+struct smp_node_info {
+	uint64_t guid; /* of the node */
+	uint8_t port;  /* the port at which the question arrived: the LID's own port unless the node is a switch */
+};
+
+struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE]);
+
 /* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/lid_check.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "collector/memory.h"
+#include "collector/sweep.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/smp.h"
+
+/* More than this share of the link's rate is not what this link carried: readings are stamped a little late. */
+#define CREDIBLE_PERCENT 150.0
+
+struct lid_check {
+	struct engine *engine;
+	const struct fabric *fabric;
+	struct memory *memory;
+	struct sweep_result *result;
+	bool *asked;    /* per sample: its LID was asked; at the first sample of a LID */
+	uint32_t moved; /* LIDs that are another node's */
+};
+
+/* The samples behind one LID: all ports of a switch, one of another node. Return: the first that is not. */
+static size_t end_of_lid(const struct lid_check *check, size_t first)
+{
+	const struct port *port = &check->fabric->ports[check->result->samples[first].port];
+	size_t end = first + 1;
+
+	if (check->fabric->nodes[port->node].type != NODE_SWITCH)
+		return end;
+	while (end < check->result->count &&
+	       check->fabric->ports[check->result->samples[end].port].node == port->node)
+		end++;
+	return end;
+}
+
+static bool is_strange(const struct lid_check *check, const struct port_sample *sample)
+{
+	const struct port *port = &check->fabric->ports[sample->port];
+	uint64_t bits_per_s = port_rate_bits_per_s(port);
+
+	if (!sample->delta)
+		return false;
+	return sample->delta->reset ||
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s) >
+		       CREDIBLE_PERCENT ||
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_RCV_DATA), bits_per_s) >
+		       CREDIBLE_PERCENT;
+}
+
+static void take_back(struct lid_check *check, size_t first)
+{
+	size_t end = end_of_lid(check, first), i;
+
+	for (i = first; i < end; i++) {
+		struct port_sample *sample = &check->result->samples[i];
+
+		if (sample->status == SAMPLE_UNSUPPORTED)
+			sample->status = SAMPLE_SILENT;
+		if (!sample->reading)
+			continue;
+		*sample = (struct port_sample){ .port = sample->port, .status = SAMPLE_SILENT };
+		check->result->ports_answered--;
+	}
+}
+
+static void on_node_info(void *ctx, const struct request *request, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct lid_check *check = ctx;
+	const struct port *port = &check->fabric->ports[check->result->samples[request->tag].port];
+	const struct node *node = &check->fabric->nodes[port->node];
+	struct smp_node_info info;
+
+	(void)at_us;
+	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
+		return;
+	info = smp_read_node_info(mad);
+	if (info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num))
+		return;
+	check->moved++;
+	take_back(check, request->tag);
+	/* They may be the other node's. */
+	memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
+	memory_node(check->memory, port->node)->caps_stored = false;
+}
+
+static int ask(struct lid_check *check, size_t sample, struct error *err)
+{
+	const struct port *port = &check->fabric->ports[check->result->samples[sample].port];
+
+	check->asked[sample] = true;
+	return engine_submit(check->engine, &(struct request){
+		.node = memory_lane(check->memory, port->node),
+		.lid = fabric_port_lid(check->fabric, port),
+		.mgmt_class = CLASS_SUBN_LID,
+		.attribute = SMP_NODE_INFO,
+		.tag = (uint32_t)sample,
+		.done = on_node_info,
+		.ctx = check,
+	}, err);
+}
+
+/* Ask each LID that gave a reading, was not asked yet, and is strange, or @all of them. */
+static int ask_each(struct lid_check *check, bool all, struct error *err)
+{
+	size_t first, end, i;
+	int code = 0, ran;
+
+	for (first = 0; first < check->result->count && code == 0; first = end) {
+		bool wanted = false;
+
+		end = end_of_lid(check, first);
+		for (i = first; i < end && !wanted; i++) {
+			const struct port_sample *sample = &check->result->samples[i];
+
+			wanted = sample->reading && (all || is_strange(check, sample));
+		}
+		if (wanted && !check->asked[first])
+			code = ask(check, first, err);
+	}
+	ran = engine_run(check->engine, err);
+	return ran < 0 ? ran : code;
+}
+
+int lid_check_run(struct engine *engine, const struct fabric *fabric, struct memory *memory,
+		  struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
+{
+	struct lid_check check = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	int code;
+
+	*ret_moved = 0;
+	check.asked = calloc(result->count ? result->count : 1, sizeof(*check.asked));
+	if (!check.asked)
+		return err_nomem(err);
+	code = ask_each(&check, all, err);
+	if (code == 0 && check.moved && !all)
+		code = ask_each(&check, true, err);
+	free(check.asked);
+	*ret_moved = check.moved;
+	return code;
+}
