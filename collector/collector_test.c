@@ -345,6 +345,27 @@ static void discovery_follows_signs_of_change(void **state)
 	free(model);
 }
 
+static void a_link_goes_after_hours_of_quiet(struct model *model)
+{
+	if (model->sweeps != 630 || model->nodes[LEAF].ports[1].down)
+		return;
+	model->nodes[LEAF].ports[1].down = true;
+	model->nodes[LEAF].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* Discoveries that found nothing because nothing had happened do not make a sign of change wait. */
+static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
+{
+	struct model *model = create(19);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_link_goes_after_hours_of_quiet;
+	model_run(model, 632, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	free(model);
+}
+
 static void two_hosts_change_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
@@ -540,6 +561,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
 		cmocka_unit_test(discovery_follows_signs_of_change),
+		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
 		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
 		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),

@@ -37,6 +37,7 @@ void fabric_watch_suspect(struct fabric_watch *watch)
 	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << doublings);
 	int64_t now_us = clock_boottime_us(watch->clock);
 
+	watch->suspected = true;
 	if (soon_us < now_us)
 		soon_us = now_us;
 	if (soon_us < watch->next_us)
@@ -122,7 +123,7 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	watch->shrunk_in_a_row = 0;
 	watch->confirmed = true;
 	if (before && !differs(before, found)) {
-		watch->fruitless_in_a_row++;
+		watch->fruitless_in_a_row = watch->follows_sign ? watch->fruitless_in_a_row + 1 : 0;
 		fabric_destroy(found);
 		return 0;
 	}
@@ -149,6 +150,8 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 			return 0;
 		watch->started_us = now_us;
 		watch->next_us = now_us + watch->interval_us;
+		watch->follows_sign = watch->suspected;
+		watch->suspected = false;
 		code = discoverer->start(discoverer->ctx, &cause);
 		if (code < 0)
 			return fail(watch, events, &cause, err);

@@ -46,7 +46,9 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned shrunk_in_a_row;
-	unsigned fruitless_in_a_row; /* discoveries that found no change */
+	bool suspected;              /* there was a sign of a change since the last discovery began */
+	bool follows_sign;           /* and before that one began */
+	unsigned fruitless_in_a_row; /* discoveries that followed a sign and found no change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
