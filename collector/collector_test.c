@@ -454,6 +454,46 @@ static void discovery_that_fails_leaves_the_last_topology(void **state)
 	free(model);
 }
 
+static void discovery_fails_after_a_while(struct model *model)
+{
+	model->discovery_fails = model->sweeps >= 2;
+}
+
+/* A discovery that crashes each time is no event every few seconds, for days. */
+static void discovery_that_keeps_failing_is_tried_ever_less(void **state)
+{
+	struct model *model = create(20);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = discovery_fails_after_a_while;
+	model_run(model, 360, NULL, NULL);
+	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
+	assert_in_range(model_events_of(model, EVENT_DISCOVERY_FAILED), 7, 13);
+	free(model);
+}
+
+static void the_hosts_own_cable_is_pulled(struct model *model)
+{
+	model->nodes[MODEL_NODES - 1].ports[1].down = model->sweeps >= 3 && model->sweeps < 40;
+}
+
+/* What cannot be seen from here is not gone. */
+static void a_fabric_behind_a_dead_port_of_this_host_stays(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(21);
+
+	(void)state;
+	model->before_sweep = the_hosts_own_cable_is_pulled;
+	model_run(model, 50, &report, NULL);
+	assert_true(model_events_of(model, EVENT_DISCOVERY_FAILED) > 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(report.nodes, MODEL_NODES);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	free(model);
+}
+
 static void half_the_fabric_is_gone(struct model *model)
 {
 	size_t i;
@@ -565,6 +605,8 @@ int main(void)
 		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
 		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
+		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
+		cmocka_unit_test(a_fabric_behind_a_dead_port_of_this_host_stays),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
 		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),

@@ -33,8 +33,8 @@ void fabric_watch_done(struct fabric_watch *watch)
 
 void fabric_watch_suspect(struct fabric_watch *watch)
 {
-	unsigned doublings = watch->fruitless_in_a_row < 16 ? watch->fruitless_in_a_row : 16;
-	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << doublings);
+	unsigned wasted = watch->fruitless_in_a_row + watch->failed_in_a_row;
+	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(watch->clock);
 
 	watch->suspected = true;
@@ -53,12 +53,22 @@ void fabric_watch_doubt(struct fabric_watch *watch)
 static int fail(struct fabric_watch *watch, struct events *events, const struct error *cause, struct error *err)
 {
 	fabric_watch_doubt(watch);
+	watch->failed_in_a_row++;
 	if (!watch->fabric)
 		return err_set(err, cause->code, "%s", cause->text);
 	log_warning("%s; the last good topology stays", cause->text);
 	events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 		   "%s; the last good topology stays", cause->text);
 	return 0;
+}
+
+/* Is the port that discovery asked from down, so that it cannot have seen more than this host? */
+static bool is_cut_off(const struct fabric *found)
+{
+	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
+							: fabric_node_port(found, found->from_node, found->from_port);
+
+	return port != FABRIC_NONE && found->ports[port].state < PORT_INIT;
 }
 
 /* Is @found so small beside what we know that it must be said again before it is believed? */
@@ -165,5 +175,11 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 	watch->smps = trailer.smps;
 	if (code < 0)
 		return fail(watch, events, &cause, err);
+	if (watch->fabric && is_cut_off(found)) {
+		fabric_destroy(found);
+		err_set(&cause, ERR_UNAVAILABLE, "this host's own port is down: nothing else can be seen from here");
+		return fail(watch, events, &cause, err);
+	}
+	watch->failed_in_a_row = 0;
 	return take_over(watch, found, events);
 }

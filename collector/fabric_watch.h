@@ -48,6 +48,7 @@ struct fabric_watch {
 	unsigned shrunk_in_a_row;
 	bool suspected;              /* there was a sign of a change since the last discovery began */
 	bool follows_sign;           /* and before that one began */
+	unsigned failed_in_a_row;
 	unsigned fruitless_in_a_row; /* discoveries that followed a sign and found no change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
@@ -56,7 +57,8 @@ struct fabric_watch {
 
 /*
  * How soon after one discovery a sign of change may start another; doubled with
- * each that finds nothing new, so that a sign that does not go away costs little.
+ * each that fails or finds nothing new, so that a sign that does not go away costs
+ * little.
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 

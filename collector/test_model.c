@@ -60,8 +60,13 @@ static bool is_up(const struct model *model, size_t node, unsigned port)
 	       !model->nodes[far].ports[far_port].down && !model->nodes[far].absent && !model->nodes[node].absent;
 }
 
-static struct fabric *build_fabric(const struct model *model)
+/* Where the collector runs. */
+#define OWN_NODE (MODEL_NODES - 1)
+
+/* @all: as it is; else as the collector's host sees it, which is nothing where its own port is down */
+static struct fabric *build_fabric(const struct model *model, bool all)
 {
+	bool cut_off = !all && model->nodes[OWN_NODE].ports[1].down && !model->nodes[OWN_NODE].absent;
 	struct fabric *fabric = fabric_create(NULL);
 	unsigned port, far_port;
 	size_t i, far;
@@ -71,7 +76,7 @@ static struct fabric *build_fabric(const struct model *model)
 				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1,
 				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
 
-		if (model->nodes[i].absent)
+		if (model->nodes[i].absent || (cut_off && i != OWN_NODE))
 			continue;
 		snprintf(node.desc, sizeof(node.desc), "node%02zu", i);
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
@@ -84,7 +89,7 @@ static struct fabric *build_fabric(const struct model *model)
 			assert_true(fabric_add_port(fabric, &added, NULL) >= 0);
 		}
 	}
-	for (i = 0; i < MODEL_NODES; i++)
+	for (i = 0; i < MODEL_NODES && !cut_off; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			if (is_up(model, i, port) && peer_of(i, port, &far, &far_port))
 				assert_int_equal(fabric_link(fabric,
@@ -92,6 +97,8 @@ static struct fabric *build_fabric(const struct model *model)
 							     fabric_find_port(fabric, model_guid(far),
 									      (uint8_t)far_port), NULL), 0);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	fabric->from_node = fabric_find_node(fabric, model_guid(OWN_NODE));
+	fabric->from_port = 1;
 	return fabric;
 }
 
@@ -270,7 +277,7 @@ static int discover_step(void *ctx, unsigned timeout_ms, struct fabric **ret, st
 	model->now_us += 50000;
 	if (model->discovery_fails)
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
-	*ret = build_fabric(model);
+	*ret = build_fabric(model, false);
 	*trailer = (struct record_trailer){ .smps = 100, .hops = 3, .took_us = 50000 };
 	return 1;
 }
@@ -328,7 +335,7 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 	(void)err;
 	if (!model->knows_fabric)
 		return 0;
-	ret->fabric = build_fabric(model);
+	ret->fabric = build_fabric(model, true);
 	memcpy(ret->boot_id, model->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1), sizeof(*ret->ports));
 	for (i = 0; i < MODEL_NODES; i++)
@@ -352,7 +359,7 @@ static int sink_store_caps(void *ctx, const struct restored_caps *caps, size_t c
 
 static uint16_t sm_lid(void *ctx)
 {
-	return ((struct model *)ctx)->nodes[MODEL_NODES - 1].lid;
+	return ((struct model *)ctx)->nodes[OWN_NODE].lid;
 }
 
 void model_init(struct model *model, uint64_t seed)
