@@ -517,6 +517,20 @@ static void a_fabric_that_shrank_must_say_so_three_times(void **state)
 	free(model);
 }
 
+/* The answer with the 64-bit traffic counters dates a reading, also where the other one comes last. */
+static void a_busy_answer_does_not_date_the_traffic(void **state)
+{
+	struct model *model = create(22);
+
+	(void)state;
+	model->nodes[0].busy_once = true;
+	model_run(model, 1, NULL, NULL);
+	assert_false(model->nodes[0].busy_once);
+	assert_int_equal(model->nodes[0].ports[1].status, SAMPLE_OK);
+	assert_true(model->nodes[0].ports[1].last.at_us < model->nodes[0].ports[2].last.at_us);
+	free(model);
+}
+
 static void nodes_without_counters_are_unsupported(void **state)
 {
 	struct collector_report report;
@@ -608,6 +622,7 @@ int main(void)
 		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
 		cmocka_unit_test(a_fabric_behind_a_dead_port_of_this_host_stays),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
+		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
 		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),
 	};

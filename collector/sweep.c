@@ -160,8 +160,9 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 	count_answer(state, node_index);
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
-		/* The later answer, the one with the 64-bit traffic counters, dates the reading. */
-		reading->at_us = at_us;
+		/* The answer with the traffic counters dates the reading; it is not always the later one. */
+		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
+			reading->at_us = at_us;
 		close_attribute(state, sample, attribute);
 		break;
 	case ANSWER_BUSY:

@@ -194,9 +194,9 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 	}
 }
 
-static void answer(const struct model *model, size_t index, uint8_t mad[MAD_SIZE])
+static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 {
-	const struct model_node *node = &model->nodes[index];
+	struct model_node *node = &model->nodes[index];
 	struct mad_header header = mad_read_header(mad);
 
 	mad[3] = METHOD_GET_RESPONSE;
@@ -207,6 +207,9 @@ static void answer(const struct model *model, size_t index, uint8_t mad[MAD_SIZE
 	} else if (header.attribute == PMA_CLASS_PORT_INFO) {
 		put_be16(mad + PMA_DATA_OFFSET + 2, node->caps.cap_mask);
 		put_be32(mad + PMA_DATA_OFFSET + 4, node->caps.cap_mask2 << 5);
+	} else if (node->busy_once && header.attribute == PMA_PORT_COUNTERS) {
+		node->busy_once = false;
+		put_be16(mad + 4, 0x0001);
 	} else {
 		answer_counters(node, mad, header.attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										 : ATTRIBUTE_PORT_COUNTERS_EXTENDED);

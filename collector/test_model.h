@@ -45,6 +45,7 @@ struct model_node {
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool absent;       /* discovery does not find it */
 	bool no_caps;      /* has no ClassPortInfo */
+	bool busy_once;    /* says "busy" to the next question for PortCounters */
 	bool no_counters;  /* says "unsupported" to everything */
 	struct model_port ports[MODEL_PORTS_MAX + 1];
 };
