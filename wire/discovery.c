@@ -22,6 +22,9 @@ extern char **environ;
 #define RECORDS_MAX (512u << 20)
 #define MESSAGES_MAX (64u << 10)
 
+/* How often a pipe is read in one step, 64 KB at a time. */
+#define CHUNKS_PER_STEP 64
+
 struct discovery {
 	const struct clock *clock;
 	int64_t deadline_us; /* boottime */
@@ -106,20 +109,24 @@ fail:
 		       strerror(cause));
 }
 
-/* Read what is there. At the end of the stream the descriptor is closed. */
+/*
+ * Read what is there, but not for ever: a helper may write as fast as we read. At
+ * the end of the stream the descriptor is closed.
+ */
 static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 {
 	char chunk[65536];
-	ssize_t got;
+	ssize_t got = 1;
+	int chunks;
 
-	while ((got = read(*fd, chunk, sizeof(chunk))) > 0) {
+	for (chunks = 0; chunks < CHUNKS_PER_STEP && (got = read(*fd, chunk, sizeof(chunk))) > 0; chunks++) {
 		size_t room = max - text->len;
 
 		if ((size_t)got > room && ret_too_much)
 			*ret_too_much = true;
 		text_append_bytes(text, chunk, (size_t)got < room ? (size_t)got : room);
 	}
-	if (got == 0 || (errno != EAGAIN && errno != EINTR))
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
 		close_fd(fd);
 }
 
