@@ -494,6 +494,31 @@ static void a_fabric_behind_a_dead_port_of_this_host_stays(void **state)
 	free(model);
 }
 
+static void a_discovery_loses_an_smp(struct model *model)
+{
+	if (model->sweeps != 3)
+		return;
+	model->nodes[LEAF].ports_lost = true;
+	model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* One lost SMP hides all ports of a switch: what is missing is looked for again soon, not in ten minutes. */
+static void what_a_discovery_misses_is_looked_for_again(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(23);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_discovery_loses_an_smp;
+	model_run(model, 8, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	/* The first, the one that lost it, and the one that found it again. */
+	assert_int_equal(model->discoveries, 3);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
 static void half_the_fabric_is_gone(struct model *model)
 {
 	size_t i;
@@ -621,6 +646,7 @@ int main(void)
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
 		cmocka_unit_test(a_fabric_behind_a_dead_port_of_this_host_stays),
+		cmocka_unit_test(what_a_discovery_misses_is_looked_for_again),
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),

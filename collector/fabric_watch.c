@@ -138,6 +138,9 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 		return 0;
 	}
 	watch->fruitless_in_a_row = 0;
+	/* One lost SMP can hide a node, or all ports of a switch: what is missing is looked for again soon. */
+	if (before && (found->node_count < before->node_count || found->port_count < before->port_count))
+		fabric_watch_suspect(watch);
 	if (before)
 		events_from_topology(events, wall_us, before, found);
 	watch->fabric = found;

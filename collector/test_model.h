@@ -43,6 +43,7 @@ struct model_node {
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
+	bool ports_lost;   /* the next discovery finds it without its ports, as where an SMP is lost */
 	bool absent;       /* discovery does not find it */
 	bool no_caps;      /* has no ClassPortInfo */
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
