@@ -100,6 +100,25 @@ static void a_reboot_keeps_the_counts(void **state)
 	free(model);
 }
 
+/* The clock came up hours behind: what was read before the boot is still older than the boot. */
+static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
+{
+	struct model *model = create(24);
+	const struct model_port *port = &model->nodes[1].ports[1];
+
+	(void)state;
+	model_run(model, 3, NULL, NULL);
+	model->wall_offset_us -= 2 * 3600 * US_PER_S;
+	model->now_us = 30000000;
+	snprintf(model->boot_id, sizeof(model->boot_id), "boot-2");
+	model_run(model, 3, NULL, NULL);
+	assert_true(port->first.value[COUNTER_RCV_DATA] + port->sum.value[COUNTER_RCV_DATA] ==
+		    port->last.value[COUNTER_RCV_DATA]);
+	/* 20 s before, at least 30 s since the boot, 20 s after. */
+	assert_in_range(port->sum.elapsed_us, 70000000, 80000000);
+	free(model);
+}
+
 static void a_silent_node_is_told_once_and_catches_up(void **state)
 {
 	struct collector_report report;
@@ -629,6 +648,7 @@ int main(void)
 		cmocka_unit_test(capabilities_are_asked_once),
 		cmocka_unit_test(a_restart_is_one_longer_delta),
 		cmocka_unit_test(a_reboot_keeps_the_counts),
+		cmocka_unit_test(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
 		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
 		cmocka_unit_test(a_dead_node_costs_one_question_a_sweep),
 		cmocka_unit_test(a_node_that_returns_is_read_in_that_sweep),

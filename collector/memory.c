@@ -120,8 +120,12 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 		to = &memory->ports[memory->nodes[index].first_port + from->port];
 		to->has_last = true;
 		to->last = from->reading;
-		if (!same_boot)
-			to->last.at_us = now_us - (wall_now_us - from->wall_us);
+		if (same_boot)
+			continue;
+		to->last.at_us = now_us - (wall_now_us - from->wall_us);
+		/* The wall clock may be wrong, but another boot's readings are older than this boot. */
+		if (to->last.at_us > 0)
+			to->last.at_us = 0;
 	}
 	for (i = 0; i < restored->caps_count; i++) {
 		int64_t index = find_or_add(memory, restored->caps[i].node_guid, 0);
