@@ -134,8 +134,7 @@ bool child_stop(struct child *child, int64_t patience_us)
 	}
 	if (!child->ended) {
 		killed = true;
-		/* Its helper is in its group. */
-		kill(-child->pid, SIGKILL);
+		/* Its discovery helper has asked the kernel to die with it. */
 		kill(child->pid, SIGKILL);
 		child_settle(child, US_PER_S);
 	}

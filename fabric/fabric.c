@@ -14,6 +14,9 @@
 /* Device ids of SHARP aggregation nodes. Source: ibdiagnet and the field: "Mellanox Technologies Aggregation Node". */
 #define DEVICE_ID_AGGREGATION_NODE 53001
 
+/* Source: IBA Vol 1, 4.1.3 (local identifiers); above are multicast, and 0xffff, the permissive LID. */
+#define LID_UNICAST_MAX 0xbfff
+
 struct fabric *fabric_create(struct error *err)
 {
 	struct fabric *fabric = calloc(1, sizeof(*fabric));
@@ -164,8 +167,9 @@ uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8
 uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port)
 {
 	const struct node *node = &fabric->nodes[port->node];
+	uint16_t lid = node->type == NODE_SWITCH ? node->lid : port->lid;
 
-	return node->type == NODE_SWITCH ? node->lid : port->lid;
+	return lid <= LID_UNICAST_MAX ? lid : 0;
 }
 
 bool port_is_pollable(const struct fabric *fabric, const struct port *port)

@@ -132,7 +132,10 @@ uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t nu
 /* fabric_find_port - the same from a node's GUID. */
 uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8_t num);
 
-/* fabric_port_lid - the LID that a port's GMPs go to: its own, or its switch's. */
+/*
+ * fabric_port_lid - the LID that a port's GMPs go to: its own, or its switch's; 0
+ * where it has no unicast LID (yet). A port in Init may show the permissive one.
+ */
 uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
 
 /*

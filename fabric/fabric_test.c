@@ -323,6 +323,28 @@ static void a_change_of_a_link_is_told_once(void **state)
 	fabric_destroy(less);
 }
 
+/* A port that no subnet manager has configured shows 0 or 0xffff: that is nobody's address. */
+static void only_a_unicast_lid_is_asked(void **state)
+{
+	static const struct {
+		uint16_t lid, expected;
+	} cases[] = { { 0, 0 }, { 1, 1 }, { 0xbfff, 0xbfff }, { 0xc000, 0 }, { 0xffff, 0 } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fabric *fabric = fabric_create(NULL);
+		const struct node node = { .guid = 1, .type = NODE_CA, .port_count = 1 };
+		const struct port port = { .num = 1, .state = PORT_INIT, .lid = cases[i].lid };
+
+		fabric_add_node(fabric, &node, NULL);
+		fabric_add_port(fabric, &port, NULL);
+		assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+		assert_int_equal(fabric_port_lid(fabric, &fabric->ports[0]), cases[i].expected);
+		fabric_destroy(fabric);
+	}
+}
+
 static void a_fabric_refuses_what_contradicts_itself(void **state)
 {
 	struct fabric *fabric = small_fabric(4, 1, LINK_SPEED_HDR, 9);
@@ -352,6 +374,7 @@ int main(void)
 		cmocka_unit_test(a_net_file_is_read_as_it_is_meant),
 		cmocka_unit_test(damaged_net_files_do_no_harm),
 		cmocka_unit_test(names_are_found_or_the_nearest_is_named),
+		cmocka_unit_test(only_a_unicast_lid_is_asked),
 		cmocka_unit_test(a_change_of_a_link_is_told_once),
 		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),
 	};
