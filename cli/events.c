@@ -15,7 +15,6 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/order.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
@@ -59,7 +58,7 @@ static void event_name(const struct printer *printer, uint64_t guid, const char 
 static void put_subject(struct result *result, const char *name, uint8_t port)
 {
 	char shown[NODE_NAME_SIZE + 8];
-	size_t len = strlen(name) < NODE_NAME_SIZE ? order_short_name(name, shown) - 1 : 0;
+	size_t len = strlen(name) < NODE_NAME_SIZE ? names_short(name, shown) - 1 : 0;
 
 	if (!len)
 		return;

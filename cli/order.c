@@ -10,8 +10,8 @@
 #include "cli/options.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "storage/reader.h"
-#include "tui/order.h"
 
 /* A node while nodes are being ordered. */
 struct named_node {
@@ -23,7 +23,7 @@ struct named_node {
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct named_node *left = a, *right = b;
-	int by_name = order_compare_names(left->name, right->name);
+	int by_name = names_compare(left->name, right->name);
 
 	if (by_name)
 		return by_name;

@@ -13,7 +13,7 @@ struct port_view;
 struct view;
 
 /*
- * order_nodes - the fabric's nodes by name as the screen orders them (tui/order.h), then GUID
+ * order_nodes - the fabric's nodes by name as the screen orders them (fabric/names.h), then GUID
  * @names:  as they are shown, parallel to the fabric's nodes
  * @ret:  an array of node indices, for free()
  *

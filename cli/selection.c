@@ -8,7 +8,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
-#include "tui/order.h"
 
 /* The one node whose name is shown as @typed (tables leave out what tells no switch apart), or FABRIC_NONE. */
 static uint32_t find_shown(const struct fabric *fabric, const char *typed)
@@ -21,7 +20,7 @@ static uint32_t find_shown(const struct fabric *fabric, const char *typed)
 
 		if (strlen(name) >= sizeof(shown))
 			continue;
-		order_short_name(name, shown);
+		names_short(name, shown);
 		if (strcmp(shown, typed))
 			continue;
 		if (found != FABRIC_NONE)

@@ -263,6 +263,46 @@ struct changes {
 	unsigned count[CHANGE_COUNT];
 };
 
+static void names_are_ordered_as_people_do(void **state)
+{
+	static const char *const ordered[] = { "",	  "a",	    "a1",     "a2",	 "a10",	   "a10b",
+					       "a010b1z", "leaf2/9", "leaf2/10", "leaf10/1", "node0002", "node10" };
+	size_t i, k, count = sizeof(ordered) / sizeof(ordered[0]);
+
+	(void)state;
+	for (i = 0; i < count; i++)
+		for (k = 0; k < count; k++) {
+			int found = names_compare(ordered[i], ordered[k]);
+
+			assert_int_equal((found > 0) - (found < 0), (i > k) - (i < k));
+		}
+	/* Numbers of any length; leading zeros alone make a difference, but a small one. */
+	assert_true(names_compare("x99999999999999999999999", "x100000000000000000000000") < 0);
+	assert_true(names_compare("node01", "node1") != 0);
+	assert_true(names_compare("node01", "node2") < 0);
+}
+
+static void managed_switches_go_by_their_own_name(void **state)
+{
+	static const char *const cases[][2] = {
+		{ "MF0;leaf-u01-r1:MQM8700/U1", "leaf-u01-r1" },
+		{ "MF0;big:MCS7520/L01/U1", "big/L01/U1" },
+		{ "MF0;:MQM8700/U1", "MF0;:MQM8700/U1" },
+		{ "MF0;leaf", "MF0;leaf" },
+		{ "MF0;leaf:MQM8700", "MF0;leaf:MQM8700" },
+		{ "node0001 mlx5_0", "node0001 mlx5_0" },
+		{ "", "" },
+	};
+	char name[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(names_short(cases[i][0], name), strlen(cases[i][1]) + 1);
+		assert_string_equal(name, cases[i][1]);
+	}
+}
+
 static void count_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
 {
 	(void)before;
@@ -374,6 +414,8 @@ int main(void)
 		cmocka_unit_test(a_net_file_is_read_as_it_is_meant),
 		cmocka_unit_test(damaged_net_files_do_no_harm),
 		cmocka_unit_test(names_are_found_or_the_nearest_is_named),
+		cmocka_unit_test(names_are_ordered_as_people_do),
+		cmocka_unit_test(managed_switches_go_by_their_own_name),
 		cmocka_unit_test(only_a_unicast_lid_is_asked),
 		cmocka_unit_test(a_change_of_a_link_is_told_once),
 		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),

@@ -114,3 +114,61 @@ int names_find_port(const struct fabric *fabric, const char *typed, uint32_t *re
 	*ret = port;
 	return 0;
 }
+
+static const char *skip_zeros(const char *digits)
+{
+	while (digits[0] == '0' && isdigit((unsigned char)digits[1]))
+		digits++;
+	return digits;
+}
+
+int names_compare(const char *a, const char *b)
+{
+	const char *whole_a = a, *whole_b = b;
+
+	while (*a && *b) {
+		size_t a_len, b_len;
+		int difference;
+
+		if (!isdigit((unsigned char)*a) || !isdigit((unsigned char)*b)) {
+			if (*a != *b)
+				return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+			a++;
+			b++;
+			continue;
+		}
+		a = skip_zeros(a);
+		b = skip_zeros(b);
+		a_len = strspn(a, "0123456789");
+		b_len = strspn(b, "0123456789");
+		if (a_len != b_len)
+			return a_len < b_len ? -1 : 1;
+		difference = strncmp(a, b, a_len);
+		if (difference)
+			return difference;
+		a += a_len;
+		b += b_len;
+	}
+	if (*a || *b)
+		return *a ? 1 : -1;
+	return strcmp(whole_a, whole_b);
+}
+
+size_t names_short(const char *name, char *ret)
+{
+	static const char managed[] = "MF0;";
+	const char *start = name + strlen(managed), *colon, *slash;
+	size_t len;
+
+	if (!strncmp(name, managed, strlen(managed)) && (colon = strchr(start, ':')) && colon > start &&
+	    (slash = strchr(colon, '/'))) {
+		len = (size_t)(colon - start);
+		memcpy(ret, start, len);
+		ret[len] = '\0';
+		if (strcmp(slash, "/U1"))
+			strcpy(ret + len, slash);
+	} else {
+		strcpy(ret, name);
+	}
+	return strlen(ret) + 1;
+}

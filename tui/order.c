@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/order.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "storage/reader.h"
 #include "tui/table.h"
 
@@ -17,64 +17,6 @@ struct order_entry {
 	uint64_t tie;
 	uint32_t port;
 };
-
-static const char *skip_zeros(const char *digits)
-{
-	while (digits[0] == '0' && isdigit((unsigned char)digits[1]))
-		digits++;
-	return digits;
-}
-
-int order_compare_names(const char *a, const char *b)
-{
-	const char *whole_a = a, *whole_b = b;
-
-	while (*a && *b) {
-		size_t a_len, b_len;
-		int difference;
-
-		if (!isdigit((unsigned char)*a) || !isdigit((unsigned char)*b)) {
-			if (*a != *b)
-				return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-			a++;
-			b++;
-			continue;
-		}
-		a = skip_zeros(a);
-		b = skip_zeros(b);
-		a_len = strspn(a, "0123456789");
-		b_len = strspn(b, "0123456789");
-		if (a_len != b_len)
-			return a_len < b_len ? -1 : 1;
-		difference = strncmp(a, b, a_len);
-		if (difference)
-			return difference;
-		a += a_len;
-		b += b_len;
-	}
-	if (*a || *b)
-		return *a ? 1 : -1;
-	return strcmp(whole_a, whole_b);
-}
-
-size_t order_short_name(const char *name, char *ret)
-{
-	static const char managed[] = "MF0;";
-	const char *start = name + strlen(managed), *colon, *slash;
-	size_t len;
-
-	if (!strncmp(name, managed, strlen(managed)) && (colon = strchr(start, ':')) && colon > start &&
-	    (slash = strchr(colon, '/'))) {
-		len = (size_t)(colon - start);
-		memcpy(ret, start, len);
-		ret[len] = '\0';
-		if (strcmp(slash, "/U1"))
-			strcpy(ret + len, slash);
-	} else {
-		strcpy(ret, name);
-	}
-	return strlen(ret) + 1;
-}
 
 /* A node while nodes are being ordered. */
 struct named_node {
@@ -85,7 +27,7 @@ struct named_node {
 static int compare_nodes(const void *a, const void *b)
 {
 	const struct named_node *node_a = a, *node_b = b;
-	int difference = order_compare_names(node_a->name, node_b->name);
+	int difference = names_compare(node_a->name, node_b->name);
 
 	if (difference)
 		return difference;
@@ -131,7 +73,7 @@ static int make_names(struct order *order, const struct fabric *fabric, struct e
 		return err_nomem(err);
 	for (i = 0; i < fabric->node_count; i++) {
 		order->names[i] = to;
-		to += order_short_name(fabric->nodes[i].name, to);
+		to += names_short(fabric->nodes[i].name, to);
 	}
 	return 0;
 }

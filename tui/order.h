@@ -34,19 +34,6 @@ void order_done(struct order *order);
 int order_names(struct order *order, const struct fabric *fabric, struct error *err);
 
 /*
- * order_short_name - a node's name as it is shown
- * Managed switches are called "MF0;NAME:MODEL/U1": what is not NAME takes half
- * of the screen and tells nobody apart, so it is left out. Modules of a chassis
- * keep theirs: "MF0;NAME:MODEL/L01/U1" is "NAME/L01/U1".
- * @ret:  at least strlen(@name) + 1 bytes
- * Return: bytes written, the final NUL among them.
- */
-size_t order_short_name(const char *name, char *ret);
-
-/* order_compare_names - as people order names: "node2" before "node10". As strcmp. */
-int order_compare_names(const char *a, const char *b);
-
-/*
  * order_rows - sort table->rows by the table's column
  * What is not known comes last in both directions; equals are ordered by name.
  */

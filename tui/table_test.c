@@ -93,46 +93,6 @@ static enum row_word word_at(const struct made *made, uint32_t node, uint8_t num
 	return (enum row_word)made->table.views[fabric_node_port(made->sample.fabric, node, num)].word;
 }
 
-static void names_are_ordered_as_people_do(void **state)
-{
-	static const char *const ordered[] = { "",	  "a",	    "a1",     "a2",	 "a10",	   "a10b",
-					       "a010b1z", "leaf2/9", "leaf2/10", "leaf10/1", "node0002", "node10" };
-	size_t i, k, count = sizeof(ordered) / sizeof(ordered[0]);
-
-	(void)state;
-	for (i = 0; i < count; i++)
-		for (k = 0; k < count; k++) {
-			int found = order_compare_names(ordered[i], ordered[k]);
-
-			assert_int_equal((found > 0) - (found < 0), (i > k) - (i < k));
-		}
-	/* Numbers of any length; leading zeros alone make a difference, but a small one. */
-	assert_true(order_compare_names("x99999999999999999999999", "x100000000000000000000000") < 0);
-	assert_true(order_compare_names("node01", "node1") != 0);
-	assert_true(order_compare_names("node01", "node2") < 0);
-}
-
-static void managed_switches_go_by_their_own_name(void **state)
-{
-	static const char *const cases[][2] = {
-		{ "MF0;leaf-u01-r1:MQM8700/U1", "leaf-u01-r1" },
-		{ "MF0;big:MCS7520/L01/U1", "big/L01/U1" },
-		{ "MF0;:MQM8700/U1", "MF0;:MQM8700/U1" },
-		{ "MF0;leaf", "MF0;leaf" },
-		{ "MF0;leaf:MQM8700", "MF0;leaf:MQM8700" },
-		{ "node0001 mlx5_0", "node0001 mlx5_0" },
-		{ "", "" },
-	};
-	char name[64];
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(order_short_name(cases[i][0], name), strlen(cases[i][1]) + 1);
-		assert_string_equal(name, cases[i][1]);
-	}
-}
-
 static void the_busiest_port_is_first(void **state)
 {
 	struct made *made = *state;
@@ -365,8 +325,6 @@ static void an_empty_table_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_are_ordered_as_people_do),
-		cmocka_unit_test(managed_switches_go_by_their_own_name),
 		cmocka_unit_test_setup_teardown(the_busiest_port_is_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(every_column_sorts_both_ways_with_the_unknown_last, setup, teardown),
 		cmocka_unit_test_setup_teardown(ports_sort_by_name_then_number, setup, teardown),
