@@ -157,8 +157,9 @@ static void a_links_speed_is_that_of_its_newest_field(void **state)
 	link = smp_read_link(mad, 1 << 14);
 	assert_int_equal(link.speed, LINK_SPEED_HDR);
 	info[56] = 0x20;
-	put_be16(info + 60, 1 << 11);
 	assert_int_equal(smp_read_link(mad, 1 << 14).speed, LINK_SPEED_HDR);
+	assert_int_equal(smp_read_link(mad, 1 << 14 | 1 << 15).speed, LINK_SPEED_XDR);
+	put_be16(info + 60, 1 << 11);
 	assert_int_equal(smp_read_link(mad, 1 << 14 | 1 << 15).speed, LINK_SPEED_XDR);
 	assert_false(smp_read_port_state_change(mad));
 	info[11] = 4;

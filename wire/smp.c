@@ -4,7 +4,7 @@
 #include "fabric/speed.h"
 
 /* PortInfo.CapabilityMask: IsExtendedSpeedsSupported; is CapabilityMask2 there. */
-enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15, CAP2_EXTENDED_SPEEDS2 = 1 << 11 };
+enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
 
 bool smp_is_ok(const uint8_t mad[MAD_SIZE])
 {
@@ -44,8 +44,11 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	link.speed = (uint8_t)link_speed_best((uint16_t)((info[35] >> 4) << LINK_SPEED_SDR));
 	if (cap_mask & CAP_EXTENDED_SPEEDS && extended)
 		link.speed = (uint8_t)link_speed_best((uint16_t)(extended << LINK_SPEED_FDR));
-	/* CapabilityMask2 is two bytes at 60; the XDR bits of its generation at byte 56. */
-	if (cap_mask & CAP_CAP_MASK2 && get_be16(info + 60) & CAP2_EXTENDED_SPEEDS2 && info[56] >> 5 & 1)
+	/*
+	 * Byte 56 was reserved before XDR. CapabilityMask2 (byte 60) says that it is there, but a switch
+	 * need say so at its port 0 only, and this is another port.
+	 */
+	if (cap_mask & CAP_CAP_MASK2 && info[56] >> 5 & 1)
 		link.speed = LINK_SPEED_XDR;
 	return link;
 }
