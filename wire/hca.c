@@ -26,7 +26,8 @@ struct hca {
 	int fd;
 	int smp_agent, pma_agent;
 	void *buffer; /* umad header and one MAD */
-	unsigned errors_in_a_row;
+	unsigned errors_in_a_row;  /* of receiving */
+	unsigned refused_in_a_row; /* sends */
 	struct transport transport;
 };
 
@@ -145,9 +146,14 @@ static int hca_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsign
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
 	umad_set_addr(hca->buffer, lid, smp ? 0 : 1, 0, smp ? 0 : (int)QP1_QKEY);
-	if (umad_send(hca->fd, smp ? hca->smp_agent : hca->pma_agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "cannot send to LID %u: %s", lid, strerror(errno));
-	return 0;
+	if (umad_send(hca->fd, smp ? hca->smp_agent : hca->pma_agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
+		hca->refused_in_a_row = 0;
+		return 0;
+	}
+	/* One is a MAD that is lost, and ends as others do; only many say something about the device. */
+	if (++hca->refused_in_a_row < ERRORS_UNTIL_GONE)
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device takes no MADs any more: %s", strerror(errno));
 }
 
 static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)

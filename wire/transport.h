@@ -25,7 +25,8 @@ struct transport {
 	/*
 	 * Send one MAD to a LID: class and queue pair follow from the MAD.
 	 * @timeout_ms:  when the kernel gives up waiting for the answer
-	 * Return: 0; ERR_UNAVAILABLE where the device refused it; ERR_INTERNAL
+	 * Return: 0, also where this one was lost on the way out: the sender's
+	 * deadline sees to it; ERR_UNAVAILABLE: the device is gone; ERR_INTERNAL
 	 * where mad_is_allowed() did not let it pass.
 	 */
 	int (*send)(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err);

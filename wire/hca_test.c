@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* A device that fails: functions of libibumad that are defined here stand before the library's. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <infiniband/umad.h>
+
+#include "base/err.h"
+#include "wire/hca.h"
+#include "wire/mad.h"
+#include "wire/transport.h"
+
+#define BAD_LID 7
+
+/* What the device says to each send: 0, or an errno. */
+static int send_fails_with;
+
+int umad_open_port(const char *ca_name, int portnum)
+{
+	(void)ca_name;
+	(void)portnum;
+	return 1000;
+}
+
+int umad_close_port(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
+int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+		  long method_mask[16 / sizeof(long)])
+{
+	(void)fd;
+	(void)mgmt_version;
+	(void)rmpp_version;
+	(void)method_mask;
+	return mgmt_class;
+}
+
+int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
+{
+	(void)fd;
+	(void)agent;
+	(void)umad;
+	(void)length;
+	(void)timeout_ms;
+	(void)retries;
+	errno = send_fails_with;
+	return send_fails_with ? -EIO : 0;
+}
+
+static struct hca *open_device(void)
+{
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1 };
+	struct hca *hca;
+
+	assert_int_equal(hca_open(&local, &hca, NULL), 0);
+	return hca;
+}
+
+static int send_one(struct hca *hca, uint16_t lid, struct error *err)
+{
+	const struct transport *transport = hca_transport(hca);
+	uint8_t mad[MAD_SIZE];
+
+	mad_init(mad, &(struct mad_header){ .mgmt_class = CLASS_PERFORMANCE, .method = METHOD_GET,
+					    .attribute = PMA_PORT_COUNTERS });
+	return transport->send(transport->ctx, lid, mad, 100, err);
+}
+
+/* Memory is short for a moment, or one LID is refused: that question is lost, as on the wire. */
+static void a_send_that_is_refused_is_a_lost_mad(void **state)
+{
+	struct hca *hca = open_device();
+	int i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++) {
+		send_fails_with = i % 3 ? EINVAL : 0;
+		assert_int_equal(send_one(hca, BAD_LID, NULL), 0);
+	}
+	hca_close(hca);
+}
+
+static void a_device_that_takes_nothing_is_gone(void **state)
+{
+	struct hca *hca = open_device();
+	struct error err = { 0 };
+	int i, code = 0;
+
+	(void)state;
+	send_fails_with = EIO;
+	for (i = 0; i < 1000 && code == 0; i++)
+		code = send_one(hca, BAD_LID, &err);
+	assert_int_equal(code, ERR_UNAVAILABLE);
+	assert_in_range(i, 10, 500);
+	hca_close(hca);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
+		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
