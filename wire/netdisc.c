@@ -129,9 +129,13 @@ static struct node read_node(const ibnd_node_t *from)
 static int add_node(struct fabric *fabric, const ibnd_node_t *from, struct error *err)
 {
 	struct node node = read_node(from);
-	int64_t code = fabric_add_node(fabric, &node, err);
+	int64_t code;
 	int i;
 
+	/* A device whose flash was lost; the port at its other end shows that there is something. */
+	if (!from->guid)
+		return 0;
+	code = fabric_add_node(fabric, &node, err);
 	for (i = 0; code >= 0 && from->ports && i <= from->numports; i++) {
 		struct port port;
 

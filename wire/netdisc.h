@@ -28,7 +28,8 @@ struct netdisc_settings {
  * @ret:       a finished fabric, without a name map
  * @ret_smps:  SMPs that were sent; @ret_hops: the longest path followed
  *
- * Return: 0; ERR_UNAVAILABLE where libibnetdisc finds nothing; ERR_NOMEM.
+ * A node with the GUID 0 has no identity and is left out: its peer then has a link
+ * and no peer. Return: 0; ERR_UNAVAILABLE where libibnetdisc finds nothing; ERR_NOMEM.
  */
 int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, uint64_t *ret_smps, uint64_t *ret_hops,
 		struct error *err);
