@@ -13,7 +13,7 @@ files() {
 	else
 		# Without git, what the Autotools made lies among them.
 		find . -type f ! -path './.git/*' ! -path './build*' ! -path './autom4te.cache/*' ! -name aclocal.m4 \
-			! -name configure ! -name 'config.h.in*' ! -name Makefile.in | sed 's|^\./||'
+			! -name configure ! -name '*~' ! -name config.h.in ! -name Makefile.in | sed 's|^\./||'
 	fi | while read -r file; do
 		[ -f "$file" ] && echo "$file"
 	done
