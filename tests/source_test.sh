@@ -11,7 +11,9 @@ files() {
 	if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
 		git ls-files
 	else
-		find . -type f ! -path './.git*' ! -path './build*' ! -path './autom4te.cache/*' | sed 's|^\./||'
+		# Without git, what the Autotools made lies among them.
+		find . -type f ! -path './.git/*' ! -path './build*' ! -path './autom4te.cache/*' ! -name aclocal.m4 \
+			! -name configure ! -name '*~' ! -name config.h.in ! -name Makefile.in | sed 's|^\./||'
 	fi | while read -r file; do
 		[ -f "$file" ] && echo "$file"
 	done
