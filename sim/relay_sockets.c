@@ -282,7 +282,7 @@ static short events_of(const struct backlog *backlog)
 	return backlog->first < backlog->count ? POLLIN | POLLOUT : POLLIN;
 }
 
-size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd polls[RELAY_POLLS])
+size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *polls)
 {
 	int i;
 

@@ -62,8 +62,8 @@ void relay_sockets_flush(struct relay_sockets *sockets);
 #define RELAY_POLLS (2 + 2 * IBSIM_CLIENTS)
 
 
-/* relay_sockets_poll - what to wait for. Return: how many of @polls are in use. */
-size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd polls[RELAY_POLLS]);
+/* relay_sockets_poll - what to wait for. Return: how many of @polls (RELAY_POLLS) are in use. */
+size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *polls);
 
 /* relay_sockets_read - take what has come, by the same list. Return: 0, or ERR_UNAVAILABLE: ibsim is gone. */
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,
