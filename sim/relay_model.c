@@ -250,6 +250,7 @@ static void find_node(struct relay_model *model, struct relay_mad *mad)
 		mad->node = qp - RESPONDER_REDIRECT_QP;
 		mad->redirected = (uint16_t)mad->packet.dlid;
 	}
+	mad->exchange.redirected = mad->redirected;
 }
 
 /* Has a question of this node to wait? Return: when its turn is. */

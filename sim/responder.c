@@ -18,6 +18,7 @@ enum {
 /* MAD status. Source: IBA Vol 1, 13.4.7. */
 enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD = 0x001c };
 
+#define SMP_DATA_SIZE 64
 #define PORT_SELECT 1
 #define ALL_PORTS 255
 #define QKEY_PMA 0x80010000u
@@ -78,13 +79,13 @@ static bool is_smp(const uint8_t *mad)
 }
 
 /* Is the answer made here, and ibsim only asked whether the node is there? */
-static bool answer_is_ours(const struct responder_node *config, const uint8_t *mad)
+static bool answer_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
 {
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 
 	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
 		return !ibsim_knows(attribute) || is_refused(config, attribute) ||
-			(config && config->redirect != FABRIC_NONE);
+			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
 	return is_smp(mad) && attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN;
 }
 
@@ -95,7 +96,7 @@ void responder_question(const struct responder *responder, uint32_t node, struct
 
 	exchange->ours = exchange->widening = false;
 	exchange->sets = mad[MAD_CLASS] == CLASS_PERFORMANCE && mad[MAD_METHOD] == METHOD_SET;
-	if (node == FABRIC_NONE || !answer_is_ours(config, mad))
+	if (node == FABRIC_NONE || !answer_is_ours(config, exchange, mad))
 		return;
 	exchange->ours = true;
 	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
@@ -194,12 +195,12 @@ static void put_extended_speeds(const struct responder_node *config, uint8_t *da
 /* PortInfoExtended: CapMask bit 0 says that FECModeActive is there. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
 static void put_port_info_extended(const struct responder_node *config, uint8_t *data)
 {
-	memset(data, 0, 64);
+	memset(data, 0, SMP_DATA_SIZE);
 	store_be32(data, 1);
 	store_be16(data + 4, (uint16_t)config->fec);
 }
 
-static void make_answer(const struct responder *responder, uint32_t node, uint8_t *mad)
+static void make_answer(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
 {
 	const struct responder_node *config = config_of(responder, node);
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
@@ -207,7 +208,7 @@ static void make_answer(const struct responder *responder, uint32_t node, uint8_
 
 	if (is_smp(mad)) {
 		put_port_info_extended(config, data);
-	} else if (config && config->redirect != FABRIC_NONE) {
+	} else if (config && config->redirect != FABRIC_NONE && !redirected) {
 		put_redirect(responder, node, mad);
 	} else if (is_refused(config, attribute) || !config) {
 		set_status(mad, STATUS_NO_ATTRIBUTE);
@@ -379,9 +380,10 @@ bool responder_answer(struct responder *responder, uint32_t node, struct exchang
 	if (exchange->ours) {
 		/* The way that the answer took is ibsim's; all else is as it was asked. */
 		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->kept + MAD_ATTRIBUTE));
-		memcpy(mad + PACKET_MAD_DATA, exchange->kept + PACKET_MAD_DATA, is_smp(mad) ? 64 : PACKET_MAD_DATA_SIZE);
+		memcpy(mad + PACKET_MAD_DATA, exchange->kept + PACKET_MAD_DATA,
+		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
 		set_status(mad, 0);
-		make_answer(responder, node, mad);
+		make_answer(responder, node, exchange->redirected, mad);
 		return true;
 	}
 	if (!config || status)

@@ -76,6 +76,7 @@ int responder_configure(struct responder *responder, const char *text, struct er
 
 /* One question that is under way: what was asked, and what ibsim is asked for it. */
 struct exchange {
+	bool redirected;     /* it came by way of a redirect (the caller says so) */
 	bool ours;           /* ibsim is only asked whether the node can be reached */
 	bool widening;       /* its PortCounters are wanted for PortCountersExtended */
 	bool sets;           /* it is a Set, which clears counters */
