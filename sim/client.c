@@ -10,48 +10,13 @@
 #include <unistd.h>
 
 #include "base/err.h"
-
-#define CTL_MAGIC 0xdeadbeef
-#define CTL_DATA_SIZE 64
-#define NODE_ID_SIZE 32
-
-enum ctl_type { CTL_ERROR, CTL_CONNECT, CTL_DISCONNECT };
-
-struct ctl_message {
-	uint32_t magic;
-	uint32_t client;
-	uint32_t type;
-	uint32_t len;
-	char data[CTL_DATA_SIZE];
-};
-
-struct ctl_connect {
-	uint32_t id; /* ours in the question, the slot in the answer */
-	uint32_t qp;
-	uint32_t is_sm;
-	char node[NODE_ID_SIZE];
-};
-
-struct packet {
-	uint32_t dlid, slid; /* 16 bits, big-endian, in a word of the host's */
-	uint32_t dqp, sqp;   /* big-endian */
-	uint32_t status;
-	uint64_t length;
-	uint8_t mad[CLIENT_MAD_SIZE];
-};
+#include "sim/packet.h"
 
 #define SILENCE_S 5
 
 /* In flight: fewer than /proc/sys/net/unix/max_dgram_qlen (10), or ibsim spins on a full socket. */
 #define WINDOW 8
 
-/* MAD header. Source: IBA Vol 1, 13.4.2 (as in libibmad fields.c). */
-enum {
-	MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_TID = 8,
-	MAD_ATTRIBUTE = 16,
-};
-#define CLASS_PERFORMANCE 4
-#define METHOD_GET 1
 #define PORT_SELECT (CLIENT_MAD_DATA + 1)
 
 socklen_t client_address(struct sockaddr_un *address, const char *sockname, const char *what)

@@ -23,6 +23,8 @@ int cmd_net(int argc, char **argv, struct error *err);
 int cmd_mend(int argc, char **argv, struct error *err);
 int cmd_run(int argc, char **argv, struct error *err);
 int cmd_traffic(int argc, char **argv, struct error *err);
+int cmd_wire(int argc, char **argv, struct error *err);
+int cmd_pma(int argc, char **argv, struct error *err);
 int cmd_console(int argc, char **argv, struct error *err);
 
 /*

@@ -14,6 +14,7 @@
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
+#include "sim/relay.h"
 #include "sim/shape.h"
 
 #define GEN_WORDS_MAX 64
@@ -58,7 +59,8 @@ static int set_truth(struct run_options *options, const char *path, struct error
 	return 0;
 }
 
-enum { OPT_NET = 1, OPT_GEN, OPT_ATTACH, OPT_SM, OPT_TRAFFIC, OPT_TRUTH, OPT_DIR, OPT_TICK, OPT_OPENSM, OPT_TIMEOUT };
+enum { OPT_NET = 1, OPT_GEN, OPT_ATTACH, OPT_SM, OPT_TRAFFIC, OPT_TRUTH, OPT_DIR, OPT_TICK, OPT_OPENSM, OPT_TIMEOUT,
+       OPT_WIRE, OPT_PMA };
 
 static const struct option long_options[] = {
 	{ "net", required_argument, NULL, OPT_NET },         { "gen", required_argument, NULL, OPT_GEN },
@@ -66,6 +68,7 @@ static const struct option long_options[] = {
 	{ "traffic", required_argument, NULL, OPT_TRAFFIC }, { "truth", required_argument, NULL, OPT_TRUTH },
 	{ "dir", required_argument, NULL, OPT_DIR },         { "tick", required_argument, NULL, OPT_TICK },
 	{ "opensm", required_argument, NULL, OPT_OPENSM },   { "timeout", required_argument, NULL, OPT_TIMEOUT },
+	{ "wire", required_argument, NULL, OPT_WIRE },       { "pma", required_argument, NULL, OPT_PMA },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -97,6 +100,11 @@ static int take_option(struct run_options *options, int option, struct error *er
 		return parse_number("--tick", optarg, 10, 60000, &launch->tick_ms, err);
 	case OPT_OPENSM:
 		return add_string(launch->opensm, &launch->opensm_count, optarg, "--opensm", err);
+	case OPT_WIRE:
+		launch->wire = optarg;
+		return 0;
+	case OPT_PMA:
+		return add_string(launch->pma, &launch->pma_count, optarg, "--pma", err);
 	case OPT_TIMEOUT:
 		return parse_number("--timeout", optarg, 1, 86400, &launch->timeout_s, err);
 	default:
@@ -155,6 +163,15 @@ static int read_as_written(const struct text *net, struct fabric **fabric, struc
 	return 0;
 }
 
+static int check_relay(const struct launch_options *launch, const struct fabric *fabric, struct error *err)
+{
+	const struct relay_options relay = {
+		.fabric = fabric, .wire = launch->wire, .pma = launch->pma, .pma_count = launch->pma_count,
+	};
+
+	return relay_check(&relay, err);
+}
+
 int cmd_run(int argc, char **argv, struct error *err)
 {
 	struct run_options options = { .launch = { .tick_ms = DEFAULT_TICK_MS } };
@@ -171,6 +188,8 @@ int cmd_run(int argc, char **argv, struct error *err)
 		code = read_as_written(&net, &fabric, err);
 	if (code == 0)
 		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
+	if (code == 0)
+		code = check_relay(&options.launch, fabric, err);
 	if (code == 0) {
 		options.launch.net = text_chars(&net);
 		options.launch.net_len = net.len;

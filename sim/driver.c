@@ -267,7 +267,7 @@ static void serve(struct driver *driver)
 static int listen_for_control(struct driver *driver, struct error *err)
 {
 	struct sockaddr_un address;
-	socklen_t len = client_address(&address, driver->options->sockname, "traffic");
+	socklen_t len = client_address(&address, driver->options->control, "traffic");
 
 	driver->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (driver->listen_fd < 0 || bind(driver->listen_fd, (const struct sockaddr *)&address, len) < 0 ||

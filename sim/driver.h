@@ -20,6 +20,7 @@ struct driver_options {
 	const struct fabric *fabric;
 	const char *dir;       /* run directory: opensm's tables are here, and ibsim's working directory */
 	const char *sockname;  /* of ibsim */
+	const char *control;   /* name under which the driver listens: what clients have as IBSIM_SOCKNAME */
 	const char *const *jobs; /* see sim/job.h */
 	size_t job_count;
 	const char *truth;     /* path of the CSV */

@@ -27,6 +27,7 @@
 #include "sim/opensm.h"
 #include "sim/preload.h"
 #include "sim/process.h"
+#include "sim/relay.h"
 #include "sim/rundir.h"
 #include "sim/seat.h"
 #include "sim/slots.h"
@@ -50,12 +51,12 @@ enum launch_phase { PHASE_START, PHASE_RUNNING };
 struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
-	char sockname[48], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
+	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
 	int console_fd, signal_fd;
 	struct janitor janitor;
 	struct console_output output;
 	struct slots slots;
-	pid_t ibsim, opensm, driver, command;
+	pid_t ibsim, relay, opensm, driver, command;
 	enum launch_phase phase;
 	int stopped_by;      /* a signal that came before the command ran */
 	int command_status;  /* wait status, once command is 0 again */
@@ -66,6 +67,11 @@ struct launch {
 static int64_t now_us(void)
 {
 	return clock_boottime_us(clock_system());
+}
+
+static bool has_relay(const struct launch_options *options)
+{
+	return options->wire || options->pma_count;
 }
 
 static int prepare(struct launch *launch, struct error *err)
@@ -88,6 +94,9 @@ static int prepare(struct launch *launch, struct error *err)
 	/* Process ids are not unique where containers share a network namespace, so the time is mixed in. */
 	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
 		 (unsigned long long)now_us() & 0xffffff);
+	/* Clients know one name: ibsim's, or that of the relay in front of it. */
+	snprintf(launch->ibsim_name, sizeof(launch->ibsim_name), "%s%s", launch->sockname,
+		 has_relay(launch->options) ? "-ibsim" : "");
 	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
 	dumps = launch->options->traffic_count || fabric->node_count <= DUMPED_NODES_MAX;
 	code = janitor_start(&launch->janitor, launch->options->dir ? NULL : launch->dir, err);
@@ -124,6 +133,14 @@ static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
 			log_error("ibsim died (status %d), and the fabric with it: ending the command%s%s",
 				  process_exit_status(wait_status), launch->output.last[0] ? "; last it said: " : "",
 				  launch->output.last);
+			kill(launch->command, SIGTERM);
+			launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+		}
+	} else if (pid == launch->relay) {
+		launch->relay = 0;
+		if (launch->phase == PHASE_RUNNING && launch->command) {
+			log_error("the relay died (status %d), and with it the way to ibsim: ending the command",
+				  process_exit_status(wait_status));
 			kill(launch->command, SIGTERM);
 			launch->kill_at_us = now_us() + COMMAND_GRACE_US;
 		}
@@ -240,7 +257,7 @@ static int start_ibsim(struct launch *launch, struct error *err)
 	snprintf(switches, sizeof(switches), "%zu", size.switches);
 	snprintf(ports, sizeof(ports), "%zu", size.ports);
 	snprintf(cap, sizeof(cap), "%u", size.linear_cap);
-	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
+	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->ibsim_name);
 	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
 		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
 	/* ibsim stands still while the pipe is full: make that rare. What is not granted does no harm. */
@@ -258,7 +275,7 @@ static int start_ibsim(struct launch *launch, struct error *err)
 
 static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error *err)
 {
-	while (!client_ibsim_listens(launch->sockname)) {
+	while (!client_ibsim_listens(launch->ibsim_name)) {
 		step(launch, 5);
 		if (launch->stopped_by)
 			return 0;
@@ -324,49 +341,86 @@ static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error
 	return 0;
 }
 
-static int start_driver(struct launch *launch, struct error *err)
+typedef int run_own(void *options, struct error *err);
+
+/*
+ * A child that goes on in this program, and says by a NUL in a pipe that it is ready
+ * @ready_fd:  where its options have the pipe's end
+ * @name:      for the log
+ * @wrong:     what it means where it does not come up
+ */
+static int start_own(struct launch *launch, run_own *run, void *options, int *ready_fd, const char *name,
+		     const char *wrong, pid_t *ret, struct error *err)
 {
-	const struct launch_options *options = launch->options;
-	char truth[PATH_MAX + 32];
-	struct driver_options driver = {
-		.fabric = options->fabric, .dir = launch->dir, .sockname = launch->sockname,
-		.jobs = options->traffic, .job_count = options->traffic_count,
-		.truth = options->truth ? options->truth : truth,
-		.tick_ms = options->tick_ms, .console_fd = launch->console_fd,
-	};
 	struct pollfd ready = { .events = POLLIN };
-	struct error driver_err = { 0 };
+	struct error own_err = { 0 };
 	int ends[2];
 	ssize_t got;
 
-	snprintf(truth, sizeof(truth), "%s/" TRUTH_FILE, launch->dir);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
-	launch->driver = process_fork(SIGKILL, err);
-	if (launch->driver < 0)
+	*ret = process_fork(SIGKILL, err);
+	if (*ret < 0)
 		return ERR_NOMEM;
-	if (launch->driver == 0) {
+	if (*ret == 0) {
 		close(ends[0]);
 		/* Only the launcher's own copy of this may tell the janitor that the launcher is gone. */
 		close(launch->janitor.fd);
-		driver.ready_fd = ends[1];
-		if (driver_run(&driver, &driver_err) == 0)
+		*ready_fd = ends[1];
+		if (run(options, &own_err) == 0)
 			_exit(0);
 		/* Before it was ready the launcher says it; later this is the only voice. */
-		if (driver.ready_fd < 0 || write(driver.ready_fd, driver_err.text, strlen(driver_err.text)) < 0)
-			log_error("the traffic driver: %s", driver_err.text);
-		_exit(-driver_err.code & 0xff);
+		if (*ready_fd < 0 || write(*ready_fd, own_err.text, strlen(own_err.text)) < 0)
+			log_error("%s: %s", name, own_err.text);
+		_exit(-own_err.code & 0xff);
 	}
 	close(ends[1]);
 	ready.fd = ends[0];
 	while (poll(&ready, 1, 0) == 0 && !launch->stopped_by)
 		step(launch, 10);
-	got = launch->stopped_by ? 0 : read(ends[0], driver_err.text, sizeof(driver_err.text) - 1);
+	got = launch->stopped_by ? 0 : read(ends[0], own_err.text, sizeof(own_err.text) - 1);
 	close(ends[0]);
-	/* One NUL says that traffic flows. */
-	if (launch->stopped_by || (got == 1 && !driver_err.text[0]))
+	/* One NUL says that it is ready. */
+	if (launch->stopped_by || (got == 1 && !own_err.text[0]))
 		return 0;
-	return err_set(err, ERR_USAGE, "no traffic: %s", got > 0 ? driver_err.text : "its driver died");
+	return err_set(err, ERR_USAGE, "%s: %s", wrong, got > 0 ? own_err.text : "its process died");
+}
+
+static int run_driver(void *options, struct error *err)
+{
+	return driver_run(options, err);
+}
+
+static int start_driver(struct launch *launch, struct error *err)
+{
+	const struct launch_options *options = launch->options;
+	char truth[PATH_MAX + 32];
+	struct driver_options driver = {
+		.fabric = options->fabric, .dir = launch->dir, .sockname = launch->ibsim_name,
+		.control = launch->sockname, .jobs = options->traffic, .job_count = options->traffic_count,
+		.truth = options->truth ? options->truth : truth,
+		.tick_ms = options->tick_ms, .console_fd = launch->console_fd,
+	};
+
+	snprintf(truth, sizeof(truth), "%s/" TRUTH_FILE, launch->dir);
+	return start_own(launch, run_driver, &driver, &driver.ready_fd, "the traffic driver", "no traffic",
+			 &launch->driver, err);
+}
+
+static int run_relay(void *options, struct error *err)
+{
+	return relay_run(options, err);
+}
+
+static int start_relay(struct launch *launch, struct error *err)
+{
+	const struct launch_options *options = launch->options;
+	struct relay_options relay = {
+		.fabric = options->fabric, .ibsim_name = launch->ibsim_name, .name = launch->sockname,
+		.wire = options->wire, .pma = options->pma, .pma_count = options->pma_count,
+	};
+
+	return start_own(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
 }
 
 static int start_command(struct launch *launch, struct error *err)
@@ -430,6 +484,7 @@ static void take_down(struct launch *launch)
 	process_stop(&launch->command, SIGTERM, 5000);
 	process_stop(&launch->driver, SIGTERM, 5000);
 	process_stop(&launch->opensm, SIGTERM, 3000);
+	process_stop(&launch->relay, SIGTERM, 1000);
 	process_stop(&launch->ibsim, SIGTERM, 1000);
 	janitor_dismiss(&launch->janitor);
 	for (tries = 0; tries < 100; tries++) {
@@ -458,6 +513,8 @@ static int bring_up(struct launch *launch, struct error *err)
 		code = start_ibsim(launch, err);
 	if (code == 0)
 		code = wait_for_ibsim(launch, until_us, err);
+	if (code == 0 && !launch->stopped_by && has_relay(options))
+		code = start_relay(launch, err);
 	if (code == 0 && !launch->stopped_by)
 		code = start_opensm(launch, err);
 	if (code == 0 && !launch->stopped_by)

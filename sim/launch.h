@@ -32,6 +32,9 @@ struct launch_options {
 	unsigned tick_ms;     /* of the driver */
 	const char *opensm[LAUNCH_OPTIONS_MAX]; /* more lines for opensm's configuration */
 	size_t opensm_count;
+	const char *wire;     /* what the relay does with MADs, see sim/relay.h; NULL and no pma: no relay */
+	const char *pma[LAUNCH_OPTIONS_MAX]; /* what performance agents answer, see sim/responder.h */
+	size_t pma_count;
 	unsigned timeout_s;   /* for the subnet to come up; 0: by the size of the net */
 	char *const *command; /* NULL-terminated */
 };

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/responder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+/* Attributes. Source: IBA Vol 1, tables 140 (SubnMgt) and 188 (PerfMgt), as in libibmad mad.h. */
+enum {
+	SMP_NODE_INFO = 0x11, SMP_PORT_INFO = 0x15, SMP_PORT_INFO_EXTENDED = 0x33,
+	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_COUNTERS_EXTENDED = 0x1d,
+	PMA_EXTENDED_SPEEDS = 0x1f,
+};
+
+/* MAD status. Source: IBA Vol 1, 13.4.7. */
+enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD = 0x001c };
+
+#define SMP_DATA_SIZE 64
+#define PORT_SELECT 1
+#define ALL_PORTS 255
+#define QKEY_PMA 0x80010000u
+#define DEFAULT_PKEY 0xffff
+#define LANES 12
+
+/* The PMA attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
+static bool ibsim_knows(uint16_t attribute)
+{
+	static const uint8_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
+	size_t i;
+
+	for (i = 0; i < sizeof(known); i++)
+		if (attribute == known[i])
+			return true;
+	return false;
+}
+
+int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err)
+{
+	memset(responder, 0, sizeof(*responder));
+	responder->fabric = fabric;
+	responder->nodes = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(struct responder_node *));
+	return responder->nodes ? 0 : err_nomem(err);
+}
+
+void responder_done(struct responder *responder)
+{
+	size_t i;
+
+	for (i = 0; responder->nodes && i < responder->fabric->node_count; i++) {
+		if (responder->nodes[i])
+			free(responder->nodes[i]->ports);
+		free(responder->nodes[i]);
+	}
+	free(responder->nodes);
+	memset(responder, 0, sizeof(*responder));
+}
+
+static const struct responder_node *config_of(const struct responder *responder, uint32_t node)
+{
+	return node == FABRIC_NONE ? NULL : responder->nodes[node];
+}
+
+static bool is_refused(const struct responder_node *config, uint16_t attribute)
+{
+	size_t i;
+
+	for (i = 0; config && i < config->refused_count; i++)
+		if (config->refused[i] == attribute)
+			return true;
+	return false;
+}
+
+static bool is_smp(const uint8_t *mad)
+{
+	return mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+}
+
+/* Is the answer made here, and ibsim only asked whether the node is there? */
+static bool answer_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
+{
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+
+	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
+		return !ibsim_knows(attribute) || is_refused(config, attribute) ||
+			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
+	return is_smp(mad) && attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN;
+}
+
+void responder_question(const struct responder *responder, uint32_t node, struct exchange *exchange,
+			uint8_t mad[PACKET_MAD_SIZE])
+{
+	const struct responder_node *config = config_of(responder, node);
+
+	exchange->ours = exchange->widening = false;
+	exchange->sets = mad[MAD_CLASS] == CLASS_PERFORMANCE && mad[MAD_METHOD] == METHOD_SET;
+	if (node == FABRIC_NONE || !answer_is_ours(config, exchange, mad))
+		return;
+	exchange->ours = true;
+	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
+}
+
+/* --- what is made here --- */
+
+static void set_status(uint8_t *mad, uint16_t status)
+{
+	/* Of a directed-route SMP the top bit is the direction. */
+	store_be16(mad + MAD_STATUS, (uint16_t)((load_be16(mad + MAD_STATUS) & 0x8000) | status));
+}
+
+/* Source: IBA Vol 1, 13.4.8.1 ClassPortInfo; offsets as in libibmad fields.c (IB_CPI_*). */
+static void put_caps(const struct responder_node *config, uint8_t *info)
+{
+	uint32_t word = load_be32(info + 4);
+
+	if (config->cap_mask != UINT32_MAX)
+		store_be16(info + 2, (uint16_t)config->cap_mask);
+	if (config->cap_mask2 != UINT32_MAX)
+		word = config->cap_mask2 << 5 | (word & 31);
+	if (config->resp_time != UINT32_MAX)
+		word = (word & ~31u) | (config->resp_time & 31);
+	store_be32(info + 4, word);
+}
+
+static void put_redirect(const struct responder *responder, uint32_t node, uint8_t *mad)
+{
+	const struct responder_node *config = responder->nodes[node];
+	uint8_t *info = mad + PACKET_MAD_DATA;
+
+	memset(info, 0, PACKET_MAD_DATA_SIZE);
+	info[0] = info[1] = 1;
+	put_caps(config, info);
+	store_be16(info + 28, responder->lid ? responder->lid(responder->ctx, config->redirect, 1) : 0);
+	store_be16(info + 30, DEFAULT_PKEY);
+	store_be32(info + 32, RESPONDER_REDIRECT_QP + node);
+	store_be32(info + 36, QKEY_PMA);
+	set_status(mad, STATUS_REDIRECT);
+}
+
+/* PortSamplesControl: no sampling goes on. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
+static void put_samples_control(const struct responder_node *config, uint8_t *data)
+{
+	uint8_t port = data[PORT_SELECT];
+
+	memset(data, 0, PACKET_MAD_DATA_SIZE);
+	data[PORT_SELECT] = port;
+	data[2] = (uint8_t)config->tick;
+}
+
+/*
+ * Spread a total over four lanes, as far as 32 bits each hold it: lane 0 has what is over.
+ */
+static void put_lanes(uint8_t *at, uint64_t total)
+{
+	unsigned lane;
+
+	for (lane = 0; lane < 4; lane++) {
+		uint64_t part = total / 4 + (lane == 0 ? total % 4 : 0);
+
+		store_be32(at + 4 * lane, part > UINT32_MAX ? UINT32_MAX : (uint32_t)part);
+	}
+}
+
+static uint32_t stop_at_32(uint64_t value)
+{
+	return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
+}
+
+/*
+ * PortExtendedSpeedsCounters, both layouts.
+ * Source: libibmad fields.c, IB_PESC_* and IB_PESC_RSFEC_*: corrected blocks or symbols by lane
+ * at 44, without RS-FEC uncorrected blocks by lane at 92, with it totals at 140, 144, 148.
+ */
+static void put_extended_speeds(const struct responder_node *config, uint8_t *data)
+{
+	const struct responder_port *port = &config->ports[data[PORT_SELECT]];
+	bool rs = config->fec == FEC_RS || config->fec == FEC_LOW_LATENCY_RS || config->fec == FEC_RS2;
+
+	memset(data + 16, 0, PACKET_MAD_DATA_SIZE - 16);
+	if (rs) {
+		put_lanes(data + 44, port->fec_symbols);
+		store_be32(data + 140, stop_at_32(port->fec_corrected));
+		store_be32(data + 144, stop_at_32(port->fec_uncorrected));
+		store_be32(data + 148, stop_at_32(port->fec_symbols));
+	} else if (config->fec == FEC_FIRECODE) {
+		put_lanes(data + 44, port->fec_corrected);
+		put_lanes(data + 92, port->fec_uncorrected);
+	}
+}
+
+/* PortInfoExtended: CapMask bit 0 says that FECModeActive is there. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
+static void put_port_info_extended(const struct responder_node *config, uint8_t *data)
+{
+	memset(data, 0, SMP_DATA_SIZE);
+	store_be32(data, 1);
+	store_be16(data + 4, (uint16_t)config->fec);
+}
+
+static void make_answer(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
+{
+	const struct responder_node *config = config_of(responder, node);
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+	uint8_t *data = mad + PACKET_MAD_DATA;
+
+	if (is_smp(mad)) {
+		put_port_info_extended(config, data);
+	} else if (config && config->redirect != FABRIC_NONE && !redirected) {
+		put_redirect(responder, node, mad);
+	} else if (is_refused(config, attribute) || !config) {
+		set_status(mad, STATUS_NO_ATTRIBUTE);
+	} else if (attribute == PMA_SAMPLES_CONTROL && config->tick != UINT32_MAX) {
+		put_samples_control(config, data);
+	} else if (attribute == PMA_EXTENDED_SPEEDS && config->fec != FEC_UNKNOWN) {
+		if (data[PORT_SELECT] > responder->fabric->nodes[node].port_count)
+			set_status(mad, STATUS_BAD_FIELD);
+		else
+			put_extended_speeds(config, data);
+	} else {
+		set_status(mad, STATUS_NO_ATTRIBUTE);
+	}
+}
+
+/* --- ibsim's answers, made richer --- */
+
+/* A counter's field; never crosses a byte unless it starts on one. */
+static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t value)
+{
+	uint64_t max = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+	unsigned i;
+
+	value = value > max ? max : value;
+	if (bits < 8) {
+		unsigned shift = 8 - offset % 8 - bits;
+
+		bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(max << shift)) | value << shift);
+		return;
+	}
+	for (i = bits / 8; i > 0; i--, value >>= 8)
+		bytes[offset / 8 + i - 1] = (uint8_t)value;
+}
+
+/* Write what was set here, and from @narrow what only PortCounters has, into the fields of one attribute. */
+static void put_counters(const struct responder_port *port, enum counter_attribute attribute,
+			 const struct reading *narrow, const struct pma_caps *caps, uint8_t *data)
+{
+	size_t count, i;
+	const struct counter_field *fields = counter_fields(&count);
+
+	for (i = 0; i < count; i++) {
+		const struct counter_field *field = &fields[i];
+		counter_set bit = COUNTER_BIT(field->counter);
+
+		if (field->attribute != attribute || !pma_caps_meet(caps, field->need))
+			continue;
+		if (port->set & bit)
+			put_bits(data, field->bit_offset, field->bits, port->value[field->counter]);
+		else if (narrow && field->need == NEED_EXTENDED_ERRORS && narrow->present & bit)
+			put_bits(data, field->bit_offset, field->bits, narrow->value[field->counter]);
+	}
+}
+
+/*
+ * Counters that a Set clears. Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of
+ * opensm ib_types.h); of PortCountersExtended the first eight in its own order.
+ */
+static counter_set cleared_by(uint16_t attribute, const uint8_t *data)
+{
+	static const uint8_t counters[] = {
+		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
+		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
+		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_DATA, COUNTER_RCV_DATA,
+		COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
+	};
+	static const uint8_t extended[] = {
+		COUNTER_XMIT_DATA, COUNTER_RCV_DATA, COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS,
+		COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS,
+		COUNTER_MULTICAST_RCV_PACKETS,
+	};
+	const uint8_t *order = attribute == PMA_COUNTERS ? counters : extended;
+	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended), i;
+	uint32_t select = load_be16(data + 2);
+	counter_set set = 0;
+
+	if (attribute == PMA_COUNTERS)
+		select |= (uint32_t)data[18] << 16;
+	for (i = 0; i < count; i++)
+		if (select & 1u << i)
+			set |= COUNTER_BIT(order[i]);
+	return set;
+}
+
+static struct pma_caps caps_of(const struct responder_node *config)
+{
+	return (struct pma_caps){
+		.known = true,
+		.cap_mask = config->cap_mask != UINT32_MAX ? (uint16_t)config->cap_mask : UINT16_MAX,
+		.cap_mask2 = config->cap_mask2 != UINT32_MAX ? config->cap_mask2 : 0,
+	};
+}
+
+/* Return: whether the answer is complete. */
+static bool enrich_counters(const struct responder_node *config, unsigned port_count, uint16_t attribute,
+			    struct exchange *exchange, uint8_t *mad)
+{
+	uint8_t *data = mad + PACKET_MAD_DATA;
+	struct pma_caps caps = caps_of(config);
+	struct responder_port *port;
+
+	if (data[PORT_SELECT] > port_count)
+		return true;
+	port = &config->ports[data[PORT_SELECT]];
+	if (attribute == PMA_COUNTERS) {
+		put_counters(port, ATTRIBUTE_PORT_COUNTERS, NULL, &caps, data);
+		return true;
+	}
+	if (!(caps.cap_mask2 & PMA_CAP2_EXTENDED_ERRORS)) {
+		put_counters(port, ATTRIBUTE_PORT_COUNTERS_EXTENDED, NULL, &caps, data);
+		return true;
+	}
+	exchange->widening = true;
+	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS);
+	memset(data + 2, 0, PACKET_MAD_DATA_SIZE - 2);
+	return false;
+}
+
+/* PortCounters came for a PortCountersExtended that has come before. */
+static void widen(const struct responder_node *config, struct exchange *exchange, uint8_t *mad)
+{
+	const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX }, caps = caps_of(config);
+	struct reading narrow = { 0 };
+	uint8_t *data = exchange->kept + PACKET_MAD_DATA;
+
+	reading_decode(&narrow, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &all);
+	memcpy(mad, exchange->kept, PACKET_MAD_SIZE);
+	/* ibsim leaves in place what it does not know. */
+	memset(data + 72, 0, PACKET_MAD_DATA_SIZE - 72);
+	memcpy(mad + PACKET_MAD_DATA, data, PACKET_MAD_DATA_SIZE);
+	put_counters(&config->ports[data[PORT_SELECT]], ATTRIBUTE_PORT_COUNTERS_EXTENDED, &narrow, &caps,
+		     mad + PACKET_MAD_DATA);
+}
+
+static void clear_set_values(struct responder_node *config, unsigned port_count, uint16_t attribute,
+			     const uint8_t *data)
+{
+	counter_set cleared = cleared_by(attribute, data);
+	unsigned port, counter;
+
+	for (port = 0; port <= port_count; port++)
+		for (counter = 0; counter < COUNTER_COUNT; counter++)
+			if ((data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS) &&
+			    cleared & COUNTER_BIT(counter))
+				config->ports[port].value[counter] = 0;
+}
+
+/* PortInfo of a node with PortInfoExtended says so. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
+static void announce_extended(const struct responder_node *config, uint8_t *mad)
+{
+	uint8_t *info = mad + PACKET_MAD_DATA;
+
+	if (config->fec == FEC_UNKNOWN || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO)
+		return;
+	store_be32(info + 20, load_be32(info + 20) | 1u << 15);
+	store_be16(info + 60, load_be16(info + 60) | 1u << 1);
+}
+
+bool responder_answer(struct responder *responder, uint32_t node, struct exchange *exchange,
+		      uint8_t mad[PACKET_MAD_SIZE])
+{
+	struct responder_node *config = node == FABRIC_NONE ? NULL : responder->nodes[node];
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE), status = load_be16(mad + MAD_STATUS) & 0x7fff;
+	unsigned port_count = config ? responder->fabric->nodes[node].port_count : 0;
+
+	if (exchange->ours) {
+		/* The way that the answer took is ibsim's; all else is as it was asked. */
+		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->kept + MAD_ATTRIBUTE));
+		memcpy(mad + PACKET_MAD_DATA, exchange->kept + PACKET_MAD_DATA,
+		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
+		set_status(mad, 0);
+		make_answer(responder, node, exchange->redirected, mad);
+		return true;
+	}
+	if (!config || status)
+		return true;
+	if (is_smp(mad)) {
+		announce_extended(config, mad);
+		return true;
+	}
+	if (mad[MAD_CLASS] != CLASS_PERFORMANCE)
+		return true;
+	if (exchange->widening) {
+		widen(config, exchange, mad);
+		exchange->widening = false;
+		return true;
+	}
+	if (attribute == PMA_CLASS_PORT_INFO)
+		put_caps(config, mad + PACKET_MAD_DATA);
+	if (attribute != PMA_COUNTERS && attribute != PMA_COUNTERS_EXTENDED)
+		return true;
+	if (exchange->sets)
+		clear_set_values(config, port_count, attribute, mad + PACKET_MAD_DATA);
+	return enrich_counters(config, port_count, attribute, exchange, mad);
+}
+
+void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)
+{
+	size_t i;
+
+	for (i = 0; i < PACKET_MAD_DATA_SIZE; i++)
+		mad[PACKET_MAD_DATA + i] = (uint8_t)(map_mix(random + i) >> 24);
+	if (random & 1)
+		store_be16(mad + MAD_ATTRIBUTE, (uint16_t)(random >> 32));
+}
