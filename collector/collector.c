@@ -381,6 +381,9 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		code = run(&collector, err);
 	if (collector.watch.discoverer)
 		fabric_watch_done(&collector.watch);
+	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
+	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
+		;
 	engine_destroy(collector.engine);
 	memory_done(&collector.memory);
 	events_done(&collector.events);

@@ -176,9 +176,8 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/* It said that it had them, and has not: believe the answer, and do not ask again. */
+		/* It said that it had them, and has not: do not ask again, until the next start. */
 		node->caps.cap_mask &= (uint16_t)~(PMA_CAP_EXTENDED | PMA_CAP_EXTENDED_NO_IETF);
-		node->caps_stored = false;
 		close_attribute(state, sample, attribute);
 		break;
 	case ANSWER_REDIRECT:

@@ -22,6 +22,9 @@ extern char **environ;
 #define RECORDS_MAX (512u << 20)
 #define MESSAGES_MAX (64u << 10)
 
+/* How long a helper that is not wanted any more may take to end. */
+#define PARTING_US US_PER_S
+
 /* How often a pipe is read in one step, 64 KB at a time. */
 #define CHUNKS_PER_STEP 64
 
@@ -222,8 +225,14 @@ int discovery_result(struct discovery *discovery, struct fabric **ret, struct re
 
 void discovery_destroy(struct discovery *discovery)
 {
+	int64_t until_us;
+
 	if (!discovery)
 		return;
+	/* One that is killed leaves SMPs under way: it may end by itself, but nobody waits long for it. */
+	until_us = clock_boottime_us(discovery->clock) + PARTING_US;
+	while (discovery_step(discovery, 20) == DISCOVERY_RUNNING && clock_boottime_us(discovery->clock) < until_us)
+		;
 	if (discovery->pid > 0) {
 		kill_helper(discovery);
 		while (waitpid(discovery->pid, &discovery->status, 0) < 0 && errno == EINTR)

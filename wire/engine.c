@@ -17,6 +17,9 @@
 #define PATIENCE_FACTOR 4
 #define PATIENCE_LEAST_US (20 * US_PER_MS)
 
+/* A node that was never heard may be a slow one: it gets so long, unless it is only asked once more in vain. */
+#define PATIENCE_FIRST_US (200 * US_PER_MS)
+
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
 
@@ -345,12 +348,15 @@ static void learn(const struct engine *engine, struct lane *lane, int64_t answer
 		lane->answer_us += (answer_us - lane->answer_us) / 8;
 }
 
-/* How long an answer of a node is waited for. */
-static int64_t patience_us(const struct engine *engine, const struct lane *lane)
+/* How long the answer to an open flight is waited for. */
+static int64_t patience_us(const struct engine *engine, const struct flight *flight)
 {
+	const struct lane *lane = &engine->lanes[flight->node];
 	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
 	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
 
+	if (!lane->answer_us && !engine->entries[flight->entry].request.once)
+		patience = PATIENCE_FIRST_US;
 	if (patience < PATIENCE_LEAST_US)
 		patience = PATIENCE_LEAST_US;
 	return patience < most_us ? patience : most_us;
@@ -418,8 +424,7 @@ static void check_deadlines(struct engine *engine)
 	for (i = 0; i < FLIGHTS; i++) {
 		struct flight *flight = &engine->flights[i];
 
-		if (flight->state == FLIGHT_OPEN &&
-		    now_us - flight->sent_us >= patience_us(engine, &engine->lanes[flight->node]))
+		if (flight->state == FLIGHT_OPEN && now_us - flight->sent_us >= patience_us(engine, flight))
 			time_out(engine, flight, FLIGHT_GIVEN_UP);
 	}
 }

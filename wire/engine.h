@@ -9,7 +9,8 @@
  * requests of one node are sent in the order in which they were submitted.
  *
  * How long an answer may take is learnt from each node: a MAD is given up when it
- * is older than four of its node's usual answer times, and at least 20 ms. It is
+ * is older than four of its node's usual answer times, and at least 20 ms (200 ms
+ * where the node was never heard). It is
  * then sent again or called back as timed out, and no longer counts against the
  * limits, so a dead node delays nobody. Its answer, should it still come, only
  * teaches how slow the node is: the next question is waited for longer.
