@@ -31,6 +31,9 @@
  */
 #define SPIN_NS (60 * 1000)
 
+/* What is due so soon is done with what is due now: less than a look around takes. */
+#define SLACK_NS 2000
+
 #define COMMAND_MAX 4096
 
 struct relay {
@@ -183,7 +186,7 @@ static int loop(struct relay *relay, struct error *err)
 	int code = 0, ready;
 
 	while (code == 0 && !stop_requested()) {
-		relay_model_run(&relay->model, now_ns());
+		relay_model_run(&relay->model, now_ns(), SLACK_NS);
 		relay_sockets_flush(&relay->sockets);
 		count = relay_sockets_poll(&relay->sockets, polls);
 		polls[count] = (struct pollfd){ .fd = relay->listen_fd, .events = POLLIN };

@@ -15,6 +15,9 @@
 /* Without hold, ibsim's own silence: what it does not answer is forgotten after so long. */
 #define FORGET_NS (60 * US_PER_S * 1000)
 
+/* How long before its turn a question is put to ibsim, at most. */
+#define EARLY_NS 50000
+
 /* The 48 bits of a transaction id that ibsim leaves alone. Source: sim_mad.c, update_trid. */
 #define TID_MASK ((UINT64_C(1) << 48) - 1)
 
@@ -253,21 +256,27 @@ static void find_node(struct relay_model *model, struct relay_mad *mad)
 	mad->exchange.redirected = mad->redirected;
 }
 
-/* Has a question of this node to wait? Return: when its turn is. */
+/*
+ * Has a question of this node to wait? Return: when to ask ibsim, which is a
+ * little before its turn (never more than a latency): ibsim's own time is not added to the service
+ * then, and a question that has not to wait needs no event.
+ */
 static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t arrives_ns)
 {
 	int64_t *free_ns = mad->node == FABRIC_NONE ? NULL : &model->free_ns[mad->node];
-	int64_t service_ns = model->settings.service_ns, turn_ns = arrives_ns;
+	int64_t service_ns = model->settings.service_ns, turn_ns = arrives_ns, early_ns = model->settings.latency_ns;
 
+	if (early_ns > EARLY_NS)
+		early_ns = EARLY_NS;
 	if (!free_ns || !service_ns || !is_for_agent(mad->packet.mad) || is_dead(model, mad->node)) {
 		mad->ready_ns = arrives_ns + model->settings.latency_ns;
-		return arrives_ns;
+		return arrives_ns - early_ns;
 	}
 	if (*free_ns > turn_ns)
 		turn_ns = *free_ns;
 	*free_ns = turn_ns + service_ns;
 	mad->ready_ns = *free_ns + model->settings.latency_ns;
-	return turn_ns;
+	return turn_ns - early_ns;
 }
 
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
@@ -428,12 +437,12 @@ static void note_lateness(struct relay_model *model, int64_t late_ns)
 		model->stats.latest_ns = late_ns;
 }
 
-void relay_model_run(struct relay_model *model, int64_t now_ns)
+void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns)
 {
-	while (relay_heap_next_ns(&model->heap) <= now_ns) {
+	while (relay_heap_next_ns(&model->heap) <= now_ns + slack_ns) {
 		struct relay_event event = relay_heap_pop(&model->heap);
 
-		note_lateness(model, now_ns - event.at_ns);
+		note_lateness(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
 		if (mad_at(model, event.what)->state == STATE_TRAVELLING)
 			begin(model, event.what, now_ns);
 		else

@@ -3,9 +3,10 @@
  * relay_model.h - a wire that takes time, as a model: no clock and no sockets
  *
  * A question travels for the latency, waits until its node has answered those
- * that came before, is put to ibsim, occupies the node for the service time, and its
- * answer travels for the latency. Each step is an event in a heap; the
- * owner says what time it is. Times are in nanoseconds of any one clock.
+ * that came before, occupies the node for the service time, and its answer travels for
+ * the latency. ibsim is asked when it is the question's turn, up to 50 us early: counters are
+ * those of that moment. What is to come is in a heap; the owner says what time it
+ * is. Times are in nanoseconds of any one clock.
  */
 #ifndef IBWIRE_SIM_RELAY_MODEL_H
 #define IBWIRE_SIM_RELAY_MODEL_H
@@ -99,8 +100,8 @@ void relay_model_close(struct relay_model *model, unsigned slot);
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
 void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
 
-/* relay_model_run - do what is due. */
-void relay_model_run(struct relay_model *model, int64_t now_ns);
+/* relay_model_run - do what is due now, or within @slack_ns. */
+void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns);
 
 /* relay_model_next_ns - when something will be due; INT64_MAX: not before a datagram comes. */
 int64_t relay_model_next_ns(const struct relay_model *model);
