@@ -123,26 +123,35 @@ int words_percent(const char *key, const char *value, double *ret, struct error 
 	return 0;
 }
 
-/* Return: whether the word is about many nodes. */
-static bool add_many(const struct fabric *fabric, const char *word, bool *members, size_t *ret_matches)
+/* Is this a node's name, whole or short ("leaf-u01-r0"), or a pattern of it? */
+static bool is_called(const struct node *node, const char *word)
+{
+	char name[NODE_NAME_SIZE];
+
+	if (!strcmp(word, node->name) || fnmatch(word, node->name, 0) == 0)
+		return true;
+	names_short(node->name, name);
+	return fnmatch(word, name, 0) == 0;
+}
+
+/* Return: false where the word is neither a name nor a pattern of names. */
+static bool add_named(const struct fabric *fabric, const char *word, bool *members, size_t *ret_matches)
 {
 	bool all = !strcmp(word, "all"), switches = !strcmp(word, "switches"), hcas = !strcmp(word, "hcas");
-	bool pattern = strpbrk(word, "*?[") != NULL;
 	size_t i;
 
 	*ret_matches = 0;
-	if (!all && !switches && !hcas && !pattern)
-		return false;
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
 		if (all || (switches && node->type == NODE_SWITCH) || (hcas && node->type == NODE_CA) ||
-		    (pattern && fnmatch(word, node->name, 0) == 0)) {
+		    (!all && !switches && !hcas && is_called(node, word))) {
 			members[i] = true;
 			(*ret_matches)++;
 		}
 	}
-	return true;
+	/* What is no pattern may be a GUID, or a slip to be explained. */
+	return *ret_matches || strpbrk(word, "*?[");
 }
 
 int words_nodes(const struct fabric *fabric, const char *list, bool *members, struct error *err)
@@ -160,7 +169,7 @@ int words_nodes(const struct fabric *fabric, const char *list, bool *members, st
 		trim_end(word);
 		if (!*word || !strcmp(word, "none"))
 			continue;
-		if (add_many(fabric, word, members, &matches)) {
+		if (add_named(fabric, word, members, &matches)) {
 			if (!matches)
 				code = err_set(err, ERR_USAGE, "no node's name is like \"%s\"", word);
 			continue;

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""What a sweep costs, beside its peers, on a wire that takes time.
+
+48 switches and 1,024 HCAs (4,096 port ends); each MAD travels for 20 us, and an
+agent works 100 us on each question (ibwire-sim run --wire). Peers and ibwire take
+turns on the same fabric; what is printed is the median.
+
+The peers: iblinkinfo discovers, ibqueryerrors discovers and reads counters, both
+with their defaults and with -o 128 SMPs in flight; flood (beside this file) is a bare
+loop that asks the counters of the same ports with the same window and does nothing
+with them. ibwire is shown with its defaults, which are those of a good guest
+(20,000 MADs per second at most), and without that limit.
+
+    RUNS=5        how often each is run
+    SECONDS=20    how long the collector runs for its CPU time
+    SIZES=1024    HCAs, more than one to see how it grows: 1024,4096,8192,16384
+    WIRE='...'    another wire
+
+Nothing here fails: it measures and prints. For each figure there is a line "bench: {...}".
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, run
+
+RUNS = int(os.environ.get("RUNS", "5"))
+SECONDS = int(os.environ.get("SECONDS", "20"))
+SIZES = [int(size) for size in os.environ.get("SIZES", "1024").split(",")]
+WIRE = os.environ.get("WIRE", "latency=20us service=100us hold=1s")
+FLOOD = os.environ.get("FLOOD")
+SHAPES = {  # HCAs: what ibwire-sim net is asked for
+    256: "rail --units 2 --hosts 16 --rails 8 --spines 8 --links 2 --management 0",
+    1024: "rail --units 4 --hosts 32 --rails 8 --spines 16 --links 2 --management 0",
+    4096: "rail --units 16 --hosts 32 --rails 8 --spines 32 --links 1 --management 0",
+    8192: "rail --units 32 --hosts 32 --rails 8 --spines 32 --links 1 --management 0",
+    16384: "tree3 --pods 16 --leafs 32 --hosts 32 --rails 1 --spines 32 --cores 256 --management 0",
+}
+FREE = ["--max-mads-per-second", "0", "--window", "128", "--max-smps", "128"]
+ERRORS = ["ibqueryerrors", "--data", "--details", "--report-port", "--switch", "--ca"]
+DEAD = 10
+
+
+def figure(name, value, unit, peer=None, peer_value=None):
+    """One line for a person, one for a program."""
+    ratio = value / peer_value if peer_value else None
+    versus = f"   {peer}: {peer_value:.4g} {unit}, that is {1 / ratio:.1f} times as much" if ratio else ""
+    print(f"  {name:<52} {value:>9.4g} {unit}{versus}")
+    print("bench: " + json.dumps({"name": name, "value": value, "unit": unit, "peer": peer, "peer_value": peer_value,
+                                  "ratio": ratio and round(ratio, 3)}))
+    sys.stdout.flush()
+
+
+class Times:
+    """What was measured, by name; in milliseconds."""
+
+    def __init__(self):
+        self.all = {}
+
+    def add(self, name, value):
+        self.all.setdefault(name, []).append(value)
+
+    def middle(self, name):
+        return statistics.median(self.all[name])
+
+    def clock(self, name, sim, *command):
+        began = time.monotonic()
+        done = sim.run(*command, check=False)
+        self.add(name, (time.monotonic() - began) * 1000)
+        return done
+
+
+def once(sim, times, name, *options):
+    """collect --once; its own account of the parts."""
+    said = json.loads(times.clock(name, sim, IBWIRE, "collect", "--once", "--format", "json", *options).out)
+    said = said[0] if isinstance(said, list) else said
+    for part in ("discovery", "sweep", "commit"):
+        times.add(f"{name} {part}", said[f"{part}_us"] / 1000)
+    return said
+
+
+def ports_of(sim, path):
+    """LID and port of all that is asked, the nodes' turns mixed: what flood shall ask."""
+    by_lid = {}
+    for row in sim.json("ports"):
+        if row["state"] == "Active":
+            by_lid.setdefault(row["lid"], []).append(row["port"])
+    with open(path, "w", encoding="ascii") as file:
+        for turn in range(max(map(len, by_lid.values()))):
+            for lid, ports in by_lid.items():
+                if turn < len(ports):
+                    file.write(f"{lid} {ports[turn]}\n")
+
+
+def flood(sim, times, path, window, per_node):
+    with open(path, "rb") as ports:
+        done = subprocess.run([FLOOD, str(window), str(per_node)], stdin=ports, stdout=subprocess.PIPE, env=sim.env, check=True)
+    times.add(f"flood {window} {per_node}", int(done.stdout.split()[0]) / 1000)
+
+
+def clean(sim, times):
+    sim.ibwire("collect", "--once")
+    ports_of(sim, "ports")
+    for _ in range(RUNS):
+        times.clock("iblinkinfo", sim, "iblinkinfo")
+        times.clock("iblinkinfo -o 128", sim, "iblinkinfo", "-o", "128")
+        times.clock("ibqueryerrors", sim, *ERRORS)
+        times.clock("ibqueryerrors -o 128", sim, *ERRORS, "-o", "128")
+        once(sim, times, "defaults")
+        said = once(sim, times, "free", *FREE)
+        if FLOOD:
+            flood(sim, times, "ports", 128, 1)
+            flood(sim, times, "ports", 32, 1)
+    print(f"  {said['ports_answered']} ports, {said['mads_sent']} MADs a sweep, {said['discovery_smps']} SMPs a discovery")
+    middle = times.middle
+    figure("discovery, defaults (max_smps 8)", middle("defaults discovery"), "ms", "iblinkinfo", middle("iblinkinfo"))
+    figure("discovery, --max-smps 128", middle("free discovery"), "ms", "iblinkinfo -o 128", middle("iblinkinfo -o 128"))
+    figure("collect --once, defaults", middle("defaults"), "ms", "ibqueryerrors", middle("ibqueryerrors"))
+    figure("collect --once, no limit", middle("free"), "ms", "ibqueryerrors -o 128", middle("ibqueryerrors -o 128"))
+    figure("sweep, defaults", middle("defaults sweep"), "ms", "ibqueryerrors", middle("ibqueryerrors"))
+    figure("sweep, no limit, against ibqueryerrors", middle("free sweep"), "ms", "ibqueryerrors", middle("ibqueryerrors"))
+    figure("sweep, no limit", middle("free sweep"), "ms", "ibqueryerrors -o 128", middle("ibqueryerrors -o 128"))
+    if FLOOD:
+        figure("sweep, no limit, against the bare loop", middle("free sweep"), "ms", "flood, window 128", middle("flood 128 1"))
+        figure("bare loop, window 32", middle("flood 32 1"), "ms")
+    figure("commit", middle("free commit"), "ms")
+
+
+def collect(sim, *options):
+    return sim.start(IBWIRE, "collect", "--interval", "1", *options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def sweeps_since(sim, sweep):
+    return sim.json("sql", "SELECT id, end_us - start_us AS took_us, ports_answered, ports_asked, ports_planned "
+                    f"FROM sweep WHERE id > {sweep} ORDER BY id")
+
+
+def newest(sim):
+    return sim.json("sql", "SELECT coalesce(max(id), 0) AS id FROM sweep")[0]["id"]
+
+
+def dead(sim, times):
+    """Sweeps before and after ten HCAs die under a running collector, and what its rivals take then."""
+    nodes = [row["node_guid"] for row in sim.json("nodes") if row["type"] != "switch"]
+    victims = [guid for guid in nodes if not guid.endswith(sim.env["SIM_HOST"][2:])][-DEAD:]
+    process = collect(sim, *FREE[:4])
+    try:
+        time.sleep(6)
+        before = [row["took_us"] / 1000 for row in sweeps_since(sim, newest(sim) - 4)]
+        sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(victims))
+        last = newest(sim)
+        time.sleep(8)
+        after = sweeps_since(sim, last)  # the one in which they die among them
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    for _ in range(max(1, RUNS // 3)):
+        times.clock("dead ibqueryerrors", sim, *ERRORS)
+        times.clock("dead ibqueryerrors -o 128", sim, *ERRORS, "-o", "128")
+    sim.run(IBWIRE_SIM, "wire", "dead=none")
+    clean_ms = statistics.median(before)
+    worst = max(row["took_us"] for row in after) / 1000
+    print(f"  clean sweep {clean_ms:.0f} ms; with {DEAD} dead HCAs: " +
+          ", ".join(f"{row['took_us'] / 1000:.0f} ms ({row['ports_answered']} ports)" for row in after))
+    for peer in ("ibqueryerrors", "ibqueryerrors -o 128"):
+        figure(f"sweep, no limit, {DEAD} dead HCAs (the slowest)", worst, "ms", peer, times.middle("dead " + peer))
+    figure(f"sweep, no limit, {DEAD} dead HCAs against a clean one", worst, "ms", "clean sweep", clean_ms)
+
+
+def burden(sim, size):
+    """CPU and memory of the collector itself at one sweep per second."""
+    process = collect(sim)
+    time.sleep(5)
+
+    def ticks():
+        with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+            return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+
+    first, began = ticks(), time.monotonic()
+    time.sleep(SECONDS)
+    cpu = 100 * (ticks() - first) / os.sysconf("SC_CLK_TCK") / (time.monotonic() - began)
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        memory = next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+    process.send_signal(signal.SIGTERM)
+    process.wait(30)
+    took = [row["took_us"] / 1000 for row in sweeps_since(sim, newest(sim) - SECONDS // 2)]
+    figure(f"collector at one sweep per second, {size} HCAs: sweep", statistics.median(took), "ms")
+    figure(f"collector at one sweep per second, {size} HCAs: CPU", cpu, "% of a core")
+    figure(f"collector at one sweep per second, {size} HCAs: memory", memory, "MB")
+
+
+def main():
+    work = run("mktemp", "-d").out.strip()
+    os.chdir(work)
+    print(f"wire: {WIRE}; load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; median of {RUNS} runs")
+    try:
+        for size in SIZES:
+            print(f"{size} HCAs: {SHAPES[size]}")
+            times = Times()
+            with Simulation("--gen", SHAPES[size], "--wire", WIRE) as sim:
+                if size == SIZES[0]:
+                    clean(sim, times)
+                    dead(sim, times)
+                else:
+                    sim.ibwire("collect", "--once")
+                burden(sim, size)
+                print("  " + sim.run(IBWIRE_SIM, "wire").out.strip().replace("\n", "\n  "))
+    finally:
+        os.chdir("/")
+        run("rm", "-rf", work)
+
+
+main()
