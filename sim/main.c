@@ -17,7 +17,7 @@ static const struct command commands[] = {
 	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
 	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES']",
 	  "within run: change the wire, or say how it is", cmd_wire },
-	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what performance agents answer",
+	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what agents answer",
 	  cmd_pma },
 	{ "console", "'COMMAND'", "within run: give ibsim a command and print its answer", cmd_console },
 };

@@ -41,7 +41,8 @@ int relay_map_init(struct relay_map *map, const struct fabric *fabric, struct er
 			set_lid(map, (uint32_t)i, fabric->nodes[i].first_port, fabric->nodes[i].lid, 0);
 	for (i = 0; i < fabric->port_count; i++)
 		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
-			set_lid(map, fabric->ports[i].node, (uint32_t)i, fabric->ports[i].lid, fabric->ports[i].lmc & 7);
+			set_lid(map, fabric->ports[i].node, (uint32_t)i, fabric->ports[i].lid,
+				fabric->ports[i].lmc & 7);
 	return 0;
 }
 

@@ -218,7 +218,8 @@ static void a_node_answers_one_after_the_other_and_others_meanwhile(void **state
 	}
 	/* ibsim is asked when it is the question's turn, not before: counters are read then. */
 	for (i = 1; i < 11; i++)
-		assert_true(bed->asked_at[i] - bed->asked_at[i - 1] == 100 * US || bed->asked_at[i] == bed->asked_at[i - 1]);
+		assert_true(bed->asked_at[i] - bed->asked_at[i - 1] == 100 * US ||
+			    bed->asked_at[i] == bed->asked_at[i - 1]);
 	bed_destroy(bed);
 }
 

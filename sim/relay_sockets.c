@@ -50,7 +50,8 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 	sockets->ctl_fd = open_socket(name, "ctl");
 	snprintf(what, sizeof(what), "ctl%ld", (long)getpid());
 	sockets->ibsim_ctl = open_socket(ibsim_name, what);
-	good = sockets->ctl_fd >= 0 && sockets->ibsim_ctl >= 0 && connect_to(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
+	good = sockets->ctl_fd >= 0 && sockets->ibsim_ctl >= 0 &&
+		connect_to(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
 	for (i = 0; i < IBSIM_CLIENTS; i++) {
 		snprintf(what, sizeof(what), "out%d", i);
 		sockets->slots[i].up_fd = -1;

@@ -70,8 +70,8 @@ static void ibsim(struct bed *bed, uint8_t *mad)
 	bed->asked++;
 	bed->last_asked = attribute;
 	assert_int_equal(mad[MAD_METHOD] & METHOD_RESPONSE, 0);
-	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS || attribute == PMA_COUNTERS_EXTENDED ||
-		    attribute == PMA_RCV_ERROR_DETAILS);
+	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS ||
+		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS);
 	if (attribute == PMA_COUNTERS) {
 		memcpy(data, bed->counters, 64);
 		data[1] = port;
@@ -329,9 +329,9 @@ static void an_attribute_can_be_taken_away(void **state)
 static void wrong_words_change_nothing(void **state)
 {
 	static const char *const wrong[] = {
-		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1", "all port=999 tick=1",
-		"all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1", "all redirect=nobody", "all late_by=2",
-		"all unsupported=x",
+		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
+		"all port=999 tick=1", "all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1",
+		"all redirect=nobody", "all late_by=2", "all unsupported=x",
 	};
 	struct bed *bed = bed_create("caps=0x5300");
 	uint8_t mad[PACKET_MAD_SIZE];

@@ -10,6 +10,7 @@ Only the standard library. A test script begins with
 and runs in an empty folder of its own (tests/run-tests).
 """
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -139,12 +140,14 @@ class Simulation:
     test runs gets the same environment, and so talks to the same fabric.
     """
 
+    numbers = itertools.count(1)  # of files: what one simulation leaves must not be taken for another's
+
     def __init__(self, *options, env=None):
         self.options = options
         self.extra = env or {}
 
     def __enter__(self):
-        ready = os.path.abspath(f"simulation-{id(self)}")
+        ready = os.path.abspath(f"simulation-{next(Simulation.numbers)}")
         self.errors = open(ready + ".err", "wb+")
         script = f"env -0 >'{ready}.part' && mv '{ready}.part' '{ready}' && read -r line"
         self.process = subprocess.Popen([IBWIRE_SIM, "run", *self.options, "--", "sh", "-c", script],

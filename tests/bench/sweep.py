@@ -100,7 +100,8 @@ def ports_of(sim, path):
 
 def flood(sim, times, path, window, per_node):
     with open(path, "rb") as ports:
-        done = subprocess.run([FLOOD, str(window), str(per_node)], stdin=ports, stdout=subprocess.PIPE, env=sim.env, check=True)
+        done = subprocess.run([FLOOD, str(window), str(per_node)], stdin=ports, stdout=subprocess.PIPE, env=sim.env,
+                              check=True)
     times.add(f"flood {window} {per_node}", int(done.stdout.split()[0]) / 1000)
 
 
@@ -133,7 +134,8 @@ def clean(sim, times):
 
 
 def collect(sim, *options):
-    return sim.start(IBWIRE, "collect", "--interval", "1", *options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return sim.start(IBWIRE, "collect", "--interval", "1", *options, **quiet)
 
 
 def sweeps_since(sim, sweep):
