@@ -138,14 +138,13 @@ int relay_control(const char *name, const char *command, struct text *answer, st
 {
 	struct sockaddr_un address;
 	socklen_t len = client_address(&address, name, "wire");
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), status;
 	char reply[COMMAND_MAX], *text;
 	ssize_t got = -1;
+	int fd, status;
 
-	if (strlen(command) >= COMMAND_MAX - 1) {
-		close(fd);
+	if (strlen(command) >= COMMAND_MAX - 1)
 		return err_set(err, ERR_USAGE, "that is too long for one command: use a pattern of names");
-	}
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0 &&
 	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
 		got = recv(fd, reply, sizeof(reply) - 1, 0);

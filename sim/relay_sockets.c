@@ -97,10 +97,10 @@ static void close_slot(struct relay_sockets *sockets, unsigned number)
 
 	if (slot->up_fd < 0)
 		return;
+	/* So that the next client's socket is not refused; it cannot fail, and the next connect would tell. */
+	connect(slot->down_fd, &nobody, sizeof(nobody));
 	/* Where ibsim does not know yet that the client is gone, it finds out at its next datagram. */
 	close_fd(&slot->up_fd);
-	if (connect(slot->down_fd, &nobody, sizeof(nobody)) < 0)
-		slot->pid = 0;
 	slot->pid = 0;
 	slot->down.first = slot->down.count = slot->up.first = slot->up.count = 0;
 	relay_model_close(sockets->model, number);

@@ -23,7 +23,6 @@ enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD 
 #define ALL_PORTS 255
 #define QKEY_PMA 0x80010000u
 #define DEFAULT_PKEY 0xffff
-#define LANES 12
 
 /* The PMA attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
 static bool ibsim_knows(uint16_t attribute)
