@@ -62,13 +62,14 @@ static int fail(struct fabric_watch *watch, struct events *events, const struct 
 	return 0;
 }
 
-/* Is the port that discovery asked from down, so that it cannot have seen more than this host? */
+/* Has discovery seen no more than this host: is the port that it asked from down, or nobody known behind it? */
 static bool is_cut_off(const struct fabric *found)
 {
 	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
 							: fabric_node_port(found, found->from_node, found->from_port);
 
-	return port != FABRIC_NONE && found->ports[port].state < PORT_INIT;
+	return port != FABRIC_NONE &&
+	       (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
 }
 
 /* Is @found so small beside what we know that it must be said again before it is believed? */
@@ -178,9 +179,10 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 	watch->smps = trailer.smps;
 	if (code < 0)
 		return fail(watch, events, &cause, err);
-	if (watch->fabric && is_cut_off(found)) {
+	if (is_cut_off(found)) {
 		fabric_destroy(found);
-		err_set(&cause, ERR_UNAVAILABLE, "this host's own port is down: nothing else can be seen from here");
+		err_set(&cause, ERR_UNAVAILABLE,
+			"discovery saw nothing beyond this host: its port is down, or SMPs to its switch are lost");
 		return fail(watch, events, &cause, err);
 	}
 	watch->failed_in_a_row = 0;
