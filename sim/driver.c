@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,11 +19,15 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/client.h"
+#include "sim/control.h"
 #include "sim/feed.h"
 #include "sim/job.h"
 #include "sim/lft.h"
 #include "sim/rundir.h"
 #include "sim/traffic.h"
+
+/* What the driver is called where it listens. */
+#define CONTROL_PART "traffic"
 
 #define LFT_FILE "opensm-lfts.dump"
 
@@ -216,8 +218,10 @@ static void describe(const struct driver *driver, struct text *answer)
 	}
 }
 
-static int obey(struct driver *driver, const char *command, struct text *answer, struct error *err)
+static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
 {
+	struct driver *driver = ctx;
+
 	if (!strcmp(command, "pause")) {
 		if (settle(driver, err) < 0)
 			return err ? err->code : ERR_UNAVAILABLE;
@@ -234,45 +238,6 @@ static int obey(struct driver *driver, const char *command, struct text *answer,
 	} else {
 		return err_set(err, ERR_USAGE, "traffic knows pause, resume, truth and status, not \"%s\"", command);
 	}
-	return 0;
-}
-
-/* One command, one answer: its exit status as a number, a space, and text. */
-static void serve(struct driver *driver)
-{
-	const struct timeval patience = { .tv_sec = 1 };
-	int fd = accept4(driver->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-	struct text answer = { 0 }, reply = { 0 };
-	struct error err = { 0 };
-	char command[32];
-	ssize_t got;
-	int code;
-
-	if (fd < 0)
-		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	got = recv(fd, command, sizeof(command) - 1, 0);
-	if (got > 0) {
-		command[got] = '\0';
-		code = obey(driver, command, &answer, &err);
-		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&answer));
-		if (send(fd, text_chars(&reply), reply.len, MSG_NOSIGNAL) < 0)
-			log_debug("who controls the traffic is gone");
-	}
-	text_done(&answer);
-	text_done(&reply);
-	close(fd);
-}
-
-static int listen_for_control(struct driver *driver, struct error *err)
-{
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, driver->options->control, "traffic");
-
-	driver->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (driver->listen_fd < 0 || bind(driver->listen_fd, (const struct sockaddr *)&address, len) < 0 ||
-	    listen(driver->listen_fd, 8) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "cannot listen for control: %s", strerror(errno));
 	return 0;
 }
 
@@ -309,7 +274,7 @@ static int prepare(struct driver *driver, struct error *err)
 		code = feed_open(&driver->feed, options->fabric, &driver->lft, options->sockname, options->dir,
 				 options->console_fd, err);
 	if (code == 0)
-		code = listen_for_control(driver, err);
+		code = control_listen(options->control, CONTROL_PART, &driver->listen_fd, err);
 	return code;
 }
 
@@ -334,7 +299,7 @@ static int drive(struct driver *driver, struct error *err)
 
 		if (now < next_us) {
 			if (poll(&control, 1, (int)((next_us - now + US_PER_MS - 1) / US_PER_MS)) > 0)
-				serve(driver);
+				control_serve(driver->listen_fd, US_PER_S, obey, driver);
 			continue;
 		}
 		code = driver->paused ? 0 : tick(driver, err);
@@ -376,26 +341,6 @@ int driver_run(struct driver_options *options, struct error *err)
 
 int driver_control(const char *sockname, const char *command, struct text *answer, struct error *err)
 {
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, sockname, "traffic");
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), status;
-	char reply[4096], *text;
-	ssize_t got = -1;
-
-	if (strlen(command) >= 32)
-		return err_set(err, ERR_USAGE, "traffic knows pause, resume, truth and status");
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0 &&
-	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
-		got = recv(fd, reply, sizeof(reply) - 1, 0);
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0)
-		return err_set(err, ERR_UNAVAILABLE, "no traffic driver answers here: was run started with --traffic?");
-	reply[got] = '\0';
-	status = (int)strtol(reply, &text, 10);
-	text += *text == ' ';
-	if (status)
-		return err_set(err, -status, "%s", text);
-	text_append(answer, text);
-	return 0;
+	return control_ask(sockname, CONTROL_PART, command,
+			   "no traffic driver answers here: was run started with --traffic?", answer, err);
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/relay.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,6 +17,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/client.h"
+#include "sim/control.h"
 #include "sim/relay_model.h"
 #include "sim/relay_sockets.h"
 
@@ -34,7 +32,9 @@
 /* What is due so soon is done with what is due now: less than a look around takes. */
 #define SLACK_NS 2000
 
-#define COMMAND_MAX 4096
+/* What the relay is called where it listens, and how long a command may take to come: MADs wait meanwhile. */
+#define CONTROL_PART "wire"
+#define CONTROL_PATIENCE_US (100 * US_PER_MS)
 
 struct relay {
 	struct relay_model model;
@@ -82,8 +82,10 @@ int relay_check(const struct relay_options *options, struct error *err)
 
 /* --- control --- */
 
-static int obey(struct relay *relay, const char *command, struct text *answer, struct error *err)
+static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
 {
+	struct relay *relay = ctx;
+
 	if (!strncmp(command, "pma ", 4))
 		return responder_configure(&relay->model.responder, command + 4, err);
 	if (!strncmp(command, "wire ", 5))
@@ -95,70 +97,10 @@ static int obey(struct relay *relay, const char *command, struct text *answer, s
 	return err_set(err, ERR_USAGE, "the relay does not know \"%s\"", command);
 }
 
-/* One command, one answer: its exit status as a number, a space, and text. */
-static void serve(struct relay *relay)
-{
-	const struct timeval patience = { .tv_usec = 100000 };
-	int fd = accept4(relay->listen_fd, NULL, NULL, SOCK_CLOEXEC);
-	struct text answer = { 0 }, reply = { 0 };
-	struct error err = { 0 };
-	char command[COMMAND_MAX];
-	ssize_t got;
-	int code;
-
-	if (fd < 0)
-		return;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	got = recv(fd, command, sizeof(command) - 1, 0);
-	if (got > 0) {
-		command[got] = '\0';
-		code = obey(relay, command, &answer, &err);
-		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&answer));
-		if (send(fd, text_chars(&reply), reply.len, MSG_NOSIGNAL) < 0)
-			log_debug("who controls the wire is gone");
-	}
-	text_done(&answer);
-	text_done(&reply);
-	close(fd);
-}
-
-static int listen_for_control(struct relay *relay, const char *name, struct error *err)
-{
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, name, "wire");
-
-	relay->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (relay->listen_fd < 0 || bind(relay->listen_fd, (const struct sockaddr *)&address, len) < 0 ||
-	    listen(relay->listen_fd, 8) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "cannot listen for control: %s", strerror(errno));
-	return 0;
-}
-
 int relay_control(const char *name, const char *command, struct text *answer, struct error *err)
 {
-	struct sockaddr_un address;
-	socklen_t len = client_address(&address, name, "wire");
-	char reply[COMMAND_MAX], *text;
-	ssize_t got = -1;
-	int fd, status;
-
-	if (strlen(command) >= COMMAND_MAX - 1)
-		return err_set(err, ERR_USAGE, "that is too long for one command: use a pattern of names");
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0 &&
-	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
-		got = recv(fd, reply, sizeof(reply) - 1, 0);
-	if (fd >= 0)
-		close(fd);
-	if (got <= 0)
-		return err_set(err, ERR_UNAVAILABLE, "no relay answers here: was run started with --wire or --pma?");
-	reply[got] = '\0';
-	status = (int)strtol(reply, &text, 10);
-	text += *text == ' ';
-	if (status)
-		return err_set(err, -status, "%s", text);
-	text_append(answer, text);
-	return 0;
+	return control_ask(name, CONTROL_PART, command, "no relay answers here: was run started with --wire or --pma?",
+			   answer, err);
 }
 
 /* --- the loop --- */
@@ -194,7 +136,7 @@ static int loop(struct relay *relay, struct error *err)
 			continue;
 		code = relay_sockets_read(&relay->sockets, polls, count, now_ns(), err);
 		if (polls[count].revents)
-			serve(relay);
+			control_serve(relay->listen_fd, CONTROL_PATIENCE_US, obey, relay);
 	}
 	return code;
 }
@@ -237,7 +179,7 @@ int relay_run(struct relay_options *options, struct error *err)
 		goto out;
 	code = relay_sockets_open(&relay->sockets, &relay->model, options->name, options->ibsim_name, err);
 	if (code == 0) {
-		code = listen_for_control(relay, options->name, err);
+		code = control_listen(options->name, CONTROL_PART, &relay->listen_fd, err);
 		if (code == 0) {
 			say_ready(options);
 			code = loop(relay, err);

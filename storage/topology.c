@@ -4,24 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "storage/db.h"
-
-/* Make room for one more in a growing array. Return: 0 or ERR_NOMEM. */
-static int grow(void **array, size_t count, size_t *capacity, size_t size, struct error *err)
-{
-	size_t more = *capacity ? 2 * *capacity : 256;
-	void *bigger;
-
-	if (count < *capacity)
-		return 0;
-	bigger = reallocarray(*array, more, size);
-	if (!bigger)
-		return err_nomem(err);
-	*array = bigger;
-	*capacity = more;
-	return 0;
-}
 
 static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
 {
@@ -67,11 +52,15 @@ static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		return result;
 	sqlite3_bind_int64(rows, 1, sweep);
 	while ((result = db_step(rows, err)) > 0) {
-		result = grow((void **)&topology->nodes, topology->node_count, &capacity, sizeof(*topology->nodes),
-			      err);
-		if (result < 0)
+		struct stored_node *nodes = array_grow(topology->nodes, topology->node_count, &capacity,
+							   sizeof(*nodes));
+
+		if (!nodes) {
+			result = err_nomem(err);
 			break;
-		read_node(rows, &topology->nodes[topology->node_count++]);
+		}
+		topology->nodes = nodes;
+		read_node(rows, &nodes[topology->node_count++]);
 	}
 	sqlite3_finalize(rows);
 	return result;
@@ -117,11 +106,15 @@ static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		return result;
 	sqlite3_bind_int64(rows, 1, sweep);
 	while ((result = db_step(rows, err)) > 0) {
-		result = grow((void **)&topology->ports, topology->port_count, &capacity, sizeof(*topology->ports),
-			      err);
-		if (result < 0)
+		struct stored_port *ports = array_grow(topology->ports, topology->port_count, &capacity,
+							   sizeof(*ports));
+
+		if (!ports) {
+			result = err_nomem(err);
 			break;
-		read_port(rows, &topology->ports[topology->port_count++]);
+		}
+		topology->ports = ports;
+		read_port(rows, &ports[topology->port_count++]);
 	}
 	sqlite3_finalize(rows);
 	return result;

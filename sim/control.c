@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/control.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "sim/client.h"
+
+int control_listen(const char *sockname, const char *part, int *ret_fd, struct error *err)
+{
+	struct sockaddr_un address;
+	socklen_t len = client_address(&address, sockname, part);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) < 0 || listen(fd, 8) < 0) {
+		err_set(err, ERR_UNAVAILABLE, "cannot listen for control: %s", strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return ERR_UNAVAILABLE;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* An answer is its exit status as a number, a space, and text. */
+void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
+{
+	const struct timeval patience = { patience_us / US_PER_S, patience_us % US_PER_S };
+	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+	struct text answer = { 0 }, reply = { 0 };
+	struct error err = { 0 };
+	char command[CONTROL_MAX];
+	ssize_t got;
+	int code;
+
+	if (peer < 0)
+		return;
+	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	got = recv(peer, command, sizeof(command) - 1, 0);
+	if (got > 0) {
+		command[got] = '\0';
+		code = obey(ctx, command, &answer, &err);
+		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&answer));
+		if (send(peer, text_chars(&reply), reply.len, MSG_NOSIGNAL) < 0)
+			log_debug("who gave a command did not wait for the answer");
+	}
+	text_done(&answer);
+	text_done(&reply);
+	close(peer);
+}
+
+int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
+		struct error *err)
+{
+	struct sockaddr_un address;
+	socklen_t len = client_address(&address, sockname, part);
+	char reply[CONTROL_MAX], *text;
+	ssize_t got = -1;
+	int fd, status;
+
+	if (strlen(command) >= CONTROL_MAX - 1)
+		return err_set(err, ERR_USAGE, "that is too long for one command: use a pattern of names");
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0 &&
+	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
+		got = recv(fd, reply, sizeof(reply) - 1, 0);
+	if (fd >= 0)
+		close(fd);
+	if (got <= 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s", nobody);
+	reply[got] = '\0';
+	status = (int)strtol(reply, &text, 10);
+	text += *text == ' ';
+	if (status)
+		return err_set(err, -status, "%s", text);
+	text_append(answer, text);
+	return 0;
+}
