@@ -19,8 +19,8 @@
 enum {
 	STATE, LIVE, COLLECTOR_PID, LAST_TIME, AGE, INTERVAL, DURATION, PLANNED, ASKED, ANSWERED, COVERAGE, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, PORTS_DOWN, SM, SM_LID, SM_GUID,
-	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY, SMPS, DB,
-	SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY_TIME,
+	DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -57,7 +57,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
 	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
 	[MADS_PER_S] = { .key = "mads_per_s", .title = "  MADs per second", .kind = COLUMN_PER_S },
-	[DISCOVERY] = { .key = "discovery_us", .title = "discovery took", .kind = COLUMN_SPAN_US },
+	[DISCOVERY_TIME] = { .key = "discovery_time", .title = "newest discovery", .kind = COLUMN_TIME },
+	[DISCOVERY] = { .key = "discovery_us", .title = "  took", .kind = COLUMN_SPAN_US },
 	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
@@ -129,12 +130,15 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 		snprintf(line, sizeof(line), "%.0f MADs/s while it ran", mads_per_s);
 		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
 	}
-	if (sweep->discovery_us) {
-		result_integer(result, DISCOVERY, sweep->discovery_us);
-		result_unsigned(result, SMPS, sweep->discovery_smps);
-	} else {
-		result_show(result, DISCOVERY, "none before that sweep", STYLE_DIM);
-	}
+}
+
+static void fill_discovery(struct result *result, const struct db_status *db)
+{
+	if (!db->discovery_us)
+		return;
+	result_integer(result, DISCOVERY_TIME, db->discovery_wall_us);
+	result_integer(result, DISCOVERY, db->discovery_us);
+	result_unsigned(result, SMPS, db->discovery_smps);
 }
 
 static void fill_sm(struct result *result, const struct view *view, const struct sm_state *sm)
@@ -259,6 +263,7 @@ static int print_status(const struct options *options, const char *path, const s
 		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);
 		fill_sweep(result, &db->last);
+		fill_discovery(result, db);
 		fill_sm(result, view, &db->last.sm);
 	}
 	if (view->fabric)

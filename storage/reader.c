@@ -184,6 +184,25 @@ static int64_t file_bytes(const char *path, const char *suffix)
 	return stat(name, &st) < 0 ? 0 : st.st_size;
 }
 
+/* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
+static int read_discovery(struct reader *reader, struct db_status *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
+				" WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(row, err);
+	if (result > 0) {
+		ret->discovery_wall_us = sqlite3_column_int64(row, 0);
+		ret->discovery_us = sqlite3_column_int64(row, 1);
+		ret->discovery_smps = db_u64(row, 2);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
 static int read_status(struct reader *reader, struct db_status *ret, struct error *err)
 {
 	struct stored_sweep last = { 0 };
@@ -200,6 +219,8 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 				    &ret->first_wall_us, err);
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
+	if (result >= 0)
+		result = read_discovery(reader, ret, err);
 	if (result < 0)
 		return result;
 	ret->schema_version = (int)version;

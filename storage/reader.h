@@ -60,6 +60,9 @@ struct db_status {
 	int64_t sweeps;       /* how many are kept */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest sweep; 0: none */
 	struct sweep_info last;
+	/* The newest discovery that is kept: when, how long, and SMPs sent. All 0: none. */
+	int64_t discovery_wall_us, discovery_us;
+	uint64_t discovery_smps;
 };
 
 /* reader_status - Return: 0 or ERR_IO. A database without a sweep is no error. */

@@ -88,6 +88,11 @@ with tap.part("signals"), Simulation("--gen", "rail --hosts 4") as sim:
             SELECT s.id AS sweep, (SELECT count(*) FROM delta d WHERE d.sweep = s.id) AS deltas, s.ports_answered
             FROM sweep s ORDER BY s.id DESC LIMIT 1""")
         tap.equal(f"{number.name}: the last sweep is complete", rows[0]["deltas"], rows[0]["ports_answered"])
+    # Sweeps have gone by since the newest discovery; what it cost is told all the same.
+    status = sim.json("status")
+    smps = sim.json("sql", "SELECT discovery_smps FROM sweep WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1")
+    tap.equal("status tells the newest discovery", status["discovery_smps"], smps[0]["discovery_smps"])
+    tap.result(status["discovery_us"] > 0 and status["discovery_smps"] > 0, "and what it cost", status)
     gaps = sim.json("sql", "SELECT max(id) - min(id) + 1 - count(*) AS missing FROM sweep")[0]["missing"]
     tap.equal("sweeps are numbered without a gap over restarts", gaps, 0)
 
