@@ -150,8 +150,9 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
     finally:
         stop(process)
 
-# A trunk is pulled and returned. No counter tells, and whoever was asked over it answers again by another way: SMPs
-# have to tell.
+# A trunk is pulled and returned. No counter tells: SMPs have to. Who was asked over it cannot answer until opensm has
+# other routes, which takes it as long as a silent node is waited for: so it is held still meanwhile, and the truth is
+# known. Silent are nodes at one end of the trunk, all while there is no route, and none of them any longer.
 with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4") as sim:
     process = collect(sim, "--interval", "200ms")
     try:
@@ -163,8 +164,26 @@ with tap.part("a link that goes and comes"), Simulation("--gen", "rail --hosts 4
         def status_of_ends():
             return {row["status"] for row in sim.json("ports") if (row["node_guid"], row["port"]) in ends}
 
-        sim.run(IBWIRE_SIM, "console", "Unlink " + end)
-        tap.result(wait_for(lambda: events(sim, "link-down"), 60), "a link that goes is an event")
+        def told(kind):
+            return sorted(row["node_guid"] for row in events(sim, kind))
+
+        behind = {guid: {guid} | {row["peer_guid"] for row in sim.json("ports") if row["node_guid"] == guid and
+                                row["peer_guid"] not in switches} for guid, _ in ends}
+        opensm = int(sim.run("sh", "-c", "echo $IBWIRE_SIM_OPENSM_PID").out)
+        os.kill(opensm, signal.SIGSTOP)
+        try:
+            sim.run(IBWIRE_SIM, "console", "Unlink " + end)
+            tap.result(wait_for(lambda: events(sim, "link-down"), 60), "a link that goes is an event")
+            silent = told("node-silent")
+            tap.result(silent and any(set(silent) <= nodes for nodes in behind.values()),
+                       "silent are nodes at one end of it", f"{silent} of {behind}")
+            tap.equal("each is told once", silent, sorted(set(silent)))
+            tap.equal("nobody answers without a route", told("node-answers"), [])
+        finally:
+            os.kill(opensm, signal.SIGCONT)
+        tap.result(wait_for(lambda: told("node-answers") == silent, 20), "all of them answer when there is a route",
+                   f"{told('node-answers')} of {silent}")
+        tap.equal("nobody is silent any more", sim.json("status")["silent_nodes"], [])
         tap.equal("both its ends are down", status_of_ends(), {"down"})
         sim.run(IBWIRE_SIM, "console", "ReLink " + end)
         tap.result(wait_for(lambda: status_of_ends() <= {"ok", "idle"}, 60), "it is asked again when it is back")
