@@ -45,3 +45,29 @@ void delta_add(struct delta *sum, const struct delta *later)
 		if (__builtin_add_overflow(sum->value[counter], later->value[counter], &sum->value[counter]))
 			sum->value[counter] = UINT64_MAX;
 }
+
+void detail_delta_between(const struct detail_reading *prev, const struct detail_reading *cur,
+			  struct detail_delta *ret)
+{
+	enum detail_attribute attribute = (enum detail_attribute)cur->attribute;
+	uint32_t both = prev->present & cur->present;
+	unsigned number;
+
+	if (attribute == DETAIL_EXTENDED_SPEEDS && prev->layout != cur->layout)
+		both &= (1u << DETAIL_FEC_CORRECTED_BLOCKS) - 1;
+	memset(ret, 0, sizeof(*ret));
+	ret->elapsed_us = cur->at_us - prev->at_us;
+	for (number = 0; number < detail_count(attribute); number++) {
+		uint32_t bit = UINT32_C(1) << number;
+		uint32_t before = prev->value[number], now = cur->value[number];
+
+		if (!(both & bit))
+			continue;
+		ret->known |= bit;
+		if (now < before)
+			ret->reset |= bit;
+		ret->value[number] = now < before ? now : now - before;
+		if (now == detail_max(attribute, number))
+			ret->saturated |= bit;
+	}
+}

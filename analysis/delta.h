@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 
 /*
  * For each counter in `known` the value is what was counted in elapsed_us; a
@@ -45,5 +46,23 @@ void delta_between(const struct reading *prev, const struct reading *cur, struct
  * neutral start.
  */
 void delta_add(struct delta *sum, const struct delta *later);
+
+/*
+ * The same for one attribute of slow counters: sets are bits 1 << number, and
+ * elapsed_us is that between the two readings of this attribute.
+ */
+struct detail_delta {
+	int64_t elapsed_us;
+	uint32_t known, reset, saturated;
+	uint32_t value[DETAIL_MAX];
+};
+
+/*
+ * detail_delta_between - change of one attribute's counters
+ * @prev, @cur:  readings of one attribute of one port, @prev the older
+ * @ret:         filled completely; FEC counters of two layouts are not known
+ */
+void detail_delta_between(const struct detail_reading *prev, const struct detail_reading *cur,
+			  struct detail_delta *ret);
 
 #endif

@@ -103,6 +103,7 @@ static enum port_word word_of(const struct port *port, const struct port_row *ro
 	case SAMPLE_UNSUPPORTED:
 		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
+	case SAMPLE_UNFINISHED:
 		return WORD_UNPLANNED;
 	default:
 		return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;

@@ -23,6 +23,8 @@ const char *sample_status_name(enum sample_status status)
 		return "unsupported";
 	case SAMPLE_UNPLANNED:
 		return "unplanned";
+	case SAMPLE_UNFINISHED:
+		return "unfinished";
 	case SAMPLE_STATUS_COUNT:
 		break;
 	}
@@ -46,6 +48,7 @@ void restored_done(struct restored *restored)
 {
 	fabric_destroy(restored->fabric);
 	free(restored->ports);
+	free(restored->details);
 	free(restored->caps);
 	memset(restored, 0, sizeof(*restored));
 }

@@ -17,6 +17,7 @@
 #include "analysis/delta.h"
 #include "base/clock.h"
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 
 struct error;
 struct fabric;
@@ -30,6 +31,7 @@ enum sample_status {
 	SAMPLE_LOCKED = 4,      /* answers, but not to us */
 	SAMPLE_UNSUPPORTED = 5, /* has no such counters */
 	SAMPLE_UNPLANNED = 6,   /* not asked by the settings */
+	SAMPLE_UNFINISHED = 7,  /* the sweep's time was over before it was asked, or before it answered */
 	SAMPLE_STATUS_COUNT,
 };
 
@@ -41,6 +43,13 @@ struct port_sample {
 	enum sample_status status;
 	const struct reading *reading; /* NULL unless SAMPLE_OK */
 	const struct delta *delta;     /* NULL at a port's first reading */
+};
+
+/* One attribute of slow counters of one port, read in this sweep. */
+struct detail_sample {
+	uint32_t port;                      /* index into sweep.fabric->ports */
+	const struct detail_reading *reading;
+	const struct detail_delta *delta;   /* NULL at its first reading */
 };
 
 enum event_severity { EVENT_INFO, EVENT_WARNING, EVENT_CRITICAL };
@@ -77,6 +86,9 @@ struct sweep {
 	uint64_t discovery_smps;     /* sent by it */
 	uint32_t ports_planned;      /* ports with counters, up or not */
 	uint32_t ports_asked, ports_answered;
+	uint32_t ports_unfinished;   /* SAMPLE_UNFINISHED: more than 0 where the sweep was cut off */
+	int64_t spread_us;           /* between the first and the last reading of the sweep */
+	int64_t node_spread_us;      /* the same within one switch: the largest of all */
 	uint64_t mads_sent, mads_timed_out, mads_retried;
 	struct sm_state sm;
 	/* The fabric as it is; generation rises by one when it is another object. */
@@ -84,6 +96,8 @@ struct sweep {
 	uint64_t generation;
 	const struct port_sample *samples; /* one for every pollable port, in order of port */
 	size_t sample_count;
+	const struct detail_sample *details; /* in the order in which they were answered */
+	size_t detail_count;
 	const struct event *events;
 	size_t event_count;
 };
@@ -96,6 +110,14 @@ struct restored_port {
 	int64_t wall_us;        /* the wall clock then, for when the machine booted since */
 };
 
+/* The newest reading of one attribute of slow counters. */
+struct restored_detail {
+	uint64_t node_guid;
+	uint8_t port;
+	struct detail_reading reading; /* at_us: CLOCK_BOOTTIME of the boot below */
+	int64_t wall_us;
+};
+
 struct restored_caps {
 	uint64_t node_guid;
 	struct pma_caps caps;
@@ -106,6 +128,8 @@ struct restored {
 	char boot_id[BOOT_ID_SIZE];
 	struct restored_port *ports;
 	size_t port_count;
+	struct restored_detail *details;
+	size_t detail_count;
 	struct restored_caps *caps;
 	size_t caps_count;
 };

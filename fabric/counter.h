@@ -95,7 +95,13 @@ struct pma_caps {
 	uint16_t cap_mask;
 	uint32_t cap_mask2; /* 27 bits */
 	uint8_t resp_time;  /* RespTimeValue: 4.096 us * 2^n */
+	bool tick_known;    /* was PortSamplesControl answered */
+	uint8_t tick;       /* PortSamplesControl.Tick: PortXmitWait counts (tick + 1) symbol times */
+	uint8_t missing;    /* attributes that it refused: bits 1 << enum detail_attribute (fabric/detail.h) and below */
 };
+
+/* Bits of pma_caps.missing beside those of the detail attributes. */
+enum { PMA_MISSING_SAMPLES_CONTROL = 1 << 7, PMA_MISSING_EXTENDED = 1 << 6 };
 
 /* Bits of ClassPortInfo.CapabilityMask and CapabilityMask2. Source: opensm ib_types.h, IB_PM_*. */
 enum {
@@ -103,6 +109,7 @@ enum {
 	PMA_CAP_EXTENDED = 1 << 9,
 	PMA_CAP_EXTENDED_NO_IETF = 1 << 10,
 	PMA_CAP_XMIT_WAIT = 1 << 12,
+	PMA_CAP_RS_FEC = 1 << 14,
 	PMA_CAP_QP1_DROPPED = 1 << 15,
 	PMA_CAP2_EXTENDED_ERRORS = 1 << 1,
 };

@@ -52,6 +52,7 @@ static enum row_word word_of(const struct port *port, const struct port_row *row
 	case SAMPLE_UNSUPPORTED:
 		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
+	case SAMPLE_UNFINISHED:
 		return WORD_UNPLANNED;
 	default:
 		break;
