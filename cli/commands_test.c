@@ -253,10 +253,13 @@ static void ports_say_what_the_newest_sweep_found(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *rows = run_json("ports");
-	size_t i, deltas = 0;
+	size_t i, deltas = 0, pollable = 0;
 
 	(void)state;
-	assert_int_equal(json_array_size(rows), sweep->sample_count);
+	/* A sweep may leave out ports that it did not plan to ask; they are shown all the same. */
+	for (i = 0; i < sweep->fabric->port_count; i++)
+		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
+	assert_int_equal(json_array_size(rows), pollable);
 	for (i = 0; i < sweep->sample_count; i++) {
 		const struct port_sample *sample = &sweep->samples[i];
 		const struct port *port = &sweep->fabric->ports[sample->port];

@@ -81,7 +81,7 @@ void view_done(struct view *view)
 const char *port_word_name(enum port_word word)
 {
 	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok",         [WORD_IDLE] = "idle",     [WORD_UNPLANNED] = "unplanned",
+		[WORD_OK] = "ok",         [WORD_IDLE] = "idle",     [WORD_UNPLANNED] = "unplanned", [WORD_UNFINISHED] = "unfinished",
 		[WORD_LOCKED] = "locked", [WORD_SILENT] = "silent", [WORD_UNSUPPORTED] = "unsupported",
 		[WORD_DOWN] = "down",
 	};
@@ -103,8 +103,9 @@ static enum port_word word_of(const struct port *port, const struct port_row *ro
 	case SAMPLE_UNSUPPORTED:
 		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
-	case SAMPLE_UNFINISHED:
 		return WORD_UNPLANNED;
+	case SAMPLE_UNFINISHED:
+		return WORD_UNFINISHED;
 	default:
 		return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;
 	}
