@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "analysis/ber.h"
+#include "fabric/speed.h"
+
+#define HOUR_US (3600 * INT64_C(1000000))
+#define SYMBOL_BIT COUNTER_BIT(COUNTER_SYMBOL_ERRORS)
+#define BIT(number) (UINT32_C(1) << (number))
+
+static uint64_t ndr(void)
+{
+	return link_rate_bits_per_s(LINK_WIDTH_4X, LINK_SPEED_NDR);
+}
+
+static struct delta symbols(uint64_t errors, int64_t elapsed_us)
+{
+	struct delta delta = { .elapsed_us = elapsed_us, .known = SYMBOL_BIT };
+
+	delta.value[COUNTER_SYMBOL_ERRORS] = errors;
+	return delta;
+}
+
+static bool is_near(double value, double wanted)
+{
+	return fabs(value - wanted) <= wanted * 1e-9;
+}
+
+static void errors_are_counted_over_all_bits_of_the_time(void **state)
+{
+	struct delta delta = symbols(8, HOUR_US);
+	struct ber ber = ber_symbol(&delta, ndr());
+
+	(void)state;
+	assert_true(is_near(ber.bits, 3600 * 4e11));
+	assert_true(is_near(ber.rate, 8 / 1.44e15));
+	assert_false(ber.at_least);
+	assert_true(isnan(ber_below(&ber)));
+}
+
+static void no_error_says_below_one_in_the_bits_that_were_watched(void **state)
+{
+	struct delta delta = symbols(0, HOUR_US);
+	struct ber ber = ber_symbol(&delta, ndr());
+
+	(void)state;
+	assert_true(ber.rate == 0);
+	assert_true(is_near(ber_below(&ber), 1 / 1.44e15));
+	/* After a reset an error may have been forgotten. */
+	delta.reset = SYMBOL_BIT;
+	ber = ber_symbol(&delta, ndr());
+	assert_true(ber.rate == 0 && ber.at_least);
+	assert_true(isnan(ber_below(&ber)));
+}
+
+static void what_is_not_known_is_no_rate(void **state)
+{
+	struct delta delta = symbols(1, HOUR_US);
+	struct ber ber = ber_symbol(&delta, 0);
+
+	(void)state;
+	assert_true(isnan(ber.rate) && ber.bits == 0);
+	assert_true(isnan(ber_below(&ber)));
+	delta.elapsed_us = 0;
+	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
+	delta = symbols(1, HOUR_US);
+	delta.known = 0;
+	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
+	/* Full: at least what it counted until then; nothing at all where it was full before. */
+	delta = symbols(3, HOUR_US);
+	delta.saturated = SYMBOL_BIT;
+	assert_true(ber_symbol(&delta, ndr()).at_least);
+	delta.value[COUNTER_SYMBOL_ERRORS] = 0;
+	assert_true(isnan(ber_symbol(&delta, ndr()).rate));
+}
+
+static void effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw(void **state)
+{
+	struct detail_delta delta = {
+		.elapsed_us = 600 * INT64_C(1000000),
+		.known = BIT(DETAIL_FEC_CORRECTED_BLOCKS) | BIT(DETAIL_FEC_UNCORRECTED_BLOCKS) |
+			 BIT(DETAIL_FEC_CORRECTED_SYMBOLS),
+	};
+	double bits = 600 * 4e11;
+
+	(void)state;
+	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 1000;
+	delta.value[DETAIL_FEC_CORRECTED_SYMBOLS] = 1500;
+	delta.value[DETAIL_FEC_UNCORRECTED_BLOCKS] = 2;
+	assert_true(is_near(ber_effective(&delta, ndr()).rate, 2 / bits));
+	assert_true(is_near(ber_raw(&delta, ndr()).rate, 1502 / bits));
+	/* A code that has no symbols of that kind counts blocks. */
+	delta.known &= ~BIT(DETAIL_FEC_CORRECTED_SYMBOLS);
+	assert_true(is_near(ber_raw(&delta, ndr()).rate, 1002 / bits));
+	/* A full counter of corrected symbols leaves the effective rate alone. */
+	delta.saturated = BIT(DETAIL_FEC_CORRECTED_BLOCKS);
+	assert_true(ber_raw(&delta, ndr()).at_least);
+	assert_false(ber_effective(&delta, ndr()).at_least);
+	delta.value[DETAIL_FEC_CORRECTED_BLOCKS] = 0;
+	assert_true(isnan(ber_raw(&delta, ndr()).rate));
+	delta.known = 0;
+	assert_true(isnan(ber_effective(&delta, ndr()).rate));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(errors_are_counted_over_all_bits_of_the_time),
+		cmocka_unit_test(no_error_says_below_one_in_the_bits_that_were_watched),
+		cmocka_unit_test(what_is_not_known_is_no_rate),
+		cmocka_unit_test(effective_counts_what_fec_could_not_correct_and_raw_all_that_it_saw),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/conserve.h"
+
+#include <math.h>
+
+/*
+ * From the sender's counting a packet to the receiver's: 100 m of cable and the
+ * error correction's delay are below 1 us, a packet of 4 KiB takes up to 2 us at
+ * 4x QDR and 17 us at 1x SDR.
+ */
+#define FLIGHT_US 20
+
+/* One end may count a packet at its beginning, the other one at its end: one at each of the two pairs of readings. */
+#define EDGE_PACKETS 2
+#define EDGE_WORDS (EDGE_PACKETS * 1064.0) /* 4096 octets and all headers that there are */
+
+/*
+ * No packet is shorter on the wire than 20 octets. Source: IBA Vol 1, LRH: PktLen
+ * is at least 5 words, and the VCRC and the delimiters come on top.
+ */
+#define PACKET_MIN_BITS 160.0
+
+#define WORD_BITS 32.0
+
+/* Nominal rates are rounded, and clocks are off by some parts in a million. */
+#define RATE_MARGIN 1.01
+
+bool conserve_take(const struct delta *delta, const struct reading *reading, bool xmit,
+		   const struct conserve_moment *from, const struct conserve_moment *to, struct conserve_delta *ret)
+{
+	enum counter words = xmit ? COUNTER_XMIT_DATA : COUNTER_RCV_DATA;
+	enum counter packets = xmit ? COUNTER_XMIT_PACKETS : COUNTER_RCV_PACKETS;
+	counter_set both = COUNTER_BIT(words) | COUNTER_BIT(packets);
+
+	if ((delta->known & both) != both || (reading->wide & both) != both ||
+	    (delta->reset | delta->saturated) & both || to->late_us - delta->elapsed_us != from->late_us)
+		return false;
+	*ret = (struct conserve_delta){ *from, *to, delta->value[words], delta->value[packets] };
+	return true;
+}
+
+/* What a link carries in a time at most. */
+struct amount {
+	double words, packets;
+};
+
+static struct amount at_rate(double us, uint64_t link_bits_per_s)
+{
+	double bits = us > 0 ? us / 1e6 * (double)link_bits_per_s * RATE_MARGIN : 0;
+
+	return (struct amount){ bits / WORD_BITS, bits / PACKET_MIN_BITS };
+}
+
+static struct amount at_most(struct amount a, struct amount b)
+{
+	return (struct amount){ fmin(a.words, b.words), fmin(a.packets, b.packets) };
+}
+
+/* What left the sender at a time may be counted at the other end a little later. */
+static struct conserve_moment as_sent(const struct conserve_moment *received)
+{
+	return (struct conserve_moment){ received->early_us - FLIGHT_US, received->late_us };
+}
+
+/* How long after @other a reading may have been made, at the most. */
+static double lead_us(const struct conserve_moment *moment, const struct conserve_moment *other)
+{
+	return (double)(moment->late_us - other->early_us);
+}
+
+void conserve_run_start(struct conserve_run *run, const struct conserve_moment *sent,
+			const struct conserve_moment *received, uint64_t link_bits_per_s)
+{
+	struct conserve_moment there = as_sent(received);
+	struct amount ahead = at_rate(lead_us(sent, &there), link_bits_per_s);
+	struct amount behind = at_rate(lead_us(&there, sent), link_bits_per_s);
+
+	*run = (struct conserve_run){
+		.link_bits_per_s = link_bits_per_s,
+		.ahead_words = ahead.words, .ahead_packets = ahead.packets,
+		.behind_words = behind.words, .behind_packets = behind.packets,
+	};
+	run->sent.first = run->sent.last = *sent;
+	run->received.first = run->received.last = there;
+}
+
+static void add(struct conserve_side *side, const struct conserve_delta *delta, const struct conserve_moment *to)
+{
+	side->before[1] = side->before[0];
+	side->before[0] = side->last;
+	side->recent[1] = side->recent[0];
+	side->recent[0] = *delta;
+	side->last = *to;
+	side->words += delta->words;
+	side->packets += delta->packets;
+	side->count += side->count < 2;
+}
+
+/*
+ * The difference at the first pair was made between its two readings; what the
+ * end that was read earlier there has counted since holds it, as soon as that
+ * end was read again behind the other's first reading.
+ */
+static void narrow_start(const struct conserve_side *side, const struct conserve_moment *others_first, double *words,
+			 double *packets)
+{
+	if (side->last.early_us < others_first->late_us)
+		return;
+	*words = fmin(*words, (double)side->words);
+	*packets = fmin(*packets, (double)side->packets);
+}
+
+void conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta)
+{
+	add(&run->sent, delta, &delta->to);
+	narrow_start(&run->sent, &run->received.first, &run->behind_words, &run->behind_packets);
+}
+
+void conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta)
+{
+	struct conserve_moment to = as_sent(&delta->to);
+
+	add(&run->received, delta, &to);
+	narrow_start(&run->received, &run->sent.first, &run->ahead_words, &run->ahead_packets);
+}
+
+/*
+ * The most that @side was ahead of @other at its last reading: what the link
+ * carries in that time, and what @side has counted since one of its readings that
+ * is surely before the other's.
+ */
+static struct amount lead_of(const struct conserve_side *side, const struct conserve_side *other,
+			     uint64_t link_bits_per_s)
+{
+	struct amount lead = at_rate(lead_us(&side->last, &other->last), link_bits_per_s);
+	struct amount counted = { 0, 0 };
+	unsigned i;
+
+	for (i = 0; i < side->count; i++) {
+		counted.words += (double)side->recent[i].words;
+		counted.packets += (double)side->recent[i].packets;
+		if (side->before[i].late_us <= other->last.early_us)
+			return at_most(lead, counted);
+	}
+	return lead;
+}
+
+/* What of a difference is above @most or below -@least. Where a device counts nonsense it stays a number. */
+static int64_t beyond(int64_t difference, double most, double least)
+{
+	const double limit = 9e18;
+	double value = (double)difference;
+
+	if (value > most)
+		return (int64_t)fmin(value - most, limit);
+	if (value < -least)
+		return (int64_t)fmax(value + least, -limit);
+	return 0;
+}
+
+struct conserve_result conserve_run_judge(const struct conserve_run *run)
+{
+	struct conserve_result result = { .verdict = CONSERVE_UNDECIDED };
+	const struct conserve_side *sent = &run->sent, *received = &run->received;
+	struct amount ahead, behind;
+
+	if (!run->link_bits_per_s || !sent->count || !received->count)
+		return result;
+	ahead = lead_of(sent, received, run->link_bits_per_s);
+	behind = lead_of(received, sent, run->link_bits_per_s);
+	result.missing_words = beyond((int64_t)(sent->words - received->words),
+				      ahead.words + run->behind_words + EDGE_WORDS,
+				      behind.words + run->ahead_words + EDGE_WORDS);
+	result.missing_packets = beyond((int64_t)(sent->packets - received->packets),
+					ahead.packets + run->behind_packets + EDGE_PACKETS,
+					behind.packets + run->ahead_packets + EDGE_PACKETS);
+	result.verdict = result.missing_words || result.missing_packets ? CONSERVE_VIOLATED : CONSERVE_HOLDS;
+	return result;
+}
+
+struct conserve_result conserve_check(const struct conserve_delta *sent, const struct conserve_delta *received,
+				      uint64_t link_bits_per_s)
+{
+	struct conserve_run run;
+
+	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
+	conserve_run_sent(&run, sent);
+	conserve_run_received(&run, received);
+	return conserve_run_judge(&run);
+}

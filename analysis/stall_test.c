@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+
+#include <cmocka.h>
+
+#include "analysis/stall.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+#define QUANTUM { .vendor_id = 0x2c9, .device_id = 0xd2f0 }
+#define SWITCH_IB { .vendor_id = 0x2c9, .device_id = 0xcb20 }
+
+static const struct pma_caps tick7 = { .known = true, .tick_known = true, .tick = 7 };
+static const struct pma_caps tick31 = { .known = true, .tick_known = true, .tick = 31 };
+
+static struct delta waited(uint64_t ticks, int64_t elapsed_us)
+{
+	struct delta delta = { .elapsed_us = elapsed_us, .known = COUNTER_BIT(COUNTER_XMIT_WAIT) };
+
+	delta.value[COUNTER_XMIT_WAIT] = ticks;
+	return delta;
+}
+
+static struct port port_of(uint8_t width, enum link_speed speed)
+{
+	return (struct port){ .width = width, .speed = speed, .state = PORT_ACTIVE };
+}
+
+/*
+ * Ground truth from the other side: a port of a known rate is kept from sending
+ * for a known time. The bytes that it could have sent are counted by the device
+ * in units of 8 bytes of the port, or 32 bytes of a lane; the estimate must give
+ * the time back.
+ */
+static void the_time_without_sending_comes_back_for_each_device_speed_and_width(void **state)
+{
+	static const uint8_t widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
+	const struct node quantum = QUANTUM, switch_ib = SWITCH_IB;
+	uint64_t random = 7;
+	int speed;
+	size_t i;
+
+	(void)state;
+	for (speed = LINK_SPEED_SDR; speed < LINK_SPEED_COUNT; speed++)
+		for (i = 0; i < sizeof(widths); i++) {
+			struct port port = port_of(widths[i], (enum link_speed)speed);
+			double bytes_per_s = (double)port_rate_bits_per_s(&port) / 8;
+			double truth, bytes;
+			struct delta delta;
+
+			random = map_mix(random + 1);
+			truth = (double)(random % 10000) / 100;
+			bytes = bytes_per_s * 10 * truth / 100;
+			delta = waited((uint64_t)(bytes / 8), 10000000);
+			assert_true(fabs(stall_estimate(&delta, &quantum, &port, &tick7).percent - truth) < 1e-3);
+			delta = waited((uint64_t)(bytes / link_width_lanes(widths[i]) / 32), 10000000);
+			assert_true(fabs(stall_estimate(&delta, &switch_ib, &port, &tick31).percent - truth) < 1e-3);
+		}
+}
+
+/* The one absolute number that is documented: a symbol lasts 4 ns at SDR, at every width. */
+static void a_symbol_lasts_4_ns_at_sdr_whatever_the_width(void **state)
+{
+	const struct pma_caps tick0 = { .known = true, .tick_known = true, .tick = 0 };
+	const struct node switch_ib = SWITCH_IB;
+	struct delta delta = waited(1000000, 8000); /* 4 ms of waiting in 8 ms */
+	struct port narrow = port_of(LINK_WIDTH_1X, LINK_SPEED_SDR), wide = port_of(LINK_WIDTH_12X, LINK_SPEED_SDR);
+
+	(void)state;
+	assert_true(fabs(stall_estimate(&delta, &switch_ib, &narrow, &tick0).percent - 50) < 1e-9);
+	assert_true(fabs(stall_estimate(&delta, &switch_ib, &wide, &tick0).percent - 50) < 1e-9);
+}
+
+static void what_is_not_known_is_no_number(void **state)
+{
+	const struct node quantum = QUANTUM;
+	const struct node hca = { .vendor_id = 0x2c9, .device_id = 0x101b };
+	const struct node other = { .vendor_id = 0x1175, .device_id = 0xd2f0 };
+	const struct node aggregation = { .vendor_id = 0x2c9, .device_id = 0xcf09 };
+	const struct pma_caps no_tick = { .known = true };
+	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR), down = port_of(LINK_WIDTH_NONE, LINK_SPEED_NONE);
+	struct delta delta = waited(1000, 1000000), unread = { .elapsed_us = 1000000 }, empty = waited(1000, 0);
+
+	(void)state;
+	assert_false(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&delta, &hca, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&delta, &other, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&delta, &aggregation, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &no_tick).percent));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, NULL).percent));
+	assert_true(isnan(stall_estimate(&delta, &quantum, &down, &tick7).percent));
+	assert_true(isnan(stall_estimate(&unread, &quantum, &port, &tick7).percent));
+	assert_true(isnan(stall_estimate(&empty, &quantum, &port, &tick7).percent));
+}
+
+static void a_reset_or_full_counter_says_at_least(void **state)
+{
+	const struct node quantum = QUANTUM;
+	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
+	struct delta delta = waited(312500000, 1000000); /* of the 3.125e9 units of 8 bytes that 25 GB/s are in a second */
+	struct stall stall;
+
+	(void)state;
+	stall = stall_estimate(&delta, &quantum, &port, &tick7);
+	assert_true(fabs(stall.percent - 10) < 1e-9);
+	assert_false(stall.at_least);
+	delta.reset = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	stall = stall_estimate(&delta, &quantum, &port, &tick7);
+	assert_true(fabs(stall.percent - 10) < 1e-9);
+	assert_true(stall.at_least);
+	delta.reset = 0;
+	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).at_least);
+	/* Full from the beginning: 0 was counted, and nothing is known. */
+	delta = waited(0, 1000000);
+	delta.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_true(isnan(stall_estimate(&delta, &quantum, &port, &tick7).percent));
+	/* Another counter's mark is not this one's. */
+	delta = waited(0, 1000000);
+	delta.reset = delta.saturated = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	stall = stall_estimate(&delta, &quantum, &port, &tick7);
+	assert_true(stall.percent == 0 && !stall.at_least);
+}
+
+static void it_is_never_above_100(void **state)
+{
+	const struct node quantum = QUANTUM;
+	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
+	struct delta delta = waited(UINT64_MAX, 1);
+
+	(void)state;
+	assert_true(stall_estimate(&delta, &quantum, &port, &tick7).percent == 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_time_without_sending_comes_back_for_each_device_speed_and_width),
+		cmocka_unit_test(a_symbol_lasts_4_ns_at_sdr_whatever_the_width),
+		cmocka_unit_test(what_is_not_known_is_no_number),
+		cmocka_unit_test(a_reset_or_full_counter_says_at_least),
+		cmocka_unit_test(it_is_never_above_100),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
