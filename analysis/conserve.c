@@ -80,16 +80,18 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 		.ahead_words = ahead.words, .ahead_packets = ahead.packets,
 		.behind_words = behind.words, .behind_packets = behind.packets,
 	};
-	run->sent.first = run->sent.last = *sent;
-	run->received.first = run->received.last = there;
+	run->sent.last = *sent;
+	run->sent.first_late_us = sent->late_us;
+	run->received.last = there;
+	run->received.first_late_us = there.late_us;
 }
 
 static void add(struct conserve_side *side, const struct conserve_delta *delta, const struct conserve_moment *to)
 {
-	side->before[1] = side->before[0];
-	side->before[0] = side->last;
 	side->recent[1] = side->recent[0];
-	side->recent[0] = *delta;
+	side->recent[0].from_late_us = side->last.late_us;
+	side->recent[0].words = delta->words;
+	side->recent[0].packets = delta->packets;
 	side->last = *to;
 	side->words += delta->words;
 	side->packets += delta->packets;
@@ -101,10 +103,10 @@ static void add(struct conserve_side *side, const struct conserve_delta *delta, 
  * end that was read earlier there has counted since holds it, as soon as that
  * end was read again behind the other's first reading.
  */
-static void narrow_start(const struct conserve_side *side, const struct conserve_moment *others_first, double *words,
+static void narrow_start(const struct conserve_side *side, const struct conserve_side *other, double *words,
 			 double *packets)
 {
-	if (side->last.early_us < others_first->late_us)
+	if (side->last.early_us < other->first_late_us)
 		return;
 	*words = fmin(*words, (double)side->words);
 	*packets = fmin(*packets, (double)side->packets);
@@ -113,7 +115,7 @@ static void narrow_start(const struct conserve_side *side, const struct conserve
 void conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta)
 {
 	add(&run->sent, delta, &delta->to);
-	narrow_start(&run->sent, &run->received.first, &run->behind_words, &run->behind_packets);
+	narrow_start(&run->sent, &run->received, &run->behind_words, &run->behind_packets);
 }
 
 void conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta)
@@ -121,7 +123,7 @@ void conserve_run_received(struct conserve_run *run, const struct conserve_delta
 	struct conserve_moment to = as_sent(&delta->to);
 
 	add(&run->received, delta, &to);
-	narrow_start(&run->received, &run->sent.first, &run->ahead_words, &run->ahead_packets);
+	narrow_start(&run->received, &run->sent, &run->ahead_words, &run->ahead_packets);
 }
 
 /*
@@ -139,7 +141,7 @@ static struct amount lead_of(const struct conserve_side *side, const struct cons
 	for (i = 0; i < side->count; i++) {
 		counted.words += (double)side->recent[i].words;
 		counted.packets += (double)side->recent[i].packets;
-		if (side->before[i].late_us <= other->last.early_us)
+		if (side->recent[i].from_late_us <= other->last.early_us)
 			return at_most(lead, counted);
 	}
 	return lead;

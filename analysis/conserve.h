@@ -74,11 +74,14 @@ bool conserve_take(const struct delta *delta, const struct reading *reading, boo
 
 /* One end's side of a run; private. */
 struct conserve_side {
-	struct conserve_moment first, last;
-	struct conserve_moment before[2]; /* the two readings before the last, the newer first */
-	uint64_t words, packets;          /* since first */
-	struct conserve_delta recent[2];  /* the newest deltas, the newest first */
-	unsigned count;                   /* deltas so far; stops at 2 */
+	int64_t first_late_us;        /* of its first reading */
+	struct conserve_moment last;
+	uint64_t words, packets;      /* since the first */
+	struct {
+		int64_t from_late_us; /* the reading that it begins with */
+		uint64_t words, packets;
+	} recent[2];                  /* the newest deltas, the newest first */
+	unsigned count;               /* deltas so far; stops at 2 */
 };
 
 /* One direction of one link from its first pair of readings on. */

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/when.h"
+#include "collector/conservation.h"
 #include "collector/events.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
@@ -40,6 +41,7 @@ struct collector {
 	struct memory memory;
 	struct link_check check;
 	struct events events;        /* since the last sweep that was stored */
+	struct conservation conservation;
 	struct sweep_result result;
 	struct sm_state last_sm;
 	char boot_id[BOOT_ID_SIZE];
@@ -293,6 +295,8 @@ static int one_sweep(struct collector *collector, struct error *err)
 	if (collector->check.changed || hints_at_change(collector))
 		fabric_watch_suspect(&collector->watch);
 	events_from_sweep(&collector->events, sweep.wall_us, fabric, &collector->result, &collector->memory);
+	conservation_step(&collector->conservation, &collector->events, sweep.wall_us, sweep.start_us, fabric,
+			  &collector->result);
 	tell_sm(collector, sweep.wall_us);
 	memcpy(sweep.boot_id, collector->boot_id, sizeof(sweep.boot_id));
 	sweep.ports_planned = (uint32_t)collector->result.count;
@@ -387,6 +391,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	engine_destroy(collector.engine);
 	memory_done(&collector.memory);
 	events_done(&collector.events);
+	conservation_done(&collector.conservation);
 	sweep_result_done(&collector.result);
 	return code;
 }

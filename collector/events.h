@@ -31,6 +31,7 @@ struct sweep_result;
 #define EVENT_NODE_ANSWERS "node-answers"
 #define EVENT_COUNTERS_CLEARED "counters-cleared"
 #define EVENT_COUNTER_SATURATED "counter-saturated"
+#define EVENT_LINK_NOT_CONSERVED "link-not-conserved"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SWEEP_LATE "sweep-late"

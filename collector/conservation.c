@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/conservation.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/conserve.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "collector/events.h"
+#include "collector/sweep.h"
+#include "fabric/fabric.h"
+
+/*
+ * Sweeps in a row that must disagree, and for how long: a sum that was wrong for
+ * another reason recovers, and of a cable that was moved discovery tells meanwhile.
+ */
+#define SWEEPS_UNTIL_TOLD 3
+#define UNTIL_TOLD_US (30 * US_PER_S)
+
+/* After a link went down, or anything else that ends a sum, so long nothing is believed of who its peer is. */
+#define SETTLE_US (60 * US_PER_S)
+
+/* How long nothing may have been found until it counts as over; longer where it took long to find. */
+#define QUIET_US (3600 * US_PER_S)
+
+/* Where it goes on in so many directions the others are not told: it is how devices count, not so many cables. */
+#define TOLD_AT_MOST 10
+
+/* How old the copy may be that a device answers from. The simulated traffic moves counters every 0.1 s or so, too. */
+#define COPY_US US_PER_S
+
+/*
+ * What is too little to tell: bit errors lose a packet now and then, which is what
+ * the error counters are for.
+ */
+#define TOLERATED_PACKETS 100
+#define TOLERATED_PER_MILLION 10
+#define WORDS_PER_PACKET 1064
+
+struct conservation_port {
+	uint64_t node_guid, peer_guid;
+	uint64_t link_bits_per_s;
+	uint8_t num, peer_num;
+	bool running;
+	bool was_read;
+	bool told;               /* it goes on since an event */
+	uint8_t failing;         /* sweeps in a row; stops at SWEEPS_UNTIL_TOLD */
+	int64_t failing_us;      /* since */
+	int64_t settled_us;      /* no run before */
+	uint32_t sweeps;         /* judged in this run */
+	int64_t begun_us;        /* the run */
+	int64_t quiet_us;        /* told: over where nothing is found until then */
+	struct conserve_moment last; /* this port's own last reading */
+	struct conserve_run run; /* what this port sent, and its peer received */
+	uint64_t rcv_errors;     /* that the peer counted in this run */
+};
+
+void conservation_done(struct conservation *conservation)
+{
+	free(conservation->ports);
+	free(conservation->sample_of);
+	free(conservation->memory_of);
+	map_done(&conservation->by_port);
+	*conservation = (struct conservation){ 0 };
+}
+
+/* Return: false where there is no memory; @ret is 0 where the port has none and is not to be made. */
+static bool find_port(struct conservation *conservation, uint64_t node_guid, uint8_t num, bool make, uint32_t *ret)
+{
+	uint64_t key = map_mix(node_guid) ^ num;
+	struct conservation_port *ports;
+	uint32_t index;
+
+	*ret = 0;
+	if (map_get(&conservation->by_port, key, &index)) {
+		*ret = index + 1;
+		return true;
+	}
+	if (!make)
+		return true;
+	ports = array_grow(conservation->ports, conservation->count, &conservation->capacity, sizeof(*ports));
+	if (!ports)
+		return false;
+	conservation->ports = ports;
+	if (map_put(&conservation->by_port, key, (uint32_t)conservation->count) < 0)
+		return false;
+	ports[conservation->count] = (struct conservation_port){ .node_guid = node_guid, .num = num };
+	*ret = (uint32_t)++conservation->count;
+	return true;
+}
+
+static bool reserve(struct conservation *conservation, size_t ports)
+{
+	if (ports <= conservation->index_capacity)
+		return true;
+	free(conservation->sample_of);
+	free(conservation->memory_of);
+	conservation->sample_of = calloc(ports, sizeof(*conservation->sample_of));
+	conservation->memory_of = calloc(ports, sizeof(*conservation->memory_of));
+	conservation->index_capacity = conservation->sample_of && conservation->memory_of ? ports : 0;
+	return conservation->index_capacity != 0;
+}
+
+/* Where the sample and the memory of each port are; a port has memory from its first reading on. */
+static bool make_index(struct conservation *conservation, const struct fabric *fabric,
+		       const struct sweep_result *result)
+{
+	size_t i;
+
+	if (!reserve(conservation, fabric->port_count + 1))
+		return false;
+	for (i = 0; i < fabric->port_count; i++)
+		conservation->sample_of[i] = conservation->memory_of[i] = 0;
+	for (i = 0; i < result->count; i++) {
+		uint32_t index = result->samples[i].port;
+		const struct port *port = &fabric->ports[index];
+		uint32_t memory;
+
+		if (!find_port(conservation, fabric->nodes[port->node].guid, port->num,
+			       result->samples[i].reading != NULL, &memory))
+			return false;
+		conservation->sample_of[index] = (uint32_t)i + 1;
+		conservation->memory_of[index] = memory;
+	}
+	return true;
+}
+
+static struct conserve_moment moment_of(const struct reading *reading, int64_t start_us)
+{
+	return (struct conserve_moment){ start_us - COPY_US, reading->at_us };
+}
+
+/* One end of a direction in this sweep. */
+struct link_end {
+	const struct port_sample *sample;
+	const struct conservation_port *memory;
+	struct conserve_delta delta;
+	bool has_delta;
+};
+
+/* Return: false where this end was read and cannot be compared, or its link was down meanwhile. */
+static bool take_end(struct link_end *end, bool xmit, int64_t start_us)
+{
+	struct conserve_moment to;
+
+	if (!end->sample->reading)
+		return true;
+	if (!end->sample->delta || !end->memory->was_read)
+		return false;
+	if (end->sample->delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
+	    end->sample->delta->value[COUNTER_LINK_DOWNED])
+		return false;
+	to = moment_of(end->sample->reading, start_us);
+	end->has_delta = conserve_take(end->sample->delta, end->sample->reading, xmit, &end->memory->last, &to,
+				       &end->delta);
+	return end->has_delta;
+}
+
+static uint64_t errors_of(const struct delta *delta)
+{
+	uint64_t count = 0;
+
+	if (delta->known & COUNTER_BIT(COUNTER_RCV_ERRORS))
+		count += delta->value[COUNTER_RCV_ERRORS];
+	if (delta->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS))
+		count += delta->value[COUNTER_SYMBOL_ERRORS];
+	return count;
+}
+
+static bool is_more(int64_t missing, uint64_t tolerated, uint64_t sent)
+{
+	return (uint64_t)llabs(missing) > tolerated + sent / 1000000 * TOLERATED_PER_MILLION;
+}
+
+/* Is it more than what single lost packets make? */
+static bool matters(const struct conserve_run *run, const struct conserve_result *result)
+{
+	return result->verdict == CONSERVE_VIOLATED &&
+	       (is_more(result->missing_packets, TOLERATED_PACKETS, run->sent.packets) ||
+		is_more(result->missing_words, TOLERATED_PACKETS * WORDS_PER_PACKET, run->sent.words));
+}
+
+/* The sum is of no use any more. */
+static void give_up(struct conservation_port *port, int64_t start_us)
+{
+	port->running = false;
+	port->settled_us = start_us + SETTLE_US;
+}
+
+/* Begin at the last readings of both ends. */
+static void start(struct conservation_port *port, const struct conservation_port *peer, int64_t start_us)
+{
+	port->begun_us = start_us;
+	port->running = true;
+	port->failing = 0;
+	port->sweeps = 0;
+	port->rcv_errors = 0;
+	conserve_run_start(&port->run, &port->last, &peer->last, port->link_bits_per_s);
+}
+
+/*
+ * Put this sweep's deltas to the sums.
+ * Return: whether the ends have disagreed for long enough; then @ret says how much is missing.
+ */
+static bool judge(struct conservation_port *port, const struct link_end ends[2], int64_t start_us,
+		  struct conserve_result *ret)
+{
+	if (ends[0].has_delta)
+		conserve_run_sent(&port->run, &ends[0].delta);
+	if (ends[1].has_delta) {
+		conserve_run_received(&port->run, &ends[1].delta);
+		port->rcv_errors += errors_of(ends[1].sample->delta);
+	}
+	if (!ends[0].has_delta || !ends[1].has_delta)
+		return false;
+	*ret = conserve_run_judge(&port->run);
+	port->sweeps++;
+	if (!matters(&port->run, ret)) {
+		port->failing = 0;
+		return false;
+	}
+	if (!port->failing)
+		port->failing_us = start_us;
+	port->failing += port->failing < SWEEPS_UNTIL_TOLD;
+	return port->failing == SWEEPS_UNTIL_TOLD && start_us - port->failing_us >= UNTIL_TOLD_US;
+}
+
+static void tell(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
+		 const struct conservation_port *memory, const struct conserve_result *result)
+{
+	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
+	const char *name = fabric->nodes[port->node].name, *peer_name = fabric->nodes[peer->node].name;
+	bool missing = result->missing_words > 0 || result->missing_packets > 0;
+	char errors[80];
+
+	if (memory->rcv_errors)
+		snprintf(errors, sizeof(errors), "%" PRIu64 " receive and symbol errors there may explain it",
+			 memory->rcv_errors);
+	else
+		snprintf(errors, sizeof(errors), "no errors were counted there");
+	events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, fabric, port->node, port->num,
+		   "%.40s/%u sent %" PRIu64 " packets, %.40s/%u received %" PRIu64 " in %u sweeps: "
+		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, memory->run.sent.packets,
+		   peer_name, peer->num, memory->run.received.packets, memory->sweeps,
+		   (uint64_t)llabs(result->missing_packets),
+		   (uint64_t)llabs(result->missing_words) * COUNTER_WORD_BYTES, missing ? "few" : "many", errors);
+}
+
+/* One direction of one link. Return: as judge(). */
+static bool step_port(struct conservation *conservation, int64_t start_us, const struct fabric *fabric,
+		      const struct sweep_result *result, uint32_t index, struct conserve_result *ret)
+{
+	struct conservation_port *memory = &conservation->ports[conservation->memory_of[index] - 1];
+	const struct port *port = &fabric->ports[index];
+	uint32_t peer = port->peer;
+	struct link_end ends[2] = { 0 };
+	const struct conservation_port *far;
+
+	if (peer == FABRIC_NONE || !conservation->memory_of[peer] || port->state < PORT_INIT ||
+	    node_is_aggregation(&fabric->nodes[port->node]) ||
+	    node_is_aggregation(&fabric->nodes[fabric->ports[peer].node])) {
+		give_up(memory, start_us);
+		return false;
+	}
+	far = &conservation->ports[conservation->memory_of[peer] - 1];
+	if (memory->peer_guid != far->node_guid || memory->peer_num != far->num ||
+	    memory->link_bits_per_s != port_rate_bits_per_s(port)) {
+		give_up(memory, start_us);
+		memory->peer_guid = far->node_guid;
+		memory->peer_num = far->num;
+		memory->link_bits_per_s = port_rate_bits_per_s(port);
+		memory->quiet_us = 0;
+	}
+	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .memory = memory };
+	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .memory = far };
+	if (!take_end(&ends[0], true, start_us) || !take_end(&ends[1], false, start_us)) {
+		give_up(memory, start_us);
+		return false;
+	}
+	if (!memory->running) {
+		if (!memory->was_read || !far->was_read || start_us < memory->settled_us)
+			return false;
+		start(memory, far, start_us);
+	}
+	return judge(memory, ends, start_us, ret);
+}
+
+/*
+ * It is told once; then a new sum shows whether it goes on, which takes about as
+ * long as it took to be found.
+ */
+static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
+		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)
+{
+	struct conservation_port *port = &conservation->ports[conservation->memory_of[index] - 1];
+	int64_t took_us = start_us - port->begun_us;
+
+	port->quiet_us = start_us + (2 * took_us > QUIET_US ? 2 * took_us : QUIET_US);
+	if (!port->told && ++conservation->told < TOLD_AT_MOST)
+		tell(events, wall_us, fabric, index, port, result);
+	else if (!port->told && conservation->told == TOLD_AT_MOST)
+		events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "%u ends of links sent other amounts than the other end received: their devices may count "
+			   "differently; more of them are not told", TOLD_AT_MOST);
+	port->told = true;
+	port->running = false;
+}
+
+static void forget_what_is_over(struct conservation *conservation, int64_t start_us)
+{
+	size_t i;
+
+	for (i = 0; conservation->told && i < conservation->count; i++) {
+		struct conservation_port *port = &conservation->ports[i];
+
+		if (!port->told || start_us <= port->quiet_us)
+			continue;
+		port->told = false;
+		conservation->told--;
+	}
+}
+
+/* From here on the sums go on from this sweep's readings. */
+static void keep_moments(struct conservation *conservation, int64_t start_us, const struct sweep_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		struct conservation_port *port;
+
+		if (!sample->reading)
+			continue;
+		port = &conservation->ports[conservation->memory_of[sample->port] - 1];
+		port->last = moment_of(sample->reading, start_us);
+		port->was_read = true;
+	}
+}
+
+void conservation_step(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
+		       const struct fabric *fabric, const struct sweep_result *result)
+{
+	size_t i;
+
+	if (!make_index(conservation, fabric, result)) {
+		conservation_done(conservation);
+		return;
+	}
+	for (i = 0; i < result->count; i++) {
+		uint32_t index = result->samples[i].port;
+		struct conserve_result disagreement;
+
+		if (conservation->memory_of[index] &&
+		    step_port(conservation, start_us, fabric, result, index, &disagreement))
+			found(conservation, events, wall_us, start_us, fabric, index, &disagreement);
+	}
+	forget_what_is_over(conservation, start_us);
+	keep_moments(conservation, start_us, result);
+}

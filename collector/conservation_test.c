@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/delta.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "collector/conservation.h"
+#include "collector/events.h"
+#include "collector/sweep.h"
+#include "fabric/fabric.h"
+
+/* Two switches with so many links between them; port N of one is cabled to port N of the other. */
+#define LINKS 12
+#define PORTS (2 * LINKS)
+#define INTERVAL_US (10 * US_PER_S)
+
+struct world {
+	uint64_t random;
+	struct fabric *fabric;
+	struct sweep_result result;
+	struct port_sample samples[PORTS];
+	struct reading readings[PORTS], last[PORTS];
+	struct delta deltas[PORTS];
+	bool has_last[PORTS];
+	/* What is true: 64 bits, whatever a port shows of it. */
+	uint64_t words[PORTS][2], packets[PORTS][2]; /* [0] sent, [1] received */
+	uint64_t errors[PORTS], down[PORTS];
+	double loss[PORTS];  /* share of what this port sends that does not arrive */
+	bool silent[PORTS], narrow[PORTS], clear[PORTS];
+	int64_t now_us;
+	unsigned sweeps;
+	struct conservation conservation;
+	struct events events;
+};
+
+static struct world world;
+
+static uint64_t next(void)
+{
+	return world.random = map_mix(world.random + 0x9e3779b97f4a7c15ULL);
+}
+
+/* @shift: how far the cables of the second switch are moved along. */
+static struct fabric *make_fabric(unsigned shift)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	unsigned node, port;
+
+	for (node = 0; node < 2; node++) {
+		struct node added = { .guid = 0x100 + node, .type = NODE_SWITCH, .port_count = LINKS };
+
+		snprintf(added.desc, sizeof(added.desc), "switch-%u", node);
+		assert_true(fabric_add_node(fabric, &added, NULL) >= 0);
+		for (port = 1; port <= LINKS; port++)
+			assert_true(fabric_add_port(fabric, &(struct port){
+				.num = (uint8_t)port, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X,
+				.speed = LINK_SPEED_HDR }, NULL) >= 0);
+	}
+	for (port = 0; port < LINKS; port++)
+		assert_int_equal(fabric_link(fabric, port, LINKS + (port + shift) % LINKS, NULL), 0);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
+static int make_world(void **state)
+{
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	world.random = 1;
+	world.fabric = make_fabric(0);
+	world.now_us = 1000 * US_PER_S;
+	world.result = (struct sweep_result){ .samples = world.samples, .readings = world.readings,
+					      .deltas = world.deltas, .count = PORTS };
+	return 0;
+}
+
+static int drop_world(void **state)
+{
+	(void)state;
+	conservation_done(&world.conservation);
+	events_done(&world.events);
+	fabric_destroy(world.fabric);
+	return 0;
+}
+
+/* A port sends so many packets, and its peer receives what is not lost. */
+static void send_packets(unsigned port, uint64_t packets)
+{
+	uint32_t peer = world.fabric->ports[port].peer;
+	int64_t lost = (int64_t)((double)packets * world.loss[port]);
+
+	world.packets[port][0] += packets;
+	world.words[port][0] += 1000 * packets;
+	world.packets[peer][1] += packets - (uint64_t)lost;
+	world.words[peer][1] += 1000 * (packets - (uint64_t)lost);
+	world.errors[peer] += lost > 0 ? (uint64_t)lost / 2 : 0;
+}
+
+static void show(struct reading *reading, enum counter counter, uint64_t value, bool wide)
+{
+	reading->present |= COUNTER_BIT(counter);
+	if (wide)
+		reading->wide |= COUNTER_BIT(counter);
+	reading->value[counter] = !wide && value > UINT32_MAX ? UINT32_MAX : value;
+}
+
+static void read_port(unsigned port)
+{
+	struct reading *reading = &world.readings[port];
+	struct port_sample *sample = &world.samples[port];
+	bool wide = !world.narrow[port];
+
+	*sample = (struct port_sample){ .port = port, .status = world.silent[port] ? SAMPLE_SILENT : SAMPLE_OK };
+	if (world.silent[port])
+		return;
+	if (world.clear[port])
+		memset(world.words[port], 0, sizeof(world.words[port]));
+	world.clear[port] = false;
+	*reading = (struct reading){ .at_us = world.now_us };
+	show(reading, COUNTER_XMIT_DATA, world.words[port][0], wide);
+	show(reading, COUNTER_RCV_DATA, world.words[port][1], wide);
+	show(reading, COUNTER_XMIT_PACKETS, world.packets[port][0], wide);
+	show(reading, COUNTER_RCV_PACKETS, world.packets[port][1], wide);
+	show(reading, COUNTER_RCV_ERRORS, world.errors[port], true);
+	show(reading, COUNTER_LINK_DOWNED, world.down[port], true);
+	sample->reading = reading;
+	if (world.has_last[port]) {
+		delta_between(&world.last[port], reading, &world.deltas[port]);
+		sample->delta = &world.deltas[port];
+	}
+	world.last[port] = *reading;
+	world.has_last[port] = true;
+}
+
+/* Traffic, then a sweep that reads the ports one after the other while traffic goes on. */
+static void sweep_as(const struct fabric *known)
+{
+	int64_t start_us = world.now_us += INTERVAL_US;
+	unsigned port, other;
+
+	for (port = 0; port < PORTS; port++)
+		send_packets(port, next() % (4u << next() % 20));
+	for (port = 0; port < PORTS; port++) {
+		world.now_us += 500;
+		for (other = 0; other < PORTS; other++)
+			send_packets(other, next() % 64);
+		read_port(port);
+	}
+	conservation_step(&world.conservation, &world.events, world.now_us, start_us, known, &world.result);
+	world.sweeps++;
+}
+
+static void sweep(void)
+{
+	sweep_as(world.fabric);
+}
+
+static void sweeps(unsigned count)
+{
+	while (count--)
+		sweep();
+}
+
+static void links_that_lose_nothing_are_never_told(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	world.narrow[5] = true;
+	for (i = 0; i < 1000; i++) {
+		world.silent[next() % PORTS] = next() % 2;
+		world.clear[next() % PORTS] = next() % 8 == 0;
+		sweep();
+	}
+	assert_int_equal(world.events.count, 0);
+}
+
+static void a_link_that_loses_is_told_once_by_its_sending_end(void **state)
+{
+	const struct event *event;
+
+	(void)state;
+	world.loss[3] = 0.05;
+	sweeps(400);
+	assert_int_equal(world.events.count, 1);
+	event = world.events.list;
+	assert_string_equal(event->kind, "link-not-conserved");
+	assert_int_equal(event->severity, EVENT_WARNING);
+	assert_int_equal(event->node_guid, 0x100);
+	assert_int_equal(event->port, 4);
+	assert_int_equal(event->peer_guid, 0x101);
+	assert_int_equal(event->peer_port, 4);
+	assert_non_null(strstr(event->text, "switch-0/4 sent "));
+	assert_non_null(strstr(event->text, "switch-1/4 received "));
+	assert_non_null(strstr(event->text, "too few"));
+	assert_non_null(strstr(event->text, "errors there may explain it"));
+}
+
+static void it_is_told_again_where_it_was_over_in_between(void **state)
+{
+	(void)state;
+	world.loss[3] = 0.2;
+	sweeps(100);
+	assert_int_equal(world.events.count, 1);
+	world.loss[3] = 0;
+	sweeps(400);
+	assert_int_equal(world.events.count, 1);
+	world.loss[3] = 0.2;
+	sweeps(100);
+	assert_int_equal(world.events.count, 2);
+}
+
+static void packets_from_nowhere_are_told_too(void **state)
+{
+	(void)state;
+	world.loss[LINKS + 2] = -0.3;
+	sweeps(200);
+	assert_int_equal(world.events.count, 1);
+	assert_int_equal(world.events.list[0].node_guid, 0x101);
+	assert_int_equal(world.events.list[0].port, 3);
+	assert_non_null(strstr(world.events.list[0].text, "too many"));
+}
+
+static void what_cannot_be_compared_is_not_told(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	world.loss[0] = world.loss[1] = world.loss[2] = 0.5;
+	world.narrow[LINKS + 0] = true; /* the receiving end counts 32 bits */
+	world.silent[LINKS + 1] = true; /* it never answers */
+	for (i = 0; i < 100; i++) {
+		world.clear[LINKS + 2] = i % 3 == 0; /* somebody clears it all the time */
+		sweep();
+	}
+	assert_int_equal(world.events.count, 0);
+}
+
+/* Cables are moved at any time, and discovery sees it some sweeps later. */
+static void cables_that_are_moved_are_not_told(void **state)
+{
+	struct fabric *old = world.fabric;
+	unsigned i, port;
+
+	(void)state;
+	for (i = 1; i < 50; i++) {
+		sweeps(20);
+		/* Traffic goes along the new cables already, but the sweeps know the old ones. */
+		world.fabric = make_fabric(i % LINKS);
+		for (port = 0; port < PORTS; port++)
+			world.down[port] += i % 2;
+		/* Where the ports count that their link was down, discovery may take its time. */
+		for (port = 0; port < (i % 2 ? 5 : 2); port++)
+			sweep_as(old);
+		fabric_destroy(old);
+		old = world.fabric;
+	}
+	assert_int_equal(world.events.count, 0);
+}
+
+static void many_links_are_not_told_one_by_one(void **state)
+{
+	unsigned port;
+
+	(void)state;
+	for (port = 0; port < PORTS; port++)
+		world.loss[port] = 0.9;
+	sweeps(300);
+	assert_int_equal(world.conservation.told, PORTS);
+	assert_int_equal(world.events.count, 10);
+	assert_non_null(strstr(world.events.list[9].text, "their devices may count differently"));
+	assert_int_equal(world.events.list[9].node_guid, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_world, drop_world)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(links_that_lose_nothing_are_never_told),
+		TEST(a_link_that_loses_is_told_once_by_its_sending_end),
+		TEST(it_is_told_again_where_it_was_over_in_between),
+		TEST(packets_from_nowhere_are_told_too),
+		TEST(what_cannot_be_compared_is_not_told),
+		TEST(cables_that_are_moved_are_not_told),
+		TEST(many_links_are_not_told_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
