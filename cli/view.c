@@ -78,39 +78,6 @@ void view_done(struct view *view)
 	memset(view, 0, sizeof(*view));
 }
 
-const char *port_word_name(enum port_word word)
-{
-	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok",         [WORD_IDLE] = "idle",     [WORD_UNPLANNED] = "unplanned", [WORD_UNFINISHED] = "unfinished",
-		[WORD_LOCKED] = "locked", [WORD_SILENT] = "silent", [WORD_UNSUPPORTED] = "unsupported",
-		[WORD_DOWN] = "down",
-	};
-
-	return names[word];
-}
-
-static enum port_word word_of(const struct port *port, const struct port_row *row, const struct port_view *view)
-{
-	/* A port without a link is not asked; down is why, whatever the sample says. */
-	if (port->state == PORT_DOWN || row->status == SAMPLE_DOWN)
-		return WORD_DOWN;
-	switch (row->status) {
-	case SAMPLE_SILENT:
-	case SAMPLE_BACKOFF:
-		return WORD_SILENT;
-	case SAMPLE_LOCKED:
-		return WORD_LOCKED;
-	case SAMPLE_UNSUPPORTED:
-		return WORD_UNSUPPORTED;
-	case SAMPLE_UNPLANNED:
-		return WORD_UNPLANNED;
-	case SAMPLE_UNFINISHED:
-		return WORD_UNFINISHED;
-	default:
-		return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;
-	}
-}
-
 static void view_errors(const struct delta *sum, struct port_view *ret)
 {
 	int counter;
@@ -141,7 +108,7 @@ void port_view_init(const struct view *view, uint32_t index, struct port_view *r
 	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
 	view_errors(&row->sum, ret);
-	ret->word = word_of(port, row, ret);
+	ret->word = port_word(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 }
 
 bool port_view_was_seen(const struct view *view, uint32_t index)

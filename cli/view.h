@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/status.h"
 #include "fabric/counter.h"
 #include "tui/order.h"
 
@@ -40,14 +41,6 @@ struct view {
 int view_open_reader(const struct options *options, struct view *ret, struct error *err);
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
-
-/* What a port is doing, one word. */
-enum port_word {
-	WORD_OK, WORD_IDLE, WORD_UNPLANNED, WORD_UNFINISHED, WORD_UNSUPPORTED, WORD_LOCKED, WORD_SILENT, WORD_DOWN, WORD_COUNT,
-};
-
-/* port_word_name - "ok", "idle", ...: what `status` is in every output. */
-const char *port_word_name(enum port_word word);
 
 /* One port's numbers. NAN where one is not known. */
 struct port_view {

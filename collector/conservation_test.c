@@ -258,7 +258,7 @@ static void cables_that_are_moved_are_not_told(void **state)
 		for (port = 0; port < PORTS; port++)
 			world.down[port] += i % 2;
 		/* Where the ports count that their link was down, discovery may take its time. */
-		for (port = 0; port < (i % 2 ? 5 : 2); port++)
+		for (port = 0; port < (i % 2 ? 7 : 2); port++)
 			sweep_as(old);
 		fabric_destroy(old);
 		old = world.fabric;

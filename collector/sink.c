@@ -6,31 +6,6 @@
 
 #include "fabric/fabric.h"
 
-const char *sample_status_name(enum sample_status status)
-{
-	switch (status) {
-	case SAMPLE_OK:
-		return "ok";
-	case SAMPLE_SILENT:
-		return "silent";
-	case SAMPLE_BACKOFF:
-		return "backoff";
-	case SAMPLE_DOWN:
-		return "down";
-	case SAMPLE_LOCKED:
-		return "locked";
-	case SAMPLE_UNSUPPORTED:
-		return "unsupported";
-	case SAMPLE_UNPLANNED:
-		return "unplanned";
-	case SAMPLE_UNFINISHED:
-		return "unfinished";
-	case SAMPLE_STATUS_COUNT:
-		break;
-	}
-	return "unknown";
-}
-
 const char *event_severity_name(enum event_severity severity)
 {
 	switch (severity) {

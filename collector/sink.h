@@ -15,28 +15,13 @@
 #include <stdint.h>
 
 #include "analysis/delta.h"
+#include "analysis/status.h"
 #include "base/clock.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
 
 struct error;
 struct fabric;
-
-/* Why a port has data in a sweep or has none. Values are stored: never renumber. */
-enum sample_status {
-	SAMPLE_OK = 0,
-	SAMPLE_SILENT = 1,      /* asked, did not answer */
-	SAMPLE_BACKOFF = 2,     /* silent before, not asked this time */
-	SAMPLE_DOWN = 3,        /* no link: not asked */
-	SAMPLE_LOCKED = 4,      /* answers, but not to us */
-	SAMPLE_UNSUPPORTED = 5, /* has no such counters */
-	SAMPLE_UNPLANNED = 6,   /* not asked by the settings */
-	SAMPLE_UNFINISHED = 7,  /* the sweep's time was over before it was asked, or before it answered */
-	SAMPLE_STATUS_COUNT,
-};
-
-/* sample_status_name - "ok", "silent", "backoff", "down", ... */
-const char *sample_status_name(enum sample_status status);
 
 struct port_sample {
 	uint32_t port;                 /* index into sweep.fabric->ports */

@@ -145,7 +145,7 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 	struct segment segments[12];
 	char number[32], more[32];
 	size_t count = 0;
-	const struct { enum row_word word; enum role role; } words[] = {
+	const struct { enum port_word word; enum role role; } words[] = {
 		{ WORD_SILENT, ROLE_SILENT }, { WORD_LOCKED, ROLE_LOCKED }, { WORD_INIT, ROLE_WARNING },
 		{ WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
@@ -163,7 +163,7 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 		if (!summary->words[words[i].word])
 			continue;
 		add(segments, &count, 1, "%s %s", write_count(summary->words[words[i].word], number, sizeof(number)),
-		    row_word_name(words[i].word));
+		    port_word_name(words[i].word));
 		segments[count - 1].role = words[i].role;
 	}
 	if (summary->ports_unused)

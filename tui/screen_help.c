@@ -29,6 +29,7 @@ static const struct key_help words[] = {
 	{ "locked", "answers, but not to us" },
 	{ "unsupported", "the node has no such counters" },
 	{ "unplanned", "not asked, by the settings" },
+	{ "unfinished", "the sweep's time was over before it answered; it is asked again in the next" },
 	{ "down", "no link; unused: down, and not read for an hour or ever (d shows them)" },
 	{ "-", "not known: never the same as 0" },
 	{ "NAME/PORT", "a managed switch \"MF0;NAME:MODEL/U1\" is shown as NAME" },

@@ -73,12 +73,13 @@ static void changed(void *state, struct app *app)
 	ports->first = layout_scroll(ports->first, ports->cursor, table->row_count, ports->height);
 }
 
-static enum role word_role(enum row_word word)
+static enum role word_role(enum port_word word)
 {
 	static const enum role roles[WORD_COUNT] = {
-		[WORD_OK] = ROLE_TEXT,	     [WORD_IDLE] = ROLE_FAINT,	   [WORD_NEW] = ROLE_FAINT,
-		[WORD_UNPLANNED] = ROLE_FAINT, [WORD_INIT] = ROLE_WARNING,   [WORD_UNSUPPORTED] = ROLE_UNSUPPORTED,
-		[WORD_LOCKED] = ROLE_LOCKED, [WORD_SILENT] = ROLE_SILENT, [WORD_DOWN] = ROLE_DOWN,
+		[WORD_OK] = ROLE_TEXT,         [WORD_IDLE] = ROLE_FAINT,       [WORD_NEW] = ROLE_FAINT,
+		[WORD_UNPLANNED] = ROLE_FAINT, [WORD_UNFINISHED] = ROLE_FAINT, [WORD_INIT] = ROLE_WARNING,
+		[WORD_LOCKED] = ROLE_LOCKED,   [WORD_SILENT] = ROLE_SILENT,    [WORD_UNSUPPORTED] = ROLE_UNSUPPORTED,
+		[WORD_DOWN] = ROLE_DOWN,
 	};
 
 	return roles[word];
@@ -89,7 +90,7 @@ static enum role cell_role(const struct row_view *view, enum column column)
 	switch (column) {
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
-		return word_role((enum row_word)view->word);
+		return word_role((enum port_word)view->word);
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:

@@ -38,32 +38,6 @@ void table_done(struct table *table)
 	order_done(&table->order);
 }
 
-static enum row_word word_of(const struct port *port, const struct port_row *row, const struct row_view *view)
-{
-	/* A port in state Down was not asked; one that is not read for another reason says so first. */
-	if (port->state == PORT_DOWN || row->status == SAMPLE_DOWN)
-		return WORD_DOWN;
-	switch (row->status) {
-	case SAMPLE_SILENT:
-	case SAMPLE_BACKOFF:
-		return WORD_SILENT;
-	case SAMPLE_LOCKED:
-		return WORD_LOCKED;
-	case SAMPLE_UNSUPPORTED:
-		return WORD_UNSUPPORTED;
-	case SAMPLE_UNPLANNED:
-	case SAMPLE_UNFINISHED:
-		return WORD_UNPLANNED;
-	default:
-		break;
-	}
-	if (port->state == PORT_INIT || port->state == PORT_ARMED)
-		return WORD_INIT;
-	if (isnan(view->xmit_bytes_per_s) && isnan(view->rcv_bytes_per_s))
-		return WORD_NEW;
-	return rate_is_idle(view->xmit_percent, view->rcv_percent) ? WORD_IDLE : WORD_OK;
-}
-
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
 		      struct row_view *ret)
 {
@@ -85,7 +59,7 @@ static void view_port(const struct snapshot *snapshot, uint32_t index, const str
 		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
 	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
-	ret->word = (uint8_t)word_of(port, row, ret);
+	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->word == WORD_DOWN &&
 		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > TABLE_UNUSED_US);
 }
@@ -230,7 +204,7 @@ static bool passes_filter(const struct table *table, uint32_t index)
 	to = append_texts(table, port, to);
 	if (port->peer != FABRIC_NONE)
 		to = append_texts(table, &fabric->ports[port->peer], to);
-	to = stpcpy(to, row_word_name(table->views[index].word));
+	to = stpcpy(to, port_word_name(table->views[index].word));
 	*to++ = '\n';
 	words_link(port, to);
 	to += strlen(to);

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/status.h"
 #include "tui/errors.h"
 #include "tui/filter.h"
 #include "tui/layout.h"
@@ -20,23 +21,6 @@
 
 struct error;
 struct snapshot;
-
-/* The one word that says how a port is; in the order in which they sort. */
-enum row_word {
-	WORD_OK,
-	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
-	WORD_NEW,         /* one reading so far: rates come with the next */
-	WORD_UNPLANNED,     /* not asked, by the settings */
-	WORD_INIT,        /* the link is up, but not Active: the SM has not set it up */
-	WORD_UNSUPPORTED, /* has no such counters */
-	WORD_LOCKED,
-	WORD_SILENT,
-	WORD_DOWN,
-	WORD_COUNT,
-};
-
-/* row_word_name - "ok", "idle", ... */
-const char *row_word_name(enum row_word word);
 
 /* A port that is down, and was not read in so long, is not shown unless asked for. */
 #define TABLE_UNUSED_US (3600 * 1000000LL)
@@ -48,7 +32,7 @@ struct row_view {
 	double errors;       /* as in struct error_sum; NAN where no error counter was read */
 	int64_t last_wall_us; /* of its newest reading; 0: never */
 	uint32_t port_rank, peer_rank; /* place among all ports by name */
-	uint8_t word;        /* enum row_word */
+	uint8_t word;        /* enum port_word */
 	bool at_least;       /* of errors */
 	bool unused;         /* down for long, or always */
 };

@@ -88,9 +88,9 @@ static const char *port_name(const struct made *made, size_t row)
 	return words_cell(&made->table, &made->sums, made->table.rows[row], COLUMN_PORT, 80, 0, name);
 }
 
-static enum row_word word_at(const struct made *made, uint32_t node, uint8_t num)
+static enum port_word word_at(const struct made *made, uint32_t node, uint8_t num)
 {
-	return (enum row_word)made->table.views[fabric_node_port(made->sample.fabric, node, num)].word;
+	return (enum port_word)made->table.views[fabric_node_port(made->sample.fabric, node, num)].word;
 }
 
 static void the_busiest_port_is_first(void **state)

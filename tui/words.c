@@ -11,23 +11,6 @@
 #include "tui/format.h"
 #include "tui/table.h"
 
-const char *row_word_name(enum row_word word)
-{
-	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok",
-		[WORD_IDLE] = "idle",
-		[WORD_NEW] = "new",
-		[WORD_UNPLANNED] = "unplanned",
-		[WORD_INIT] = "init",
-		[WORD_UNSUPPORTED] = "unsupported",
-		[WORD_LOCKED] = "locked",
-		[WORD_SILENT] = "silent",
-		[WORD_DOWN] = "down",
-	};
-
-	return names[word];
-}
-
 char *words_append_port(const char *name, uint8_t num, char *to)
 {
 	size_t len = strnlen(name, NODE_NAME_SIZE - 1);
@@ -110,7 +93,7 @@ const char *words_cell(const struct table *table, const struct error_sums *sums,
 			words_append_port(table->order.names[peer->node], peer->num, ret);
 		break;
 	case COLUMN_STATUS:
-		snprintf(ret, CELL_SIZE, "%s", row_word_name(view->word));
+		snprintf(ret, CELL_SIZE, "%s", port_word_name(view->word));
 		break;
 	case COLUMN_STATE:
 		snprintf(ret, CELL_SIZE, "%s/%s", port_state_name(port->state), port_phys_state_name(port->phys_state));

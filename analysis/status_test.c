@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/status.h"
+#include "fabric/fabric.h"
+
+static struct port port_in(uint8_t state)
+{
+	return (struct port){ .state = state, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+}
+
+/* The words of JSON: every reason for a missing sample has one of its own. */
+static void each_reason_for_no_sample_is_a_word(void **state)
+{
+	static const struct {
+		enum sample_status status;
+		const char *word;
+	} cases[] = {
+		{ SAMPLE_OK, "ok" }, { SAMPLE_SILENT, "silent" }, { SAMPLE_BACKOFF, "silent" },
+		{ SAMPLE_DOWN, "down" }, { SAMPLE_LOCKED, "locked" }, { SAMPLE_UNSUPPORTED, "unsupported" },
+		{ SAMPLE_UNPLANNED, "unplanned" }, { SAMPLE_UNFINISHED, "unfinished" },
+	};
+	struct port port = port_in(PORT_ACTIVE);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
+	for (i = 0; i < SAMPLE_STATUS_COUNT; i++) {
+		assert_string_equal(port_word_name(port_word(&port, cases[i].status, 1e9, 0)), cases[i].word);
+		assert_string_equal(port_word_name(port_word_now(&port, cases[i].status, 1e9, 0)), cases[i].word);
+	}
+}
+
+static void a_link_that_is_down_is_why_nothing_was_read(void **state)
+{
+	struct port port = port_in(PORT_DOWN);
+	int status;
+
+	(void)state;
+	for (status = 0; status < SAMPLE_STATUS_COUNT; status++)
+		assert_int_equal(port_word(&port, (enum sample_status)status, 1e9, 1e9), WORD_DOWN);
+}
+
+static void idle_is_known_in_both_directions(void **state)
+{
+	struct port port = port_in(PORT_ACTIVE);
+
+	(void)state;
+	/* 0.01 % of 25 GB/s are 2.5 MB/s. */
+	assert_int_equal(port_word(&port, SAMPLE_OK, 2e6, 2e6), WORD_IDLE);
+	assert_int_equal(port_word(&port, SAMPLE_OK, 3e6, 0), WORD_OK);
+	assert_int_equal(port_word(&port, SAMPLE_OK, 0, NAN), WORD_OK);
+}
+
+static void a_screen_tells_new_and_init_apart_and_the_others_do_not(void **state)
+{
+	struct port active = port_in(PORT_ACTIVE), init = port_in(PORT_INIT), armed = port_in(PORT_ARMED);
+	struct port no_rate = { .state = PORT_ACTIVE };
+
+	(void)state;
+	assert_int_equal(port_word_now(&active, SAMPLE_OK, NAN, NAN), WORD_NEW);
+	assert_int_equal(port_word(&active, SAMPLE_OK, NAN, NAN), WORD_OK);
+	assert_int_equal(port_word_now(&init, SAMPLE_OK, 0, 0), WORD_INIT);
+	assert_int_equal(port_word_now(&armed, SAMPLE_OK, NAN, NAN), WORD_INIT);
+	assert_int_equal(port_word(&init, SAMPLE_OK, 0, 0), WORD_IDLE);
+	/* What was read twice is not new, also where the link's rate is not known. */
+	assert_int_equal(port_word_now(&no_rate, SAMPLE_OK, 5, 5), WORD_OK);
+	assert_int_equal(port_word_now(&init, SAMPLE_SILENT, NAN, NAN), WORD_SILENT);
+}
+
+static void every_word_has_a_name_of_its_own(void **state)
+{
+	int a, b;
+
+	(void)state;
+	for (a = 0; a < WORD_COUNT; a++)
+		for (b = 0; b < a; b++)
+			assert_string_not_equal(port_word_name((enum port_word)a), port_word_name((enum port_word)b));
+	for (a = 0; a < SAMPLE_STATUS_COUNT; a++)
+		for (b = 0; b < a; b++)
+			assert_string_not_equal(sample_status_name((enum sample_status)a),
+						sample_status_name((enum sample_status)b));
+	assert_string_equal(sample_status_name(SAMPLE_STATUS_COUNT), "unknown");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_reason_for_no_sample_is_a_word),
+		cmocka_unit_test(a_link_that_is_down_is_why_nothing_was_read),
+		cmocka_unit_test(idle_is_known_in_both_directions),
+		cmocka_unit_test(a_screen_tells_new_and_init_apart_and_the_others_do_not),
+		cmocka_unit_test(every_word_has_a_name_of_its_own),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
