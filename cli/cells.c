@@ -36,6 +36,18 @@ void cells_rate(struct result *result, size_t column, const struct port_view *po
 		result_show(result, column, NULL, STYLE_DIM);
 }
 
+void cells_stall(struct result *result, size_t column, const struct port_view *port)
+{
+	char shown[32];
+
+	if (!port->stall_at_least) {
+		result_real(result, column, port->stall_percent);
+		return;
+	}
+	snprintf(shown, sizeof(shown), "%.1f+", port->stall_percent);
+	result_show(result, column, shown, STYLE_PLAIN);
+}
+
 void cells_status(struct result *result, size_t column, enum port_word word)
 {
 	static const enum cell_style styles[WORD_COUNT] = {

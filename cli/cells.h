@@ -21,6 +21,9 @@ void cells_port_name(struct result *result, size_t column, const struct view *vi
 /* cells_rate - bytes per second; where there is none in a table: why. */
 void cells_rate(struct result *result, size_t column, const struct port_view *port, double bytes_per_s);
 
+/* cells_stall - the estimate; in data only where it is one, in a table "12.3+" where it is at least so much. */
+void cells_stall(struct result *result, size_t column, const struct port_view *port);
+
 /* cells_status - the port's word, in its colour. */
 void cells_status(struct result *result, size_t column, enum port_word word);
 

@@ -277,11 +277,42 @@ static void ports_say_what_the_newest_sweep_found(void **state)
 		assert_number(row, "xmit_bytes_per_s", rate_bytes_per_s(delta, COUNTER_XMIT_DATA));
 		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
 		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
+		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
+		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* made-up devices */
 		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
 		assert_true(json_is_null(json_object_get(row, "tier")) && json_is_null(json_object_get(row, "rail")));
 	}
 	/* Or all of this says nothing. */
 	assert_true(deltas > 20);
+	json_decref(rows);
+}
+
+/* Over a window a counter that was full in one of its sweeps is never taken for one without new errors. */
+static void errors_of_a_window_are_those_of_all_its_sweeps(void **state)
+{
+	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
+	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
+	size_t port, saturated = 0, sweep;
+	json_t *rows;
+
+	(void)state;
+	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(first->wall_us, since),
+		 when_format_utc(last->wall_us, until));
+	rows = run_json(line);
+	for (port = 0; port < model->port_count; port++) {
+		const struct model_port *which = &model->ports[port];
+		const json_t *row = find_row(rows, model->nodes[which->node].node.guid, which->num);
+		struct delta sum = { 0 };
+
+		for (sweep = 3; sweep < SWEEPS; sweep++)
+			if (model->sweeps[sweep].truth[port].has_delta)
+				delta_add(&sum, &model->sweeps[sweep].truth[port].delta);
+		if (!row)
+			continue;
+		assert_errors(row, &sum);
+		saturated += (sum.known & sum.saturated & COUNTER_ERROR_SET) != 0;
+	}
+	assert_true(saturated > 5);
 	json_decref(rows);
 }
 
@@ -292,7 +323,7 @@ static void ports_have_every_promised_key(void **state)
 		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
 		"state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
 		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
-		"stall_percent", "window_s", "errors", "errors_unknown", "status", "age_s", "counters",
+		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s", "counters",
 	};
 	json_t *rows = run_json("ports");
 	size_t i, j;
@@ -633,6 +664,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_say_what_the_newest_sweep_found),
+		cmocka_unit_test(errors_of_a_window_are_those_of_all_its_sweeps),
 		cmocka_unit_test(ports_have_every_promised_key),
 		cmocka_unit_test(an_earlier_time_is_shown_as_it_was),
 		cmocka_unit_test(every_cable_is_one_link_with_both_ends),

@@ -17,14 +17,14 @@
 /* What stands twice: once for the end whose node comes first by name, once for its peer. */
 enum end_column {
 	END_NODE_PORT, END_GUID, END_NODE, END_PORT, END_LID, END_STATE, END_PHYS_STATE, END_XMIT, END_RCV,
-	END_XMIT_PERCENT, END_RCV_PERCENT, END_ERRORS, END_ERRORS_UNKNOWN, END_STATUS, END_AGE, END_COUNT,
+	END_XMIT_PERCENT, END_RCV_PERCENT, END_STALL, END_ERRORS, END_ERRORS_UNKNOWN, END_STATUS, END_AGE, END_COUNT,
 };
 
 /* Columns are in the order of the table; ends say where each end's are. */
 enum {
 	TIME, A_NODE_PORT, A_GUID, A_NODE, A_PORT, A_LID, B_NODE_PORT, B_GUID, B_NODE, B_PORT, B_LID, A_STATE, B_STATE,
 	A_PHYS_STATE, B_PHYS_STATE, LINK, WIDTH, SPEED, RATE, STATUS, A_STATUS, B_STATUS, A_XMIT, A_XMIT_PERCENT, A_RCV,
-	A_RCV_PERCENT, B_XMIT, B_XMIT_PERCENT, B_RCV, B_RCV_PERCENT, A_ERRORS, B_ERRORS, A_ERRORS_UNKNOWN,
+	A_RCV_PERCENT, A_STALL, B_XMIT, B_XMIT_PERCENT, B_RCV, B_RCV_PERCENT, B_STALL, A_ERRORS, B_ERRORS, A_ERRORS_UNKNOWN,
 	B_ERRORS_UNKNOWN, WINDOW, A_AGE, B_AGE, COLUMN_COUNT,
 };
 
@@ -32,9 +32,9 @@ enum {
 
 static const size_t ends[2][END_COUNT] = {
 	{ A_NODE_PORT, A_GUID, A_NODE, A_PORT, A_LID, A_STATE, A_PHYS_STATE, A_XMIT, A_RCV, A_XMIT_PERCENT,
-	  A_RCV_PERCENT, A_ERRORS, A_ERRORS_UNKNOWN, A_STATUS, A_AGE },
+	  A_RCV_PERCENT, A_STALL, A_ERRORS, A_ERRORS_UNKNOWN, A_STATUS, A_AGE },
 	{ B_NODE_PORT, B_GUID, B_NODE, B_PORT, B_LID, B_STATE, B_PHYS_STATE, B_XMIT, B_RCV, B_XMIT_PERCENT,
-	  B_RCV_PERCENT, B_ERRORS, B_ERRORS_UNKNOWN, B_STATUS, B_AGE },
+	  B_RCV_PERCENT, B_STALL, B_ERRORS, B_ERRORS_UNKNOWN, B_STATUS, B_AGE },
 };
 
 static const struct column link_columns[COLUMN_COUNT] = {
@@ -67,11 +67,13 @@ static const struct column link_columns[COLUMN_COUNT] = {
 			     .priority = 6 },
 	[A_RCV] = { .key = "rcv_bytes_per_s", .title = "A RCV", .kind = COLUMN_RATE, .priority = 9 },
 	[A_RCV_PERCENT] = { .key = "rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[A_STALL] = { .key = "stall_percent", .title = "A ~STALL%", .kind = COLUMN_PERCENT, .priority = 10 },
 	[B_XMIT] = { .key = "peer_xmit_bytes_per_s", .title = "B XMIT", .kind = COLUMN_RATE },
 	[B_XMIT_PERCENT] = { .key = "peer_xmit_utilization_percent", .title = "B XMIT%", .kind = COLUMN_PERCENT,
 			     .priority = 6 },
 	[B_RCV] = { .key = "peer_rcv_bytes_per_s", .title = "B RCV", .kind = COLUMN_RATE, .priority = 9 },
 	[B_RCV_PERCENT] = { .key = "peer_rcv_utilization_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[B_STALL] = { .key = "peer_stall_percent", .title = "B ~STALL%", .kind = COLUMN_PERCENT, .priority = 10 },
 	[A_ERRORS] = { .key = "errors", .title = "A ERRORS", .kind = COLUMN_OBJECT,
 		       .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 2 },
 	[B_ERRORS] = { .key = "peer_errors", .title = "B ERRORS", .kind = COLUMN_OBJECT,
@@ -101,6 +103,7 @@ static void fill_end(struct result *result, const size_t *to, const struct view 
 	cells_rate(result, to[END_RCV], end, end->rcv_bytes_per_s);
 	result_real(result, to[END_XMIT_PERCENT], end->xmit_percent);
 	result_real(result, to[END_RCV_PERCENT], end->rcv_percent);
+	cells_stall(result, to[END_STALL], end);
 	cells_errors(result, to[END_ERRORS], view, end);
 	cells_errors_unknown(result, to[END_ERRORS_UNKNOWN], end);
 	cells_status(result, to[END_STATUS], end->word);

@@ -80,6 +80,11 @@ static double by_rcv_percent(const struct port_view *port)
 	return port->rcv_percent;
 }
 
+static double by_stall(const struct port_view *port)
+{
+	return port->stall_percent;
+}
+
 static double by_rate(const struct port_view *port)
 {
 	return port->rate_gbps;
@@ -110,6 +115,7 @@ static const struct {
 	{ "rcv_packets_per_s", by_rcv_packets },
 	{ "xmit_utilization_percent", by_xmit_percent },
 	{ "rcv_utilization_percent", by_rcv_percent },
+	{ "stall_percent", by_stall },
 	{ "rate_gbps", by_rate },
 	{ "errors", by_errors },
 	{ "age_s", by_age },

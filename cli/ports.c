@@ -17,8 +17,8 @@
 
 enum {
 	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT,
-	RCV_PERCENT, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
-	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, STALL, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
+	RCV_PERCENT, STALL, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
+	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -39,6 +39,7 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE },
 	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "XMIT%", .kind = COLUMN_PERCENT, .priority = 5 },
 	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RCV%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[STALL] = { .key = "stall_percent", .title = "~STALL%", .kind = COLUMN_PERCENT, .priority = 8 },
 	[XMIT_PACKETS] = { .key = "xmit_packets_per_s", .title = "XMIT PKTS", .kind = COLUMN_PER_S, .priority = 10 },
 	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RCV PKTS", .kind = COLUMN_PER_S, .priority = 10 },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
@@ -55,7 +56,7 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
-	[STALL] = { .key = "stall_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[XMIT_WAIT] = { .key = "xmit_wait_ticks_per_s", .kind = COLUMN_PER_S, .flags = DATA_ONLY },
 	[WINDOW] = { .key = "window_s", .kind = COLUMN_SPAN_S, .flags = DATA_ONLY },
 	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
 	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 6 },
@@ -126,6 +127,8 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	cells_rate(result, RCV_RATE, row, row->rcv_bytes_per_s);
 	result_real(result, XMIT_PERCENT, row->xmit_percent);
 	result_real(result, RCV_PERCENT, row->rcv_percent);
+	cells_stall(result, STALL, row);
+	result_real(result, XMIT_WAIT, row->wait_ticks_per_s);
 	result_real(result, XMIT_PACKETS, row->xmit_packets_per_s);
 	result_real(result, RCV_PACKETS, row->rcv_packets_per_s);
 	result_real(result, RATE, row->rate_gbps);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/rate.h"
+#include "analysis/stall.h"
 #include "base/err.h"
 #include "cli/options.h"
 #include "cli/order.h"
@@ -93,6 +94,8 @@ void port_view_init(const struct view *view, uint32_t index, struct port_view *r
 {
 	const struct port *port = &view->fabric->ports[index];
 	const struct port_row *row = &view->snapshot->rows[index];
+	const struct pma_caps *caps = view->snapshot->caps ? &view->snapshot->caps[port->node] : NULL;
+	struct stall stall = stall_estimate(&row->sum, &view->fabric->nodes[port->node], port, caps);
 	uint64_t rate = port_rate_bits_per_s(port);
 
 	*ret = (struct port_view){
@@ -102,6 +105,9 @@ void port_view_init(const struct view *view, uint32_t index, struct port_view *r
 		.rcv_bytes_per_s = rate_bytes_per_s(&row->sum, COUNTER_RCV_DATA),
 		.xmit_packets_per_s = rate_per_s(&row->sum, COUNTER_XMIT_PACKETS),
 		.rcv_packets_per_s = rate_per_s(&row->sum, COUNTER_RCV_PACKETS),
+		.stall_percent = stall.percent,
+		.stall_at_least = stall.at_least,
+		.wait_ticks_per_s = rate_per_s(&row->sum, COUNTER_XMIT_WAIT),
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
 		.age_s = row->last_wall_us ? (double)(view->reference_us - row->last_wall_us) / 1e6 : NAN,
 	};

@@ -50,6 +50,9 @@ struct port_view {
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_packets_per_s, rcv_packets_per_s;
 	double xmit_percent, rcv_percent;
+	double stall_percent;  /* an estimate */
+	bool stall_at_least;
+	double wait_ticks_per_s;
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* those without, and those that sit at their maximum */

@@ -92,6 +92,8 @@ struct snapshot {
 	struct sweep_info sweep;
 	struct fabric *fabric; /* names as they were then */
 	struct port_row *rows; /* parallel to fabric->ports */
+	/* Parallel to fabric->nodes: what each said last that its agent can do; not known where it was not asked. */
+	struct pma_caps *caps;
 };
 
 /*

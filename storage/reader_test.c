@@ -345,6 +345,43 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 	writer_close(writer);
 }
 
+static void a_snapshot_has_what_each_node_can_do(void **state)
+{
+	struct model *model = model_create(3, 3, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader;
+	struct snapshot *snapshot;
+	struct snapshot_query query = { 0 };
+	const struct fabric *fabric;
+	struct error err = { 0 };
+
+	(void)state;
+	check_store(writer, model_step(model));
+	fabric = model->sweep.fabric;
+	/* Every other node was asked, and one that this fabric does not hold. */
+	for (size_t i = 0; i < fabric->node_count; i += 2) {
+		struct restored_caps caps = { fabric->nodes[i].guid, { .known = true, .cap_mask = (uint16_t)(i + 1),
+								       .cap_mask2 = 2, .resp_time = 3 } };
+
+		assert_int_equal(writer_sink(writer)->store_caps(writer, &caps, 1, &err), 0);
+	}
+	assert_int_equal(writer_sink(writer)->store_caps(writer, &(struct restored_caps){ 12345, { .known = true } }, 1,
+							 &err), 0);
+	assert_int_equal(reader_open(path, &reader, &err), 0);
+	assert_int_equal(snapshot_load(reader, &query, &snapshot, &err), 0);
+	for (size_t i = 0; i < fabric->node_count; i++) {
+		const struct pma_caps *caps = &snapshot->caps[fabric_find_node(snapshot->fabric, fabric->nodes[i].guid)];
+
+		assert_int_equal(caps->known, i % 2 == 0);
+		assert_int_equal(caps->cap_mask, i % 2 ? 0 : i + 1);
+		assert_int_equal(caps->cap_mask2, i % 2 ? 0 : 2);
+	}
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
 static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 {
 	struct model *model = model_create(31, 2, 8, 6);
@@ -399,6 +436,7 @@ int main(void)
 		TEST(events_come_oldest_first_and_as_many_as_asked),
 		TEST(a_full_disk_loses_nothing_and_is_tried_again),
 		TEST(caps_come_back_also_of_nodes_without_a_sweep),
+		TEST(a_snapshot_has_what_each_node_can_do),
 		TEST(a_reader_beside_a_writer_always_sees_whole_sweeps),
 	};
 

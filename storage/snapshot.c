@@ -197,6 +197,38 @@ static int load_readings(struct loading *loading, struct error *err)
 	return result;
 }
 
+/* Both are in order of node id. */
+static int load_caps(struct loading *loading, struct error *err)
+{
+	const struct topology *topology = &loading->reader->topology;
+	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
+	sqlite3_stmt *rows;
+	size_t node = 0;
+	int result;
+
+	if (!caps)
+		return err_nomem(err);
+	loading->snapshot->caps = caps;
+	result = db_prepare(loading->reader->db,
+			    "SELECT node, known, cap_mask, cap_mask2, resp_time FROM caps ORDER BY node", &rows, err);
+	if (result < 0)
+		return result;
+	while ((result = db_step(rows, err)) > 0) {
+		uint64_t id = db_u64(rows, 0);
+
+		while (node < topology->node_count && topology->nodes[node].id < id)
+			node++;
+		if (node == topology->node_count || topology->nodes[node].id != id)
+			continue;
+		caps[node].known = sqlite3_column_int(rows, 1) != 0;
+		caps[node].cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
+		caps[node].cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
+		caps[node].resp_time = (uint8_t)sqlite3_column_int(rows, 4);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
 static int load(struct loading *loading, const struct snapshot_query *query, struct error *err)
 {
 	struct reader *reader = loading->reader;
@@ -212,6 +244,8 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 					 loading->sweep.from_port, &loading->snapshot->fabric, err);
 	if (!result)
 		result = make_rows(loading, err);
+	if (!result)
+		result = load_caps(loading, err);
 	if (!result)
 		result = load_spans(loading, err);
 	if (!result)
@@ -247,5 +281,6 @@ void snapshot_destroy(struct snapshot *snapshot)
 		return;
 	fabric_destroy(snapshot->fabric);
 	free(snapshot->rows);
+	free(snapshot->caps);
 	free(snapshot);
 }

@@ -46,6 +46,8 @@ static bool moved(const struct delta *delta)
 {
 	unsigned i;
 
+	if (delta->saturated & delta->known & COUNTER_ERROR_SET)
+		return true;
 	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
 		if (delta->known & COUNTER_BIT(i) && delta->value[i])
 			return true;
@@ -76,6 +78,7 @@ int error_sums_add(struct error_sums *sums, const struct snapshot *snapshot, str
 			if (ERRORS_COUNTED & COUNTER_BIT(i))
 				sum->total += delta->value[i];
 		}
+		sum->full = (sum->full & ~delta->known) | (delta->saturated & delta->known & COUNTER_ERROR_SET);
 		sum->at_least |= ((delta->reset | delta->saturated) & delta->known & ERRORS_COUNTED) != 0;
 	}
 	return 0;

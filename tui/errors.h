@@ -27,11 +27,12 @@ struct snapshot;
 
 /*
  * Errors of one port since the sums began. A port that had none is not kept, so
- * this stays small.
+ * this stays small; one with a full counter is, for nobody knows what it had.
  */
 struct error_sum {
 	uint64_t node_guid;
 	uint64_t value[COUNTER_COUNT - COUNTER_TRAFFIC_COUNT]; /* from COUNTER_TRAFFIC_COUNT on */
+	counter_set full;  /* those that stand at their maximum: value is at least so much */
 	uint64_t total;    /* of ERRORS_COUNTED */
 	bool at_least;     /* one of them was reset or stood at its maximum meanwhile */
 	uint8_t port;

@@ -37,6 +37,8 @@ const struct column_info *column_info(enum column column)
 		[COLUMN_RCV_BAR] = { "RCV LOAD", "RX", "the same as a bar", false },
 		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second that the port sends", true },
 		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second that the port receives", true },
+		[COLUMN_STALL] = { "~STALL", "~STALL", "time with data that it could not send, estimated from XmitWait",
+				   true },
 		[COLUMN_WAIT] = { "WAIT/s", "WAIT/s", "XmitWait ticks per second: had data, could not send", true },
 		[COLUMN_ERRORS] = { "ERRORS", "ERR", "errors counted since the time that the header says", true },
 		[COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "the error counters that moved", false },
@@ -87,6 +89,7 @@ static const struct layout_step steps[] = {
 	{ COLUMN_RCV_BAR, 9, 0 },
 	{ COLUMN_ERRORS, 7, 0 },
 	/* Beyond: more of what is known. */
+	{ COLUMN_STALL, 6, 0 },
 	{ COLUMN_WAIT, 6, 0 },
 	{ COLUMN_WHICH_ERRORS, 16, 0 },
 	{ COLUMN_PORT, AS_PORT, 32 },

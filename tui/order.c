@@ -153,6 +153,8 @@ static double key_of(const struct table *table, uint32_t index)
 		return rate_per_s(sum, COUNTER_XMIT_PACKETS);
 	case COLUMN_RCV_PACKETS:
 		return rate_per_s(sum, COUNTER_RCV_PACKETS);
+	case COLUMN_STALL:
+		return view->stall_percent;
 	case COLUMN_WAIT:
 		return rate_per_s(sum, COUNTER_XMIT_WAIT);
 	case COLUMN_ERRORS:

@@ -101,7 +101,7 @@ static enum role cell_role(const struct row_view *view, enum column column)
 		return view->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(view->rcv_percent);
 	case COLUMN_ERRORS:
 	case COLUMN_WHICH_ERRORS:
-		return view->errors > 0 ? ROLE_WARNING : ROLE_FAINT;
+		return view->errors > 0 || view->at_least ? ROLE_WARNING : ROLE_FAINT;
 	case COLUMN_PORT:
 	case COLUMN_PEER:
 	case COLUMN_LINK:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/rate.h"
+#include "analysis/stall.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
@@ -38,6 +39,19 @@ void table_done(struct table *table)
 	order_done(&table->order);
 }
 
+static void view_stall(const struct snapshot *snapshot, uint32_t index, struct row_view *ret)
+{
+	const struct port *port = &snapshot->fabric->ports[index];
+	const struct port_row *row = &snapshot->rows[index];
+	struct stall stall = { .percent = NAN };
+
+	if (row->status == SAMPLE_OK && snapshot->caps)
+		stall = stall_estimate(&row->sum, &snapshot->fabric->nodes[port->node], port,
+				       &snapshot->caps[port->node]);
+	ret->stall_percent = stall.percent;
+	ret->stall_at_least = stall.at_least;
+}
+
 static void view_port(const struct snapshot *snapshot, uint32_t index, const struct error_sums *sums,
 		      struct row_view *ret)
 {
@@ -59,6 +73,7 @@ static void view_port(const struct snapshot *snapshot, uint32_t index, const str
 		ret->xmit_bytes_per_s = ret->rcv_bytes_per_s = NAN;
 	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);
+	view_stall(snapshot, index, ret);
 	ret->word = (uint8_t)port_word_now(port, row->status, ret->xmit_bytes_per_s, ret->rcv_bytes_per_s);
 	ret->unused = ret->word == WORD_DOWN &&
 		      (!row->last_wall_us || snapshot->sweep.wall_us - row->last_wall_us > TABLE_UNUSED_US);

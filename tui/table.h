@@ -29,11 +29,13 @@ struct snapshot;
 struct row_view {
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_percent, rcv_percent;
+	double stall_percent; /* an estimate */
 	double errors;       /* as in struct error_sum; NAN where no error counter was read */
 	int64_t last_wall_us; /* of its newest reading; 0: never */
 	uint32_t port_rank, peer_rank; /* place among all ports by name */
 	uint8_t word;        /* enum port_word */
 	bool at_least;       /* of errors */
+	bool stall_at_least;
 	bool unused;         /* down for long, or always */
 };
 

@@ -282,6 +282,63 @@ static void errors_sum_up_over_sweeps(void **state)
 			    "symbol_errors 20, rcv_errors 10, rcv_switch_relay_errors 63");
 }
 
+static void a_full_counter_is_never_no_error(void **state)
+{
+	struct made *made = *state;
+	uint32_t port = fabric_node_port(made->sample.fabric, 10, 1);
+	char text[CELL_SIZE];
+
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_ERRORS, 7, START_US, text), "0");
+	make_snapshot(made, 2);
+	made->snapshot.rows[port].sum.saturated = COUNTER_BIT(COUNTER_RCV_ERRORS);
+	assert_int_equal(error_sums_add(&made->sums, &made->snapshot, NULL), 0);
+	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_ERRORS, 7, START_US, text), "0+");
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_WHICH_ERRORS, 80, START_US, text),
+			    "rcv_errors 0+ (full)");
+	assert_true(made->table.summary.errors_at_least);
+	/* A full traffic counter is none of the errors. */
+	port = fabric_node_port(made->sample.fabric, 11, 1);
+	make_snapshot(made, 3);
+	made->snapshot.rows[port].sum.saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_int_equal(error_sums_add(&made->sums, &made->snapshot, NULL), 0);
+	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_ERRORS, 7, START_US, text), "0");
+}
+
+static void the_stall_of_a_known_device_is_shown_and_of_others_a_dash(void **state)
+{
+	struct made *made = *state;
+	struct fabric *fabric = made->sample.fabric;
+	uint32_t leaf = 4 * SAMPLE_HOSTS_PER_LEAF, port = fabric_node_port(fabric, leaf, 1);
+	uint32_t host = fabric_node_port(fabric, 0, 1), silent = fabric_node_port(fabric, leaf, 3);
+	struct pma_caps *caps = calloc(fabric->node_count, sizeof(*caps));
+	struct delta *sum = &made->snapshot.rows[port].sum;
+	char text[CELL_SIZE];
+	size_t i;
+
+	assert_non_null(caps);
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_STALL, 6, START_US, text), "-");
+	fabric->nodes[leaf].vendor_id = 0x2c9;
+	fabric->nodes[leaf].device_id = 0xd2f0;
+	for (i = 0; i < fabric->node_count; i++)
+		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
+	made->snapshot.caps = caps;
+	/* 4x HDR: 3.125e9 ticks of 8 bytes a second; two seconds. */
+	sum->value[COUNTER_XMIT_WAIT] = 781250000;
+	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_STALL, 6, START_US, text), "12%");
+	assert_string_equal(words_cell(&made->table, &made->sums, host, COLUMN_STALL, 6, START_US, text), "-");
+	assert_string_equal(words_cell(&made->table, &made->sums, silent, COLUMN_STALL, 6, START_US, text), "-");
+	/* The ticks themselves stay, whatever the device. */
+	assert_string_not_equal(words_cell(&made->table, &made->sums, host, COLUMN_WAIT, 6, START_US, text), "-");
+	sum->saturated = COUNTER_BIT(COUNTER_XMIT_WAIT);
+	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
+	assert_string_equal(words_cell(&made->table, &made->sums, port, COLUMN_STALL, 6, START_US, text), "12%+");
+	made->snapshot.caps = NULL;
+	free(caps);
+}
+
 static void the_summary_counts_what_is_there(void **state)
 {
 	struct made *made = *state;
@@ -333,6 +390,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ports_that_were_never_up_are_hidden_and_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_filter_looks_at_port_peer_status_link_and_guid, setup, teardown),
 		cmocka_unit_test_setup_teardown(errors_sum_up_over_sweeps, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_full_counter_is_never_no_error, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_stall_of_a_known_device_is_shown_and_of_others_a_dash, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(the_summary_counts_what_is_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_port_is_found_again_in_another_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_empty_table_answers, setup, teardown),

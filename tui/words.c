@@ -67,10 +67,11 @@ static void write_which_errors(const struct error_sum *sum, char *ret)
 		return;
 	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
 		uint64_t value = sum->value[i - COUNTER_TRAFFIC_COUNT];
+		bool full = sum->full & COUNTER_BIT(i);
 
-		if (value && len < CELL_SIZE)
-			len += (size_t)snprintf(ret + len, CELL_SIZE - len, "%s%s %" PRIu64, len ? ", " : "",
-						counter_info(i)->key, value);
+		if ((value || full) && len < CELL_SIZE)
+			len += (size_t)snprintf(ret + len, CELL_SIZE - len, "%s%s %" PRIu64 "%s", len ? ", " : "",
+						counter_info(i)->key, value, full ? "+ (full)" : "");
 	}
 }
 
@@ -119,6 +120,11 @@ const char *words_cell(const struct table *table, const struct error_sums *sums,
 		break;
 	case COLUMN_RCV_PACKETS:
 		format_per_s(rate_per_s(sum, COUNTER_RCV_PACKETS), ret, CELL_SIZE);
+		break;
+	case COLUMN_STALL:
+		format_percent(view->stall_percent, ret, CELL_SIZE);
+		if (view->stall_at_least)
+			strcat(ret, "+");
 		break;
 	case COLUMN_WAIT:
 		format_per_s(rate_per_s(sum, COUNTER_XMIT_WAIT), ret, CELL_SIZE);
