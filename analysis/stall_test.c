@@ -101,7 +101,8 @@ static void a_reset_or_full_counter_says_at_least(void **state)
 {
 	const struct node quantum = QUANTUM;
 	struct port port = port_of(LINK_WIDTH_4X, LINK_SPEED_HDR);
-	struct delta delta = waited(312500000, 1000000); /* of the 3.125e9 units of 8 bytes that 25 GB/s are in a second */
+	/* A second, in which 25 GB/s are 3.125e9 units of 8 bytes. */
+	struct delta delta = waited(312500000, 1000000);
 	struct stall stall;
 
 	(void)state;

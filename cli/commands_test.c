@@ -323,7 +323,8 @@ static void ports_have_every_promised_key(void **state)
 		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
 		"state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
 		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
-		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s", "counters",
+		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s",
+		"counters",
 	};
 	json_t *rows = run_json("ports");
 	size_t i, j;

@@ -28,12 +28,14 @@ struct made {
 
 static void make(struct made *made)
 {
+	const struct node node = { .guid = 1, .type = NODE_SWITCH, .port_count = 1, .vendor_id = 0x2c9,
+				   .device_id = 0xd2f0 };
+	const struct port port = { .num = 1, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR };
+
 	memset(made, 0, sizeof(*made));
 	made->fabric = fabric_create(NULL);
-	assert_true(fabric_add_node(made->fabric, &(struct node){ .guid = 1, .type = NODE_SWITCH, .port_count = 1,
-								  .vendor_id = 0x2c9, .device_id = 0xd2f0 }, NULL) >= 0);
-	assert_true(fabric_add_port(made->fabric, &(struct port){ .num = 1, .state = PORT_ACTIVE, .width = LINK_WIDTH_4X,
-								  .speed = LINK_SPEED_HDR }, NULL) >= 0);
+	assert_true(fabric_add_node(made->fabric, &node, NULL) >= 0);
+	assert_true(fabric_add_port(made->fabric, &port, NULL) >= 0);
 	assert_int_equal(fabric_finish(made->fabric, NULL, NULL), 0);
 	made->caps = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
 	made->row = (struct port_row){ .status = SAMPLE_OK, .last_wall_us = 1,

@@ -370,7 +370,8 @@ static void a_snapshot_has_what_each_node_can_do(void **state)
 	assert_int_equal(reader_open(path, &reader, &err), 0);
 	assert_int_equal(snapshot_load(reader, &query, &snapshot, &err), 0);
 	for (size_t i = 0; i < fabric->node_count; i++) {
-		const struct pma_caps *caps = &snapshot->caps[fabric_find_node(snapshot->fabric, fabric->nodes[i].guid)];
+		uint32_t node = fabric_find_node(snapshot->fabric, fabric->nodes[i].guid);
+		const struct pma_caps *caps = &snapshot->caps[node];
 
 		assert_int_equal(caps->known, i % 2 == 0);
 		assert_int_equal(caps->cap_mask, i % 2 ? 0 : i + 1);
