@@ -72,7 +72,7 @@ static int submit(struct link_check *check, struct engine *engine, uint32_t node
 	check->smps++;
 	return engine_submit(engine, &(struct request){
 		.node = memory_lane(check->memory, node),
-		.lid = check->fabric->nodes[node].lid,
+		.to.lid = check->fabric->nodes[node].lid,
 		.mgmt_class = CLASS_SUBN_LID,
 		.attribute = attribute,
 		.modifier = modifier,

@@ -89,7 +89,7 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 
 	submit(state, &(struct request){
 		.node = memory_lane(state->memory, port->node),
-		.lid = fabric_port_lid(state->fabric, port),
+		.to.lid = fabric_port_lid(state->fabric, port),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = port->num,
 		.attribute = pma_attribute_id(attribute),
@@ -256,7 +256,7 @@ static void ask_node(struct sweep_state *state, uint32_t node_index)
 	}
 	submit(state, &(struct request){
 		.node = memory_lane(state->memory, node_index),
-		.lid = fabric_port_lid(state->fabric, &state->fabric->ports[i]),
+		.to.lid = fabric_port_lid(state->fabric, &state->fabric->ports[i]),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.attribute = PMA_CLASS_PORT_INFO,
 		.tag = node_index,
@@ -340,7 +340,7 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	plan(&state);
 	if (sm_lid) {
 		result->sm.lid = sm_lid;
-		submit(&state, &(struct request){ .node = SM_LANE, .lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
+		submit(&state, &(struct request){ .node = SM_LANE, .to.lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
 						  .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = &state });
 	}
 	for (i = 0; i < nodes; i++)
@@ -348,7 +348,7 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	code = link_check_submit(check, engine, fabric, memory, err);
 	if (state.code == 0)
 		state.code = code;
-	code = engine_run(engine, err);
+	code = engine_run(engine, 0, err);
 	if (code == 0)
 		code = state.code;
 	if (code == 0)

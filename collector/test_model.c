@@ -221,7 +221,8 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 	}
 }
 
-static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)
+static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
+		      struct error *err)
 {
 	struct model *model = ctx;
 	struct model_node *node;
@@ -232,7 +233,7 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsi
 	assert_true(mad_is_allowed(mad));
 	model->now_us++;
 	/* A LID that nobody has is a question that nobody hears. */
-	while (index < MODEL_NODES && (model->nodes[index].lid != lid || model->nodes[index].absent))
+	while (index < MODEL_NODES && (model->nodes[index].lid != to->lid || model->nodes[index].absent))
 		index++;
 	if (index == MODEL_NODES)
 		return 0;
