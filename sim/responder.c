@@ -24,16 +24,30 @@ enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD 
 #define QKEY_PMA 0x80010000u
 #define DEFAULT_PKEY 0xffff
 
-/* The PMA attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
-static bool ibsim_knows(uint16_t attribute)
+static bool is_among(uint16_t attribute, const uint16_t *known, size_t count)
 {
-	static const uint8_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
 	size_t i;
 
-	for (i = 0; i < sizeof(known); i++)
+	for (i = 0; i < count; i++)
 		if (attribute == known[i])
 			return true;
 	return false;
+}
+
+/* The attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
+static bool ibsim_knows_pma(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
+}
+
+/* SMInfo (0x20) is among them because a client answers it: the subnet manager that sits there. */
+static bool ibsim_knows_smp(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x20, 0xff90 };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
 }
 
 int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err)
@@ -64,12 +78,7 @@ static const struct responder_node *config_of(const struct responder *responder,
 
 static bool is_refused(const struct responder_node *config, uint16_t attribute)
 {
-	size_t i;
-
-	for (i = 0; config && i < config->refused_count; i++)
-		if (config->refused[i] == attribute)
-			return true;
-	return false;
+	return config && is_among(attribute, config->refused, config->refused_count);
 }
 
 static bool is_smp(const uint8_t *mad)
@@ -83,9 +92,9 @@ static bool answer_is_ours(const struct responder_node *config, const struct exc
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 
 	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
-		return !ibsim_knows(attribute) || is_refused(config, attribute) ||
+		return !ibsim_knows_pma(attribute) || is_refused(config, attribute) ||
 			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
-	return is_smp(mad) && attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN;
+	return is_smp(mad) && !ibsim_knows_smp(attribute);
 }
 
 void responder_question(const struct responder *responder, uint32_t node, struct exchange *exchange,
@@ -206,7 +215,10 @@ static void make_answer(const struct responder *responder, uint32_t node, bool r
 	uint8_t *data = mad + PACKET_MAD_DATA;
 
 	if (is_smp(mad)) {
-		put_port_info_extended(config, data);
+		if (attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN)
+			put_port_info_extended(config, data);
+		else
+			set_status(mad, STATUS_NO_ATTRIBUTE);
 	} else if (config && config->redirect != FABRIC_NONE && !redirected) {
 		put_redirect(responder, node, mad);
 	} else if (is_refused(config, attribute) || !config) {
