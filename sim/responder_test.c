@@ -116,6 +116,24 @@ static void ask(struct bed *bed, uint16_t attribute, uint8_t port, uint8_t mad[P
 	ask_with(bed, METHOD_GET, attribute, port, mad);
 }
 
+/* An SMP on its way to ibsim, and what becomes of the answer that NodeInfo or the attribute itself gets. */
+static void ask_smp(struct bed *bed, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
+{
+	struct exchange exchange = { 0 };
+
+	memset(mad, 0, PACKET_MAD_SIZE);
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_SUBN_DIRECTED;
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, attribute);
+	responder_question(&bed->responder, bed->node, &exchange, mad);
+	bed->last_asked = load_be16(mad + MAD_ATTRIBUTE);
+	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
+	store_be16(mad + MAD_STATUS, 0x8000);
+	assert_true(responder_answer(&bed->responder, bed->node, &exchange, mad));
+	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
+}
+
 static uint16_t status_of(const uint8_t *mad)
 {
 	return load_be16(mad + MAD_STATUS);
@@ -350,6 +368,24 @@ static void wrong_words_change_nothing(void **state)
 	bed_destroy(bed);
 }
 
+static void smps_that_ibsim_lacks_are_refused(void **state)
+{
+	struct bed *bed = bed_create(NULL);
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_smp(bed, 0x33, mad); /* PortInfoExtended */
+	assert_int_equal(bed->last_asked, 0x11);
+	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
+	ask_smp(bed, 0x15, mad); /* PortInfo */
+	assert_int_equal(bed->last_asked, 0x15);
+	assert_int_equal(status_of(mad), 0x8000);
+	/* SMInfo is for the subnet manager at that node. */
+	ask_smp(bed, 0x20, mad);
+	assert_int_equal(bed->last_asked, 0x20);
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +399,7 @@ int main(void)
 		cmocka_unit_test(ticks_and_fec_of_both_layouts),
 		cmocka_unit_test(an_attribute_can_be_taken_away),
 		cmocka_unit_test(wrong_words_change_nothing),
+		cmocka_unit_test(smps_that_ibsim_lacks_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
