@@ -149,7 +149,7 @@ class Stored:
         return missed
 
     def check_truth(self, before, after, skip):
-        """Is what the driver sent what is stored, but for datagrams of 72 words? Return: how many ports were looked at."""
+        """Is stored what the driver sent, but for datagrams of 72 words? Return: how many ports were looked at."""
         sums = {(f"0x{unsigned(row[0]):016x}", row[1]): row[2:] for row in self.db.execute(
             "SELECT n.guid, p.number, sum(d.xmit_data), sum(d.xmit_packets), sum(d.rcv_data), sum(d.rcv_packets) "
             "FROM delta d JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node GROUP BY p.id")}
