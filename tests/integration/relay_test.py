@@ -143,7 +143,7 @@ def agents(sim, client, lid, other):
                   (answer["status"], answer["attribute"]), (0x0C, attribute))
     sm = int(sim.run("sminfo").out.split("sm lid ")[1].split()[0])
     tap.equal("at the subnet manager's node as well", client.ask(sm, SPEEDS)["status"], 0x0C)
-    pma(sim, "node0001 mlx5_0 caps=0x5300 caps2=0x2 tick=7 fec=rs port=1 symbol_errors=5000000000 fec_symbols=9 fec_uncorrected=2")
+    pma(sim, "node0001 mlx5_0 caps=0x5300 caps2=0x2 tick=7 fec=rs port=1 symbol_errors=5000000000 fec_corrected_symbols=9 fec_uncorrected_blocks=2")
     info = client.ask(lid, CLASS_PORT_INFO)["data"]
     tap.equal("capabilities are as told", (be(info, 2, 2), be(info, 4, 4) >> 5), (0x5300, 2))
     wide = client.ask(lid, EXTENDED)["data"]
