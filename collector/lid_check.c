@@ -7,7 +7,7 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "collector/memory.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
@@ -96,7 +96,7 @@ static int ask(struct lid_check *check, size_t sample, struct error *err)
 
 	check->asked[sample] = true;
 	return engine_submit(check->engine, &(struct request){
-		.node = memory_lane(check->memory, port->node),
+		.node = memory_lane(check->memory, check->fabric, check->result->samples[sample].port),
 		.to.lid = fabric_port_lid(check->fabric, port),
 		.mgmt_class = CLASS_SUBN_LID,
 		.attribute = SMP_NODE_INFO,
