@@ -413,7 +413,7 @@ void details_keep(const struct details *details)
 	for (i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
-		/* Without memory for it the next reading is a first one again: its delta is not known, and not wrong. */
+		/* Without memory for it the next reading is a first one again: its delta is unknown, not wrong. */
 		memory_keep_detail(memory_port(details->memory, details->fabric, sample->port), sample->reading);
 	}
 }

@@ -110,7 +110,10 @@ void model_init(struct model *model, uint64_t seed);
 /* model_random - the next number of the model's own sequence. */
 uint64_t model_random(struct model *model);
 
-/* model_run - run the collector for so many sweeps, ten seconds apart unless interval_us says else. Return: as collector_run(). */
+/*
+ * model_run - run the collector for so many sweeps, ten seconds apart unless interval_us says else.
+ * Return: as collector_run().
+ */
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err);
 
 /* model_guid - GUID of a node by its number: spines first, then leafs, then hosts. */
