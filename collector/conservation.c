@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "collector/events.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
 /*

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "collector/conservation.h"
 #include "collector/events.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
 /* Two switches with so many links between them; port N of one is cabled to port N of the other. */
