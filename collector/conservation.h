@@ -8,8 +8,9 @@
  * for ten directions at most; a new sum is begun then.
  *
  * A direction is not judged, and its sum begun anew, where an end has 32-bit counters
- * only, was cleared or is full, was down, is cabled elsewhere, or has another rate. An end that
- * is silent delays it: its next delta is longer. The links inside a switch (to an
+ * only, was cleared or is full, was down, is cabled elsewhere, or has another rate: not
+ * before a minute has passed, in which discovery finds a cable that was moved. An end
+ * that is silent delays it: its next delta is longer. The links inside a switch (to an
  * aggregation node) are left out.
  */
 #ifndef IBWIRE_COLLECTOR_CONSERVATION_H
