@@ -161,7 +161,7 @@ contains "its hostile name is harmless" "$(first_row)" '\x1b[31mred'
 shows "I reverses too" "TXb/s▼" I
 shows "F6 lists all columns" "SORT BY" F6
 # From XMIT down to ERRORS.
-shows "one is chosen with arrows and Enter" "ERR▼" Down Down Down Down Down Down Down Down Down Enter
+shows "one is chosen with arrows and Enter" "ERR▼" Down Down Down Down Down Down Down Down Down Down Enter
 contains "the port with errors is first" "$(first_row)" "leaf02/2 "
 shows "Esc leaves the list as it was" "ERR▼" s Down Down Escape
 hides "and closes it" "SORT BY"
