@@ -41,6 +41,7 @@ struct clear_options {
 struct plan {
 	struct clear_port *ports;
 	uint32_t *index;    /* parallel: of the port in the fabric */
+	bool *told;         /* parallel: its failure was */
 	size_t count;
 	size_t nodes;
 	size_t without_lid; /* ports that nothing can be sent to: left out */
@@ -50,6 +51,7 @@ static void plan_done(struct plan *plan)
 {
 	free(plan->ports);
 	free(plan->index);
+	free(plan->told);
 }
 
 static int plan_add(struct plan *plan, const struct view *view, const struct selection *selection, uint32_t index,
@@ -88,7 +90,8 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 	*plan = (struct plan){ 0 };
 	plan->ports = calloc(view->fabric->port_count + 1, sizeof(*plan->ports));
 	plan->index = calloc(view->fabric->port_count + 1, sizeof(*plan->index));
-	if (!plan->ports || !plan->index)
+	plan->told = calloc(view->fabric->port_count + 1, sizeof(*plan->told));
+	if (!plan->ports || !plan->index || !plan->told)
 		code = err_nomem(err);
 	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
@@ -115,6 +118,12 @@ static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
 	return count;
 }
 
+/* "s" where it is not one. */
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* After the survey, before anything is written. */
 static void print_plan(const struct clear_options *options, const struct view *view, const struct plan *plan,
 		       const struct clear *clear)
@@ -122,23 +131,25 @@ static void print_plan(const struct clear_options *options, const struct view *v
 	char when[WHEN_SIZE];
 	int i;
 
-	printf("%s of %zu ports of %zu nodes, as of the sweep of %s\n",
-	       options->errors_only ? "Error counters" : "All counters", plan->count, plan->nodes,
-	       when_format_local(view->snapshot->sweep.wall_us, when));
+	printf("To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
+	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
+	       plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
 	if (count_outcome(plan, CLEAR_UNTRIED) < plan->count)
-		printf("  not at %zu ports that cannot be cleared, see above\n",
-		       plan->count - count_outcome(plan, CLEAR_UNTRIED));
+		printf("  not at %zu port%s that cannot be cleared, see above\n",
+		       plan->count - count_outcome(plan, CLEAR_UNTRIED),
+		       plural(plan->count - count_outcome(plan, CLEAR_UNTRIED)));
 	if (plan->without_lid)
-		printf("  not at %zu ports without a LID: their links are down\n", plan->without_lid);
+		printf("  not at %zu port%s without a LID: the link is down\n", plan->without_lid,
+		       plural(plan->without_lid));
 	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
 		size_t ports = clear_planned(clear, (enum clear_attribute)i);
 
 		if (ports)
-			printf("  %s at %zu ports%s\n", clear_attribute_name((enum clear_attribute)i), ports,
-			       i > CLEAR_EXTENDED ? ", where the node has it" : "");
+			printf("  %s at %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
+			       plural(ports), i > CLEAR_EXTENDED ? ", where the node has it" : "");
 	}
-	printf("Everybody who reads these counters sees them fall. A collector of ibwire that runs stores this as\n"
-	       "counters-cleared and loses nothing; other tools may show wrong numbers once.\n");
+	printf("Everybody who reads these counters sees them fall. A running collector of ibwire marks it (event\n"
+	       "counters-cleared) and keeps what it has; only what was counted since its newest sweep is lost.\n");
 }
 
 static void tell_failure(const struct view *view, uint32_t index, const struct clear_port *port)
@@ -171,8 +182,12 @@ static void tell_failure(const struct view *view, uint32_t index, const struct c
 			    counter_info((enum counter)counter)->key);
 		break;
 	case CLEAR_REFUSED:
-		log_warning("%s/%u is not cleared: %s was refused with status 0x%04x", name, where->num, what,
-			    port->status);
+		if (port->status)
+			log_warning("%s/%u is not cleared: %s was refused with status 0x%04x", name, where->num, what,
+				    port->status);
+		else
+			log_warning("%s/%u is not cleared: the answer for %s is of another port", name, where->num,
+				    what);
 		break;
 	case CLEAR_UNTRIED:
 	case CLEAR_DONE:
@@ -185,16 +200,21 @@ static bool is_failure(const struct clear_port *port)
 	return port->outcome != CLEAR_DONE && port->outcome != CLEAR_UNTRIED;
 }
 
-/* Those that failed since @told were told. Return: how many failed in all. */
-static size_t tell_failures(const struct view *view, const struct plan *plan, size_t told)
+/* The failures that were not told yet, some of them by name. Return: how many there are in all. */
+static size_t tell_failures(const struct view *view, struct plan *plan)
 {
-	size_t i, failed = 0;
+	size_t i, failed = 0, fresh = 0;
 
-	for (i = 0; i < plan->count; i++)
-		if (is_failure(&plan->ports[i]) && ++failed > told && failed <= told + FAILURES_SHOWN)
+	for (i = 0; i < plan->count; i++) {
+		failed += is_failure(&plan->ports[i]);
+		if (!is_failure(&plan->ports[i]) || plan->told[i])
+			continue;
+		plan->told[i] = true;
+		if (fresh++ < FAILURES_SHOWN)
 			tell_failure(view, plan->index[i], &plan->ports[i]);
-	if (failed > told + FAILURES_SHOWN)
-		log_warning("%zu more ports are not cleared", failed - told - FAILURES_SHOWN);
+	}
+	if (fresh > FAILURES_SHOWN)
+		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
 	return failed;
 }
 
@@ -206,8 +226,10 @@ static int check_reached(const struct plan *plan, struct error *err)
 
 	if (away < plan->count)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s could be reached: nothing was cleared",
-		       plan->count == 1 ? "the port cannot be cleared: it" : "none of these ports");
+	if (plan->count == 1)
+		return err_set(err, ERR_UNAVAILABLE, "the port could not be reached: nothing was cleared");
+	return err_set(err, ERR_UNAVAILABLE, "none of the %zu ports could be reached: nothing was cleared",
+		       plan->count);
 }
 
 static bool is_confirmed(void)
@@ -225,7 +247,7 @@ static bool is_confirmed(void)
 static int clear_surveyed(const struct clear_options *options, const struct view *view, struct plan *plan,
 			  struct clear *clear, struct error *err)
 {
-	size_t told = tell_failures(view, plan, 0), done, untried;
+	size_t failed = tell_failures(view, plan), done, untried;
 	int64_t started_us;
 	char took[WHEN_SIZE];
 	int code = check_reached(plan, err);
@@ -235,7 +257,7 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	print_plan(options, view, plan, clear);
 	if (options->dry_run) {
 		printf("nothing was cleared: --dry-run\n");
-		return told ? STATUS_NOT_ALL : 0;
+		return failed ? STATUS_NOT_ALL : 0;
 	}
 	if (!options->yes && !is_confirmed()) {
 		printf("nothing was cleared\n");
@@ -244,10 +266,10 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	stop_install();
 	started_us = clock_boottime_us(clock_system());
 	code = clear_write(clear, err);
-	tell_failures(view, plan, told);
+	tell_failures(view, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
-	printf("cleared %zu of %zu ports in %s\n", done, plan->count,
+	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
 	       when_format_span(clock_boottime_us(clock_system()) - started_us, took));
 	if (untried)
 		log_warning("stopped before %zu ports; some counters of those in hand may be cleared", untried);
