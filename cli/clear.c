@@ -66,8 +66,8 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 	if (!port_is_pollable(view->fabric, port))
 		return named ? err_set(err, ERR_USAGE, "%s/%u has no counters", name, port->num) : 0;
 	if (!lid && named)
-		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID, so nothing can be sent to it: is its link down?",
-			       name, port->num);
+		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID, so nothing can be sent to it: is its link "
+			       "down?", name, port->num);
 	if (!lid) {
 		plan->without_lid++;
 		return 0;
@@ -169,7 +169,7 @@ static void tell_failure(const struct view *view, uint32_t index, const struct c
 		log_warning("%s/%u is not cleared: LID %u does not say whose it is", name, where->num, port->lid);
 		break;
 	case CLEAR_MOVED:
-		log_warning("%s/%u is not cleared: LID %u is another node's now; ibwire collect finds the new one", name,
+		log_warning("%s/%u is not cleared: LID %u is another node's now; a collector finds the new one", name,
 			    where->num, port->lid);
 		break;
 	case CLEAR_REDIRECTED:
@@ -327,8 +327,8 @@ static int parse(const struct command *command, int argc, char **argv, struct cl
 			return options_usage_error(command, err, "'all' stands alone");
 	/* Somebody must have read what is going to happen: an answer from a pipe is none. */
 	if (!ret->yes && !ret->dry_run && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
-		return err_set(err, ERR_USAGE, "clear asks first, and there is no terminal to ask on: run it on one, or "
-					       "give --yes");
+		return err_set(err, ERR_USAGE, "clear asks first, and there is no terminal to ask on: run it on one, "
+					       "or give --yes");
 	return 0;
 }
 
