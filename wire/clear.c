@@ -12,7 +12,11 @@
 #include "wire/transport.h"
 
 /* LIDs that are worked on at a time, each with one MAD in flight: what a person waits for in seconds. */
-#define SLOTS 64
+#define SLOTS 32
+
+/* A guest on somebody's fabric, as `ibwire collect` by default: 20,000 MADs per second, one millisecond's worth at once. */
+#define MAD_US 50
+#define BURST_US (1 * US_PER_MS)
 
 /* How long an agent that says that it is busy is left alone. */
 #define BUSY_US (50 * US_PER_MS)
@@ -22,6 +26,7 @@
 
 /* The longest that is waited for one MAD: others may be due. */
 #define WAIT_MOST_MS 10
+#define WAIT_HELD_MS 1 /* while a MAD is held back */
 
 enum phase { ASK_WHO, ASK_CAPS, CLEAR, FINISHED };
 
@@ -56,6 +61,8 @@ struct clear {
 	struct agent *agents;
 	size_t agent_count, next; /* the next one that gets a slot */
 	bool writing;
+	bool held;          /* a MAD was held back for the sake of the rate */
+	int64_t paid_us;    /* up to when the MADs that were sent use up the time */
 	uint32_t generation;
 	struct slot slots[SLOTS];
 };
@@ -353,6 +360,17 @@ static void slot_lost(struct clear *clear, struct slot *slot, int64_t due_us)
 	slot_idle(clear, slot, due_us);
 }
 
+/* May another MAD be sent now? */
+static bool pay(struct clear *clear, int64_t now_us)
+{
+	if (clear->paid_us < now_us)
+		clear->paid_us = now_us;
+	clear->held = clear->paid_us >= now_us + BURST_US;
+	if (!clear->held)
+		clear->paid_us += MAD_US;
+	return !clear->held;
+}
+
 static int slot_send(struct clear *clear, struct slot *slot, int64_t now_us, struct error *err)
 {
 	struct agent *agent = slot->agent;
@@ -408,6 +426,7 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 	int busy = 0, code;
 	size_t i;
 
+	clear->held = false;
 	for (i = 0; i < SLOTS; i++) {
 		struct slot *slot = &clear->slots[i];
 
@@ -418,7 +437,7 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		if (!slot->agent)
 			continue;
 		busy++;
-		if (slot->in_flight || now_us < slot->due_us)
+		if (slot->in_flight || now_us < slot->due_us || clear->held || !pay(clear, now_us))
 			continue;
 		code = slot_send(clear, slot, now_us, err);
 		if (code < 0)
@@ -440,7 +459,8 @@ static int work(struct clear *clear, bool writing, struct error *err)
 		busy = serve_slots(clear, clock_boottime_us(clear->clock), err);
 		if (busy <= 0)
 			return busy;
-		event = clear->transport->receive(clear->transport->ctx, mad, WAIT_MOST_MS, err);
+		event = clear->transport->receive(clear->transport->ctx, mad, clear->held ? WAIT_HELD_MS : WAIT_MOST_MS,
+						  err);
 		while (event > TRANSPORT_NOTHING) {
 			take_mad(clear, (enum transport_event)event, mad, clock_boottime_us(clear->clock));
 			event = clear->transport->receive(clear->transport->ctx, mad, 0, err);
