@@ -173,7 +173,8 @@ static void tell_failure(const struct view *view, uint32_t index, const struct c
 			    where->num, port->lid);
 		break;
 	case CLEAR_REDIRECTED:
-		log_warning("%s/%u is not cleared: another agent answers for it (a redirection)", name, where->num);
+		log_warning("%s/%u is not cleared: another agent answers for it, which cannot be asked", name,
+			    where->num);
 		break;
 	case CLEAR_KEPT:
 		while (counter < COUNTER_COUNT - 1 && !(port->kept & COUNTER_BIT(counter)))

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "wire/bucket.h"
 #include "wire/hca.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
@@ -14,9 +15,11 @@
 /* LIDs that are worked on at a time, each with one MAD in flight: what a person waits for in seconds. */
 #define SLOTS 32
 
-/* A guest on somebody's fabric, as `ibwire collect` by default: 20,000 MADs per second, one millisecond's worth at once. */
-#define MAD_US 50
-#define BURST_US (1 * US_PER_MS)
+/* A guest on somebody's fabric, as `ibwire collect` by default: that much per second. */
+#define MADS_PER_S 20000
+
+/* Redirections that are followed, one after the other. */
+#define REDIRECTS_MOST 3
 
 /* How long an agent that says that it is busy is left alone. */
 #define BUSY_US (50 * US_PER_MS)
@@ -33,6 +36,8 @@ enum phase { ASK_WHO, ASK_CAPS, CLEAR, FINISHED };
 /* A LID with ports to be cleared. */
 struct agent {
 	size_t first, end;  /* its ports */
+	struct mad_address pma; /* where its performance agent answers */
+	unsigned redirects;
 	struct pma_caps caps;
 	uint8_t lacking;    /* attributes that it has not: bits 1 << enum clear_attribute */
 	uint8_t seen;       /* and those that it answered for */
@@ -62,7 +67,8 @@ struct clear {
 	size_t agent_count, next; /* the next one that gets a slot */
 	bool writing;
 	bool held;          /* a MAD was held back for the sake of the rate */
-	int64_t paid_us;    /* up to when the MADs that were sent use up the time */
+	size_t turn;        /* the slot that is served first: where one was held back */
+	struct bucket bucket;
 	uint32_t generation;
 	struct slot slots[SLOTS];
 };
@@ -360,29 +366,21 @@ static void slot_lost(struct clear *clear, struct slot *slot, int64_t due_us)
 	slot_idle(clear, slot, due_us);
 }
 
-/* May another MAD be sent now? */
-static bool pay(struct clear *clear, int64_t now_us)
-{
-	if (clear->paid_us < now_us)
-		clear->paid_us = now_us;
-	clear->held = clear->paid_us >= now_us + BURST_US;
-	if (!clear->held)
-		clear->paid_us += MAD_US;
-	return !clear->held;
-}
-
 static int slot_send(struct clear *clear, struct slot *slot, int64_t now_us, struct error *err)
 {
 	struct agent *agent = slot->agent;
+	struct mad_address to = { .lid = clear->ports[agent->first].lid };
 	uint8_t mad[MAD_SIZE];
 
+	if (agent->phase != ASK_WHO && agent->redirects)
+		to = agent->pma;
 	slot->tid = ++clear->generation << 8 | (uint32_t)(slot - clear->slots);
 	build(clear, agent, slot->tid, mad);
 	agent->tries++;
+	bucket_take(&clear->bucket);
 	slot->in_flight = true;
 	slot->due_us = now_us + clear->settings.timeout_ms * US_PER_MS + GRACE_US;
-	return clear->transport->send(clear->transport->ctx, clear->ports[agent->first].lid, mad,
-				      clear->settings.timeout_ms, err);
+	return clear->transport->send(clear->transport->ctx, &to, mad, clear->settings.timeout_ms, err);
 }
 
 static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *mad, int64_t now_us)
@@ -394,7 +392,9 @@ static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *m
 		return;
 	}
 	agent->tries = 0;
-	if (agent->phase == ASK_WHO)
+	if (agent->phase != ASK_WHO && agent->redirects < REDIRECTS_MOST && pma_read_redirect(mad, &agent->pma))
+		agent->redirects++;
+	else if (agent->phase == ASK_WHO)
 		on_who(clear, agent, mad);
 	else if (agent->phase == ASK_CAPS)
 		on_caps(clear, agent, mad);
@@ -423,12 +423,12 @@ static void take_mad(struct clear *clear, enum transport_event event, const uint
 /* Send what is due and give up what is too old. Return: how many agents are still at work, or an error. */
 static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 {
+	size_t first = clear->turn, i;
 	int busy = 0, code;
-	size_t i;
 
 	clear->held = false;
 	for (i = 0; i < SLOTS; i++) {
-		struct slot *slot = &clear->slots[i];
+		struct slot *slot = &clear->slots[(first + i) % SLOTS];
 
 		if (slot->in_flight && now_us >= slot->due_us)
 			slot_lost(clear, slot, now_us);
@@ -437,7 +437,13 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		if (!slot->agent)
 			continue;
 		busy++;
-		if (slot->in_flight || now_us < slot->due_us || clear->held || !pay(clear, now_us))
+		if (slot->in_flight || now_us < slot->due_us)
+			continue;
+		if (!clear->held && !bucket_has_one(&clear->bucket, now_us)) {
+			clear->held = true;
+			clear->turn = (first + i) % SLOTS;
+		}
+		if (clear->held)
 			continue;
 		code = slot_send(clear, slot, now_us, err);
 		if (code < 0)
@@ -453,6 +459,8 @@ static int work(struct clear *clear, bool writing, struct error *err)
 
 	clear->writing = writing;
 	clear->next = 0;
+	bucket_set(&clear->bucket, MADS_PER_S, clock_boottime_us(clear->clock));
+	bucket_resume(&clear->bucket, clock_boottime_us(clear->clock));
 	for (size_t i = 0; i < SLOTS; i++)
 		clear->slots[i] = (struct slot){ 0 };
 	while (!clear->settings.stop || !clear->settings.stop()) {

@@ -33,7 +33,7 @@ enum clear_outcome {
 	CLEAR_UNPROVEN,   /* NodeInfo was answered with an error: the LID does not say who it is */
 	CLEAR_MOVED,      /* the LID is another node's now */
 	CLEAR_REFUSED,    /* answered with an error status */
-	CLEAR_REDIRECTED, /* another agent answers for this one */
+	CLEAR_REDIRECTED, /* another agent answers for this one, and cannot be asked */
 	CLEAR_KEPT,       /* answered as if it had, but error counters kept their values */
 };
 

@@ -19,6 +19,8 @@
 #define PORTS 4 /* of each switch */
 #define QUEUE 1024
 #define ANSWER_US 150
+#define FIRST_GUID 0x1000
+#define FIRST_QP 0x100
 
 enum { STATUS_BUSY = 0x0001, STATUS_REDIRECT = 0x0002, STATUS_UNSUPPORTED = 0x000c, STATUS_BAD_FIELD = 0x001c };
 
@@ -26,7 +28,8 @@ enum { STATUS_BUSY = 0x0001, STATUS_REDIRECT = 0x0002, STATUS_UNSUPPORTED = 0x00
 struct model_node {
 	uint64_t guid;
 	uint16_t caps;
-	bool dead, keeps, no_details, silent_details, redirects, no_node_info;
+	bool dead, keeps, no_details, silent_details, no_node_info;
+	bool redirects, redirects_nowhere; /* to a queue pair of its own at the last node's LID; to a GID */
 	unsigned busy;           /* so many times before it answers */
 	uint16_t status;         /* of each Set */
 	uint16_t errors[PORTS + 1];
@@ -76,7 +79,7 @@ static bool answer_set(struct model_node *node, uint8_t *mad)
 }
 
 /* Return: whether there is an answer. */
-static bool answer(struct model_node *node, uint8_t *mad)
+static bool answer(struct model_node *node, bool at_own_qp, uint8_t *mad)
 {
 	bool set = mad[3] == 0x02;
 
@@ -92,18 +95,24 @@ static bool answer(struct model_node *node, uint8_t *mad)
 		put_be16(mad + 4, STATUS_BUSY);
 		return true;
 	}
-	if (node->redirects)
+	if (node->redirects_nowhere || (node->redirects && !at_own_qp)) {
 		put_be16(mad + 4, STATUS_REDIRECT);
+		put_be16(mad + 64 + 28, node->redirects ? NODES : 0);
+		put_be32(mad + 64 + 32, FIRST_QP + (uint32_t)(node->guid - FIRST_GUID));
+		put_be32(mad + 64 + 36, 0x80010000);
+		return true;
+	}
 	if (set)
-		return node->redirects || answer_set(node, mad);
+		return answer_set(node, mad);
 	put_be16(mad + 66, node->caps);
 	return true;
 }
 
-static int model_send(void *ctx, uint16_t lid, const uint8_t question[MAD_SIZE], unsigned timeout_ms, struct error *err)
+static int model_send(void *ctx, const struct mad_address *to, const uint8_t question[MAD_SIZE], unsigned timeout_ms,
+		      struct error *err)
 {
 	struct model *model = ctx;
-	struct model_node *node = &model->nodes[(lid - 1) % NODES];
+	struct model_node *node = &model->nodes[to->qp ? to->qp - FIRST_QP : to->lid - 1u];
 	uint8_t mad[MAD_SIZE];
 
 	(void)timeout_ms;
@@ -117,7 +126,7 @@ static int model_send(void *ctx, uint16_t lid, const uint8_t question[MAD_SIZE],
 	}
 	model->bad += !mad_is_clear(question);
 	memcpy(mad, question, MAD_SIZE);
-	if (node->dead || (unsigned)rand() % 100 < model->loss_percent || !answer(node, mad))
+	if (node->dead || (unsigned)rand() % 100 < model->loss_percent || !answer(node, to->qp, mad))
 		return 0;
 	model->queue[model->tail % QUEUE].at_us = model->now_us + ANSWER_US;
 	memcpy(model->queue[model->tail++ % QUEUE].mad, mad, MAD_SIZE);
@@ -158,7 +167,7 @@ static struct fixture *fixture_create(unsigned nodes)
 
 	assert_non_null(fixture);
 	for (i = 0; i < NODES; i++) {
-		fixture->model.nodes[i].guid = 0x1000 + i;
+		fixture->model.nodes[i].guid = FIRST_GUID + i;
 		fixture->model.nodes[i].caps = 0x1300;
 		for (port = 1; port <= PORTS; port++) {
 			fixture->model.nodes[i].errors[port] = (uint16_t)(7 * i + port);
@@ -168,7 +177,7 @@ static struct fixture *fixture_create(unsigned nodes)
 	for (i = 0; i < nodes; i++)
 		for (port = 1; port <= PORTS; port++)
 			fixture->ports[fixture->count++] = (struct clear_port){
-				.node_guid = 0x1000 + i, .lid = (uint16_t)(1 + i), .num = (uint8_t)port,
+				.node_guid = FIRST_GUID + i, .lid = (uint16_t)(1 + i), .num = (uint8_t)port,
 				.is_switch = true,
 			};
 	fixture->clock = (struct clock){ .boottime_us = model_now, .ctx = &fixture->model };
@@ -294,7 +303,7 @@ static void what_failed_says_why(void **state)
 	(void)state;
 	fixture->model.nodes[0].dead = true;
 	fixture->model.nodes[1].no_node_info = true;
-	fixture->model.nodes[2].redirects = true;
+	fixture->model.nodes[2].redirects_nowhere = true;
 	fixture->model.nodes[3].status = STATUS_BAD_FIELD;
 	fixture->model.nodes[4].keeps = true;
 	fixture->model.nodes[5].no_details = true;
@@ -343,6 +352,20 @@ static void lost_mads_are_sent_again(void **state)
 	fixture_destroy(fixture);
 }
 
+/* Only who it is, is asked at its LID: the agent elsewhere clears its ports, and not those of where it lives. */
+static void a_redirection_is_followed(void **state)
+{
+	struct fixture *fixture = fixture_create(2);
+
+	(void)state;
+	fixture->model.nodes[1].redirects = true;
+	survey_and_write(fixture);
+	assert_int_equal(count_outcome(fixture, CLEAR_DONE), fixture->count);
+	assert_int_equal(fixture->model.nodes[1].errors[1], 0);
+	assert_int_not_equal(fixture->model.nodes[NODES - 1].errors[1], 0);
+	fixture_destroy(fixture);
+}
+
 static bool always(void)
 {
 	return true;
@@ -382,6 +405,7 @@ int main(void)
 		cmocka_unit_test(what_failed_says_why),
 		cmocka_unit_test(a_node_that_dies_in_between_ends_silent_and_delays_nobody),
 		cmocka_unit_test(lost_mads_are_sent_again),
+		cmocka_unit_test(a_redirection_is_followed),
 		cmocka_unit_test(what_was_stopped_is_told),
 		cmocka_unit_test(a_device_that_is_gone_ends_it),
 	};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A device that fails: functions of libibumad that are defined here stand before the library's. */
+#include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +24,10 @@
 /* What the device says to each send: 0, or an errno. */
 static int send_fails_with;
 static unsigned sends;
+
+/* Where the last MAD was to go, and by which agent (here: its class). */
+static ib_mad_addr_t sent_to;
+static int sent_by;
 
 int umad_open_port(const char *ca_name, int portnum)
 {
@@ -50,11 +55,11 @@ int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version
 int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
 {
 	(void)fd;
-	(void)agent;
-	(void)umad;
 	(void)length;
 	(void)timeout_ms;
 	(void)retries;
+	sent_to = *umad_get_mad_addr(umad);
+	sent_by = agent;
 	sends++;
 	errno = send_fails_with;
 	return send_fails_with ? -EIO : 0;
@@ -76,7 +81,7 @@ static int send_one(struct hca *hca, uint16_t lid, struct error *err)
 
 	mad_init(mad, &(struct mad_header){ .mgmt_class = CLASS_PERFORMANCE, .method = METHOD_GET,
 					    .attribute = PMA_PORT_COUNTERS });
-	return transport->send(transport->ctx, lid, mad, 100, err);
+	return transport->send(transport->ctx, &(struct mad_address){ .lid = lid }, mad, 100, err);
 }
 
 /* Memory is short for a moment, or one LID is refused: that question is lost, as on the wire. */
@@ -108,9 +113,46 @@ static void a_device_that_takes_nothing_is_gone(void **state)
 	hca_close(hca);
 }
 
+static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_address *to)
+{
+	const struct transport *transport = hca_transport(hca);
+	uint8_t mad[MAD_SIZE];
+
+	mad_init(mad, &(struct mad_header){ .mgmt_class = mgmt_class, .method = METHOD_GET,
+					    .attribute = mgmt_class == CLASS_SUBN_LID ? SMP_NODE_INFO
+										      : PMA_PORT_COUNTERS });
+	assert_int_equal(transport->send(transport->ctx, to, mad, 100, NULL), 0);
+	assert_int_equal(sent_by, mgmt_class);
+	assert_int_equal(be16toh(sent_to.lid), to->lid);
+}
+
+static void an_address_is_that_of_its_class_or_its_own(void **state)
+{
+	const struct mad_address far = { .lid = 0x1234, .sl = 5, .qp = 0x42, .qkey = 0x80030000 };
+	const struct mad_address near = { .lid = 0x1234 };
+	struct hca *hca = open_device();
+
+	(void)state;
+	send_fails_with = 0;
+	send_to(hca, CLASS_PERFORMANCE, &near);
+	assert_int_equal(be32toh(sent_to.qpn), 1);
+	assert_int_equal(be32toh(sent_to.qkey), 0x80010000);
+	assert_int_equal(sent_to.sl, 0);
+	send_to(hca, CLASS_PERFORMANCE, &far);
+	assert_int_equal(be32toh(sent_to.qpn), 0x42);
+	assert_int_equal(be32toh(sent_to.qkey), 0x80030000);
+	assert_int_equal(sent_to.sl, 5);
+	/* Subnet management has one queue pair, and no keys there. */
+	send_to(hca, CLASS_SUBN_LID, &far);
+	assert_int_equal(sent_to.qpn, 0);
+	assert_int_equal(sent_to.qkey, 0);
+	hca_close(hca);
+}
+
 /* How many MADs of every class, method and attribute, with a counter selected or without, leave a device. */
 static unsigned count_sent(struct hca *hca, bool with_selection)
 {
+	const struct mad_address bad = { .lid = BAD_LID };
 	const struct transport *transport = hca_transport(hca);
 	unsigned mgmt_class, method, attribute, allowed = 0;
 	uint8_t mad[MAD_SIZE];
@@ -125,7 +167,7 @@ static unsigned count_sent(struct hca *hca, bool with_selection)
 				mad[1] = (uint8_t)mgmt_class;
 				mad[3] = (uint8_t)method;
 				put_be16(mad + 16, (uint16_t)attribute);
-				allowed += transport->send(transport->ctx, BAD_LID, mad, 100, NULL) == 0;
+				allowed += transport->send(transport->ctx, &bad, mad, 100, NULL) == 0;
 			}
 	assert_int_equal(allowed, sends);
 	return sends;
@@ -133,6 +175,7 @@ static unsigned count_sent(struct hca *hca, bool with_selection)
 
 static bool leaves(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t attribute, uint64_t select)
 {
+	const struct mad_address bad = { .lid = BAD_LID };
 	const struct transport *transport = hca_transport(hca);
 	uint8_t mad[MAD_SIZE];
 
@@ -141,7 +184,7 @@ static bool leaves(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t
 	mad[3] = method;
 	put_be16(mad + 16, attribute);
 	sends = 0;
-	return transport->send(transport->ctx, BAD_LID, mad, 100, NULL) == 0 && sends == 1;
+	return transport->send(transport->ctx, &bad, mad, 100, NULL) == 0 && sends == 1;
 }
 
 /* The gate belongs to the opened device, and only clear_open() has the one that Sets pass. */
@@ -173,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
 		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
+		cmocka_unit_test(an_address_is_that_of_its_class_or_its_own),
 		cmocka_unit_test(each_device_sends_what_its_gate_allows),
 	};
 

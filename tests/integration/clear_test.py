@@ -241,6 +241,12 @@ def agents(sim):
     tap.equal("with a line for each of the first 20 ports", len(done.err.splitlines()), min(ports, 20) + (ports > 20))
     sim.run(IBWIRE_SIM, "pma", f"{LEAF} unsupported=none")
 
+    make_errors(sim, HOST, 44)
+    sim.run(IBWIRE_SIM, "pma", f"{HOST} redirect=node0002 mlx5_0")
+    tap.contains("a redirection is followed", sim.ibwire("clear", f"{HOST}/1", "--yes").out, "cleared 1 of 1 port in")
+    sim.run(IBWIRE_SIM, "pma", f"{HOST} redirect=none")
+    tap.equal("to the agent of the port that was named", perfquery(sim, lid_of(sim, HOST), 1)["SymbolErrorCounter"], 0)
+
     sim.run(IBWIRE_SIM, "wire", f"hold=50ms dead={HOST}")
     began = time.monotonic()
     done = sim.ibwire("clear", "all", "--yes", "-t", "100", check=False)
