@@ -12,10 +12,16 @@
 #include "wire/smp.h"
 #include "wire/transport.h"
 
-/* LIDs that are worked on at a time, each with one MAD in flight: what a person waits for in seconds. */
-#define SLOTS 32
+/* LIDs that are worked on at a time, each with one MAD in flight. */
+#define SLOTS 128
 
-/* A guest on somebody's fabric, as `ibwire collect` by default: that much per second. */
+/*
+ * A guest on somebody's fabric, as `ibwire collect` by default: so many MADs in
+ * flight, and per second. One that is older than the answer of any living node
+ * counts no more, so that the dead hold up nobody.
+ */
+#define WINDOW 32
+#define ANSWER_MOST_US (200 * US_PER_MS)
 #define MADS_PER_S 20000
 
 /* Redirections that are followed, one after the other. */
@@ -54,6 +60,7 @@ struct slot {
 	struct agent *agent; /* NULL: free */
 	bool in_flight;
 	uint32_t tid;
+	int64_t sent_us;
 	int64_t due_us;      /* in flight: when it is given up; else when it is sent */
 };
 
@@ -66,7 +73,7 @@ struct clear {
 	struct agent *agents;
 	size_t agent_count, next; /* the next one that gets a slot */
 	bool writing;
-	bool held;          /* a MAD was held back for the sake of the rate */
+	bool held;          /* a MAD was held back for the sake of the window or the rate */
 	size_t turn;        /* the slot that is served first: where one was held back */
 	struct bucket bucket;
 	uint32_t generation;
@@ -379,6 +386,7 @@ static int slot_send(struct clear *clear, struct slot *slot, int64_t now_us, str
 	agent->tries++;
 	bucket_take(&clear->bucket);
 	slot->in_flight = true;
+	slot->sent_us = now_us;
 	slot->due_us = now_us + clear->settings.timeout_ms * US_PER_MS + GRACE_US;
 	return clear->transport->send(clear->transport->ctx, &to, mad, clear->settings.timeout_ms, err);
 }
@@ -407,7 +415,7 @@ static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *m
 static void take_mad(struct clear *clear, enum transport_event event, const uint8_t *mad, int64_t now_us)
 {
 	struct mad_header header = mad_read_header(mad), asked;
-	struct slot *slot = &clear->slots[(header.tid & 0xff) % SLOTS];
+	struct slot *slot = &clear->slots[header.tid % SLOTS];
 
 	if (!slot->agent || !slot->in_flight || slot->tid != header.tid)
 		return;
@@ -420,9 +428,20 @@ static void take_mad(struct clear *clear, enum transport_event event, const uint
 		take_answer(clear, slot, mad, now_us);
 }
 
+static unsigned count_in_flight(const struct clear *clear, int64_t now_us)
+{
+	unsigned count = 0;
+	size_t i;
+
+	for (i = 0; i < SLOTS; i++)
+		count += clear->slots[i].in_flight && now_us - clear->slots[i].sent_us < ANSWER_MOST_US;
+	return count;
+}
+
 /* Send what is due and give up what is too old. Return: how many agents are still at work, or an error. */
 static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 {
+	unsigned in_flight = count_in_flight(clear, now_us);
 	size_t first = clear->turn, i;
 	int busy = 0, code;
 
@@ -439,12 +458,13 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		busy++;
 		if (slot->in_flight || now_us < slot->due_us)
 			continue;
-		if (!clear->held && !bucket_has_one(&clear->bucket, now_us)) {
+		if (!clear->held && (in_flight >= WINDOW || !bucket_has_one(&clear->bucket, now_us))) {
 			clear->held = true;
 			clear->turn = (first + i) % SLOTS;
 		}
 		if (clear->held)
 			continue;
+		in_flight++;
 		code = slot_send(clear, slot, now_us, err);
 		if (code < 0)
 			return code;
