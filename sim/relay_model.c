@@ -193,10 +193,7 @@ static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t q
 
 	memcpy(packet.mad, question, PACKET_MAD_SIZE);
 	if (mad->redirected) {
-		uint16_t lid = relay_map_lid(&model->map, mad->node, question[PACKET_MAD_DATA + 1]);
-
-		/* ClassPortInfo is of no port. */
-		packet.dlid = htons(lid ? lid : relay_map_lid(&model->map, mad->node, 1));
+		packet.dlid = htons(relay_map_lid(&model->map, mad->node, question[PACKET_MAD_DATA + 1]));
 		packet.dqp = htonl(1);
 	}
 	remember(model, index);

@@ -350,7 +350,7 @@ static void slot_idle(struct clear *clear, struct slot *slot, int64_t due_us)
 {
 	slot->in_flight = false;
 	slot->due_us = due_us;
-	while (slot->agent && slot->agent->phase == FINISHED)
+	if (slot->agent && slot->agent->phase == FINISHED)
 		slot->agent = NULL;
 	while (!slot->agent && clear->next < clear->agent_count) {
 		struct agent *agent = &clear->agents[clear->next++];
