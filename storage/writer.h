@@ -25,7 +25,8 @@ struct writer;
  *
  * Return: 0; ERR_UNAVAILABLE where another collector holds it (the text names
  * its process id); ERR_IO where the file cannot be created, is no database of
- * ours, is damaged, or is of a newer version: it is left untouched.
+ * ours, is damaged, or is of a newer version: it is left untouched. One of an
+ * older version is brought up to date, with all that it holds.
  */
 int writer_open(const char *path, struct writer **ret, struct error *err);
 
