@@ -134,7 +134,7 @@ static void sql_reads_and_does_nothing_else(void **state)
 
 static void every_view_can_be_asked(void **state)
 {
-	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps" };
+	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps", "details" };
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader = check_open_reader(path);
@@ -157,6 +157,12 @@ static void every_view_can_be_asked(void **state)
 			 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port || attribute)"
+				     " FROM details) - (SELECT count(*) FROM detail)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM details WHERE reading OR value OR reset) -"
+				     " (SELECT count(*) FROM detail_value)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"
+				     " attribute IS NULL OR reading IS NULL"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
 	/* What is above 2^63 - 1 is never shown as a negative number. */
 	assert_true(ask_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
@@ -314,7 +320,8 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 {
 	struct restored_caps given[] = {
 		{ .node_guid = UINT64_MAX,
-		  .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31 } },
+		  .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31,
+			    .tick_known = true, .tick = 255, .missing = PMA_MISSING_SAMPLES_CONTROL | 5 } },
 		{ .node_guid = 1, .caps = { .known = false } },
 	};
 	struct writer *writer = check_open_writer(path);
@@ -340,6 +347,9 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 		assert_int_equal(back->caps.cap_mask, given[i].caps.cap_mask);
 		assert_int_equal(back->caps.cap_mask2, given[i].caps.cap_mask2);
 		assert_int_equal(back->caps.resp_time, given[i].caps.resp_time);
+		assert_int_equal(back->caps.tick_known, given[i].caps.tick_known);
+		assert_int_equal(back->caps.tick, given[i].caps.tick);
+		assert_int_equal(back->caps.missing, given[i].caps.missing);
 	}
 	restored_done(&restored);
 	writer_close(writer);
