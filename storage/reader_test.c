@@ -187,6 +187,39 @@ static void every_view_can_be_asked(void **state)
 	model_destroy(model);
 }
 
+static void the_view_of_details_has_what_was_read_and_null_where_no_change_is_known(void **state)
+{
+	struct model *model = model_create(12, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	int64_t read = 0, known = 0, value = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		const struct sweep *sweep = model_step(model);
+
+		check_store(writer, sweep);
+		for (size_t d = 0; d < sweep->detail_count; d++) {
+			const struct detail_delta *delta = sweep->details[d].delta;
+
+			read += __builtin_popcount(sweep->details[d].reading->present);
+			for (unsigned n = 0; delta && n < DETAIL_MAX; n++)
+				value += delta->known & UINT32_C(1) << n ? delta->value[n] : 0;
+			known += delta ? __builtin_popcount(delta->known) : 0;
+		}
+	}
+	assert_true(known < read);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details"), read);
+	assert_int_equal(ask_integer(reader, "SELECT count(value) FROM details"), known);
+	assert_int_equal(ask_integer(reader, "SELECT sum(value) FROM details"), value);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details d JOIN detail_counter k ON k.key = d.counter"
+				     " JOIN code c ON c.kind = 'attribute' AND c.value = k.attribute"
+				     " WHERE c.name <> d.attribute OR k.unit <> d.unit"), 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
 struct events {
 	int count;
 	int64_t last_id;
@@ -406,6 +439,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sql_reads_and_does_nothing_else),
 		TEST(every_view_can_be_asked),
+		TEST(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
 		TEST(events_come_oldest_first_and_as_many_as_asked),
 		TEST(a_full_disk_loses_nothing_and_is_tried_again),
 		TEST(caps_come_back_also_of_nodes_without_a_sweep),
