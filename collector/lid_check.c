@@ -7,7 +7,7 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "collector/memory.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
@@ -96,8 +96,8 @@ static int ask(struct lid_check *check, size_t sample, struct error *err)
 
 	check->asked[sample] = true;
 	return engine_submit(check->engine, &(struct request){
-		.node = memory_lane(check->memory, port->node),
-		.lid = fabric_port_lid(check->fabric, port),
+		.node = memory_lane(check->memory, check->fabric, check->result->samples[sample].port),
+		.to.lid = fabric_port_lid(check->fabric, port),
 		.mgmt_class = CLASS_SUBN_LID,
 		.attribute = SMP_NODE_INFO,
 		.tag = (uint32_t)sample,
@@ -124,7 +124,7 @@ static int ask_each(struct lid_check *check, bool all, struct error *err)
 		if (wanted && !check->asked[first])
 			code = ask(check, first, err);
 	}
-	ran = engine_run(check->engine, err);
+	ran = engine_run(check->engine, 0, err);
 	return ran < 0 ? ran : code;
 }
 

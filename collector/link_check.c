@@ -48,6 +48,8 @@ static void on_port_info(void *ctx, const struct request *request, enum request_
 	if (!is_answer(check, port->node, result) || !smp_is_ok(mad))
 		return;
 	link = smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+	check->links_seen += link.state >= PORT_INIT;
+	check->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (link.state != port->state)
 		see_change(check, request->tag);
 	else if (link.state >= PORT_INIT && link.width != port->width)
@@ -71,8 +73,8 @@ static int submit(struct link_check *check, struct engine *engine, uint32_t node
 {
 	check->smps++;
 	return engine_submit(engine, &(struct request){
-		.node = memory_lane(check->memory, node),
-		.lid = check->fabric->nodes[node].lid,
+		.node = memory_lane(check->memory, check->fabric, check->fabric->nodes[node].first_port),
+		.to.lid = check->fabric->nodes[node].lid,
 		.mgmt_class = CLASS_SUBN_LID,
 		.attribute = attribute,
 		.modifier = modifier,
@@ -94,7 +96,7 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 	check->sweep++;
 	check->changed = false;
 	check->changed_port = FABRIC_NONE;
-	check->smps = 0;
+	check->smps = check->links_seen = check->links_not_active = 0;
 	for (i = 0; i < fabric->node_count && code == 0; i++)
 		if (is_asked(check, i))
 			code = submit(check, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);

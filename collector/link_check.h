@@ -34,6 +34,8 @@ struct link_check {
 	bool changed;
 	uint32_t changed_port;       /* index of the first port that differs, or FABRIC_NONE */
 	uint32_t smps;               /* asked */
+	uint32_t links_seen;         /* ports with a link, of those that answered */
+	uint32_t links_not_active;   /* of those, ports in state Init or Armed: the SM is at work */
 };
 
 /*

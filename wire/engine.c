@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "wire/bucket.h"
 #include "wire/transport.h"
 
 /*
@@ -22,9 +23,6 @@
 
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
-
-/* How many MADs may go at once after a pause: one millisecond's worth, but at least this. */
-#define BURST_LEAST 4
 
 #define NONE UINT32_MAX
 
@@ -72,9 +70,16 @@ struct engine {
 	struct flight flights[FLIGHTS];
 	unsigned in_flight;              /* open ones */
 	uint32_t generation;             /* upper three bytes of transaction ids */
-	double tokens;                   /* of the rate limit */
-	int64_t tokens_at_us;
+	bool (*stopped)(void);           /* may be NULL */
+	struct bucket bucket;            /* the rate limit */
 };
+
+static unsigned clamp_window(unsigned window)
+{
+	if (window < 1)
+		return 1;
+	return window < ENGINE_WINDOW_MAX ? window : ENGINE_WINDOW_MAX;
+}
 
 int engine_create(const struct transport *transport, const struct clock *clock, const struct engine_settings *settings,
 		  struct engine **ret, struct error *err)
@@ -86,12 +91,10 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	engine->transport = transport;
 	engine->clock = clock;
 	engine->settings = *settings;
-	if (engine->settings.window < 1)
-		engine->settings.window = 1;
-	if (engine->settings.window > ENGINE_WINDOW_MAX)
-		engine->settings.window = ENGINE_WINDOW_MAX;
+	engine->settings.window = clamp_window(settings->window);
 	if (engine->settings.per_node < 1)
 		engine->settings.per_node = 1;
+	engine->bucket.max_per_s = settings->max_mads_per_s;
 	engine->free_entry = NONE;
 	engine->ready_head = engine->ready_tail = NONE;
 	/* A number of our own to start from: answers to a former process must not fit. */
@@ -253,7 +256,9 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 					    .attribute = request->attribute, .modifier = request->modifier });
 	if (request->mgmt_class == CLASS_PERFORMANCE)
 		mad[PMA_DATA_OFFSET + 1] = request->port_select;
-	code = engine->transport->send(engine->transport->ctx, request->lid, mad, engine->settings.timeout_ms, err);
+	else if (request->mgmt_class == CLASS_SUBN_LID)
+		mad_put_mkey(mad, request->mkey);
+	code = engine->transport->send(engine->transport->ctx, &request->to, mad, engine->settings.timeout_ms, err);
 	if (code < 0)
 		return code;
 	flight->state = FLIGHT_OPEN;
@@ -268,27 +273,22 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 	return 0;
 }
 
-/* Fill the bucket with the time that went by. Return: may one more MAD go? */
-static bool rate_allows(struct engine *engine)
+void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned window)
 {
-	double per_us = engine->settings.max_mads_per_s / 1e6;
-	double burst = per_us * US_PER_MS > BURST_LEAST ? per_us * US_PER_MS : BURST_LEAST;
-	int64_t now_us;
+	bucket_set(&engine->bucket, max_mads_per_s, clock_boottime_us(engine->clock));
+	engine->settings.window = clamp_window(window);
+}
 
-	if (!engine->settings.max_mads_per_s || engine->tokens >= 1)
-		return true;
-	now_us = clock_boottime_us(engine->clock);
-	engine->tokens += (double)(now_us - engine->tokens_at_us) * per_us;
-	engine->tokens_at_us = now_us;
-	if (engine->tokens > burst)
-		engine->tokens = burst;
-	return engine->tokens >= 1;
+void engine_stop_when(struct engine *engine, bool (*stopped)(void))
+{
+	engine->stopped = stopped;
 }
 
 /* Send while the window, the lanes and the rate allow. */
 static int send_more(struct engine *engine, struct error *err)
 {
-	while (engine->ready_head != NONE && engine->in_flight < engine->settings.window && rate_allows(engine)) {
+	while (engine->ready_head != NONE && engine->in_flight < engine->settings.window &&
+	       bucket_has_one(&engine->bucket, clock_boottime_us(engine->clock))) {
 		uint32_t node = engine->ready_head;
 		struct lane *lane = &engine->lanes[node];
 		uint32_t index;
@@ -306,8 +306,7 @@ static int send_more(struct engine *engine, struct error *err)
 			finish_entry(engine, index, REQUEST_CANCELLED, NULL, 0);
 			return code;
 		}
-		if (engine->settings.max_mads_per_s)
-			engine->tokens -= 1;
+		bucket_take(&engine->bucket);
 		make_ready(engine, node);
 	}
 	return 0;
@@ -429,17 +428,21 @@ static void check_deadlines(struct engine *engine)
 	}
 }
 
-/* The device failed: everything that is open or queued is called back. */
-static void cancel_all(struct engine *engine)
+/*
+ * The run is over: everything that is open or queued is called back.
+ * @state:  of the open ones: FLIGHT_GIVEN_UP where answers may still come, else FLIGHT_FREE
+ */
+static void cancel_all(struct engine *engine, enum flight_state state)
 {
 	uint32_t i;
 
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
-			finish_entry(engine, land(engine, &engine->flights[i], FLIGHT_FREE), REQUEST_CANCELLED, NULL,
-				     0);
-	for (i = 0; i < engine->lane_count; i++)
-		engine_drop_node(engine, i);
+			finish_entry(engine, land(engine, &engine->flights[i], state), REQUEST_CANCELLED, NULL, 0);
+	/* What callbacks submit now is cancelled, too. */
+	while (engine->queued)
+		for (i = 0; i < engine->lane_count; i++)
+			engine_drop_node(engine, i);
 }
 
 bool engine_listen(struct engine *engine, unsigned timeout_ms)
@@ -462,16 +465,18 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 	return true;
 }
 
-int engine_run(struct engine *engine, struct error *err)
+int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 {
-	int64_t checked_us = clock_boottime_us(engine->clock);
+	int64_t now_us = clock_boottime_us(engine->clock), checked_us = now_us;
 	uint8_t mad[MAD_SIZE];
 	int code = 0;
 
-	engine->tokens_at_us = checked_us;
+	bucket_resume(&engine->bucket, now_us);
 	while (engine->queued || engine->in_flight) {
-		int64_t now_us;
-
+		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
+			cancel_all(engine, FLIGHT_GIVEN_UP);
+			return ENGINE_CUT;
+		}
 		code = send_more(engine, err);
 		if (code < 0)
 			break;
@@ -488,7 +493,7 @@ int engine_run(struct engine *engine, struct error *err)
 		}
 	}
 	if (code < 0) {
-		cancel_all(engine);
+		cancel_all(engine, FLIGHT_FREE);
 		return code;
 	}
 	return 0;

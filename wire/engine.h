@@ -15,7 +15,8 @@
  * limits, so a dead node delays nobody. Its answer, should it still come, only
  * teaches how slow the node is: the next question is waited for longer.
  *
- * A callback may submit further requests; they belong to the same run.
+ * A callback may submit further requests; they belong to the same run. A run may
+ * have a deadline of its own, at which it ends with what it has.
  * One thread owns an engine and its transport.
  */
 #ifndef IBWIRE_WIRE_ENGINE_H
@@ -66,12 +67,13 @@ typedef void request_done(void *ctx, const struct request *request, enum request
 
 struct request {
 	uint32_t node;       /* a small number that stays the same for one node; what is learnt goes by it */
-	uint16_t lid;
+	struct mad_address to;
 	uint8_t mgmt_class;
 	uint8_t port_select; /* performance MADs: byte 1 of the attribute */
 	bool once;           /* not sent again when it is given up */
 	uint16_t attribute;
 	uint32_t modifier;
+	uint64_t mkey;       /* SMPs: the node's M_Key, 0 where it has none */
 	uint32_t tag;        /* the owner's own */
 	request_done *done;
 	void *ctx;
@@ -96,11 +98,34 @@ int engine_submit(struct engine *engine, const struct request *request, struct e
 void engine_drop_node(struct engine *engine, uint32_t node);
 
 /*
- * engine_run - send and receive until every request was called back
- * Return: 0; ERR_UNAVAILABLE where the device failed: then the rest was called
- * back with REQUEST_CANCELLED.
+ * engine_set_rate - other limits from now on; also from a callback, in mid run
+ * @max_mads_per_s:  0: no limit
+ * @window:          as in engine_settings; what is in flight beyond it stays there
  */
-int engine_run(struct engine *engine, struct error *err);
+void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned window);
+
+/*
+ * engine_stop_when - a question that may cut every run short, asked with each MAD and each millisecond
+ * @stopped:  as stop_requested() of base/stop.h; NULL: nothing does
+ */
+void engine_stop_when(struct engine *engine, bool (*stopped)(void));
+
+/* What engine_run() returns where it came to an end before its requests did. */
+#define ENGINE_CUT 1
+
+/*
+ * engine_run - send and receive until every request was called back
+ * @deadline_us:  CLOCK_BOOTTIME at which the run is cut, within about a
+ *                millisecond; 0: never
+ *
+ * At the deadline, or when engine_stop_when()'s question is answered with yes,
+ * all that is queued or in flight is called back with REQUEST_CANCELLED. An answer to
+ * what was in flight only teaches, as any late one. A callback that submits on
+ * REQUEST_CANCELLED would be called for ever.
+ * Return: 0; ENGINE_CUT; ERR_UNAVAILABLE where the device failed: then, too, the
+ * rest was called back with REQUEST_CANCELLED.
+ */
+int engine_run(struct engine *engine, int64_t deadline_us, struct error *err);
 
 /*
  * engine_listen - between runs: take a late answer, to learn from it

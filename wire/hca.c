@@ -134,7 +134,17 @@ int hca_refresh(struct hca_port *local, struct error *err)
 	return 0;
 }
 
-static int hca_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)
+/* The addressee of a MAD in the umad header: SMPs go to queue pair 0, which has no key. */
+static void put_address(void *buffer, const struct mad_address *to, bool smp)
+{
+	uint32_t qp = to->qp ? to->qp : 1, qkey = to->qkey ? to->qkey : QP1_QKEY;
+
+	umad_set_addr(buffer, to->lid, smp ? 0 : (int)qp, to->sl, smp ? 0 : (int)qkey);
+	umad_set_pkey(buffer, smp ? 0 : to->pkey_index);
+}
+
+static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
+		    struct error *err)
 {
 	struct hca *hca = ctx;
 	bool smp = mad[1] == CLASS_SUBN_LID;
@@ -145,7 +155,7 @@ static int hca_send(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsign
 			       mad[3]);
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
-	umad_set_addr(hca->buffer, lid, smp ? 0 : 1, 0, smp ? 0 : (int)QP1_QKEY);
+	put_address(hca->buffer, to, smp);
 	if (umad_send(hca->fd, smp ? hca->smp_agent : hca->pma_agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
 		hca->refused_in_a_row = 0;
 		return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A device that fails: functions of libibumad that are defined here stand before the library's. */
+#include <endian.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +20,10 @@
 
 /* What the device says to each send: 0, or an errno. */
 static int send_fails_with;
+
+/* Where the last MAD was to go, and by which agent (here: its class). */
+static ib_mad_addr_t sent_to;
+static int sent_by;
 
 int umad_open_port(const char *ca_name, int portnum)
 {
@@ -46,11 +51,11 @@ int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version
 int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
 {
 	(void)fd;
-	(void)agent;
-	(void)umad;
 	(void)length;
 	(void)timeout_ms;
 	(void)retries;
+	sent_to = *umad_get_mad_addr(umad);
+	sent_by = agent;
 	errno = send_fails_with;
 	return send_fails_with ? -EIO : 0;
 }
@@ -71,7 +76,7 @@ static int send_one(struct hca *hca, uint16_t lid, struct error *err)
 
 	mad_init(mad, &(struct mad_header){ .mgmt_class = CLASS_PERFORMANCE, .method = METHOD_GET,
 					    .attribute = PMA_PORT_COUNTERS });
-	return transport->send(transport->ctx, lid, mad, 100, err);
+	return transport->send(transport->ctx, &(struct mad_address){ .lid = lid }, mad, 100, err);
 }
 
 /* Memory is short for a moment, or one LID is refused: that question is lost, as on the wire. */
@@ -103,11 +108,48 @@ static void a_device_that_takes_nothing_is_gone(void **state)
 	hca_close(hca);
 }
 
+static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_address *to)
+{
+	const struct transport *transport = hca_transport(hca);
+	uint8_t mad[MAD_SIZE];
+
+	mad_init(mad, &(struct mad_header){ .mgmt_class = mgmt_class, .method = METHOD_GET,
+					    .attribute = mgmt_class == CLASS_SUBN_LID ? SMP_NODE_INFO
+										      : PMA_PORT_COUNTERS });
+	assert_int_equal(transport->send(transport->ctx, to, mad, 100, NULL), 0);
+	assert_int_equal(sent_by, mgmt_class);
+	assert_int_equal(be16toh(sent_to.lid), to->lid);
+}
+
+static void an_address_is_that_of_its_class_or_its_own(void **state)
+{
+	const struct mad_address far = { .lid = 0x1234, .sl = 5, .qp = 0x42, .qkey = 0x80030000 };
+	const struct mad_address near = { .lid = 0x1234 };
+	struct hca *hca = open_device();
+
+	(void)state;
+	send_fails_with = 0;
+	send_to(hca, CLASS_PERFORMANCE, &near);
+	assert_int_equal(be32toh(sent_to.qpn), 1);
+	assert_int_equal(be32toh(sent_to.qkey), 0x80010000);
+	assert_int_equal(sent_to.sl, 0);
+	send_to(hca, CLASS_PERFORMANCE, &far);
+	assert_int_equal(be32toh(sent_to.qpn), 0x42);
+	assert_int_equal(be32toh(sent_to.qkey), 0x80030000);
+	assert_int_equal(sent_to.sl, 5);
+	/* Subnet management has one queue pair, and no keys there. */
+	send_to(hca, CLASS_SUBN_LID, &far);
+	assert_int_equal(sent_to.qpn, 0);
+	assert_int_equal(sent_to.qkey, 0);
+	hca_close(hca);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
 		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
+		cmocka_unit_test(an_address_is_that_of_its_class_or_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

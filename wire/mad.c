@@ -52,6 +52,11 @@ void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header)
 	put_be32(mad + 20, header->modifier);
 }
 
+void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey)
+{
+	put_be64(mad + 24, mkey);
+}
+
 struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE])
 {
 	return (struct mad_header){
@@ -76,9 +81,15 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_SUBN_LID, SMP_PORT_INFO },
 		{ CLASS_SUBN_LID, SMP_LINEAR_FORWARDING_TABLE },
 		{ CLASS_SUBN_LID, SMP_SM_INFO },
+		{ CLASS_SUBN_LID, SMP_PORT_INFO_EXTENDED },
 		{ CLASS_PERFORMANCE, PMA_CLASS_PORT_INFO },
+		{ CLASS_PERFORMANCE, PMA_PORT_SAMPLES_CONTROL },
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS },
+		{ CLASS_PERFORMANCE, PMA_PORT_RCV_ERROR_DETAILS },
+		{ CLASS_PERFORMANCE, PMA_PORT_XMIT_DISCARD_DETAILS },
+		{ CLASS_PERFORMANCE, PMA_PORT_VL_XMIT_WAIT },
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS_EXTENDED },
+		{ CLASS_PERFORMANCE, PMA_PORT_EXTENDED_SPEEDS },
 	};
 	size_t i;
 

@@ -24,13 +24,32 @@ enum {
 	SMP_PORT_INFO = 0x15,
 	SMP_LINEAR_FORWARDING_TABLE = 0x19,
 	SMP_SM_INFO = 0x20,
+	SMP_PORT_INFO_EXTENDED = 0x33,
 	PMA_CLASS_PORT_INFO = 0x01,
+	PMA_PORT_SAMPLES_CONTROL = 0x10,
 	PMA_PORT_COUNTERS = 0x12,
+	PMA_PORT_RCV_ERROR_DETAILS = 0x15,
+	PMA_PORT_XMIT_DISCARD_DETAILS = 0x16,
+	PMA_PORT_VL_XMIT_WAIT = 0x1c,
 	PMA_PORT_COUNTERS_EXTENDED = 0x1d,
+	PMA_PORT_EXTENDED_SPEEDS = 0x1f,
 };
 
 /* Where an attribute begins in a MAD of a class. Source: IBA Vol 1, 14.2.1 (SMP) and 16.1.1 (performance). */
 enum { SMP_DATA_OFFSET = 64, SMP_DATA_SIZE = 64, PMA_DATA_OFFSET = 64, PMA_DATA_SIZE = 192 };
+
+/*
+ * Where a MAD goes. A zeroed one with a LID is the agent that every node has:
+ * queue pair 1 with its well-known key, service level 0, the default partition.
+ * Others come from a redirection (wire/pma.h).
+ */
+struct mad_address {
+	uint16_t lid;
+	uint8_t sl;
+	uint16_t pkey_index; /* in the local port's table of partition keys; 0 is the default partition by custom */
+	uint32_t qp;         /* 0: queue pair 1 */
+	uint32_t qkey;       /* 0: the well-known key of queue pair 1 */
+};
 
 /* Header fields, in host order. */
 struct mad_header {
@@ -44,6 +63,12 @@ struct mad_header {
 
 /* mad_init - a zeroed MAD with a Get's header; the version is that of its class. */
 void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header);
+
+/*
+ * mad_put_mkey - the M_Key by which an SMP's receiver lets itself be read
+ * Source: IBA Vol 1, 14.2.1.1 (SMP format); libibmad fields.c, IB_MAD_MKEY_F: bytes 24 to 31.
+ */
+void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey);
 
 /* mad_read_header - the header of a MAD that came. */
 struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE]);

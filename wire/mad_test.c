@@ -20,7 +20,8 @@ static void only_listed_gets_are_allowed(void **state)
 		uint16_t attribute;
 	} expected[] = {
 		{ 0x01, 0x10 }, { 0x01, 0x11 }, { 0x01, 0x12 }, { 0x01, 0x15 }, { 0x01, 0x19 },
-		{ 0x01, 0x20 }, { 0x04, 0x01 }, { 0x04, 0x12 }, { 0x04, 0x1d },
+		{ 0x01, 0x20 }, { 0x01, 0x33 }, { 0x04, 0x01 }, { 0x04, 0x10 }, { 0x04, 0x12 },
+		{ 0x04, 0x15 }, { 0x04, 0x16 }, { 0x04, 0x1c }, { 0x04, 0x1d }, { 0x04, 0x1f },
 	};
 	unsigned mgmt_class, method, attribute, allowed = 0;
 	uint8_t mad[MAD_SIZE];
@@ -166,6 +167,117 @@ static void a_links_speed_is_that_of_its_newest_field(void **state)
 	assert_true(smp_read_port_state_change(mad));
 }
 
+static void detail_attributes_have_their_ids_and_no_others(void **state)
+{
+	static const uint16_t ids[] = { 0x15, 0x16, 0x1c, 0x1f };
+	int attribute;
+	unsigned id, found = 0;
+
+	(void)state;
+	assert_int_equal(sizeof(ids) / sizeof(ids[0]), DETAIL_ATTRIBUTE_COUNT);
+	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+		assert_int_equal(pma_detail_attribute_id((enum detail_attribute)attribute), ids[attribute]);
+		assert_int_equal(pma_detail_attribute(ids[attribute]), attribute);
+	}
+	for (id = 0; id <= 0xffff; id++)
+		found += pma_detail_attribute((uint16_t)id) != DETAIL_ATTRIBUTE_COUNT;
+	assert_int_equal(found, DETAIL_ATTRIBUTE_COUNT);
+}
+
+/* Every byte of the attribute has a number of its own, so a counter read one byte off is another number. */
+static void a_detail_is_read_at_its_bytes(void **state)
+{
+	struct detail_reading reading;
+	uint8_t mad[MAD_SIZE] = { 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < PMA_DATA_SIZE; i++)
+		mad[PMA_DATA_OFFSET + i] = (uint8_t)i;
+	assert_int_equal(pma_read_detail(mad, DETAIL_RCV_ERRORS, 1, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_OK);
+	assert_int_equal(reading.present, 0x3f);
+	for (i = 0; i < 6; i++)
+		assert_int_equal(reading.value[i], (4 + 2 * i) << 8 | (5 + 2 * i));
+	assert_int_equal(pma_read_detail(mad, DETAIL_EXTENDED_SPEEDS, 1, FEC_LAYOUT_RS, &reading), ANSWER_OK);
+	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 0x1011);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 0x8c8d8e8f);
+	assert_int_equal(reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS], 0x90919293);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_SYMBOLS], 0x94959697);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 11], 0x58595a5b);
+	assert_int_equal(pma_read_tick(mad), 2);
+}
+
+static void a_detail_that_is_no_answer_touches_nothing(void **state)
+{
+	struct detail_reading reading = { .present = 77 };
+	uint8_t mad[MAD_SIZE] = { 0 };
+
+	(void)state;
+	mad[65] = 3;
+	assert_int_equal(pma_read_detail(mad, DETAIL_VL_XMIT_WAIT, 4, FEC_LAYOUT_UNKNOWN, &reading), ANSWER_BAD);
+	put_be16(mad + 4, 0x000c);
+	assert_int_equal(pma_read_detail(mad, DETAIL_VL_XMIT_WAIT, 3, FEC_LAYOUT_UNKNOWN, &reading),
+			 ANSWER_UNSUPPORTED);
+	assert_int_equal(reading.present, 77);
+}
+
+static void a_redirection_is_read_at_its_bytes(void **state)
+{
+	struct mad_address to = { .lid = 99 };
+	uint8_t mad[MAD_SIZE] = { 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < PMA_DATA_SIZE; i++)
+		mad[PMA_DATA_OFFSET + i] = (uint8_t)(0xa0 + i);
+	assert_false(pma_read_redirect(mad, &to));
+	assert_int_equal(to.lid, 99);
+	put_be16(mad + 4, 0x0002);
+	assert_true(pma_read_redirect(mad, &to));
+	assert_int_equal(to.sl, 0xb9 >> 4);
+	assert_int_equal(to.lid, 0xbcbd);
+	assert_int_equal(to.qp, 0xc1c2c3);
+	assert_int_equal(to.qkey, 0xc4c5c6c7);
+	assert_int_equal(to.pkey_index, 0);
+	/* Busy or broken beside it is no redirection; nor is one by GID alone. */
+	put_be16(mad + 4, 0x0003);
+	assert_false(pma_read_redirect(mad, &to));
+	put_be16(mad + 4, 0x001e);
+	assert_false(pma_read_redirect(mad, &to));
+	put_be16(mad + 4, 0x0002);
+	put_be16(mad + PMA_DATA_OFFSET + 28, 0);
+	assert_false(pma_read_redirect(mad, &to));
+	assert_int_equal(to.lid, 0xbcbd);
+}
+
+static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
+{
+	static const enum fec_layout by_mode[] = {
+		FEC_LAYOUT_LANES, FEC_LAYOUT_LANES, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_RS, FEC_LAYOUT_UNKNOWN,
+	};
+	const struct pma_caps with = { .known = true, .cap_mask = 1 << 14 }, without = { .known = true };
+	uint8_t mad[MAD_SIZE] = { 0 };
+	uint16_t mode;
+
+	(void)state;
+	put_be32(mad + 64, 1);
+	for (mode = 0; mode < 6; mode++) {
+		put_be16(mad + 68, mode);
+		assert_int_equal(smp_read_fec_layout(mad, &with), by_mode[mode]);
+		/* Without counters of Reed-Solomon codes there is one layout. */
+		assert_int_equal(smp_read_fec_layout(mad, &without), FEC_LAYOUT_LANES);
+	}
+	put_be16(mad + 68, 2);
+	assert_int_equal(smp_read_fec_layout(mad, &(struct pma_caps){ .cap_mask = 1 << 14 }), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(NULL, &with), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(NULL, &without), FEC_LAYOUT_LANES);
+	put_be16(mad + 4, 0x000c);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
+	put_be16(mad + 4, 0);
+	put_be32(mad + 64, 0xfffffffe);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +289,11 @@ int main(void)
 		cmocka_unit_test(caps_are_27_bits_and_a_response_time),
 		cmocka_unit_test(an_answer_for_another_port_is_bad),
 		cmocka_unit_test(a_links_speed_is_that_of_its_newest_field),
+		cmocka_unit_test(detail_attributes_have_their_ids_and_no_others),
+		cmocka_unit_test(a_detail_is_read_at_its_bytes),
+		cmocka_unit_test(a_detail_that_is_no_answer_touches_nothing),
+		cmocka_unit_test(a_redirection_is_read_at_its_bytes),
+		cmocka_unit_test(the_layout_of_fec_is_that_of_the_mode_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,3 +48,59 @@ enum answer_status pma_read_counters(const uint8_t mad[MAD_SIZE], enum counter_a
 	reading_decode(reading, attribute, mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, caps);
 	return ANSWER_OK;
 }
+
+static const uint16_t detail_ids[DETAIL_ATTRIBUTE_COUNT] = {
+	[DETAIL_RCV_ERRORS] = PMA_PORT_RCV_ERROR_DETAILS,
+	[DETAIL_XMIT_DISCARDS] = PMA_PORT_XMIT_DISCARD_DETAILS,
+	[DETAIL_VL_XMIT_WAIT] = PMA_PORT_VL_XMIT_WAIT,
+	[DETAIL_EXTENDED_SPEEDS] = PMA_PORT_EXTENDED_SPEEDS,
+};
+
+uint16_t pma_detail_attribute_id(enum detail_attribute attribute)
+{
+	return detail_ids[attribute];
+}
+
+enum detail_attribute pma_detail_attribute(uint16_t attribute_id)
+{
+	int attribute;
+
+	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		if (detail_ids[attribute] == attribute_id)
+			break;
+	return (enum detail_attribute)attribute;
+}
+
+enum answer_status pma_read_detail(const uint8_t mad[MAD_SIZE], enum detail_attribute attribute, uint8_t port_select,
+				   enum fec_layout layout, struct detail_reading *ret)
+{
+	enum answer_status status = answer_status(mad);
+
+	if (status != ANSWER_OK)
+		return status;
+	if (mad[PMA_DATA_OFFSET + 1] != port_select)
+		return ANSWER_BAD;
+	detail_decode(attribute, layout, mad + PMA_DATA_OFFSET, PMA_DATA_SIZE, ret);
+	return ANSWER_OK;
+}
+
+uint8_t pma_read_tick(const uint8_t mad[MAD_SIZE])
+{
+	return mad[PMA_DATA_OFFSET + 2];
+}
+
+bool pma_read_redirect(const uint8_t mad[MAD_SIZE], struct mad_address *ret)
+{
+	const uint8_t *info = mad + PMA_DATA_OFFSET;
+	uint16_t lid = get_be16(info + 28);
+
+	if (get_be16(mad + 4) != STATUS_REDIRECT || !lid)
+		return false;
+	*ret = (struct mad_address){
+		.lid = lid,
+		.sl = info[25] >> 4,
+		.qp = get_be32(info + 32) & 0xffffff,
+		.qkey = get_be32(info + 36),
+	};
+	return true;
+}

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "wire/smp.h"
 
+#include <stddef.h>
+
+#include "fabric/counter.h"
 #include "fabric/speed.h"
 
 /* PortInfo.CapabilityMask: IsExtendedSpeedsSupported; is CapabilityMask2 there. */
 enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
+
+/* PortInfo.CapabilityMask2: IsPortInfoExtendedSupported. PortInfoExtended.CapabilityMask: FEC modes are there. */
+enum { EXTENDED_CAP_FEC_MODE = 1 << 0 };
+
+/* PortInfoExtended.FECModeActive. */
+enum { FEC_NONE, FEC_FIRE_CODE, FEC_RS, FEC_RS_LOW_LATENCY, FEC_RS_2 };
 
 bool smp_is_ok(const uint8_t mad[MAD_SIZE])
 {
@@ -51,4 +60,25 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	if (cap_mask & CAP_CAP_MASK2 && info[56] >> 5 & 1)
 		link.speed = LINK_SPEED_XDR;
 	return link;
+}
+
+enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps)
+{
+	if (!caps->known)
+		return FEC_LAYOUT_UNKNOWN;
+	if (!(caps->cap_mask & PMA_CAP_RS_FEC))
+		return FEC_LAYOUT_LANES;
+	if (!mad || !smp_is_ok(mad) || !(get_be32(mad + SMP_DATA_OFFSET) & EXTENDED_CAP_FEC_MODE))
+		return FEC_LAYOUT_UNKNOWN;
+	switch (get_be16(mad + SMP_DATA_OFFSET + 4)) {
+	case FEC_NONE:
+	case FEC_FIRE_CODE:
+		return FEC_LAYOUT_LANES;
+	case FEC_RS:
+	case FEC_RS_LOW_LATENCY:
+	case FEC_RS_2:
+		return FEC_LAYOUT_RS;
+	default:
+		return FEC_LAYOUT_UNKNOWN;
+	}
 }

@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "fabric/detail.h"
 #include "wire/mad.h"
+
+struct pma_caps;
 
 /* smp_is_ok - is this an answer without an error status? Source: IBA Vol 1, 13.4.7. */
 bool smp_is_ok(const uint8_t mad[MAD_SIZE]);
@@ -44,5 +47,20 @@ struct smp_link {
  * @cap_mask:  CapabilityMask that speaks for the port: a switch's port 0's
  */
 struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
+
+/*
+ * smp_read_fec_layout - how a port's PortExtendedSpeeds is laid out
+ * @mad:        an answered PortInfoExtended of the port, or NULL where it was not asked (yet)
+ * @caps:       of the node's performance agent
+ *
+ * A node whose agent has no counters of Reed-Solomon codes always counts by lanes:
+ * it need not be asked. Else the mode that the link trained with decides; the
+ * low-latency Reed-Solomon code counts as the others do.
+ * Who answers PortInfoExtended has it: PortInfo.CapabilityMask2 is not asked before.
+ * Return: the layout; FEC_LAYOUT_UNKNOWN where the node does not say.
+ * Source: libibmad fields.c, PortInfoExtended: CapMask byte 0, FECModeActive byte 4; iba_types.h
+ * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active().
+ */
+enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps);
 
 #endif

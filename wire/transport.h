@@ -23,13 +23,15 @@ enum transport_event {
 
 struct transport {
 	/*
-	 * Send one MAD to a LID: class and queue pair follow from the MAD.
+	 * Send one MAD. An SMP goes to queue pair 0 whatever the address says.
+	 * @to:          where to; what is 0 there is the default of the MAD's class
 	 * @timeout_ms:  when the kernel gives up waiting for the answer
 	 * Return: 0, also where this one was lost on the way out: the sender's
 	 * deadline sees to it; ERR_UNAVAILABLE: the device is gone; ERR_INTERNAL
 	 * where mad_is_allowed() did not let it pass.
 	 */
-	int (*send)(void *ctx, uint16_t lid, const uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err);
+	int (*send)(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
+		    struct error *err);
 	/*
 	 * Wait at most @timeout_ms (0: do not) for a MAD.
 	 * Return: an enum transport_event, or ERR_UNAVAILABLE: the device is gone.
