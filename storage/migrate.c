@@ -42,7 +42,8 @@ static int run_steps(sqlite3 *db, struct error *err)
 	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 
 	if (!result && version < 1)
-		result = err_set(err, ERR_IO, "%s is damaged (schema version %lld); move it aside or restore a copy of it",
+		result = err_set(err, ERR_IO,
+				 "%s is damaged (schema version %lld); move it aside or restore a copy of it",
 				 sqlite3_db_filename(db, "main"), (long long)version);
 	for (; !result && version < SCHEMA_VERSION; version++)
 		for (const char *const *sql = steps[version - 1]; !result && *sql; sql++)

@@ -125,7 +125,8 @@ static void assert_rows_kept(const char *table, const char *columns)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	snprintf(sql, sizeof(sql), "ATTACH '%s' AS old", old);
 	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	snprintf(sql, sizeof(sql), "SELECT (SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)),"
+	snprintf(sql, sizeof(sql),
+		 "SELECT (SELECT count(*) FROM (SELECT %s FROM old.%s EXCEPT SELECT %s FROM main.%s)),"
 		 " (SELECT count(*) FROM old.%s) - (SELECT count(*) FROM main.%s)", columns, table, columns, table,
 		 table, table);
 	if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) != SQLITE_OK)
@@ -200,8 +201,8 @@ static void what_comes_out_is_like_a_new_database(void **state)
 		struct text sql = { 0 };
 		sqlite3_stmt *row;
 
-		text_appendf(&sql, "SELECT (SELECT count(*) FROM (%s EXCEPT %s)) + (SELECT count(*) FROM (%s EXCEPT %s)),"
-			     " (SELECT count(*) FROM (%s))", made, fresh, fresh, made, fresh);
+		text_appendf(&sql, "SELECT (SELECT count(*) FROM (%s EXCEPT %s)) +"
+			     " (SELECT count(*) FROM (%s EXCEPT %s)), (SELECT count(*) FROM (%s))", made, fresh, fresh, made, fresh);
 		if (sqlite3_prepare_v2(db, text_chars(&sql), -1, &row, NULL) != SQLITE_OK)
 			fail_msg("%s: %s", text_chars(&sql), sqlite3_errmsg(db));
 		assert_int_equal(sqlite3_step(row), SQLITE_ROW);

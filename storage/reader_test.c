@@ -134,7 +134,8 @@ static void sql_reads_and_does_nothing_else(void **state)
 
 static void every_view_can_be_asked(void **state)
 {
-	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps", "details" };
+	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps",
+					     "details" };
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader = check_open_reader(path);
@@ -157,8 +158,8 @@ static void every_view_can_be_asked(void **state)
 			 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
-	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port || attribute)"
-				     " FROM details) - (SELECT count(*) FROM detail)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port ||"
+				     " attribute) FROM details) - (SELECT count(*) FROM detail)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM details WHERE reading OR value OR reset) -"
 				     " (SELECT count(*) FROM detail_value)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"

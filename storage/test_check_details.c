@@ -220,8 +220,8 @@ void check_details_are_exact(const char *path)
 {
 	assert_true(check_integer(path, "SELECT count(*) FROM details WHERE value > 0 AND NOT reset") > 0);
 	/* From one reading to the next. */
-	assert_int_equal(check_integer(path, READINGS "value <> CASE WHEN reset THEN reading ELSE reading - before END"),
-			 0);
+	assert_int_equal(check_integer(path, READINGS "value <> CASE WHEN reset THEN reading"
+				       " ELSE reading - before END"), 0);
 	assert_int_equal(check_integer(path, READINGS "value IS NOT NULL AND"
 				       " (before IS NULL OR elapsed_us IS NULL OR value < 0)"), 0);
 	assert_int_equal(check_integer(path, READINGS "reading NOT BETWEEN 0 AND max OR"
@@ -230,15 +230,14 @@ void check_details_are_exact(const char *path)
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM detail d WHERE (elapsed_us IS NULL) <> (sweep ="
 				       " (SELECT min(f.sweep) FROM detail f WHERE f.port = d.port AND"
 				       " f.attribute = d.attribute))"), 0);
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM detail_last l WHERE sweep IS NOT (SELECT max(d.sweep)"
-				       " FROM detail d WHERE d.port = l.port AND d.attribute = l.attribute)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM detail_last l WHERE sweep IS NOT"
+				       " (SELECT max(d.sweep) FROM detail d WHERE d.port = l.port AND d.attribute = l.attribute)"), 0);
 	/* And so over all that is known: first + sum = last, where nothing in between says otherwise. */
-	assert_int_equal(check_integer(path, "WITH r AS (SELECT *, first_value(reading) OVER w AS f, last_value(reading)"
-				       " OVER w AS l, row_number() OVER w AS i FROM details WINDOW w AS"
-				       " (PARTITION BY node_guid, port, counter ORDER BY sweep ROWS BETWEEN UNBOUNDED"
-				       " PRECEDING AND UNBOUNDED FOLLOWING)) SELECT count(*) FROM (SELECT f, l,"
-				       " sum(CASE WHEN i > 1 THEN value END) AS s,"
-				       " sum(i > 1 AND (value IS NULL OR reset)) AS marked FROM r"
-				       " GROUP BY node_guid, port, counter) WHERE NOT marked AND f + coalesce(s, 0) <> l"),
-			 0);
+	assert_int_equal(check_integer(path,
+		"WITH r AS (SELECT *, first_value(reading) OVER w AS first, last_value(reading) OVER w AS last,"
+		" row_number() OVER w AS i FROM details WINDOW w AS (PARTITION BY node_guid, port, counter"
+		" ORDER BY sweep ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))"
+		" SELECT count(*) FROM (SELECT first, last, sum(CASE WHEN i > 1 THEN value END) AS counted,"
+		" sum(i > 1 AND (value IS NULL OR reset)) AS marked FROM r GROUP BY node_guid, port, counter)"
+		" WHERE NOT marked AND first + coalesce(counted, 0) <> last"), 0);
 }

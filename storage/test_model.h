@@ -5,8 +5,9 @@
  * For tests and benchmarks of the store. Every step is one sweep: links come
  * and go, nodes vanish and return, ports fall silent, counters count, are reset
  * by somebody, stop at their maximum, change their width; now and then a port's
- * slow counters are read; the machine boots and its wall clock jumps. One seed gives one history, in any process. What was
- * given to the store stays here, to be held against what comes back.
+ * slow counters are read; the machine boots and its wall clock jumps. One seed
+ * gives one history, in any process. What was given to the store stays here, to
+ * be held against what comes back.
  */
 #ifndef IBWIRE_STORAGE_TEST_MODEL_H
 #define IBWIRE_STORAGE_TEST_MODEL_H
