@@ -202,7 +202,8 @@ static void what_comes_out_is_like_a_new_database(void **state)
 		sqlite3_stmt *row;
 
 		text_appendf(&sql, "SELECT (SELECT count(*) FROM (%s EXCEPT %s)) +"
-			     " (SELECT count(*) FROM (%s EXCEPT %s)), (SELECT count(*) FROM (%s))", made, fresh, fresh, made, fresh);
+			     " (SELECT count(*) FROM (%s EXCEPT %s)), (SELECT count(*) FROM (%s))",
+			     made, fresh, fresh, made, fresh);
 		if (sqlite3_prepare_v2(db, text_chars(&sql), -1, &row, NULL) != SQLITE_OK)
 			fail_msg("%s: %s", text_chars(&sql), sqlite3_errmsg(db));
 		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
