@@ -198,6 +198,9 @@ static int load_readings(struct loading *loading, struct error *err)
 /* Both are in order of node id. */
 static int load_caps(struct loading *loading, struct error *err)
 {
+#define CAPS(tick) "SELECT node, known, cap_mask, cap_mask2, resp_time, " tick " FROM caps ORDER BY node"
+	static const char query[] = CAPS("tick"), version_1[] = CAPS("NULL");
+#undef CAPS
 	const struct topology *topology = &loading->reader->topology;
 	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
 	sqlite3_stmt *rows;
@@ -207,8 +210,7 @@ static int load_caps(struct loading *loading, struct error *err)
 	if (!caps)
 		return err_nomem(err);
 	loading->snapshot->caps = caps;
-	result = db_prepare(loading->reader->db,
-			    "SELECT node, known, cap_mask, cap_mask2, resp_time, tick FROM caps ORDER BY node", &rows, err);
+	result = db_prepare(loading->reader->db, loading->reader->version < 2 ? version_1 : query, &rows, err);
 	if (result < 0)
 		return result;
 	while ((result = db_step(rows, err)) > 0) {
