@@ -444,8 +444,10 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
-	if (collector->check.changed || hints_at_change(collector))
-		fabric_watch_suspect(&collector->watch);
+	if (collector->check.changed_port != FABRIC_NONE || hints_at_change(collector))
+		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
+	else if (collector->check.changed)
+		fabric_watch_suspect(&collector->watch, WATCH_HINT);
 	tell_clock(collector, &sweep);
 	tell_cut(collector, &sweep);
 	sweep_events_tell(&collector->sweep_events, &collector->events, sweep.start_us, sweep.wall_us, fabric,

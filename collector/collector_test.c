@@ -402,6 +402,28 @@ static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
 	free(model);
 }
 
+static void a_link_goes_late(struct model *model)
+{
+	if (model->sweeps == 200)
+		model->nodes[LEAF].ports[1].down = true;
+}
+
+/* A hint that never goes away costs ever less, and what is really seen is followed at once all the same. */
+static void a_stuck_hint_costs_little_and_delays_no_change(void **state)
+{
+	struct model *model = create(40);
+
+	(void)state;
+	model->traffic = false;
+	model->state_change_stuck = true;
+	model->before_sweep = a_link_goes_late;
+	model_run(model, 190, NULL, NULL);
+	assert_true(model->discoveries < 15);
+	model_run(model, 24, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	free(model);
+}
+
 static void two_hosts_change_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
@@ -442,6 +464,18 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 		assert_true(model_check(model) > 0);
 		free(model);
 	}
+}
+
+static void hosts_that_change_lids_are_told(void **state)
+{
+	struct model *model = create(299);
+
+	(void)state;
+	model->before_sweep = two_hosts_change_lids;
+	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LID), 2);
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
+	free(model);
 }
 
 static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
@@ -943,7 +977,9 @@ int main(void)
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
 		cmocka_unit_test(discovery_follows_signs_of_change),
 		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
+		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
 		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
+		cmocka_unit_test(hosts_that_change_lids_are_told),
 		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),

@@ -133,6 +133,12 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 			   after->node, after->num, "%s: cabled elsewhere, before to %s", name, was);
 		return;
 	}
+	if (change == CHANGE_PORT_LID) {
+		events_add(topology->events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after,
+			   after->node, after->num, "the LID of %s changed from %u to %u",
+			   events_port_name(topology->after, after_index, name, sizeof(name)), before->lid, after->lid);
+		return;
+	}
 	if (change == CHANGE_PORT_RATE) {
 		events_add(topology->events, topology->wall_us, EVENT_LINK_RATE, EVENT_WARNING, topology->after,
 			   after->node, after->num, "%s: now %ux %s, before %ux %s", name,

@@ -12,7 +12,7 @@
 
 static void see_change(struct link_check *check, uint32_t port)
 {
-	if (!check->changed)
+	if (check->changed_port == FABRIC_NONE)
 		check->changed_port = port;
 	check->changed = true;
 }

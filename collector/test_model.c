@@ -238,6 +238,8 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 	if (header.attribute == SMP_NODE_INFO) {
 		put_be64(info + 12, model_guid(node));
 		info[36] = 1;
+	} else if (header.attribute == SMP_SWITCH_INFO) {
+		info[11] = model->state_change_stuck ? 4 : 0;
 	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
 		info[20] = 3;

@@ -88,6 +88,7 @@ struct model {
 	size_t flying_count;
 	bool traffic;            /* counters grow between sweeps */
 	bool drops;              /* VL15Dropped does too */
+	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
