@@ -221,6 +221,36 @@ static void the_view_of_details_has_what_was_read_and_null_where_no_change_is_kn
 	model_destroy(model);
 }
 
+static void details_that_cannot_be_are_refused_with_their_sweep(void **state)
+{
+	struct model *model = model_create(12, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct detail_reading odd = { .attribute = DETAIL_ATTRIBUTE_COUNT };
+	struct detail_reading plain = { .attribute = DETAIL_RCV_ERRORS, .present = 1, .value = { 5 } };
+	struct detail_sample samples[2] = { { .reading = &plain }, { .reading = &plain } };
+	struct sweep sweep = *model_step(model);
+	struct error err = { 0 };
+
+	(void)state;
+	sweep.details = samples;
+	sweep.detail_count = 2;
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	assert_non_null(strstr(err.text, "twice"));
+	samples[1].reading = &odd;
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	samples[1] = (struct detail_sample){ .reading = &plain, .port = (uint32_t)sweep.fabric->port_count };
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM sweep) + (SELECT count(*) FROM detail)"), 0);
+	sweep.detail_count = 1;
+	check_store(writer, &sweep);
+	assert_int_equal(ask_integer(reader, "SELECT reading FROM details WHERE value IS NULL AND elapsed_us IS NULL"),
+			 5);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
 struct events {
 	int count;
 	int64_t last_id;
@@ -481,6 +511,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sql_reads_and_does_nothing_else),
 		TEST(every_view_can_be_asked),
+		TEST(details_that_cannot_be_are_refused_with_their_sweep),
 		TEST(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
 		TEST(events_come_oldest_first_and_as_many_as_asked),
 		TEST(a_full_disk_loses_nothing_and_is_tried_again),
