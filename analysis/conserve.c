@@ -86,8 +86,10 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
 	run->received.first_late_us = there.late_us;
 }
 
-static void add(struct conserve_side *side, const struct conserve_delta *delta, const struct conserve_moment *to)
+static bool add(struct conserve_side *side, const struct conserve_delta *delta, const struct conserve_moment *to)
 {
+	if (delta->from.late_us != side->last.late_us)
+		return false;
 	side->recent[1] = side->recent[0];
 	side->recent[0].from_late_us = side->last.late_us;
 	side->recent[0].words = delta->words;
@@ -96,6 +98,7 @@ static void add(struct conserve_side *side, const struct conserve_delta *delta, 
 	side->words += delta->words;
 	side->packets += delta->packets;
 	side->count += side->count < 2;
+	return true;
 }
 
 /*
@@ -112,18 +115,28 @@ static void narrow_start(const struct conserve_side *side, const struct conserve
 	*packets = fmin(*packets, (double)side->packets);
 }
 
-void conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta)
+static bool break_off(struct conserve_run *run)
 {
-	add(&run->sent, delta, &delta->to);
-	narrow_start(&run->sent, &run->received, &run->behind_words, &run->behind_packets);
+	run->link_bits_per_s = 0;
+	return false;
 }
 
-void conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta)
+bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta)
+{
+	if (!add(&run->sent, delta, &delta->to))
+		return break_off(run);
+	narrow_start(&run->sent, &run->received, &run->behind_words, &run->behind_packets);
+	return true;
+}
+
+bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta)
 {
 	struct conserve_moment to = as_sent(&delta->to);
 
-	add(&run->received, delta, &to);
+	if (!add(&run->received, delta, &to))
+		return break_off(run);
 	narrow_start(&run->received, &run->sent, &run->ahead_words, &run->ahead_packets);
+	return true;
 }
 
 /*

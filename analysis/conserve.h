@@ -104,9 +104,10 @@ void conserve_run_start(struct conserve_run *run, const struct conserve_moment *
  * conserve_run_sent, conserve_run_received - the next delta of an end
  * Each begins where the one before of that end has ended. An end that was not
  * read in a sweep has a longer one later.
+ * Return: false where one is missing in between: the run says nothing any more.
  */
-void conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
-void conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
+bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
+bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
 
 /* conserve_run_judge - do both ends agree so far? Undecided before each has a delta. */
 struct conserve_result conserve_run_judge(const struct conserve_run *run);

@@ -134,10 +134,8 @@ static int sweep_until_violated(struct truth *truth, const struct setting *setti
 			started = true;
 			continue;
 		}
-		if (has[0])
-			conserve_run_sent(&run, &deltas[0]);
-		if (has[1])
-			conserve_run_received(&run, &deltas[1]);
+		assert_true(!has[0] || conserve_run_sent(&run, &deltas[0]));
+		assert_true(!has[1] || conserve_run_received(&run, &deltas[1]));
 		if (!has[0] || !has[1])
 			continue;
 		*ret = conserve_run_judge(&run);
@@ -282,6 +280,21 @@ static void an_idle_link_is_judged_by_its_packets_whatever_its_rate(void **state
 	assert_int_equal(conserve_check(&sent, &received, 2000000000).verdict, CONSERVE_VIOLATED);
 }
 
+static void a_run_with_a_delta_missing_says_nothing(void **state)
+{
+	struct conserve_delta first = one_delta(0, 10, 5, 5), second = one_delta(10, 20, 5, 5);
+	struct conserve_delta third = one_delta(20, 30, 1000000, 1000000);
+	struct conserve_run run;
+
+	(void)state;
+	conserve_run_start(&run, &first.from, &first.from, 1000);
+	assert_true(conserve_run_sent(&run, &first) && conserve_run_received(&run, &first));
+	assert_true(conserve_run_sent(&run, &second));
+	assert_true(conserve_run_sent(&run, &third));
+	assert_false(conserve_run_received(&run, &third));
+	assert_int_equal(conserve_run_judge(&run).verdict, CONSERVE_UNDECIDED);
+}
+
 static void nonsense_of_a_device_is_a_number_too(void **state)
 {
 	struct conserve_delta sent = one_delta(0, 1, INT64_MAX, INT64_MAX), received = one_delta(0, 1, 0, 0);
@@ -333,6 +346,7 @@ int main(void)
 		cmocka_unit_test(close_reading_times_find_a_percent_in_three_sweeps),
 		cmocka_unit_test(a_single_pair_is_judged_by_what_fits_between_the_readings),
 		cmocka_unit_test(an_idle_link_is_judged_by_its_packets_whatever_its_rate),
+		cmocka_unit_test(a_run_with_a_delta_missing_says_nothing),
 		cmocka_unit_test(nonsense_of_a_device_is_a_number_too),
 		cmocka_unit_test(marked_or_narrow_counters_are_not_compared),
 	};

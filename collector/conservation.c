@@ -208,12 +208,14 @@ static void start(struct conservation_port *port, const struct conservation_port
 static bool judge(struct conservation_port *port, const struct link_end ends[2], int64_t start_us,
 		  struct conserve_result *ret)
 {
-	if (ends[0].has_delta)
-		conserve_run_sent(&port->run, &ends[0].delta);
-	if (ends[1].has_delta) {
-		conserve_run_received(&port->run, &ends[1].delta);
-		port->rcv_errors += errors_of(ends[1].sample->delta);
+	/* A node that was away from the fabric goes on where it was; its peer's deltas of that time are not here. */
+	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||
+	    (ends[1].has_delta && !conserve_run_received(&port->run, &ends[1].delta))) {
+		give_up(port, start_us);
+		return false;
 	}
+	if (ends[1].has_delta)
+		port->rcv_errors += errors_of(ends[1].sample->delta);
 	if (!ends[0].has_delta || !ends[1].has_delta)
 		return false;
 	*ret = conserve_run_judge(&port->run);
