@@ -22,6 +22,7 @@
 #include "fabric/fabric.h"
 #include "storage/writer.h"
 #include "wire/hca.h"
+#include "wire/keys.h"
 #include "wire/transport.h"
 
 /* As a guest on somebody's fabric. Each is an option; docs/infiniband.md says why. */
@@ -40,12 +41,13 @@ struct collect_options {
 	bool once, estimate, new_fabric, verbose;
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
+	const char *security_keys; /* directory, or NULL */
 };
 
 /* The helper's command line, with room for its numbers. */
 struct helper_command {
 	char port[12], timeout[12], max_smps[24];
-	const char *argv[12];
+	const char *argv[16];
 };
 
 static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
@@ -67,6 +69,11 @@ static void fill_helper_command(struct helper_command *helper, const struct hca_
 	helper->argv[i++] = helper->timeout;
 	helper->argv[i++] = "--max-smps";
 	helper->argv[i++] = helper->max_smps;
+	/* The directory: what is on a command line everybody can see. */
+	if (options->security_keys) {
+		helper->argv[i++] = "--security-keys";
+		helper->argv[i++] = options->security_keys;
+	}
 	helper->argv[i] = NULL;
 }
 
@@ -195,7 +202,8 @@ static int estimate(const struct collect_options *options, const struct discover
 
 /* The device is open and the database ours: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
-		   const struct discovery_settings *discovery, struct writer *writer, struct error *err)
+		   const struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
+		   struct error *err)
 {
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
@@ -212,7 +220,9 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.accept = accept_fabric,
 		.accept_ctx = writer,
 	};
-	struct collector_wire wire = { .transport = hca_transport(hca), .sm_lid = read_sm_lid, .ctx = local };
+	struct collector_wire wire = {
+		.transport = hca_transport(hca), .keys = keys, .sm_lid = read_sm_lid, .ctx = local,
+	};
 	struct collector_report report;
 	struct helper *helper;
 	int code = helper_create(discovery, clock_system(), &helper, err);
@@ -247,6 +257,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
+		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
+		  &ret->security_keys, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
@@ -262,6 +274,28 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
 		return options_usage_error(command, err, "a number is too large");
 	return options_no_arguments(command, &ret->common, err);
+}
+
+/* The keys that were asked for, and what is to be said of them. */
+static int load_keys(const struct collect_options *options, uint64_t own_guid, struct keys **ret, struct error *err)
+{
+	size_t different;
+	int code;
+
+	if (!options->security_keys)
+		return 0;
+	code = keys_load(options->security_keys, ret, err);
+	if (code < 0)
+		return code;
+	if (keys_are_exposed(*ret))
+		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", options->security_keys);
+	keys_pick(*ret, own_guid, &different);
+	if (different > 1)
+		log_warning("%s/" KEYS_FILE " holds %zu different keys, and a discovery carries one, this port's: "
+			    "nodes that drop SMPs with another key are not discovered", options->security_keys,
+			    different);
+	log_info("M_Keys of %zu ports are known", keys_count(*ret));
+	return 0;
 }
 
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -281,6 +315,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];
+	struct keys *keys = NULL;
 	struct hca *hca = NULL;
 	int code = parse(command, argc, argv, &options, err);
 
@@ -293,9 +328,13 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		return code;
 	fill_helper_command(&helper, &local, &options);
 	discovery.deadline_us = options.discovery_deadline_us;
-	if (options.estimate)
+	code = load_keys(&options, local.port_guid, &keys, err);
+	if (code == 0 && options.estimate) {
+		keys_destroy(keys);
 		return estimate(&options, &discovery, err);
-	code = hca_open(&local, &hca, err);
+	}
+	if (code == 0)
+		code = hca_open(&local, &hca, err);
 	if (code == 0)
 		code = options_db_path(&options.common, true, path, sizeof(path), err);
 	if (code == 0)
@@ -303,8 +342,9 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	if (code == 0 && options.new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
-		code = collect(&options, hca, &local, &discovery, writer, err);
+		code = collect(&options, hca, &local, keys, &discovery, writer, err);
 	writer_close(writer);
 	hca_close(hca);
+	keys_destroy(keys);
 	return code;
 }

@@ -18,12 +18,14 @@ struct clock;
 struct discoverer;
 struct error;
 struct fabric;
+struct keys;
 struct sink;
 struct transport;
 
 struct collector_wire {
 	const struct transport *transport;
 	const struct discoverer *discoverer;
+	const struct keys *keys; /* M_Keys for SMPs, or NULL */
 	/* LID of the master SM as this host's port knows it now; 0: none. */
 	uint16_t (*sm_lid)(void *ctx);
 	void *ctx;

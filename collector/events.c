@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "collector/locked.h"
 #include "collector/memory.h"
 #include "collector/sweep.h"
 #include "fabric/diff.h"
@@ -181,6 +182,7 @@ void events_from_sweep(struct events *events, int64_t wall_us, const struct fabr
 	size_t cleared = 0, i;
 
 	tell_silence(events, wall_us, fabric, result, memory);
+	locked_from_sweep(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 

@@ -29,6 +29,8 @@ struct sweep_result;
 #define EVENT_PEER_CHANGED "peer-changed"
 #define EVENT_NODE_SILENT "node-silent"
 #define EVENT_NODE_ANSWERS "node-answers"
+#define EVENT_NODE_LOCKED "node-locked"
+#define EVENT_NODE_UNLOCKED "node-unlocked"
 #define EVENT_COUNTERS_CLEARED "counters-cleared"
 #define EVENT_COUNTER_SATURATED "counter-saturated"
 #define EVENT_SM_CHANGED "sm-changed"
@@ -63,7 +65,7 @@ struct event *events_add(struct events *events, int64_t wall_us, const char *kin
 
 /*
  * events_from_sweep - what a sweep's readings tell: nodes that fell silent or
- * answer again, counters that somebody cleared, counters that reached their
+ * answer again, or are locked, counters that somebody cleared, counters that reached their
  * maximum. Updates what @memory has told already.
  */
 void events_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,

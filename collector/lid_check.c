@@ -78,6 +78,8 @@ static void on_node_info(void *ctx, const struct request *request, enum request_
 	struct smp_node_info info;
 
 	(void)at_us;
+	if (result != REQUEST_CANCELLED)
+		memory_note_smp(check->memory, port->node, result == REQUEST_ANSWERED);
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
 		return;
 	info = smp_read_node_info(mad);
@@ -100,6 +102,7 @@ static int ask(struct lid_check *check, size_t sample, struct error *err)
 		.to.lid = fabric_port_lid(check->fabric, port),
 		.mgmt_class = CLASS_SUBN_LID,
 		.attribute = SMP_NODE_INFO,
+		.mkey = memory_mkey(check->memory, check->fabric, port->node, port->num),
 		.tag = (uint32_t)sample,
 		.done = on_node_info,
 		.ctx = check,

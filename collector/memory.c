@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "wire/keys.h"
 
 void memory_done(struct memory *memory)
 {
@@ -90,6 +91,35 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 uint32_t memory_lane(const struct memory *memory, uint32_t node)
 {
 	return memory->node_of[node] + 1;
+}
+
+uint64_t memory_mkey(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num)
+{
+	uint32_t port = fabric_node_port(fabric, node, fabric->nodes[node].type == NODE_SWITCH ? 0 : num);
+	uint64_t guid = port == FABRIC_NONE ? 0 : fabric->ports[port].guid;
+	uint64_t mkey = guid ? keys_find(memory->keys, guid) : 0;
+
+	return mkey ? mkey : keys_find(memory->keys, fabric->nodes[node].guid);
+}
+
+uint64_t memory_mkey_of_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid)
+{
+	uint32_t i;
+
+	for (i = 0; memory->keys && i < fabric->port_count; i++)
+		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
+			return memory_mkey(memory, fabric, fabric->ports[i].node, fabric->ports[i].num);
+	return 0;
+}
+
+void memory_note_smp(struct memory *memory, uint32_t node, bool answered)
+{
+	struct node_memory *remembered = memory_node(memory, node);
+
+	if (answered)
+		remembered->smp_seen = SMP_ANSWERED;
+	else if (remembered->smp_seen == SMP_NOT_ASKED)
+		remembered->smp_seen = SMP_LEFT_OPEN;
 }
 
 struct node_memory *memory_node(struct memory *memory, uint32_t node)

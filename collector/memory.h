@@ -19,6 +19,7 @@
 
 struct error;
 struct fabric;
+struct keys;
 
 struct port_memory {
 	bool has_last;
@@ -27,12 +28,19 @@ struct port_memory {
 	struct reading last;       /* the last one that was stored */
 };
 
+/* What a node did with a sweep's SMPs; one answer is enough. */
+enum smp_seen { SMP_NOT_ASKED, SMP_LEFT_OPEN, SMP_ANSWERED };
+
 struct node_memory {
 	uint64_t guid;
 	struct pma_caps caps;
 	bool caps_stored;
 	uint32_t silent_sweeps; /* in a row in which it answered nothing */
-	uint64_t smp_silent_at; /* sweep in which it let an SMP go unanswered (link_check.h), 0: never */
+	/* Of SMPs, and not of counters (collector/locked.h): */
+	uint64_t smp_asked_at;  /* sweep in which a locked node was asked last (link_check.h) */
+	uint8_t smp_seen;       /* enum smp_seen, in this sweep */
+	uint8_t smp_silent_sweeps; /* in a row in which it was asked and answered none, but for counters */
+	bool locked;
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */
 };
@@ -45,6 +53,7 @@ struct memory {
 	struct map by_guid;
 	/* Of the fabric that memory_follow() was given: its indices to ours. */
 	uint32_t *node_of; /* by index into fabric->nodes */
+	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 };
 
 void memory_done(struct memory *memory);
@@ -57,6 +66,25 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 
 /* memory_lane - the number that the engine knows a node by, the same for ever; never 0. */
 uint32_t memory_lane(const struct memory *memory, uint32_t node);
+
+/*
+ * memory_mkey - the M_Key that an SMP to a node has to carry; 0: none
+ * @node:  index into @fabric->nodes
+ * @num:   the port whose LID it goes to; a switch has one key, that of its port 0
+ *
+ * Keys stand with port GUIDs; where there is none with the port's, one with the
+ * node's GUID is taken.
+ */
+uint64_t memory_mkey(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num);
+
+/* memory_mkey_of_lid - the same for whoever has a LID; 0, too, where nobody is known to. */
+uint64_t memory_mkey_of_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid);
+
+/*
+ * memory_note_smp - an SMP to a node has ended
+ * @answered:  whatever the answer says; false: left open, not where it was cancelled
+ */
+void memory_note_smp(struct memory *memory, uint32_t node, bool answered);
 
 /* memory_node, memory_port - by index into the followed fabric. */
 struct node_memory *memory_node(struct memory *memory, uint32_t node);

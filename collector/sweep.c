@@ -341,6 +341,7 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	if (sm_lid) {
 		result->sm.lid = sm_lid;
 		submit(&state, &(struct request){ .node = SM_LANE, .to.lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
+						  .mkey = memory_mkey_of_lid(memory, fabric, sm_lid),
 						  .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = &state });
 	}
 	for (i = 0; i < nodes; i++)

@@ -239,6 +239,10 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 		return 0;
 	node = &model->nodes[index];
 	model->requests_to[index] += mad[1] == CLASS_PERFORMANCE;
+	if (mad[1] == CLASS_SUBN_LID && node->mkey && get_be64(mad + 24) != node->mkey) {
+		node->smps_refused++;
+		return 0;
+	}
 	if (node->silent || model_random(model) % 100 < model->loss_percent)
 		return 0;
 	assert_true(model->flying_count < 256);
@@ -396,7 +400,8 @@ void model_init(struct model *model, uint64_t seed)
 	model->transport = (struct transport){ model_send, model_receive, model };
 	model->discoverer = (struct discoverer){ discover_start, discover_step, discover_cancel, model };
 	model->sink = (struct sink){ sink_store, sink_restore, sink_store_caps, model };
-	model->wire = (struct collector_wire){ &model->transport, &model->discoverer, sm_lid, model };
+	model->wire = (struct collector_wire){ .transport = &model->transport, .discoverer = &model->discoverer,
+					       .sm_lid = sm_lid, .ctx = model };
 }
 
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err)

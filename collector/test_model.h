@@ -42,6 +42,8 @@ struct model_node {
 	uint16_t lid;
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
+	uint64_t mkey;     /* SMPs without it are dropped; 0: none */
+	unsigned smps_refused; /* SMPs that were dropped for it */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool ports_lost;   /* the next discovery finds it without its ports, as where an SMP is lost */
 	bool absent;       /* discovery does not find it */
