@@ -42,12 +42,13 @@ struct collect_options {
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
 	const char *security_keys; /* directory, or NULL */
+	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
 
 /* The helper's command line, with room for its numbers. */
 struct helper_command {
 	char port[12], timeout[12], max_smps[24];
-	const char *argv[16];
+	const char *argv[18];
 };
 
 static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
@@ -73,6 +74,10 @@ static void fill_helper_command(struct helper_command *helper, const struct hca_
 	if (options->security_keys) {
 		helper->argv[i++] = "--security-keys";
 		helper->argv[i++] = options->security_keys;
+	}
+	if (options->smi_ca) {
+		helper->argv[i++] = "--smi-ca";
+		helper->argv[i++] = options->smi_ca;
 	}
 	helper->argv[i] = NULL;
 }
@@ -259,6 +264,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
 		  &ret->security_keys, 0 },
+		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "local device that sends SMPs (the HCA, or its part for them)",
+		  &ret->smi_ca, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
@@ -323,7 +330,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		return code < 0 ? code : 0;
 	log_init("ibwire", options.verbose ? LOG_LEVEL_DEBUG : options.once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
-	code = hca_find(options.common.ca, options.common.port, &local, err);
+	code = hca_find(options.common.ca, options.common.port, options.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	fill_helper_command(&helper, &local, &options);

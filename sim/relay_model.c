@@ -519,7 +519,8 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 	model->dead = calloc(nodes, sizeof(*model->dead));
 	model->locked = calloc(nodes, sizeof(*model->locked));
 	model->free_ns = calloc(nodes, sizeof(*model->free_ns));
-	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err) : err_nomem(err);
+	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err)
+							      : err_nomem(err);
 	if (code == 0)
 		code = responder_init(&model->responder, fabric, err);
 	model->responder.lid = lid_for_responder;

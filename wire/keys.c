@@ -69,7 +69,7 @@ static const char *read_number(const char *chars, uint64_t *ret)
 	return end;
 }
 
-/* What is wrong with a line; NULL: nothing, and then @ret_guid and @ret_key are what it says, or 0 where it is empty. */
+/* What is wrong with a line; NULL: nothing, and @ret_guid and @ret_key are what it says, 0 where it is empty. */
 static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret_key)
 {
 	static const char form[] = "it has to be 0xGUID 0xKEY";
