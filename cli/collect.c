@@ -38,7 +38,7 @@
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, verbose;
+	bool once, estimate, new_fabric, directed_smps, verbose;
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
 	const char *security_keys; /* directory, or NULL */
@@ -226,7 +226,8 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.accept_ctx = writer,
 	};
 	struct collector_wire wire = {
-		.transport = hca_transport(hca), .keys = keys, .sm_lid = read_sm_lid, .ctx = local,
+		.transport = hca_transport(hca), .keys = keys, .directed_smps = local->directed,
+		.sm_lid = read_sm_lid, .ctx = local,
 	};
 	struct collector_report report;
 	struct helper *helper;
@@ -264,8 +265,10 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
 		  &ret->security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "local device that sends SMPs (the HCA, or its part for them)",
-		  &ret->smi_ca, 0 },
+		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
+		  "local device that sends SMPs (the HCA, or its part for them)", &ret->smi_ca, 0 },
+		{ "directed-smps", 0, OPTION_FLAG, NULL,
+		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
@@ -333,6 +336,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	code = hca_find(options.common.ca, options.common.port, options.smi_ca, &local, err);
 	if (code < 0)
 		return code;
+	local.directed |= options.directed_smps;
 	fill_helper_command(&helper, &local, &options);
 	discovery.deadline_us = options.discovery_deadline_us;
 	code = load_keys(&options, local.port_guid, &keys, err);

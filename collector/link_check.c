@@ -17,8 +17,18 @@ static void see_change(struct link_check *check, uint32_t port)
 	check->changed = true;
 }
 
+/* It left an SMP open: the next one is sent with retries. */
+static bool is_suspect(const struct link_check *check, uint32_t node)
+{
+	return memory_node(check->memory, node)->smp_silent_sweeps > 0;
+}
+
 static bool is_answer(struct link_check *check, uint32_t node, enum request_result result)
 {
+	/* Twice without an answer: a path that leads through what is gone needs another one, and so a discovery. */
+	if (result == REQUEST_TIMED_OUT && check->memory->directed && is_suspect(check, node) &&
+	    !memory_node(check->memory, node)->locked)
+		see_change(check, FABRIC_NONE);
 	if (result != REQUEST_CANCELLED)
 		memory_note_smp(check->memory, node, result == REQUEST_ANSWERED);
 	return result == REQUEST_ANSWERED;
@@ -72,12 +82,6 @@ static bool is_asked(const struct link_check *check, uint32_t node_index)
 	return !node->silent_sweeps && (!node->locked || check->sweep - node->smp_asked_at >= LINK_CHECK_LOCKED_SWEEPS);
 }
 
-/* It left an SMP open: the next one is sent with retries. */
-static bool is_suspect(const struct link_check *check, uint32_t node)
-{
-	return memory_node(check->memory, node)->smp_silent_sweeps > 0;
-}
-
 static bool is_switch(const struct link_check *check, uint32_t node)
 {
 	return check->fabric->nodes[node].type == NODE_SWITCH;
@@ -99,26 +103,23 @@ static uint32_t asked_port(const struct link_check *check, uint32_t node_index)
 static int submit(struct link_check *check, struct engine *engine, uint32_t node, uint16_t attribute,
 		  uint32_t modifier, uint32_t tag, request_done *done, struct error *err)
 {
-	uint32_t index = asked_port(check, node);
-	const struct port *port;
-
-	if (index == FABRIC_NONE)
-		return 0;
-	port = &check->fabric->ports[index];
-	check->smps++;
-	memory_node(check->memory, node)->smp_asked_at = check->sweep;
-	return engine_submit(engine, &(struct request){
-		.node = memory_lane(check->memory, node),
-		.to.lid = fabric_port_lid(check->fabric, port),
-		.mgmt_class = CLASS_SUBN_LID,
+	struct node_memory *remembered = memory_node(check->memory, node);
+	uint32_t port = asked_port(check, node);
+	struct request request = {
 		.attribute = attribute,
 		.modifier = modifier,
-		.mkey = memory_mkey(check->memory, check->fabric, node, port->num),
 		.tag = tag,
-		.once = !is_suspect(check, node) || memory_node(check->memory, node)->locked,
+		.once = remembered->locked || !is_suspect(check, node),
 		.done = done,
 		.ctx = check,
-	}, err);
+	};
+
+	if (port == FABRIC_NONE || !memory_route_smp(check->memory, check->fabric, node,
+						     check->fabric->ports[port].num, &request))
+		return 0;
+	check->smps++;
+	remembered->smp_asked_at = check->sweep;
+	return engine_submit(engine, &request, err);
 }
 
 int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,

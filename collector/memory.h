@@ -20,6 +20,8 @@
 struct error;
 struct fabric;
 struct keys;
+struct path;
+struct request;
 
 struct port_memory {
 	bool has_last;
@@ -54,6 +56,8 @@ struct memory {
 	/* Of the fabric that memory_follow() was given: its indices to ours. */
 	uint32_t *node_of; /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
+	bool directed;           /* SMPs are routed along paths, not by LID */
+	struct path *paths;      /* by index into fabric->nodes, where directed */
 };
 
 void memory_done(struct memory *memory);
@@ -68,17 +72,22 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 uint32_t memory_lane(const struct memory *memory, uint32_t node);
 
 /*
- * memory_mkey - the M_Key that an SMP to a node has to carry; 0: none
+ * memory_route_smp - fill in how an SMP gets to a node: class, LID or path, M_Key, and the engine's lane
  * @node:  index into @fabric->nodes
- * @num:   the port whose LID it goes to; a switch has one key, that of its port 0
+ * @num:   the port whose LID it goes to; a switch has one, that of its port 0
  *
  * Keys stand with port GUIDs; where there is none with the port's, one with the
- * node's GUID is taken.
+ * node's GUID is taken. Return: false where there is no way: no LID, or no path.
  */
-uint64_t memory_mkey(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num);
+bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
+		      struct request *request);
 
-/* memory_mkey_of_lid - the same for whoever has a LID; 0, too, where nobody is known to. */
-uint64_t memory_mkey_of_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid);
+/*
+ * memory_route_smp_to_lid - the same for whoever has a LID; by LID and without a key
+ * where nobody is known to. The lane is not filled in.
+ */
+bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid,
+			     struct request *request);
 
 /*
  * memory_note_smp - an SMP to a node has ended

@@ -322,6 +322,7 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 		.engine = engine, .fabric = fabric, .memory = memory, .result = result, .err = err,
 	};
 	size_t ports = fabric->port_count ? fabric->port_count : 1, nodes = fabric->node_count;
+	struct request request;
 	uint32_t i;
 	int code;
 
@@ -340,9 +341,10 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	plan(&state);
 	if (sm_lid) {
 		result->sm.lid = sm_lid;
-		submit(&state, &(struct request){ .node = SM_LANE, .to.lid = sm_lid, .mgmt_class = CLASS_SUBN_LID,
-						  .mkey = memory_mkey_of_lid(memory, fabric, sm_lid),
-						  .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = &state });
+		request = (struct request){ .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info,
+					    .ctx = &state };
+		if (memory_route_smp_to_lid(memory, fabric, sm_lid, &request))
+			submit(&state, &request);
 	}
 	for (i = 0; i < nodes; i++)
 		ask_node(&state, i);

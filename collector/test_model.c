@@ -196,6 +196,8 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		info[31] = LINK_WIDTH_4X;
 		info[32] = is_up(model, node, header.modifier) ? PORT_ACTIVE : PORT_DOWN;
 		info[62] = 4 << 4; /* HDR */
+		if (header.modifier == 0 || !is_switch(node))
+			put_be16(info + 16, model->nodes[node].lid);
 	}
 }
 
@@ -205,7 +207,8 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 	struct mad_header header = mad_read_header(mad);
 
 	mad[3] = METHOD_GET_RESPONSE;
-	if (header.mgmt_class == CLASS_SUBN_LID) {
+	if (mad_is_smp(mad)) {
+		put_be16(mad + 4, header.mgmt_class == CLASS_SUBN_DIRECTED ? 0x8000 : 0);
 		answer_smp(model, index, mad);
 	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
 		put_be16(mad + 4, 0x000c);
@@ -221,25 +224,57 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 	}
 }
 
+/* Whom a directed SMP reaches, hop by hop; MODEL_NODES: nobody. */
+static size_t follow_path(const struct model *model, const uint8_t mad[MAD_SIZE])
+{
+	size_t node = OWN_NODE;
+	unsigned hop, port;
+
+	for (hop = 1; hop <= mad[7]; hop++) {
+		if ((hop > 1 && !is_switch(node)) || !is_up(model, node, mad[128 + hop]) ||
+		    !peer_of(node, mad[128 + hop], &node, &port))
+			return MODEL_NODES;
+	}
+	return node;
+}
+
+/* Whom a MAD reaches; MODEL_NODES: nobody. A LID that nobody has is a question that nobody hears. */
+static size_t find_receiver(struct model *model, const struct mad_address *to, const uint8_t mad[MAD_SIZE])
+{
+	size_t index = 0;
+
+	if (mad[1] == CLASS_SUBN_DIRECTED) {
+		model->smps_by_path++;
+		assert_int_equal(to->lid, LID_PERMISSIVE);
+		return follow_path(model, mad);
+	}
+	if (mad[1] == CLASS_SUBN_LID) {
+		model->smps_by_lid++;
+		if (model->wire.directed_smps)
+			return MODEL_NODES;
+	}
+	while (index < MODEL_NODES && (model->nodes[index].lid != to->lid || model->nodes[index].absent))
+		index++;
+	return index;
+}
+
 static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
 		      struct error *err)
 {
 	struct model *model = ctx;
 	struct model_node *node;
-	size_t index = 0;
+	size_t index;
 
 	(void)timeout_ms;
 	(void)err;
 	assert_true(mad_is_allowed(mad));
 	model->now_us++;
-	/* A LID that nobody has is a question that nobody hears. */
-	while (index < MODEL_NODES && (model->nodes[index].lid != to->lid || model->nodes[index].absent))
-		index++;
+	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;
 	node = &model->nodes[index];
 	model->requests_to[index] += mad[1] == CLASS_PERFORMANCE;
-	if (mad[1] == CLASS_SUBN_LID && node->mkey && get_be64(mad + 24) != node->mkey) {
+	if (mad_is_smp(mad) && node->mkey && get_be64(mad + 24) != node->mkey) {
 		node->smps_refused++;
 		return 0;
 	}

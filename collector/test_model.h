@@ -58,12 +58,13 @@ struct model {
 	struct transport transport;
 	struct discoverer discoverer;
 	struct sink sink;
-	struct collector_wire wire;
+	struct collector_wire wire; /* directed_smps: SMPs by LID are lost, as among planes */
 	uint64_t random;
 	int64_t now_us, wall_offset_us;
 	char boot_id[BOOT_ID_SIZE];
 	struct model_node nodes[MODEL_NODES];
 	unsigned loss_percent;
+	unsigned smps_by_lid, smps_by_path;
 	/* MADs on their way. */
 	struct {
 		int64_t at_us;

@@ -31,7 +31,7 @@ enum device { DEVICE_GMP, DEVICE_SMP, DEVICE_COUNT };
 
 struct hca {
 	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 where the other one does it */
-	int smp_agent, pma_agent;
+	int smp_agent, directed_agent, pma_agent;
 	enum device turn; /* which is looked at first */
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
@@ -153,7 +153,8 @@ static int find_smp_port(const struct port_list *list, const char *text, size_t 
 			found = i;
 	}
 	if (found == CHOICE_NONE)
-		return err_set(err, ERR_UNAVAILABLE, "there is no InfiniBand port '%s' here: 'ibstat' shows them", text);
+		return err_set(err, ERR_UNAVAILABLE, "there is no InfiniBand port '%s' here: 'ibstat' shows them",
+			       text);
 	*ret = found;
 	return 0;
 }
@@ -181,7 +182,7 @@ int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port 
 		code = explain(ca_name, port, &list, err);
 		goto out;
 	}
-	local.planes = hca_is_split(list.ports, list.count, choice.gmp);
+	local.planes = local.directed = hca_is_split(list.ports, list.count, choice.gmp);
 	if (smi_ca)
 		code = find_smp_port(&list, smi_ca, &choice.smp, err);
 	if (code < 0)
@@ -226,7 +227,9 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 		    struct error *err)
 {
 	struct hca *hca = ctx;
-	bool smp = mad[1] == CLASS_SUBN_LID;
+	bool smp = mad_is_smp(mad);
+	int agent = mad[1] == CLASS_PERFORMANCE ? hca->pma_agent :
+		    mad[1] == CLASS_SUBN_LID ? hca->smp_agent : hca->directed_agent;
 	int fd = hca->fd[smp && hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
 	if (!mad_is_allowed(mad))
@@ -236,7 +239,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
 	put_address(hca->buffer, to, smp);
-	if (umad_send(fd, smp ? hca->smp_agent : hca->pma_agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
+	if (umad_send(fd, agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
 		hca->refused_in_a_row = 0;
 		return 0;
 	}
@@ -323,10 +326,11 @@ static int open_device(const char *ca_name, int port, int *ret_fd, struct error 
 /* One agent for each class, at the device that has it. */
 static int register_agents(struct hca *hca, const struct hca_port *local, struct error *err)
 {
-	bool split = hca->fd[DEVICE_SMP] >= 0;
+	int fd = hca->fd[hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
-	hca->smp_agent = umad_register(hca->fd[split ? DEVICE_SMP : DEVICE_GMP], CLASS_SUBN_LID, 1, 0, NULL);
-	if (hca->smp_agent < 0)
+	hca->smp_agent = umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
+	hca->directed_agent = local->directed ? umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL) : 0;
+	if (hca->smp_agent < 0 || hca->directed_agent < 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for SMPs: %s", local->smi_ca_name,
 			       local->smi_port, strerror(errno));
 	hca->pma_agent = umad_register(hca->fd[DEVICE_GMP], CLASS_PERFORMANCE, 1, 0, NULL);

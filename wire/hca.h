@@ -23,6 +23,7 @@ struct hca_port {
 	uint16_t sm_lid;
 	char smi_ca_name[CA_NAME_SIZE]; /* who sends SMPs: itself, but where the HCA is split */
 	int smi_port;
+	bool directed;                  /* SMPs are routed along paths: by LID they would not arrive */
 	bool planes;                    /* the HCA is split: its port is an aggregate of planes (wire/hca_choice.h) */
 };
 

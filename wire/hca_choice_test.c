@@ -27,7 +27,7 @@ static void an_ordinary_hca_does_both(void **state)
 		{ "mlx5_1", 1, 0xa2, PORT_ACTIVE, false, false, 0, 0 }, /* Ethernet */
 		{ "mlx5_2", 1, 0xa3, PORT_INIT, true, false, 0, 0 },
 		{ "mlx5_2", 2, 0xa4, PORT_ACTIVE, true, false, 0, 0 },
-		{ "mlx5_3", 1, 0xa5, PORT_ACTIVE, true, true, 0, 0 },   /* a virtual function: no SM there, and no partner */
+		{ "mlx5_3", 1, 0xa5, PORT_ACTIVE, true, true, 0, 0 }, /* a virtual function: no partner */
 	};
 
 	(void)state;

@@ -60,7 +60,7 @@ int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version
 		  long method_mask[16 / sizeof(long)])
 {
 	/* The aggregate has no QP0, the device for SMPs nothing else; an ordinary one has both. */
-	if (registers_fail || (fd == FD_SMP && mgmt_class != CLASS_SUBN_LID)) {
+	if (registers_fail || (fd == FD_SMP && mgmt_class == CLASS_PERFORMANCE)) {
 		errno = EINVAL;
 		return -EINVAL;
 	}
@@ -148,7 +148,8 @@ static void a_device_that_takes_nothing_is_gone(void **state)
 
 static struct hca *open_split_device(void)
 {
-	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2 };
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2,
+					.directed = true };
 	struct hca *hca;
 
 	assert_int_equal(hca_open(&local, &hca, NULL), 0);
@@ -162,7 +163,7 @@ static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_addres
 	uint8_t mad[MAD_SIZE];
 
 	mad_init(mad, &(struct mad_header){ .mgmt_class = mgmt_class, .method = METHOD_GET,
-					    .attribute = mgmt_class == CLASS_SUBN_LID ? SMP_NODE_INFO
+					    .attribute = mgmt_class != CLASS_PERFORMANCE ? SMP_NODE_INFO
 										      : PMA_PORT_COUNTERS });
 	assert_int_equal(transport->send(transport->ctx, to, mad, 100, NULL), 0);
 	assert_int_equal(sent_by, mgmt_class);
@@ -203,6 +204,9 @@ static void a_split_hca_sends_each_class_by_its_device(void **state)
 	assert_int_equal(sent_fd, FD_GMP);
 	send_to(hca, CLASS_SUBN_LID, &to);
 	assert_int_equal(sent_fd, FD_SMP);
+	send_to(hca, CLASS_SUBN_DIRECTED, &to);
+	assert_int_equal(sent_fd, FD_SMP);
+	assert_int_equal(sent_to.qpn, 0);
 	hca_close(hca);
 	assert_int_equal(open_count, 0);
 	/* An ordinary one sends both by one. */

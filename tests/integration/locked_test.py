@@ -65,4 +65,12 @@ with Simulation("--gen", "rail --hosts 4", "--wire", "hold=50ms") as sim:
     tap.result(said.status == 74 and path in said.err and said.err.count("\n") == 1, "so is a file that is not there",
                said.err)
 
+with Simulation("--gen", "rail --hosts 4", "--wire", "hold=50ms locked=all") as sim:
+    said = count(sim, 6, "--directed-smps")
+    status = sim.json("status")
+    tap.result(locked(sim) == [] and status["sm_state"] == "master" and status["coverage_percent"] == 100,
+               "SMPs along paths reach all where those by LID are lost", status)
+    count(sim, 6)
+    tap.result(sim.json("status")["locked_node_count"] > 0, "which they are: without paths nodes are locked")
+
 tap.done()
