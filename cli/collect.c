@@ -340,6 +340,10 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	fill_helper_command(&helper, &local, &options);
 	discovery.deadline_us = options.discovery_deadline_us;
 	code = load_keys(&options, local.port_guid, &keys, err);
+	if (local.planes)
+		log_warning("%s port %d is one of planes: SMPs go by %s port %d, along paths; ports of HCAs with planes "
+			    "are shown as unsupported, without counters", local.ca_name, local.port, local.smi_ca_name,
+			    local.smi_port);
 	if (code == 0 && options.estimate) {
 		keys_destroy(keys);
 		return estimate(&options, &discovery, err);

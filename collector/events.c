@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "collector/layout.h"
 #include "collector/locked.h"
 #include "collector/memory.h"
 #include "collector/sweep.h"
@@ -182,6 +183,7 @@ void events_from_sweep(struct events *events, int64_t wall_us, const struct fabr
 	size_t cleared = 0, i;
 
 	tell_silence(events, wall_us, fabric, result, memory);
+	layout_tell(events, wall_us, fabric, memory);
 	locked_from_sweep(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];

@@ -33,6 +33,7 @@ struct sweep_result;
 #define EVENT_NODE_UNLOCKED "node-unlocked"
 #define EVENT_COUNTERS_CLEARED "counters-cleared"
 #define EVENT_COUNTER_SATURATED "counter-saturated"
+#define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SWEEP_LATE "sweep-late"
@@ -65,7 +66,7 @@ struct event *events_add(struct events *events, int64_t wall_us, const char *kin
 
 /*
  * events_from_sweep - what a sweep's readings tell: nodes that fell silent or
- * answer again, or are locked, counters that somebody cleared, counters that reached their
+ * answer again, are locked, or have planes, counters that somebody cleared, counters that reached their
  * maximum. Updates what @memory has told already.
  */
 void events_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,

@@ -21,7 +21,7 @@ static void look_at(struct events *events, int64_t wall_us, const struct fabric 
 				   "%s answers SMPs again", fabric->nodes[node].name);
 		remembered->locked = false;
 		remembered->smp_silent_sweeps = 0;
-	} else if (seen == SMP_LEFT_OPEN && counters_answered && !remembered->locked &&
+	} else if (seen == SMP_LEFT_OPEN && counters_answered && !remembered->planes_told && !remembered->locked &&
 		   ++remembered->smp_silent_sweeps >= LOCKED_AFTER_SWEEPS) {
 		remembered->locked = true;
 		events_add(events, wall_us, EVENT_NODE_LOCKED, EVENT_WARNING, fabric, node, 0,

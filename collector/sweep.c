@@ -10,6 +10,7 @@
 #include "collector/link_check.h"
 #include "collector/memory.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
@@ -99,6 +100,15 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 	});
 }
 
+/* Has this port counters, a link, and no answer yet? As plan() and answers have left it. */
+static bool is_asked(const struct sweep_state *state, uint32_t port)
+{
+	uint32_t sample = state->sample_of[port];
+	enum sample_status status = sample == FABRIC_NONE ? SAMPLE_DOWN : state->result->samples[sample].status;
+
+	return status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
+}
+
 /* Ask all live ports of a node whose capabilities are known. */
 static void ask_ports(struct sweep_state *state, uint32_t node_index)
 {
@@ -109,7 +119,7 @@ static void ask_ports(struct sweep_state *state, uint32_t node_index)
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
 		uint32_t sample = state->sample_of[i];
 
-		if (sample == FABRIC_NONE || state->result->samples[sample].status == SAMPLE_DOWN)
+		if (!is_asked(state, i))
 			continue;
 		state->result->samples[sample].status = SAMPLE_SILENT;
 		state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
@@ -246,7 +256,7 @@ static void ask_node(struct sweep_state *state, uint32_t node_index)
 	uint32_t i;
 
 	for (i = node->first_port; i < node->first_port + node->ports; i++)
-		if (state->sample_of[i] != FABRIC_NONE && is_live(state->fabric, &state->fabric->ports[i]))
+		if (is_asked(state, i))
 			break;
 	if (i == node->first_port + node->ports)
 		return;
@@ -277,7 +287,7 @@ static void plan(struct sweep_state *state)
 	result->ports_asked = result->ports_answered = result->bad_answers = 0;
 	result->sm = (struct sm_state){ 0 };
 	for (i = 0; i < fabric->port_count; i++) {
-		bool live = is_live(fabric, &fabric->ports[i]);
+		bool live = is_live(fabric, &fabric->ports[i]), plane = port_is_plane(fabric, i);
 		bool backoff = memory_node(state->memory, fabric->ports[i].node)->silent_sweeps > 0;
 
 		state->sample_of[i] = FABRIC_NONE;
@@ -287,9 +297,10 @@ static void plan(struct sweep_state *state)
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){
 			.port = i,
-			.status = !live ? SAMPLE_DOWN : backoff ? SAMPLE_BACKOFF : SAMPLE_SILENT,
+			.status = !live ? SAMPLE_DOWN : plane ? SAMPLE_UNSUPPORTED :
+				  backoff ? SAMPLE_BACKOFF : SAMPLE_SILENT,
 		};
-		result->ports_asked += live;
+		result->ports_asked += live && !plane;
 	}
 	memset(state->busy_left, BUSY_RETRIES, result->count);
 }
