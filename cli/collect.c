@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,6 +16,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "collector/collector.h"
+#include "collector/details.h"
 #include "collector/helper.h"
 #include "collector/link_check.h"
 #include "collector/fabric_watch.h"
@@ -39,11 +41,17 @@
 struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
+	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
+
+static bool asks_switches_only(const struct collect_options *options)
+{
+	return !strcmp(options->ask, "switches");
+}
 
 /* The helper's command line, with room for its numbers. */
 struct helper_command {
@@ -109,6 +117,7 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
 		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+		{ .key = "ports_unfinished", .title = "ports not finished", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 	};
@@ -128,8 +137,9 @@ static int print_report(const struct collect_options *options, const struct coll
 	result_unsigned(result, 5, report->links);
 	result_unsigned(result, 6, report->ports_asked);
 	result_unsigned(result, 7, report->ports_answered);
-	result_unsigned(result, 8, report->mads_sent);
-	result_unsigned(result, 9, report->mads_timed_out);
+	result_unsigned(result, 8, report->ports_unfinished);
+	result_unsigned(result, 9, report->mads_sent);
+	result_unsigned(result, 10, report->mads_timed_out);
 	result_end_row(result);
 	code = result_finish(result, err);
 	result_destroy(result);
@@ -159,9 +169,11 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	int code;
 
 	for (i = 0; i < fabric->port_count; i++)
-		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT;
-	/* PortCounters and PortCountersExtended of each port, SMInfo, and what looks for changes. */
-	mads = 2 * ports + 1 + link_check_cost(fabric);
+		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
+			 (!asks_switches_only(options) ||
+			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
+	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, and what looks for changes. */
+	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
@@ -214,6 +226,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.interval_us = options->interval_us,
 		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
+		.switches_only = asks_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
@@ -254,6 +267,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "estimate", 0, OPTION_FLAG, NULL, "say what polling would cost; do not poll", &ret->estimate, 0 },
 		{ "new-fabric", 0, OPTION_FLAG, NULL, "start anew where the database knows another fabric",
 		  &ret->new_fabric, 0 },
+		{ "ask", 0, OPTION_TEXT, "WHOM", "all, or switches: then hosts are left alone (all)", &ret->ask, 0 },
 		{ "window", 0, OPTION_NUMBER, "N", "MADs in flight over all, up to 128 (32)", &ret->window, 1 },
 		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
@@ -279,6 +293,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return code;
 	if (ret->once + ret->estimate + (ret->count > 0) > 1)
 		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
+	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
+		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
@@ -311,6 +327,7 @@ static int load_keys(const struct collect_options *options, uint64_t own_guid, s
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct collect_options options = {
+		.ask = "all",
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
 		.discovery_deadline_us = DEFAULT_DISCOVERY_DEADLINE_US,
@@ -341,8 +358,8 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	discovery.deadline_us = options.discovery_deadline_us;
 	code = load_keys(&options, local.port_guid, &keys, err);
 	if (local.planes)
-		log_warning("%s port %d is one of planes: SMPs go by %s port %d, along paths; ports of HCAs with planes "
-			    "are shown as unsupported, without counters", local.ca_name, local.port, local.smi_ca_name,
+		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
+			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,
 			    local.smi_port);
 	if (code == 0 && options.estimate) {
 		keys_destroy(keys);

@@ -81,7 +81,8 @@ void view_done(struct view *view)
 const char *port_word_name(enum port_word word)
 {
 	static const char *const names[WORD_COUNT] = {
-		[WORD_OK] = "ok",         [WORD_IDLE] = "idle",     [WORD_UNPLANNED] = "unplanned", [WORD_UNFINISHED] = "unfinished",
+		[WORD_OK] = "ok",         [WORD_IDLE] = "idle",     [WORD_UNPLANNED] = "unplanned",
+		[WORD_UNFINISHED] = "unfinished",
 		[WORD_LOCKED] = "locked", [WORD_SILENT] = "silent", [WORD_UNSUPPORTED] = "unsupported",
 		[WORD_DOWN] = "down",
 	};

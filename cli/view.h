@@ -43,7 +43,8 @@ void view_done(struct view *view);
 
 /* What a port is doing, one word. */
 enum port_word {
-	WORD_OK, WORD_IDLE, WORD_UNPLANNED, WORD_UNFINISHED, WORD_UNSUPPORTED, WORD_LOCKED, WORD_SILENT, WORD_DOWN, WORD_COUNT,
+	WORD_OK, WORD_IDLE, WORD_UNPLANNED, WORD_UNFINISHED,
+	WORD_UNSUPPORTED, WORD_LOCKED, WORD_SILENT, WORD_DOWN, WORD_COUNT,
 };
 
 /* port_word_name - "ok", "idle", ...: what `status` is in every output. */

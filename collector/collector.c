@@ -11,13 +11,17 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/when.h"
+#include "collector/details.h"
 #include "collector/events.h"
+#include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
-#include "collector/fabric_watch.h"
+#include "collector/sweep_events.h"
+#include "collector/sweep_result.h"
+#include "collector/throttle.h"
 #include "fabric/fabric.h"
 
 /* How long one look at a running discovery takes while nothing else is to do. */
@@ -25,6 +29,16 @@
 
 /* How long one wait for late answers takes; they come within a second behind a sweep. */
 #define LISTEN_MS 10
+
+/* A sweep is cut so long before the next one is due that it can be stored: twice what that took the last time. */
+#define COMMIT_FACTOR 2
+#define COMMIT_LEAST_US (20 * US_PER_MS)
+
+/* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
+#define DISCOVERY_HOLD_US (60 * US_PER_S)
+
+/* The wall clock was set, not slewed: it moved against CLOCK_BOOTTIME by so much from one sweep to the next. */
+#define CLOCK_STEP_US US_PER_S
 
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
@@ -39,6 +53,10 @@ struct collector {
 	struct fabric_watch watch;
 	struct memory memory;
 	struct link_check check;
+	struct details details;
+	struct throttle throttle;
+	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
+	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */
 	struct sweep_result result;
 	struct sm_state last_sm;
@@ -47,7 +65,8 @@ struct collector {
 	uint64_t discovery_smps;
 	bool accepted;               /* the fabric is the store's */
 	bool store_failed;           /* told already */
-	bool late;                   /* told already */
+	bool late, cut;              /* told already */
+	int64_t wall_offset_us;      /* wall clock minus CLOCK_BOOTTIME at the last sweep, 0: none yet */
 };
 
 static int restore(struct collector *collector, struct error *err)
@@ -110,6 +129,14 @@ static int first_discovery(struct collector *collector, struct error *err)
 	return 0;
 }
 
+/* When may the next discovery start? Not while the fabric has better things to do, but not for ever later. */
+static int64_t next_discovery_us(const struct collector *collector)
+{
+	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + DISCOVERY_HOLD_US;
+
+	return collector->throttle.on && next_us < held_us ? held_us : next_us;
+}
+
 /* Sleep, but hear late answers, and let a discovery that runs or is due go on meanwhile. */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
@@ -117,7 +144,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
-		int64_t next_us = collector->watch.next_us;
+		int64_t next_us = next_discovery_us(collector);
 		bool discovering = collector->watch.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 
@@ -236,6 +263,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	if (code < 0)
 		return code;
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
+	details_keep(&collector->details);
 	events_clear(&collector->events);
 	collector->discovery_us = 0;
 	collector->discovery_smps = 0;
@@ -266,12 +294,142 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
-static int one_sweep(struct collector *collector, struct error *err)
+/* Half the rate while the fabric is busy with itself. */
+static void throttle(struct collector *collector, int64_t wall_us)
 {
-	struct engine_counts before = engine_counts(collector->engine), after;
-	struct collector_report *report = collector->report;
+	const struct engine_settings *settings = &collector->settings->engine;
+	const struct throttle_signs signs = {
+		.links_seen = collector->check.links_seen,
+		.links_not_active = collector->check.links_not_active,
+		.drops = collector->result.drops,
+	};
+	bool by_rate = settings->max_mads_per_s > 0;
+
+	switch (throttle_step(&collector->throttle, &signs)) {
+	case THROTTLE_SAME:
+		return;
+	case THROTTLE_BEGINS:
+		collector->throttled_us = clock_boottime_us(collector->clock);
+		engine_set_rate(collector->engine, throttle_half(settings->max_mads_per_s),
+				by_rate ? settings->window : throttle_half(settings->window));
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   signs.drops ? "asking at half the rate: nodes dropped %" PRIu64 " management datagrams"
+				       : "asking at half the rate: %" PRIu64 " links are on their way up",
+			   signs.drops ? signs.drops : signs.links_not_active);
+		return;
+	case THROTTLE_ENDS:
+		engine_set_rate(collector->engine, settings->max_mads_per_s, settings->window);
+		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "asking at the full rate again");
+		return;
+	}
+}
+
+/* The wall clock only labels; but who reads the labels should know that somebody set it. */
+static void tell_clock(struct collector *collector, const struct sweep *sweep)
+{
+	int64_t offset_us = sweep->wall_us - sweep->start_us, step_us = offset_us - collector->wall_offset_us;
+	char by[WHEN_SIZE];
+
+	if (collector->wall_offset_us && (step_us >= CLOCK_STEP_US || step_us <= -CLOCK_STEP_US))
+		events_add(&collector->events, sweep->wall_us, EVENT_CLOCK_STEPPED, EVENT_WARNING, NULL, FABRIC_NONE,
+			   0, "the wall clock was set %s by %s; rates and the order of sweeps are not touched by it",
+			   step_us > 0 ? "forward" : "back",
+			   when_format_span(step_us > 0 ? step_us : -step_us, by));
+	collector->wall_offset_us = offset_us;
+}
+
+/* A sweep that was cut says what is missing: once, until one comes to its end. */
+static void tell_cut(struct collector *collector, const struct sweep *sweep)
+{
+	const struct sweep_result *result = &collector->result;
+	bool cut = result->cut && result->ports_unfinished && !stop_requested();
+	char every[WHEN_SIZE];
+
+	collector->report->sweeps_cut += cut;
+	if (cut && !collector->cut)
+		events_add(&collector->events, sweep->wall_us, EVENT_SWEEP_CUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+			   "%u of %u ports were not read within the interval of %s: they come first in the next "
+			   "sweep; a longer interval or a higher limit would read all",
+			   result->ports_unfinished, result->ports_asked,
+			   when_format_span(collector->settings->interval_us, every));
+	collector->cut = cut;
+}
+
+/* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
+static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
+{
+	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;
+
+	if (collector->settings->count == 1)
+		return 0;
+	commit_us = commit_us * COMMIT_FACTOR > COMMIT_LEAST_US ? commit_us * COMMIT_FACTOR : COMMIT_LEAST_US;
+	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
+}
+
+/* What the sweep is told of, from its result. */
+static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
+{
+	const struct sweep_result *result = &collector->result;
+	struct engine_counts after = engine_counts(collector->engine);
+
+	memcpy(sweep->boot_id, collector->boot_id, sizeof(sweep->boot_id));
+	sweep->ports_planned = (uint32_t)result->count;
+	sweep->ports_asked = result->ports_asked;
+	sweep->ports_answered = result->ports_answered;
+	sweep->ports_unfinished = result->ports_unfinished;
+	sweep->spread_us = result->spread_us;
+	sweep->node_spread_us = result->node_spread_us;
+	sweep->mads_sent = after.sent - before->sent;
+	sweep->mads_timed_out = after.timed_out - before->timed_out;
+	sweep->mads_retried = after.retried - before->retried;
+	sweep->sm = result->sm;
+	sweep->samples = result->samples;
+	sweep->sample_count = result->count;
+	sweep->details = collector->details.samples;
+	sweep->detail_count = collector->details.sample_count;
+	sweep->events = collector->events.list;
+	sweep->event_count = collector->events.count;
+}
+
+static void fill_report(struct collector_report *report, const struct sweep *sweep)
+{
+	report->sweep_us = sweep->end_us - sweep->start_us;
+	report->nodes = sweep->fabric->node_count;
+	report->links = fabric_count_links(sweep->fabric);
+	report->ports_asked = sweep->ports_asked;
+	report->ports_answered = sweep->ports_answered;
+	report->ports_unfinished = sweep->ports_unfinished;
+	report->mads_sent = sweep->mads_sent;
+	report->mads_timed_out = sweep->mads_timed_out;
+}
+
+/* Ask all ports; what was answered by the wrong node is taken back. */
+static int ask(struct collector *collector, int64_t start_us, struct error *err)
+{
+	const struct sweep_settings settings = {
+		.switches_only = collector->settings->switches_only,
+		.sm_lid = collector->wire->sm_lid(collector->wire->ctx),
+		.deadline_us = sweep_deadline_us(collector, start_us),
+	};
+	int code;
+
+	engine_stop_when(collector->engine, stop_requested);
+	code = sweep_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->check,
+			 &collector->details, &settings, &collector->result, err);
+	/* Whose answers they were must be known, however much of a hurry there is. */
+	engine_stop_when(collector->engine, NULL);
+	if (code == 0)
+		code = check_lids(collector, err);
+	if (code == 0)
+		code = details_finish(&collector->details, &collector->result);
+	return code;
+}
+
+static int one_sweep(struct collector *collector, bool last, struct error *err)
+{
+	struct engine_counts before = engine_counts(collector->engine);
 	const struct fabric *fabric = collector->watch.fabric;
-	uint16_t sm_lid = collector->wire->sm_lid(collector->wire->ctx);
 	struct sweep sweep = {
 		.wall_us = clock_wall_us(collector->clock),
 		.start_us = clock_boottime_us(collector->clock),
@@ -281,38 +439,25 @@ static int one_sweep(struct collector *collector, struct error *err)
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
-	int code = sweep_run(collector->engine, fabric, &collector->memory, &collector->check,
-			     sm_lid, &collector->result, err);
+	int code = ask(collector, sweep.start_us, err);
 
-	if (code == 0)
-		code = check_lids(collector, err);
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
-	after = engine_counts(collector->engine);
-	if (collector->check.changed || hints_at_change(collector))
-		fabric_watch_suspect(&collector->watch);
-	events_from_sweep(&collector->events, sweep.wall_us, fabric, &collector->result, &collector->memory);
+	if (collector->check.changed_port != FABRIC_NONE || hints_at_change(collector))
+		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
+	else if (collector->check.changed)
+		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	tell_clock(collector, &sweep);
+	tell_cut(collector, &sweep);
+	sweep_events_tell(&collector->sweep_events, &collector->events, sweep.start_us, sweep.wall_us, fabric,
+			  &collector->result, &collector->memory);
+	if (last)
+		sweep_events_flush(&collector->sweep_events, &collector->events);
 	tell_sm(collector, sweep.wall_us);
-	memcpy(sweep.boot_id, collector->boot_id, sizeof(sweep.boot_id));
-	sweep.ports_planned = (uint32_t)collector->result.count;
-	sweep.ports_asked = collector->result.ports_asked;
-	sweep.ports_answered = collector->result.ports_answered;
-	sweep.mads_sent = after.sent - before.sent;
-	sweep.mads_timed_out = after.timed_out - before.timed_out;
-	sweep.mads_retried = after.retried - before.retried;
-	sweep.sm = collector->result.sm;
-	sweep.samples = collector->result.samples;
-	sweep.sample_count = collector->result.count;
-	sweep.events = collector->events.list;
-	sweep.event_count = collector->events.count;
-	report->sweep_us = sweep.end_us - sweep.start_us;
-	report->nodes = fabric->node_count;
-	report->links = fabric_count_links(fabric);
-	report->ports_asked = sweep.ports_asked;
-	report->ports_answered = sweep.ports_answered;
-	report->mads_sent = sweep.mads_sent;
-	report->mads_timed_out = sweep.mads_timed_out;
+	throttle(collector, sweep.wall_us);
+	fill_sweep(collector, &before, &sweep);
+	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
 	return handle_store(collector, code, sweep.wall_us, err);
 }
@@ -351,7 +496,7 @@ static int run(struct collector *collector, struct error *err)
 		   FABRIC_NONE, 0, "collector started");
 	beat_us = clock_boottime_us(collector->clock);
 	for (;;) {
-		code = one_sweep(collector, err);
+		code = one_sweep(collector, left == 1, err);
 		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
 		beat_us = next_beat(collector, beat_us);
@@ -359,6 +504,18 @@ static int run(struct collector *collector, struct error *err)
 		if (code < 0 || stop_requested())
 			return code;
 	}
+}
+
+/* What is still to tell is stored before the end. Where that fails nothing counted is lost. */
+static void tell_rest(struct collector *collector)
+{
+	struct error cause = { 0 };
+
+	sweep_events_flush(&collector->sweep_events, &collector->events);
+	if (collector->report->sweeps && collector->events.count &&
+	    collector->sink->store_events(collector->sink->ctx, collector->events.list, collector->events.count,
+					  &cause) < 0)
+		log_warning("the last events are not stored: %s", cause.text);
 }
 
 int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
@@ -374,12 +531,15 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	if (!err)
 		err = &own;
 	*ret = (struct collector_report){ 0 };
+	/* Single sweeps, too, shall ask all ports for their slow counters in time: so the first turn is anybody's. */
+	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
 	if (code == 0)
 		code = restore(&collector, err);
 	if (code == 0)
 		code = run(&collector, err);
+	tell_rest(&collector);
 	if (collector.watch.discoverer)
 		fabric_watch_done(&collector.watch);
 	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
@@ -388,6 +548,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	engine_destroy(collector.engine);
 	memory_done(&collector.memory);
 	events_done(&collector.events);
+	details_done(&collector.details);
 	sweep_result_done(&collector.result);
 	return code;
 }

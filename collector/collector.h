@@ -36,6 +36,7 @@ struct collector_settings {
 	int64_t interval_us;
 	uint64_t count;                /* end after so many sweeps, 0: never; 1 is a single sweep */
 	int64_t discovery_interval_us; /* where nothing changes */
+	bool switches_only;            /* HCAs are not asked: the ports that they are cabled to mirror them */
 	struct engine_settings engine;
 	/*
 	 * Asked before the first sweep, and with each new topology: is this the
@@ -49,12 +50,13 @@ struct collector_settings {
 struct collector_report {
 	uint64_t sweeps;       /* stored */
 	uint64_t sweeps_late;  /* that took longer than the interval */
+	uint64_t sweeps_cut;   /* that ended before all ports were read, so that the next could start on time */
 	int64_t discovery_us;  /* of the last discovery */
 	uint64_t discovery_smps;
 	/* Of the last sweep: */
 	int64_t sweep_us, commit_us;
 	uint64_t nodes, links;
-	uint32_t ports_asked, ports_answered;
+	uint32_t ports_asked, ports_answered, ports_unfinished;
 	uint64_t mads_sent, mads_timed_out;
 };
 
@@ -62,7 +64,8 @@ struct collector_report {
  * collector_run - collect until a stop is asked for (base/stop.h), or `count` sweeps
  * @ret:  filled also when it fails
  *
- * A sweep in hand is finished and stored before it ends. Where the store fails
+ * A sweep that does not end before the next one is due is cut short and stored with
+ * what it has, and so is the one in hand when the stop comes. Where the store fails
  * the next sweep is tried all the same, and its deltas reach back to the last
  * one that was stored; for a single sweep that is an error.
  * Return: 0; ERR_UNAVAILABLE where the first discovery fails and the store

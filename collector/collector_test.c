@@ -57,9 +57,12 @@ static void capabilities_are_asked_once(void **state)
 
 	(void)state;
 	model_run(model, 10, NULL, NULL);
-	/* Node 0 has four live ports with both attributes; node 3 (a leaf, six ports) has only PortCounters. */
+	/*
+	 * Node 0 has four live ports with both attributes; its turn of slow questions, where it is asked again what
+	 * it can do, comes only after these sweeps. Node 5 (a leaf, six ports) has only PortCounters of 64 bits.
+	 */
 	assert_int_equal(model->requests_to[0], 1 + 10 * 4 * 2);
-	assert_int_equal(model->requests_to[3], 1 + 10 * 6);
+	assert_int_equal(model->requests_to[LEAF + 3], 1 + 10 * 6 * 2);
 	free(model);
 }
 
@@ -268,7 +271,7 @@ static void somebody_clears_counters(struct model *model)
 {
 	if (model->sweeps == 3)
 		memset(model->nodes[0].ports[2].value, 0, sizeof(model->nodes[0].ports[2].value));
-	if (model->sweeps == 6) {
+	if (model->sweeps == 13) {
 		size_t i;
 		int port;
 
@@ -284,8 +287,8 @@ static void counters_that_are_cleared_are_marked_and_told(void **state)
 
 	(void)state;
 	model->before_sweep = somebody_clears_counters;
-	model_run(model, 10, NULL, NULL);
-	/* One port alone, then the whole fabric as one event. */
+	model_run(model, 16, NULL, NULL);
+	/* One port alone, then the whole fabric as one event; the last is told when there are no more sweeps. */
 	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 2);
 	assert_true(model->nodes[0].ports[2].sum.reset & COUNTER_BIT(COUNTER_RCV_DATA));
 	model_check(model);
@@ -399,6 +402,28 @@ static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
 	free(model);
 }
 
+static void a_link_goes_late(struct model *model)
+{
+	if (model->sweeps == 200)
+		model->nodes[LEAF].ports[1].down = true;
+}
+
+/* A hint that never goes away costs ever less, and what is really seen is followed at once all the same. */
+static void a_stuck_hint_costs_little_and_delays_no_change(void **state)
+{
+	struct model *model = create(40);
+
+	(void)state;
+	model->traffic = false;
+	model->state_change_stuck = true;
+	model->before_sweep = a_link_goes_late;
+	model_run(model, 190, NULL, NULL);
+	assert_true(model->discoveries < 15);
+	model_run(model, 24, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	free(model);
+}
+
 static void two_hosts_change_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
@@ -441,9 +466,22 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 	}
 }
 
+static void hosts_that_change_lids_are_told(void **state)
+{
+	struct model *model = create(299);
+
+	(void)state;
+	model->before_sweep = two_hosts_change_lids;
+	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LID), 2);
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
+	free(model);
+}
+
 static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
 {
 	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
+	int counter;
 
 	if (model->sweeps != 3 || gone->absent)
 		return;
@@ -451,7 +489,9 @@ static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
 	heir->lid = gone->lid;
 	model->traffic = false;
 	/* Nothing falls and nothing is too fast: only that the heir is not where it was tells. */
-	memcpy(heir->ports[1].value, gone->ports[1].value, sizeof(heir->ports[1].value));
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		if (heir->ports[1].value[counter] < gone->ports[1].value[counter])
+			heir->ports[1].value[counter] = gone->ports[1].value[counter];
 	heir->ports[1].value[COUNTER_XMIT_DATA] += 1000;
 }
 
@@ -605,6 +645,258 @@ static void nodes_without_counters_are_unsupported(void **state)
 	free(model);
 }
 
+/* Sum of reads of one attribute over all ports. */
+static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
+{
+	uint64_t reads = 0;
+	size_t i;
+	int port;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			reads += model->nodes[i].ports[port].details[attribute].reads;
+	return reads;
+}
+
+/* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
+static void slow_counters_are_read_in_turn_and_exactly(void **state)
+{
+	struct model *model = create(30);
+	uint64_t once;
+
+	(void)state;
+	model->nodes[HOST].refused = 1 << DETAIL_EXTENDED_SPEEDS;
+	/* The counters that they explain stand still. */
+	model->traffic = false;
+	/* What a node can do is known after the first sweep. */
+	model_run(model, 61, NULL, NULL);
+	once = reads_of(model, DETAIL_RCV_ERRORS);
+	assert_int_equal(once, LIVE_PORTS);
+	assert_int_equal(reads_of(model, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
+	assert_int_equal(reads_of(model, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
+	model->traffic = true;
+	model_run(model, 200, NULL, NULL);
+	assert_true(reads_of(model, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
+	assert_int_equal(model->nodes[HOST].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_int_equal(model->nodes[HOST + 1].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_LANES);
+	assert_int_equal(model->nodes[0].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);
+	assert_true(model_check_details(model) > LIVE_PORTS * 20);
+	model_check(model);
+	free(model);
+}
+
+/* Why is asked in the sweep that sees it. */
+static void a_counter_that_moves_is_explained_at_once(void **state)
+{
+	struct model *model = create(31);
+	struct model_port *port = &model->nodes[LEAF].ports[2];
+	const struct model_detail *detail = &port->details[DETAIL_RCV_ERRORS];
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 70, NULL, NULL);
+	assert_true(detail->has_first);
+	port->value[COUNTER_RCV_ERRORS] += 3;
+	port->details[DETAIL_RCV_ERRORS].value[0] += 3;
+	model_run(model, 1, NULL, NULL);
+	assert_int_equal(detail->sum[0], 3);
+	assert_int_equal(detail->last.value[0], 3);
+	free(model);
+}
+
+/* An attribute that a node never answers costs it three questions, and nobody a sweep's time. */
+static void what_is_never_answered_is_given_up(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(32);
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
+	model_run(model, 400, &report, NULL);
+	assert_int_equal(model->nodes[LEAF].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_true(model->nodes[LEAF].ports[1].details[DETAIL_RCV_ERRORS].reads >= 6);
+	assert_int_equal(report.mads_timed_out, 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
+/* A node sends its questions elsewhere: they go there, from then on at once. */
+static void a_redirection_is_followed_and_remembered(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(33);
+	uint64_t asked;
+
+	(void)state;
+	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
+	assert_int_equal(model_run(model, 5, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	asked = model->requests_to[HOST];
+	/* ClassPortInfo twice, the second at the other address; five times one port's two attributes. */
+	assert_in_range(asked, 2 + 5, 2 + 5 * 2 + 1);
+	assert_true(model_check(model) > 0);
+	assert_int_equal(model->nodes[HOST].ports[1].last.value[COUNTER_RCV_DATA] & UINT32_MAX,
+			 model->nodes[HOST].ports[1].value[COUNTER_RCV_DATA] & UINT32_MAX);
+	/* The other node leaves: the node itself is asked again. */
+	model->nodes[HOST].redirect = model->nodes[LEAF + 1].lid;
+	model->nodes[LEAF].silent = true;
+	assert_int_equal(model_run(model, 3, &report, NULL), 0);
+	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_OK);
+	free(model);
+}
+
+/* Too much for the interval: what was read is stored on time, what was not comes first the next time. */
+static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(34);
+	int64_t began_us;
+	size_t i;
+	int port;
+
+	(void)state;
+	model_run(model, 1, NULL, NULL);
+	model->interval_us = US_PER_S;
+	model->max_mads_per_s = 60;
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 0; port <= MODEL_PORTS_MAX; port++)
+			model->nodes[i].ports[port].sum = (struct delta){ 0 };
+	began_us = model->now_us;
+	assert_int_equal(model_run(model, 10, &report, NULL), 0);
+	assert_int_equal(report.sweeps, 10);
+	/* The first one also asked whose LIDs they are, at that rate. */
+	assert_true(report.sweeps_late <= 1);
+	assert_int_equal(report.sweeps_cut, 10);
+	assert_true(report.ports_unfinished > 10);
+	/* Nine intervals and a sweep, and the discovery. */
+	assert_in_range(model->now_us - began_us, 9000000, 10200000);
+	assert_int_equal(model_events_of(model, EVENT_SWEEP_CUT), 1);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			if (model->nodes[i].ports[port].has_first)
+				assert_true(model->nodes[i].ports[port].sum.elapsed_us > 0);
+	model->max_mads_per_s = 0;
+	model_run(model, 1, NULL, NULL);
+	free(model);
+}
+
+static void agents_drop_for_a_while(struct model *model)
+{
+	model->drops = model->sweeps >= 3 && model->sweeps < 8;
+}
+
+static void it_asks_less_while_agents_drop_datagrams(void **state)
+{
+	struct model *model = create(35);
+
+	(void)state;
+	model->before_sweep = agents_drop_for_a_while;
+	model_run(model, 7, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
+	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	model->sweeps = 0;
+	model_run(model, 14, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 2);
+	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 1);
+	free(model);
+}
+
+static void the_subnet_manager_brings_links_up(struct model *model)
+{
+	size_t i;
+	int port;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			model->nodes[i].ports[port].init = model->sweeps >= 3 && model->sweeps < 6;
+	/* A sign of change at the same time: discovery has to wait, but is not forgotten. */
+	if (model->sweeps == 4)
+		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **state)
+{
+	struct model *model = create(36);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = the_subnet_manager_brings_links_up;
+	model_run(model, 6, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
+	assert_int_equal(model->discoveries, 1);
+	model->sweeps = 6;
+	model->before_sweep = NULL;
+	model_run(model, 12, NULL, NULL);
+	assert_true(model->discoveries >= 2);
+	free(model);
+}
+
+/* HCAs are left alone: their ports are no gaps, and nobody asks them anything. */
+static void only_switches_are_asked_where_told(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(37);
+	size_t i;
+
+	(void)state;
+	model->switches_only = true;
+	assert_int_equal(model_run(model, 5, &report, NULL), 0);
+	assert_int_equal(report.ports_asked, LIVE_PORTS - MODEL_HOSTS);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - MODEL_HOSTS);
+	for (i = HOST; i < MODEL_NODES; i++) {
+		assert_int_equal(model->nodes[i].ports[1].status, SAMPLE_UNPLANNED);
+		assert_int_equal(model->requests_to[i] + model->slow_requests_to[i], 0);
+	}
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
+static void all_other_hosts_fall_silent(struct model *model)
+{
+	size_t i;
+
+	for (i = HOST; i < MODEL_NODES - 1; i++)
+		model->nodes[i].silent = model->sweeps >= 2 && model->sweeps < 5;
+}
+
+/* It is not fifteen hosts that broke at once. */
+static void hcas_that_are_silent_together_are_one_event(void **state)
+{
+	struct model *model = create(38);
+
+	(void)state;
+	model->before_sweep = all_other_hosts_fall_silent;
+	model_run(model, 10, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
+	assert_int_equal(model_events_of(model, EVENT_HCAS_ANSWER), 1);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), 0);
+	free(model);
+}
+
+static void somebody_sets_the_clock(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->wall_offset_us -= 3600 * US_PER_S;
+}
+
+/* Rates and order stay right, whatever the clock on the wall says. */
+static void a_step_of_the_wall_clock_is_told_and_touches_no_rate(void **state)
+{
+	struct model *model = create(39);
+
+	(void)state;
+	model->before_sweep = somebody_sets_the_clock;
+	model_run(model, 8, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_CLOCK_STEPPED), 1);
+	assert_in_range(model->nodes[0].ports[1].sum.elapsed_us, 69900000, 70100000);
+	model_check(model);
+	free(model);
+}
+
 /* Everything at once: nodes fall silent and come back, links go, counters are cleared, MADs are lost. */
 static void anything_may_happen(struct model *model)
 {
@@ -619,6 +911,7 @@ static void anything_may_happen(struct model *model)
 		break;
 	case 2:
 		memset(node->ports[1].value, 0, sizeof(node->ports[1].value));
+		memset(node->ports[1].details[2].value, 0, sizeof(node->ports[1].details[2].value));
 		break;
 	case 3:
 		node->absent = !node->absent && model_random(model) % 3 == 0;
@@ -628,6 +921,14 @@ static void anything_may_happen(struct model *model)
 		break;
 	case 5:
 		model->wall_offset_us += (int64_t)(model_random(model) % 7200) * US_PER_S - 3600 * US_PER_S;
+		break;
+	case 6:
+		node->fec_mode = (uint8_t)(model_random(model) % 5);
+		node->redirect = model_random(model) % 2 ? model->nodes[LEAF].lid : 0;
+		break;
+	case 7:
+		model->drops = !model->drops;
+		node->refused = (uint8_t)(model_random(model) % 32 == 0 ? 0xff : 0);
 		break;
 	default:
 		break;
@@ -651,6 +952,7 @@ static void whatever_happens_sums_are_exact_or_marked(void **state)
 		}
 		assert_true(model->sweeps > 50);
 		assert_true(model_check(model) > 0);
+		assert_true(model_check_details(model) > 0);
 		free(model);
 	}
 }
@@ -675,7 +977,9 @@ int main(void)
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
 		cmocka_unit_test(discovery_follows_signs_of_change),
 		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
+		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
 		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
+		cmocka_unit_test(hosts_that_change_lids_are_told),
 		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
 		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
@@ -684,6 +988,16 @@ int main(void)
 		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
+		cmocka_unit_test(slow_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(a_counter_that_moves_is_explained_at_once),
+		cmocka_unit_test(what_is_never_answered_is_given_up),
+		cmocka_unit_test(a_redirection_is_followed_and_remembered),
+		cmocka_unit_test(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
+		cmocka_unit_test(it_asks_less_while_agents_drop_datagrams),
+		cmocka_unit_test(it_asks_less_and_discovery_waits_while_the_sm_is_at_work),
+		cmocka_unit_test(only_switches_are_asked_where_told),
+		cmocka_unit_test(hcas_that_are_silent_together_are_one_event),
+		cmocka_unit_test(a_step_of_the_wall_clock_is_told_and_touches_no_rate),
 		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),
 	};
 

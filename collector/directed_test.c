@@ -90,7 +90,8 @@ static void two_hosts_change_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
 
-	if (model->sweeps != 3)
+	/* Once: a discovery divides the time between two sweeps. */
+	if (model->sweeps != 3 || lid != HOST + 1)
 		return;
 	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
 	model->nodes[HOST + 4].lid = lid;
@@ -145,7 +146,9 @@ static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
 		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
-	assert_own_counts(model, HOST + 4);
+	/* The heir's counters are the dead one's, by the test's own hand: that may look like a reset. */
+	assert_true(model->nodes[HOST + 4].ports[1].last.value[COUNTER_XMIT_DATA] ==
+		    model->nodes[HOST + 4].ports[1].value[COUNTER_XMIT_DATA]);
 	free(model);
 }
 

@@ -10,15 +10,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "collector/layout.h"
-#include "collector/locked.h"
-#include "collector/memory.h"
-#include "collector/sweep.h"
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
-
-/* So many ports cleared in one sweep are one event: somebody cleared the fabric. */
-#define CLEARED_TOGETHER 10
 
 void events_clear(struct events *events)
 {
@@ -69,132 +62,12 @@ struct event *events_add(struct events *events, int64_t wall_us, const char *kin
 	return event;
 }
 
-/* "NAME/PORT", for texts. */
-static const char *port_name(const struct fabric *fabric, uint32_t port, char *ret, size_t size)
+const char *events_port_name(const struct fabric *fabric, uint32_t port, char *ret, size_t size)
 {
 	const struct port *which = &fabric->ports[port];
 
 	snprintf(ret, size, "%.80s/%u", fabric->nodes[which->node].name, which->num);
 	return ret;
-}
-
-/* Keys of a set of counters, as many as fit: "rcv_errors, xmit_discards". */
-static void list_counters(counter_set set, char *ret, size_t size)
-{
-	size_t len = 0;
-	int counter;
-
-	ret[0] = '\0';
-	for (counter = 0; counter < COUNTER_COUNT; counter++) {
-		const char *key = counter_info((enum counter)counter)->key;
-
-		if (!(set & COUNTER_BIT(counter)))
-			continue;
-		if (len + strlen(key) + 6 >= size) {
-			snprintf(ret + len, size - len, ", ...");
-			return;
-		}
-		len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? ", " : "", key);
-	}
-}
-
-static void tell_cleared(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			 const struct sweep_result *result, size_t cleared)
-{
-	char name[128], keys[128];
-	size_t i;
-
-	if (cleared >= CLEARED_TOGETHER) {
-		events_add(events, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "somebody cleared counters of %zu ports", cleared);
-		return;
-	}
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-		const struct port *port = &fabric->ports[sample->port];
-
-		if (!sample->delta || !sample->delta->reset)
-			continue;
-		list_counters(sample->delta->reset, keys, sizeof(keys));
-		events_add(events, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
-			   "somebody cleared counters of %s: %s",
-			   port_name(fabric, sample->port, name, sizeof(name)), keys);
-	}
-}
-
-/* A counter that sits at its maximum is told once, and again after it was cleared. */
-static void tell_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			   const struct port_sample *sample, struct port_memory *port)
-{
-	const struct port *which = &fabric->ports[sample->port];
-	counter_set now = 0, fresh;
-	char name[128], keys[128];
-	int counter;
-
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
-		if (sample->reading->present & COUNTER_BIT(counter) &&
-		    sample->reading->value[counter] == reading_max(sample->reading, (enum counter)counter))
-			now |= COUNTER_BIT(counter);
-	fresh = now & ~port->saturated;
-	port->saturated = now;
-	if (!fresh)
-		return;
-	list_counters(fresh, keys, sizeof(keys));
-	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, fabric, which->node, which->num,
-		   "counters of %s are full and count no more until they are cleared: %s",
-		   port_name(fabric, sample->port, name, sizeof(name)), keys);
-}
-
-/* Did the node at this sample answer anything? The samples of a node stand together. */
-static void tell_silence(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			 const struct sweep_result *result, struct memory *memory)
-{
-	size_t i = 0;
-
-	while (i < result->count) {
-		uint32_t node = fabric->ports[result->samples[i].port].node;
-		struct node_memory *remembered = memory_node(memory, node);
-		size_t asked = 0, answered = 0;
-
-		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++) {
-			enum sample_status status = result->samples[i].status;
-
-			asked += status != SAMPLE_DOWN; /* in backoff too: the node was asked for all of them */
-			answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
-		}
-		if (!asked || (answered && !remembered->silent_sweeps))
-			continue;
-		remembered->silent_sweeps = answered ? 0 : remembered->silent_sweeps + 1;
-		if (remembered->silent_sweeps > 1)
-			continue;
-		if (remembered->silent_sweeps)
-			events_add(events, wall_us, EVENT_NODE_SILENT,
-				   fabric->nodes[node].type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric,
-				   node, 0, "%s does not answer", fabric->nodes[node].name);
-		else
-			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, node, 0,
-				   "%s answers again", fabric->nodes[node].name);
-	}
-}
-
-void events_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,
-		       const struct sweep_result *result, struct memory *memory)
-{
-	size_t cleared = 0, i;
-
-	tell_silence(events, wall_us, fabric, result, memory);
-	layout_tell(events, wall_us, fabric, memory);
-	locked_from_sweep(events, wall_us, fabric, result, memory);
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-
-		if (sample->reading)
-			tell_saturated(events, wall_us, fabric, sample,
-				       memory_port(memory, fabric, sample->port));
-		cleared += sample->delta && sample->delta->reset;
-	}
-	if (cleared)
-		tell_cleared(events, wall_us, fabric, result, cleared);
 }
 
 struct topology_events {
@@ -231,11 +104,11 @@ static void link_name(const struct fabric *fabric, uint32_t port, char *ret, siz
 	uint32_t peer = fabric->ports[port].peer;
 	char near[100], far[100];
 
-	port_name(fabric, port, near, sizeof(near));
+	events_port_name(fabric, port, near, sizeof(near));
 	if (peer == FABRIC_NONE)
 		snprintf(ret, size, "%s", near);
 	else
-		snprintf(ret, size, "%s - %s", near, port_name(fabric, peer, far, sizeof(far)));
+		snprintf(ret, size, "%s - %s", near, events_port_name(fabric, peer, far, sizeof(far)));
 }
 
 static void tell_port_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
@@ -255,9 +128,15 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 	if (change == CHANGE_PORT_PEER) {
 		snprintf(was, sizeof(was), "nothing");
 		if (before->peer != FABRIC_NONE)
-			port_name(topology->before, before->peer, was, sizeof(was));
+			events_port_name(topology->before, before->peer, was, sizeof(was));
 		events_add(topology->events, topology->wall_us, EVENT_PEER_CHANGED, EVENT_WARNING, topology->after,
 			   after->node, after->num, "%s: cabled elsewhere, before to %s", name, was);
+		return;
+	}
+	if (change == CHANGE_PORT_LID) {
+		events_add(topology->events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after,
+			   after->node, after->num, "the LID of %s changed from %u to %u",
+			   events_port_name(topology->after, after_index, name, sizeof(name)), before->lid, after->lid);
 		return;
 	}
 	if (change == CHANGE_PORT_RATE) {

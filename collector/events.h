@@ -11,8 +11,6 @@
 #include "collector/sink.h"
 
 struct fabric;
-struct memory;
-struct sweep_result;
 
 /* The kinds of events. Words of the database: add, never change. */
 #define EVENT_COLLECTOR_STARTED "collector-started"
@@ -37,6 +35,12 @@ struct sweep_result;
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SWEEP_LATE "sweep-late"
+#define EVENT_SWEEP_CUT "sweep-cut"
+#define EVENT_CLOCK_STEPPED "clock-stepped"
+#define EVENT_THROTTLED "collector-throttled"
+#define EVENT_UNTHROTTLED "collector-unthrottled"
+#define EVENT_HCAS_SILENT "hcas-silent"
+#define EVENT_HCAS_ANSWER "hcas-answer"
 #define EVENT_STORE_FAILED "store-failed"
 
 /*
@@ -65,12 +69,11 @@ struct event *events_add(struct events *events, int64_t wall_us, const char *kin
 	__attribute__((format(printf, 8, 9)));
 
 /*
- * events_from_sweep - what a sweep's readings tell: nodes that fell silent or
- * answer again, are locked, or have planes, counters that somebody cleared, counters that reached their
- * maximum. Updates what @memory has told already.
+ * events_port_name - "NAME/PORT", for texts
+ * @ret:  @size bytes
+ * Return: @ret
  */
-void events_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,
-		       const struct sweep_result *result, struct memory *memory);
+const char *events_port_name(const struct fabric *fabric, uint32_t port, char *ret, size_t size);
 
 /* events_from_topology - each difference of two fabrics as an event. */
 void events_from_topology(struct events *events, int64_t wall_us, const struct fabric *before,

@@ -31,13 +31,14 @@ void fabric_watch_done(struct fabric_watch *watch)
 	watch->running = false;
 }
 
-void fabric_watch_suspect(struct fabric_watch *watch)
+void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign)
 {
-	unsigned wasted = watch->fruitless_in_a_row + watch->failed_in_a_row;
+	unsigned wasted = watch->fruitless_in_a_row[sign] + watch->failed_in_a_row;
 	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(watch->clock);
 
-	watch->suspected = true;
+	if (sign > watch->suspected)
+		watch->suspected = sign;
 	if (soon_us < now_us)
 		soon_us = now_us;
 	if (soon_us < watch->next_us)
@@ -47,7 +48,7 @@ void fabric_watch_suspect(struct fabric_watch *watch)
 void fabric_watch_doubt(struct fabric_watch *watch)
 {
 	watch->confirmed = false;
-	fabric_watch_suspect(watch);
+	fabric_watch_suspect(watch, WATCH_CHANGE);
 }
 
 static int fail(struct fabric_watch *watch, struct events *events, const struct error *cause, struct error *err)
@@ -115,6 +116,14 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 	return false;
 }
 
+static void forget_fruitless(struct fabric_watch *watch)
+{
+	int sign;
+
+	for (sign = 0; sign < WATCH_SIGN_COUNT; sign++)
+		watch->fruitless_in_a_row[sign] = 0;
+}
+
 static int take_over(struct fabric_watch *watch, struct fabric *found, struct events *events)
 {
 	struct fabric *before = watch->fabric;
@@ -134,14 +143,18 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	watch->shrunk_in_a_row = 0;
 	watch->confirmed = true;
 	if (before && !differs(before, found)) {
-		watch->fruitless_in_a_row = watch->follows_sign ? watch->fruitless_in_a_row + 1 : 0;
+		/* One that followed no sign says that it is quiet. */
+		if (watch->follows == WATCH_NO_SIGN)
+			forget_fruitless(watch);
+		else
+			watch->fruitless_in_a_row[watch->follows]++;
 		fabric_destroy(found);
 		return 0;
 	}
-	watch->fruitless_in_a_row = 0;
+	forget_fruitless(watch);
 	/* One lost SMP can hide a node, or all ports of a switch: what is missing is looked for again soon. */
 	if (before && (found->node_count < before->node_count || found->port_count < before->port_count))
-		fabric_watch_suspect(watch);
+		fabric_watch_suspect(watch, WATCH_CHANGE);
 	if (before)
 		events_from_topology(events, wall_us, before, found);
 	watch->fabric = found;
@@ -164,8 +177,8 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 			return 0;
 		watch->started_us = now_us;
 		watch->next_us = now_us + watch->interval_us;
-		watch->follows_sign = watch->suspected;
-		watch->suspected = false;
+		watch->follows = watch->suspected;
+		watch->suspected = WATCH_NO_SIGN;
 		code = discoverer->start(discoverer->ctx, &cause);
 		if (code < 0)
 			return fail(watch, events, &cause, err);

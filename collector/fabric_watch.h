@@ -35,6 +35,14 @@ struct discoverer {
 	void *ctx;
 };
 
+/* What speaks for a change of topology. */
+enum watch_sign {
+	WATCH_NO_SIGN,
+	WATCH_HINT,   /* PortStateChange: some switch's stays set for ever */
+	WATCH_CHANGE, /* something is not as it was */
+	WATCH_SIGN_COUNT,
+};
+
 struct fabric_watch {
 	const struct discoverer *discoverer;
 	const struct clock *clock;
@@ -46,10 +54,10 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned shrunk_in_a_row;
-	bool suspected;              /* there was a sign of a change since the last discovery began */
-	bool follows_sign;           /* and before that one began */
+	enum watch_sign suspected;   /* the strongest sign of a change since the last discovery began */
+	enum watch_sign follows;     /* and the one that this discovery follows */
 	unsigned failed_in_a_row;
-	unsigned fruitless_in_a_row; /* discoveries that followed a sign and found no change */
+	unsigned fruitless_in_a_row[WATCH_SIGN_COUNT]; /* discoveries that followed such a sign and found no change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
@@ -58,7 +66,7 @@ struct fabric_watch {
 /*
  * How soon after one discovery a sign of change may start another; doubled with
  * each that fails or finds nothing new, so that a sign that does not go away costs
- * little.
+ * little. A hint that does not go away does not delay what follows a change.
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
@@ -75,7 +83,7 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 void fabric_watch_done(struct fabric_watch *watch);
 
 /* fabric_watch_suspect - there is a sign of a change: look again soon. */
-void fabric_watch_suspect(struct fabric_watch *watch);
+void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign);
 
 /* fabric_watch_doubt - the fabric in force is wrong in something: LIDs are another node's. Look again soon. */
 void fabric_watch_doubt(struct fabric_watch *watch);

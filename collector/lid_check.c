@@ -7,7 +7,7 @@
 #include "analysis/rate.h"
 #include "base/err.h"
 #include "collector/memory.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
@@ -118,7 +118,6 @@ static void on_answer(void *ctx, const struct request *request, enum request_res
 static int ask(struct lid_check *check, size_t sample, struct error *err)
 {
 	const struct port *port = &check->fabric->ports[check->result->samples[sample].port];
-
 	struct request request = {
 		.attribute = check->memory->directed ? SMP_PORT_INFO : SMP_NODE_INFO,
 		.tag = (uint32_t)sample,

@@ -12,7 +12,7 @@
 
 static void see_change(struct link_check *check, uint32_t port)
 {
-	if (!check->changed)
+	if (check->changed_port == FABRIC_NONE)
 		check->changed_port = port;
 	check->changed = true;
 }
@@ -65,6 +65,8 @@ static void on_port_info(void *ctx, const struct request *request, enum request_
 	if (!is_answer(check, port->node, result) || !smp_is_ok(mad))
 		return;
 	link = smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+	check->links_seen += link.state >= PORT_INIT;
+	check->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (link.state != port->state)
 		see_change(check, request->tag);
 	else if (link.state >= PORT_INIT && link.width != port->width)
@@ -133,7 +135,7 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 	check->sweep++;
 	check->changed = false;
 	check->changed_port = FABRIC_NONE;
-	check->smps = 0;
+	check->smps = check->links_seen = check->links_not_active = 0;
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
 		if (!is_asked(check, i))
 			continue;

@@ -32,8 +32,10 @@ struct link_check {
 	uint64_t sweep;              /* counts calls */
 	/* What the last checks have seen. */
 	bool changed;
-	uint32_t changed_port;       /* index of the first port that differs, or FABRIC_NONE */
+	uint32_t changed_port;       /* index of the first port that differs; FABRIC_NONE: PortStateChange alone */
 	uint32_t smps;               /* asked */
+	uint32_t links_seen;         /* ports with a link, of those that answered */
+	uint32_t links_not_active;   /* of those, ports in state Init or Armed: the SM is at work */
 };
 
 /*

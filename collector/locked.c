@@ -5,7 +5,7 @@
 
 #include "collector/events.h"
 #include "collector/memory.h"
-#include "collector/sweep.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
 static void look_at(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,

@@ -13,6 +13,10 @@
 
 void memory_done(struct memory *memory)
 {
+	size_t i;
+
+	for (i = 0; i < memory->port_count; i++)
+		free(memory->ports[i].details);
 	free(memory->nodes);
 	free(memory->ports);
 	free(memory->node_of);
@@ -64,6 +68,7 @@ static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_c
 	memset(memory->ports + memory->port_count, 0, ports * sizeof(*memory->ports));
 	memcpy(memory->ports + memory->port_count, memory->ports + node->first_port,
 	       node->ports * sizeof(*memory->ports));
+	memset(memory->ports + node->first_port, 0, node->ports * sizeof(*memory->ports));
 	node->first_port = (uint32_t)memory->port_count;
 	node->ports = ports;
 	memory->port_count += ports;
@@ -99,9 +104,12 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 	return 0;
 }
 
-uint32_t memory_lane(const struct memory *memory, uint32_t node)
+uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port)
 {
-	return memory->node_of[node] + 1;
+	const struct port *which = &fabric->ports[port];
+	const struct node_memory *node = &memory->nodes[memory->node_of[which->node]];
+
+	return node->first_port + (fabric->nodes[which->node].type == NODE_SWITCH ? 0 : which->num) + 1;
 }
 
 bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
@@ -113,7 +121,7 @@ bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, 
 	if (port == FABRIC_NONE)
 		return false;
 	guid = fabric->ports[port].guid;
-	request->node = memory_lane(memory, node);
+	request->node = memory_lane(memory, fabric, port);
 	request->mkey = guid ? keys_find(memory->keys, guid) : 0;
 	if (!request->mkey)
 		request->mkey = keys_find(memory->keys, fabric->nodes[node].guid);
@@ -167,6 +175,35 @@ struct port_memory *memory_port(struct memory *memory, const struct fabric *fabr
 	return &memory->ports[memory_node(memory, which->node)->first_port + which->num];
 }
 
+struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port)
+{
+	const struct node_memory *node = memory_node(memory, fabric->ports[port].node);
+
+	if (node->redirect.lid)
+		return node->redirect;
+	return (struct mad_address){ .lid = fabric_port_lid(fabric, &fabric->ports[port]) };
+}
+
+int memory_keep_detail(struct port_memory *port, const struct detail_reading *reading)
+{
+	if (!port->details)
+		port->details = calloc(DETAIL_ATTRIBUTE_COUNT, sizeof(*port->details));
+	if (!port->details)
+		return ERR_NOMEM;
+	port->details[reading->attribute] = *reading;
+	return 0;
+}
+
+/* A reading of another boot, on this boot's time line. */
+static int64_t moved_here(int64_t at_us, int64_t wall_us, bool same_boot, int64_t now_us, int64_t wall_now_us)
+{
+	if (same_boot)
+		return at_us;
+	at_us = now_us - (wall_now_us - wall_us);
+	/* The wall clock may be wrong, but another boot's readings are older than this boot. */
+	return at_us > 0 ? 0 : at_us;
+}
+
 int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
 		   int64_t wall_now_us, struct error *err)
 {
@@ -183,12 +220,17 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 		to = &memory->ports[memory->nodes[index].first_port + from->port];
 		to->has_last = true;
 		to->last = from->reading;
-		if (same_boot)
-			continue;
-		to->last.at_us = now_us - (wall_now_us - from->wall_us);
-		/* The wall clock may be wrong, but another boot's readings are older than this boot. */
-		if (to->last.at_us > 0)
-			to->last.at_us = 0;
+		to->last.at_us = moved_here(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+	}
+	for (i = 0; i < restored->detail_count; i++) {
+		const struct restored_detail *from = &restored->details[i];
+		int64_t index = find_or_add(memory, from->node_guid, from->port);
+		struct detail_reading reading = from->reading;
+
+		reading.at_us = moved_here(reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+		if (index < 0 ||
+		    memory_keep_detail(&memory->ports[memory->nodes[index].first_port + from->port], &reading) < 0)
+			return err_nomem(err);
 	}
 	for (i = 0; i < restored->caps_count; i++) {
 		int64_t index = find_or_add(memory, restored->caps[i].node_guid, 0);

@@ -16,6 +16,8 @@
 #include "base/map.h"
 #include "collector/sink.h"
 #include "fabric/counter.h"
+#include "fabric/detail.h"
+#include "wire/mad.h"
 
 struct error;
 struct fabric;
@@ -27,7 +29,14 @@ struct port_memory {
 	bool has_last;
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* told in an event already */
+	uint32_t cleared_window;   /* number of the window in which it was last cleared (sweep_events.h) */
 	struct reading last;       /* the last one that was stored */
+	/* Slow counters (details.h): the last readings that were stored, one per attribute; NULL: none. */
+	struct detail_reading *details;
+	uint64_t detail_sweep; /* in which detail_asked were asked */
+	uint64_t wait_sweep;   /* in which PortVLXmitWait was asked, 0: never */
+	uint8_t detail_asked;  /* bits 1 << enum detail_attribute */
+	uint8_t fec_layout;    /* enum fec_layout */
 };
 
 /* What a node did with a sweep's SMPs; one answer is enough. */
@@ -38,6 +47,9 @@ struct node_memory {
 	struct pma_caps caps;
 	bool caps_stored;
 	uint32_t silent_sweeps; /* in a row in which it answered nothing */
+	bool silent_told;       /* in an event of its own */
+	struct mad_address redirect; /* its agent says to ask there; LID 0: no */
+	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* slow questions in a row, per attribute, and for the tick */
 	/* Of SMPs, and not of counters (collector/locked.h): */
 	uint64_t smp_asked_at;  /* sweep in which a locked node was asked last (link_check.h) */
 	uint8_t smp_seen;       /* enum smp_seen, in this sweep */
@@ -69,8 +81,14 @@ void memory_done(struct memory *memory);
  */
 int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err);
 
-/* memory_lane - the number that the engine knows a node by, the same for ever; never 0. */
-uint32_t memory_lane(const struct memory *memory, uint32_t node);
+/*
+ * memory_lane - the number that the engine knows a port's agent by; never 0
+ * @port:  index into the followed fabric's ports
+ *
+ * The ports of a switch have one agent between them, each port of an HCA has its
+ * own. The number stays the same while the node has no more ports than it had.
+ */
+uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port);
 
 /*
  * memory_route_smp - fill in how an SMP gets to a node: class, LID or path, M_Key, and the engine's lane
@@ -99,6 +117,12 @@ void memory_note_smp(struct memory *memory, uint32_t node, bool answered);
 /* memory_node, memory_port - by index into the followed fabric. */
 struct node_memory *memory_node(struct memory *memory, uint32_t node);
 struct port_memory *memory_port(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/* memory_address - where a port's performance agent is asked. */
+struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/* memory_keep_detail - this is the port's last reading of an attribute now. Return: 0 or ERR_NOMEM. */
+int memory_keep_detail(struct port_memory *port, const struct detail_reading *reading);
 
 /*
  * memory_restore - take over what the sink gave back

@@ -146,6 +146,8 @@ struct sink {
 	int (*store)(void *ctx, const struct sweep *sweep, struct error *err);
 	/* Fill @ret (zeroed by the caller; restored_done() frees it). */
 	int (*restore)(void *ctx, struct restored *ret, struct error *err);
+	/* Keep events that came after the last sweep: the end. Return: as store(). */
+	int (*store_events)(void *ctx, const struct event *events, size_t count, struct error *err);
 	/* Remember what nodes' performance agents can do. */
 	int (*store_caps)(void *ctx, const struct restored_caps *caps, size_t count, struct error *err);
 	void *ctx;

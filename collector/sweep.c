@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/delta.h"
 #include "base/err.h"
+#include "collector/details.h"
 #include "collector/link_check.h"
 #include "collector/memory.h"
+#include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
 #include "wire/engine.h"
@@ -28,47 +29,26 @@
 /* The engine's lane of questions to the subnet manager; nodes have the others (memory_lane). */
 #define SM_LANE 0
 
-/* How often a port that says "busy" is asked again within a sweep. */
-#define BUSY_RETRIES 2
+/* How often a port that says "busy", or to ask elsewhere, is asked again within a sweep. */
+#define ASK_AGAIN 2
 
 /* What a sweep knows while it runs. */
 struct sweep_state {
 	struct engine *engine;
 	const struct fabric *fabric;
 	struct memory *memory;
+	struct details *details;
+	const struct sweep_settings *settings;
 	struct sweep_result *result;
 	uint32_t *sample_of;        /* port index to sample index */
 	uint8_t *attributes_open;   /* per sample: mask of attributes not answered yet */
-	uint8_t *busy_left;         /* per sample */
-	uint8_t *timeouts;          /* per node, in a row */
-	bool *answered;             /* per node: anything at all */
+	uint8_t *again_left;        /* per sample */
+	uint8_t *timeouts;          /* per agent (agent_of), in a row */
+	bool *answered;             /* per agent: anything at all */
+	bool by_age;                /* the last sweep was cut: what it did not come to goes first */
 	struct error *err;
 	int code;                   /* the first failure of a callback */
 };
-
-void sweep_result_done(struct sweep_result *result)
-{
-	free(result->samples);
-	free(result->readings);
-	free(result->deltas);
-	*result = (struct sweep_result){ 0 };
-}
-
-static int reserve(struct sweep_result *result, size_t count, struct error *err)
-{
-	if (count > result->capacity) {
-		sweep_result_done(result);
-		result->samples = calloc(count, sizeof(*result->samples));
-		result->readings = calloc(count, sizeof(*result->readings));
-		result->deltas = calloc(count, sizeof(*result->deltas));
-		if (!result->samples || !result->readings || !result->deltas) {
-			sweep_result_done(result);
-			return err_nomem(err);
-		}
-		result->capacity = count;
-	}
-	return 0;
-}
 
 static bool is_live(const struct fabric *fabric, const struct port *port)
 {
@@ -89,8 +69,8 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 	const struct port *port = &state->fabric->ports[port_index];
 
 	submit(state, &(struct request){
-		.node = memory_lane(state->memory, port->node),
-		.to.lid = fabric_port_lid(state->fabric, port),
+		.node = memory_lane(state->memory, state->fabric, port_index),
+		.to = memory_address(state->memory, state->fabric, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = port->num,
 		.attribute = pma_attribute_id(attribute),
@@ -100,84 +80,165 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 	});
 }
 
-/* Has this port counters, a link, and no answer yet? As plan() and answers have left it. */
-static bool is_asked(const struct sweep_state *state, uint32_t port)
+static bool is_switch(const struct sweep_state *state, uint32_t node)
 {
-	uint32_t sample = state->sample_of[port];
-	enum sample_status status = sample == FABRIC_NONE ? SAMPLE_DOWN : state->result->samples[sample].status;
+	return state->fabric->nodes[node].type == NODE_SWITCH;
+}
 
-	return status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
+/* The agent that answers for a port, as an index: that of its switch's first port, or of the HCA's port itself. */
+static uint32_t agent_of(const struct sweep_state *state, uint32_t port_index)
+{
+	uint32_t node = state->fabric->ports[port_index].node;
+
+	return is_switch(state, node) ? state->fabric->nodes[node].first_port : port_index;
+}
+
+static bool has_extended(const struct sweep_state *state, uint32_t node)
+{
+	return pma_caps_meet(&memory_node(state->memory, node)->caps, NEED_EXTENDED);
+}
+
+static void ask_port(struct sweep_state *state, uint32_t port_index)
+{
+	uint32_t sample = state->sample_of[port_index], node = state->fabric->ports[port_index].node;
+
+	state->result->samples[sample].status = SAMPLE_SILENT;
+	state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
+	if (has_extended(state, node))
+		state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	ask_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
+	if (has_extended(state, node))
+		ask_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+}
+
+/* Will this port be asked in this sweep, if its node answers? */
+static bool is_asked(const struct sweep_state *state, uint32_t port_index)
+{
+	uint32_t sample = state->sample_of[port_index];
+
+	return sample != FABRIC_NONE && state->result->samples[sample].status != SAMPLE_DOWN &&
+	       state->result->samples[sample].status != SAMPLE_UNPLANNED &&
+	       state->result->samples[sample].status != SAMPLE_UNSUPPORTED;
+}
+
+/* Something to ask, and when it was read the last time. */
+struct turn {
+	int64_t read_us; /* INT64_MIN: never */
+	uint32_t index;
+};
+
+static int compare_turns(const void *left, const void *right)
+{
+	const struct turn *a = left, *b = right;
+
+	if (a->read_us != b->read_us)
+		return a->read_us < b->read_us ? -1 : 1;
+	return a->index < b->index ? -1 : a->index > b->index;
+}
+
+static int64_t read_us(const struct sweep_state *state, uint32_t port_index)
+{
+	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+
+	return port->has_last ? port->last.at_us : INT64_MIN;
 }
 
 /* Ask all live ports of a node whose capabilities are known. */
 static void ask_ports(struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
-	bool extended = pma_caps_meet(&memory_node(state->memory, node_index)->caps, NEED_EXTENDED);
-	uint32_t i;
+	struct turn turns[UINT8_MAX + 1];
+	size_t count = 0, i;
+	uint32_t port;
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++) {
-		uint32_t sample = state->sample_of[i];
-
-		if (!is_asked(state, i))
-			continue;
-		state->result->samples[sample].status = SAMPLE_SILENT;
-		state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
-		if (extended)
-			state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-		ask_attribute(state, i, ATTRIBUTE_PORT_COUNTERS);
-		if (extended)
-			ask_attribute(state, i, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
-	}
+	for (port = node->first_port; port < node->first_port + node->ports; port++)
+		if (is_asked(state, port))
+			turns[count++] = (struct turn){ read_us(state, port), port };
+	if (state->by_age)
+		qsort(turns, count, sizeof(*turns), compare_turns);
+	for (i = 0; i < count; i++)
+		ask_port(state, turns[i].index);
 }
 
-/* A question to a node was left open. */
-static void count_timeout(struct sweep_state *state, uint32_t node)
+/* A question about a port was left open: what else its agent was to be asked is dropped. */
+static void count_timeout(struct sweep_state *state, uint32_t port_index)
 {
-	if (++state->timeouts[node] >= TIMEOUTS_UNTIL_SILENT || !state->answered[node])
-		engine_drop_node(state->engine, memory_lane(state->memory, node));
+	uint32_t agent = agent_of(state, port_index);
+
+	/* Where it sent us may be the reason; the next sweep asks the node itself. */
+	memory_node(state->memory, state->fabric->ports[port_index].node)->redirect = (struct mad_address){ 0 };
+	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->answered[agent])
+		engine_drop_node(state->engine, memory_lane(state->memory, state->fabric, port_index));
 }
 
-static void count_answer(struct sweep_state *state, uint32_t node)
+static void count_answer(struct sweep_state *state, uint32_t port_index)
 {
-	state->timeouts[node] = 0;
-	state->answered[node] = true;
+	uint32_t agent = agent_of(state, port_index);
+
+	state->timeouts[agent] = 0;
+	state->answered[agent] = true;
+}
+
+/* "Ask there instead". Return: whether that is somewhere to go. */
+static bool follow_redirect(struct sweep_state *state, uint32_t node, const uint8_t mad[MAD_SIZE])
+{
+	return pma_read_redirect(mad, &memory_node(state->memory, node)->redirect);
 }
 
 /* A port's attribute is there, or will not come: with the last one the port is done. */
-static void close_attribute(struct sweep_state *state, uint32_t sample, enum counter_attribute attribute)
+static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
+	uint32_t sample = state->sample_of[port_index];
+
 	state->attributes_open[sample] &= (uint8_t)~(1u << attribute);
 	if (!state->attributes_open[sample] && state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
-static void on_counters(void *ctx, const struct request *request, enum request_result result,
-			const uint8_t mad[MAD_SIZE], int64_t at_us)
+/* Counters that slow questions explain: have they moved since the last stored reading? */
+static void look_at_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
-	struct sweep_state *state = ctx;
+	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
+	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(explained) / sizeof(explained[0]); i++)
+		if (both & COUNTER_BIT(explained[i]) &&
+		    reading->value[explained[i]] != port->last.value[explained[i]])
+			moved |= COUNTER_BIT(explained[i]);
+	if (moved)
+		details_moved(state->details, port_index, moved);
+}
+
+/* An attribute was answered, as @status says: read, ask again, or do without. */
+static void take_counters(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
+			  int64_t at_us)
+{
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	uint32_t node_index = state->fabric->ports[request->tag].node;
+	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->sample_of[request->tag];
 	struct node_memory *node = memory_node(state->memory, node_index);
-	uint32_t sample = state->sample_of[request->tag];
 	struct reading *reading = &state->result->readings[sample];
 
-	if (result == REQUEST_TIMED_OUT)
-		count_timeout(state, node_index);
-	if (result != REQUEST_ANSWERED)
-		return;
-	count_answer(state, node_index);
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
 		/* The answer with the traffic counters dates the reading; it is not always the later one. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
-		close_attribute(state, sample, attribute);
+		close_attribute(state, request->tag, attribute);
+		if (state->result->samples[sample].status == SAMPLE_OK)
+			look_at_details(state, request->tag, reading);
 		break;
+	case ANSWER_REDIRECT:
+		if (!follow_redirect(state, node_index, mad)) {
+			state->result->bad_answers++;
+			break;
+		}
+		/* fallthrough */
 	case ANSWER_BUSY:
-		if (state->busy_left[sample]) {
-			state->busy_left[sample]--;
+		if (state->again_left[sample]) {
+			state->again_left[sample]--;
 			ask_attribute(state, request->tag, attribute);
 		}
 		break;
@@ -186,42 +247,100 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/* It said that it had them, and has not: do not ask again, until the next start. */
-		node->caps.cap_mask &= (uint16_t)~(PMA_CAP_EXTENDED | PMA_CAP_EXTENDED_NO_IETF);
-		close_attribute(state, sample, attribute);
+		/* It said that it had them, and has not: do not ask again, until its ClassPortInfo is. */
+		node->caps.missing |= PMA_MISSING_EXTENDED;
+		close_attribute(state, request->tag, attribute);
 		break;
-	case ANSWER_REDIRECT:
 	case ANSWER_BAD:
 		state->result->bad_answers++;
 		break;
 	}
 }
 
+static void on_counters(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct sweep_state *state = ctx;
+
+	if (result == REQUEST_TIMED_OUT)
+		count_timeout(state, request->tag);
+	if (result != REQUEST_ANSWERED)
+		return;
+	count_answer(state, request->tag);
+	take_counters(state, request, mad, at_us);
+}
+
+static void on_caps(void *ctx, const struct request *request, enum request_result result,
+		    const uint8_t mad[MAD_SIZE], int64_t at_us);
+
+/* Ask what a node's agent can do, at one of its ports. */
+static void ask_caps(struct sweep_state *state, uint32_t port_index)
+{
+	uint32_t node = state->fabric->ports[port_index].node;
+
+	submit(state, &(struct request){
+		.node = memory_lane(state->memory, state->fabric, port_index),
+		.to = memory_address(state->memory, state->fabric, port_index),
+		.mgmt_class = CLASS_PERFORMANCE,
+		.attribute = PMA_CLASS_PORT_INFO,
+		.tag = port_index,
+		.once = memory_node(state->memory, node)->silent_sweeps >= SILENT_UNTIL_ONCE,
+		.done = on_caps,
+		.ctx = state,
+	});
+}
+
+/* The first port from @from on that can be asked, FABRIC_NONE where the node has no more. */
+static uint32_t next_asked(const struct sweep_state *state, uint32_t node_index, uint32_t from)
+{
+	const struct node *node = &state->fabric->nodes[node_index];
+
+	for (; from < node->first_port + node->ports; from++)
+		if (is_asked(state, from))
+			return from;
+	return FABRIC_NONE;
+}
+
 static void on_caps(void *ctx, const struct request *request, enum request_result result,
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct sweep_state *state = ctx;
-	struct node_memory *node = memory_node(state->memory, request->tag);
+	uint32_t node_index = state->fabric->ports[request->tag].node, next;
+	struct node_memory *node = memory_node(state->memory, node_index);
 
 	(void)at_us;
+	if (result == REQUEST_TIMED_OUT) {
+		node->redirect = (struct mad_address){ 0 };
+		/* An HCA's other port may be well. */
+		next = is_switch(state, node_index) ? FABRIC_NONE : next_asked(state, node_index, request->tag + 1);
+		if (next != FABRIC_NONE)
+			ask_caps(state, next);
+	}
 	if (result != REQUEST_ANSWERED)
 		return;
 	count_answer(state, request->tag);
 	switch (answer_status(mad)) {
 	case ANSWER_OK:
-		node->caps = pma_read_caps(mad);
+		if (!node->caps.known)
+			node->caps = pma_read_caps(mad);
 		break;
 	case ANSWER_UNSUPPORTED:
 		/* No ClassPortInfo: PortCounters is mandatory all the same, and nothing else can be believed. */
 		node->caps = (struct pma_caps){ .known = true };
 		break;
-	case ANSWER_BUSY:
 	case ANSWER_REDIRECT:
+		if (follow_redirect(state, node_index, mad) && state->again_left[state->sample_of[request->tag]]) {
+			state->again_left[state->sample_of[request->tag]]--;
+			ask_caps(state, request->tag);
+			return;
+		}
+		/* fallthrough */
+	case ANSWER_BUSY:
 	case ANSWER_BAD:
 		state->result->bad_answers++;
 		return;
 	}
-	ask_ports(state, request->tag);
+	ask_ports(state, node_index);
 }
 
 static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
@@ -251,29 +370,62 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
  */
 static void ask_node(struct sweep_state *state, uint32_t node_index)
 {
-	const struct node *node = &state->fabric->nodes[node_index];
 	const struct node_memory *memory = memory_node(state->memory, node_index);
-	uint32_t i;
+	uint32_t port = next_asked(state, node_index, state->fabric->nodes[node_index].first_port);
 
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
-		if (is_asked(state, i))
-			break;
-	if (i == node->first_port + node->ports)
+	if (port == FABRIC_NONE)
 		return;
-	if (memory->caps.known && !memory->silent_sweeps) {
+	if (memory->caps.known && !memory->silent_sweeps)
 		ask_ports(state, node_index);
-		return;
+	else
+		ask_caps(state, port);
+}
+
+/* The oldest of a node's readings. */
+static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
+{
+	const struct node *node = &state->fabric->nodes[node_index];
+	int64_t oldest = INT64_MAX;
+	uint32_t port;
+
+	for (port = node->first_port; port < node->first_port + node->ports; port++)
+		if (is_asked(state, port) && read_us(state, port) < oldest)
+			oldest = read_us(state, port);
+	return oldest;
+}
+
+/* After a sweep that was cut, what waits longest comes first: so everybody's turn comes, whatever the interval. */
+static int ask_nodes(struct sweep_state *state)
+{
+	size_t count = state->fabric->node_count, i;
+	struct turn *turns;
+
+	if (!state->by_age) {
+		for (i = 0; i < count; i++)
+			ask_node(state, (uint32_t)i);
+		return 0;
 	}
-	submit(state, &(struct request){
-		.node = memory_lane(state->memory, node_index),
-		.to.lid = fabric_port_lid(state->fabric, &state->fabric->ports[i]),
-		.mgmt_class = CLASS_PERFORMANCE,
-		.attribute = PMA_CLASS_PORT_INFO,
-		.tag = node_index,
-		.once = memory->silent_sweeps >= SILENT_UNTIL_ONCE,
-		.done = on_caps,
-		.ctx = state,
-	});
+	turns = calloc(count, sizeof(*turns));
+	if (!turns)
+		return err_nomem(state->err);
+	for (i = 0; i < count; i++)
+		turns[i] = (struct turn){ oldest_us(state, (uint32_t)i), (uint32_t)i };
+	qsort(turns, count, sizeof(*turns), compare_turns);
+	for (i = 0; i < count; i++)
+		ask_node(state, turns[i].index);
+	free(turns);
+	return 0;
+}
+
+static enum sample_status first_status(const struct sweep_state *state, const struct port *port)
+{
+	if (!is_live(state->fabric, port))
+		return SAMPLE_DOWN;
+	if (state->settings->switches_only && !is_switch(state, port->node))
+		return SAMPLE_UNPLANNED;
+	if (port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
+		return SAMPLE_UNSUPPORTED;
+	return memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
 /* One sample per pollable port; live ones are silent until they have answered. */
@@ -283,111 +435,98 @@ static void plan(struct sweep_state *state)
 	struct sweep_result *result = state->result;
 	uint32_t i;
 
-	result->count = 0;
-	result->ports_asked = result->ports_answered = result->bad_answers = 0;
-	result->sm = (struct sm_state){ 0 };
+	sweep_result_clear(result);
 	for (i = 0; i < fabric->port_count; i++) {
-		bool live = is_live(fabric, &fabric->ports[i]), plane = port_is_plane(fabric, i);
-		bool backoff = memory_node(state->memory, fabric->ports[i].node)->silent_sweeps > 0;
+		enum sample_status status;
 
 		state->sample_of[i] = FABRIC_NONE;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
+		status = first_status(state, &fabric->ports[i]);
 		state->sample_of[i] = (uint32_t)result->count;
 		result->readings[result->count] = (struct reading){ 0 };
-		result->samples[result->count++] = (struct port_sample){
-			.port = i,
-			.status = !live ? SAMPLE_DOWN : plane ? SAMPLE_UNSUPPORTED :
-				  backoff ? SAMPLE_BACKOFF : SAMPLE_SILENT,
-		};
-		result->ports_asked += live && !plane;
+		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
+		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
+		state->by_age |= memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
 	}
-	memset(state->busy_left, BUSY_RETRIES, result->count);
+	memset(state->again_left, ASK_AGAIN, result->count);
 }
 
-/* All answers are in: what changed since the last stored reading of each port? */
-static void finish(struct sweep_state *state)
+/* The sweep was cut: a port without an answer may have been silent, or its time had not come. */
+static void mark_unfinished(struct sweep_state *state)
 {
-	struct sweep_result *result = state->result;
 	size_t i;
 
-	for (i = 0; i < result->count; i++) {
-		struct port_sample *sample = &result->samples[i];
-		const struct port_memory *port = memory_port(state->memory, state->fabric, sample->port);
+	for (i = 0; i < state->result->count; i++) {
+		struct port_sample *sample = &state->result->samples[i];
+		uint32_t agent = agent_of(state, sample->port);
 
-		if (sample->status != SAMPLE_OK)
-			continue;
-		result->ports_answered++;
-		sample->reading = &result->readings[i];
-		if (!port->has_last || result->readings[i].at_us <= port->last.at_us)
-			continue;
-		delta_between(&port->last, &result->readings[i], &result->deltas[i]);
-		sample->delta = &result->deltas[i];
+		if (sample->status == SAMPLE_SILENT && (state->answered[agent] || !state->timeouts[agent])) {
+			sample->status = SAMPLE_UNFINISHED;
+			state->result->ports_unfinished++;
+		}
 	}
+}
+
+static int ask_and_wait(struct sweep_state *state, struct link_check *check, struct error *err)
+{
+	const struct sweep_settings *settings = state->settings;
+	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
+	int code, ran;
+
+	if (settings->sm_lid) {
+		state->result->sm.lid = settings->sm_lid;
+		if (memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
+			submit(state, &sm_info);
+	}
+	details_begin(state->details, state->engine, state->fabric, state->memory, err);
+	code = ask_nodes(state);
+	if (code == 0)
+		code = details_turn(state->details, settings->switches_only);
+	if (code == 0)
+		code = link_check_submit(check, state->engine, state->fabric, state->memory, err);
+	/* Also after a failure: what is queued must be called back before our arrays go. */
+	ran = engine_run(state->engine, settings->deadline_us, err);
+	state->result->cut = ran == ENGINE_CUT;
+	if (ran < 0)
+		return ran;
+	return state->code < 0 ? state->code : code;
 }
 
 int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, struct link_check *check,
-	      uint16_t sm_lid, struct sweep_result *result, struct error *err)
+	      struct details *details, const struct sweep_settings *settings, struct sweep_result *result,
+	      struct error *err)
 {
 	struct sweep_state state = {
-		.engine = engine, .fabric = fabric, .memory = memory, .result = result, .err = err,
+		.engine = engine, .fabric = fabric, .memory = memory, .details = details, .settings = settings,
+		.result = result, .err = err,
 	};
-	size_t ports = fabric->port_count ? fabric->port_count : 1, nodes = fabric->node_count;
-	struct request request;
-	uint32_t i;
+	size_t ports = fabric->port_count ? fabric->port_count : 1;
 	int code;
 
 	state.sample_of = calloc(ports, sizeof(*state.sample_of));
 	state.attributes_open = calloc(ports, 1);
-	state.busy_left = calloc(ports, 1);
-	state.timeouts = calloc(nodes + 1, 1);
-	state.answered = calloc(nodes + 1, sizeof(*state.answered));
-	if (!state.sample_of || !state.attributes_open || !state.busy_left || !state.timeouts || !state.answered) {
+	state.again_left = calloc(ports, 1);
+	state.timeouts = calloc(ports, 1);
+	state.answered = calloc(ports, sizeof(*state.answered));
+	if (!state.sample_of || !state.attributes_open || !state.again_left || !state.timeouts || !state.answered) {
 		code = err_nomem(err);
 		goto out;
 	}
-	code = reserve(result, ports, err);
+	code = sweep_result_reserve(result, ports, err);
 	if (code < 0)
 		goto out;
 	plan(&state);
-	if (sm_lid) {
-		result->sm.lid = sm_lid;
-		request = (struct request){ .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info,
-					    .ctx = &state };
-		if (memory_route_smp_to_lid(memory, fabric, sm_lid, &request))
-			submit(&state, &request);
-	}
-	for (i = 0; i < nodes; i++)
-		ask_node(&state, i);
-	code = link_check_submit(check, engine, fabric, memory, err);
-	if (state.code == 0)
-		state.code = code;
-	code = engine_run(engine, 0, err);
+	code = ask_and_wait(&state, check, err);
+	if (code == 0 && result->cut)
+		mark_unfinished(&state);
 	if (code == 0)
-		code = state.code;
-	if (code == 0)
-		finish(&state);
+		sweep_result_finish(result, fabric, memory);
 out:
 	free(state.sample_of);
 	free(state.attributes_open);
-	free(state.busy_left);
+	free(state.again_left);
 	free(state.timeouts);
 	free(state.answered);
 	return code;
-}
-
-void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
-{
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-		struct port_memory *port = memory_port(memory, fabric, sample->port);
-
-		port->status = sample->status;
-		if (!sample->reading)
-			continue;
-		port->last = *sample->reading;
-		port->has_last = true;
-	}
 }

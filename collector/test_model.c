@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
+#include "wire/pma.h"
 
 uint64_t model_random(struct model *model)
 {
@@ -79,7 +80,7 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 
 	for (i = 0; i < MODEL_NODES; i++) {
 		struct node node = { .guid = model_guid(i), .type = is_switch(i) ? NODE_SWITCH : NODE_CA,
-				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1,
+				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1 + model->nodes[i].planes,
 				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
 
 		if (model->nodes[i].absent || (cut_off && i != OWN_NODE))
@@ -90,9 +91,12 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 		     port++) {
 			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : model->nodes[i].lid,
 					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
-					      .cap_mask = 1 << 14 };
+					      .cap_mask = 1 << 14,
+					      .guid = model->nodes[i].planes ? 0x9000 + i : 0 };
 
 			added.state = port == 0 || is_up(model, i, port) ? PORT_ACTIVE : PORT_DOWN;
+			if (added.state == PORT_ACTIVE && model->nodes[i].ports[port].init)
+				added.state = PORT_INIT;
 			assert_true(fabric_add_port(fabric, &added, NULL) >= 0);
 		}
 	}
@@ -119,22 +123,35 @@ static int64_t wall_us(void *ctx)
 	return model->now_us + model->wall_offset_us;
 }
 
+static void count_port(struct model *model, struct model_port *port)
+{
+	int counter, attribute, number;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		uint64_t random = model_random(model);
+
+		if (counter == COUNTER_VL15_DROPPED || counter == COUNTER_QP1_DROPPED)
+			port->value[counter] += model->drops;
+		else if (counter < COUNTER_TRAFFIC_COUNT)
+			port->value[counter] += random % 100000000;
+		else if (random % 50 == 0)
+			port->value[counter] += random >> 60;
+	}
+	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++)
+		for (number = 0; number < DETAIL_MAX; number++)
+			if (model_random(model) % 20 == 0)
+				port->details[attribute].value[number] += model_random(model) >> 57;
+}
+
 /* Counters go on while the collector sleeps. */
 static void count_traffic(struct model *model)
 {
 	size_t i;
-	int port, counter;
+	int port;
 
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
-			for (counter = 0; counter < COUNTER_COUNT; counter++) {
-				uint64_t random = model_random(model);
-
-				if (counter < COUNTER_TRAFFIC_COUNT)
-					model->nodes[i].ports[port].value[counter] += random % 100000000;
-				else if (random % 50 == 0)
-					model->nodes[i].ports[port].value[counter] += random >> 60;
-			}
+			count_port(model, &model->nodes[i].ports[port]);
 }
 
 static void sleep_until(void *ctx, int64_t until_us)
@@ -181,6 +198,39 @@ static void answer_counters(const struct model_node *node, uint8_t mad[MAD_SIZE]
 			put_bits(mad + PMA_DATA_OFFSET, &fields[i], port->value[fields[i].counter]);
 }
 
+static void put_stopped(uint8_t *bytes, unsigned width, uint64_t value)
+{
+	uint64_t max = (UINT64_C(1) << 8 * width) - 1, stopped = value > max ? max : value;
+	unsigned i;
+
+	for (i = 0; i < width; i++)
+		bytes[i] = (uint8_t)(stopped >> 8 * (width - 1 - i));
+}
+
+/* Slow counters, each where libibmad fields.c says; FEC as the node's mode lays it out, on one lane. */
+static void answer_detail(const struct model_node *node, uint8_t mad[MAD_SIZE], enum detail_attribute attribute)
+{
+	const struct model_port *port = &node->ports[mad[PMA_DATA_OFFSET + 1] % (MODEL_PORTS_MAX + 1)];
+	const uint64_t *value = port->details[attribute].value;
+	uint8_t *info = mad + PMA_DATA_OFFSET;
+	bool rs = node->fec_mode >= 2;
+	unsigned i;
+
+	if (attribute != DETAIL_EXTENDED_SPEEDS) {
+		for (i = 0; i < detail_count(attribute); i++)
+			put_stopped(info + 4 + 2 * i, 2, value[i]);
+		return;
+	}
+	put_stopped(info + 16, 2, value[DETAIL_SYNC_HEADER_ERRORS]);
+	put_stopped(info + 18, 2, value[DETAIL_UNKNOWN_BLOCKS]);
+	put_stopped(info + 44, 4, value[rs ? DETAIL_FEC_CORRECTED_SYMBOLS : DETAIL_FEC_CORRECTED_BLOCKS]);
+	if (!rs)
+		put_stopped(info + 92, 4, value[DETAIL_FEC_UNCORRECTED_BLOCKS]);
+	else
+		for (i = 0; i < 3; i++)
+			put_stopped(info + 140 + 4 * i, 4, value[DETAIL_FEC_CORRECTED_BLOCKS + i]);
+}
+
 static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_SIZE])
 {
 	struct mad_header header = mad_read_header(mad);
@@ -189,15 +239,21 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 	if (header.attribute == SMP_NODE_INFO) {
 		put_be64(info + 12, model_guid(node));
 		info[36] = 1;
+	} else if (header.attribute == SMP_SWITCH_INFO) {
+		info[11] = model->state_change_stuck ? 4 : 0;
 	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
 		info[20] = 3;
 	} else if (header.attribute == SMP_PORT_INFO) {
 		info[31] = LINK_WIDTH_4X;
-		info[32] = is_up(model, node, header.modifier) ? PORT_ACTIVE : PORT_DOWN;
+		info[32] = !is_up(model, node, header.modifier) ? PORT_DOWN
+			 : model->nodes[node].ports[header.modifier].init ? PORT_INIT : PORT_ACTIVE;
 		info[62] = 4 << 4; /* HDR */
 		if (header.modifier == 0 || !is_switch(node))
 			put_be16(info + 16, model->nodes[node].lid);
+	} else if (header.attribute == SMP_PORT_INFO_EXTENDED) {
+		info[3] = 1;
+		info[5] = model->nodes[node].fec_mode;
 	}
 }
 
@@ -205,6 +261,7 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 {
 	struct model_node *node = &model->nodes[index];
 	struct mad_header header = mad_read_header(mad);
+	enum detail_attribute detail = pma_detail_attribute(header.attribute);
 
 	mad[3] = METHOD_GET_RESPONSE;
 	if (mad_is_smp(mad)) {
@@ -218,10 +275,34 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 	} else if (node->busy_once && header.attribute == PMA_PORT_COUNTERS) {
 		node->busy_once = false;
 		put_be16(mad + 4, 0x0001);
+	} else if (header.attribute == PMA_PORT_SAMPLES_CONTROL) {
+		mad[PMA_DATA_OFFSET + 2] = 7;
+	} else if (detail != DETAIL_ATTRIBUTE_COUNT && node->refused & 1u << detail) {
+		put_be16(mad + 4, 0x000c);
+	} else if (detail != DETAIL_ATTRIBUTE_COUNT) {
+		answer_detail(node, mad, detail);
 	} else {
 		answer_counters(node, mad, header.attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										 : ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 	}
+}
+
+/* Queue pairs at which nodes answer for each other: this plus the node's number. */
+#define REDIRECT_QP 0x1000
+
+/* Who hears a MAD: the node with the LID, unless the queue pair is another's. */
+static size_t receiver_of(const struct model *model, const struct mad_address *to)
+{
+	size_t index = 0;
+
+	/* A LID that nobody has is a question that nobody hears. */
+	while (index < MODEL_NODES && (model->nodes[index].lid != to->lid || model->nodes[index].absent))
+		index++;
+	if (index < MODEL_NODES && to->qp >= REDIRECT_QP) {
+		assert_int_equal(to->qkey, 0x1234);
+		return to->qp - REDIRECT_QP;
+	}
+	return index;
 }
 
 /* Whom a directed SMP reaches, hop by hop; MODEL_NODES: nobody. */
@@ -238,11 +319,9 @@ static size_t follow_path(const struct model *model, const uint8_t mad[MAD_SIZE]
 	return node;
 }
 
-/* Whom a MAD reaches; MODEL_NODES: nobody. A LID that nobody has is a question that nobody hears. */
+/* Whom a MAD reaches; MODEL_NODES: nobody. */
 static size_t find_receiver(struct model *model, const struct mad_address *to, const uint8_t mad[MAD_SIZE])
 {
-	size_t index = 0;
-
 	if (mad[1] == CLASS_SUBN_DIRECTED) {
 		model->smps_by_path++;
 		assert_int_equal(to->lid, LID_PERMISSIVE);
@@ -253,9 +332,39 @@ static size_t find_receiver(struct model *model, const struct mad_address *to, c
 		if (model->wire.directed_smps)
 			return MODEL_NODES;
 	}
-	while (index < MODEL_NODES && (model->nodes[index].lid != to->lid || model->nodes[index].absent))
-		index++;
-	return index;
+	return receiver_of(model, to);
+}
+
+/* "Ask there instead": ClassPortInfo with its redirection. */
+static void redirect(size_t node, uint16_t lid, uint8_t mad[MAD_SIZE])
+{
+	mad[3] = METHOD_GET_RESPONSE;
+	put_be16(mad + 4, 0x0002);
+	put_be16(mad + PMA_DATA_OFFSET + 28, lid);
+	put_be32(mad + PMA_DATA_OFFSET + 32, REDIRECT_QP + (uint32_t)node);
+	put_be32(mad + PMA_DATA_OFFSET + 36, 0x1234);
+}
+
+static void count_request(struct model *model, size_t node, const uint8_t mad[MAD_SIZE])
+{
+	struct mad_header header = mad_read_header(mad);
+
+	if (header.mgmt_class != CLASS_PERFORMANCE)
+		return;
+	if (pma_detail_attribute(header.attribute) != DETAIL_ATTRIBUTE_COUNT ||
+	    header.attribute == PMA_PORT_SAMPLES_CONTROL)
+		model->slow_requests_to[node]++;
+	else
+		model->requests_to[node]++;
+}
+
+static bool is_heard(struct model *model, const struct model_node *node, const uint8_t mad[MAD_SIZE])
+{
+	enum detail_attribute detail = pma_detail_attribute(mad_read_header(mad).attribute);
+
+	if (mad[1] == CLASS_PERFORMANCE && detail != DETAIL_ATTRIBUTE_COUNT && node->ignored & 1u << detail)
+		return false;
+	return !node->silent && model_random(model) % 100 >= model->loss_percent;
 }
 
 static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
@@ -263,6 +372,7 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 {
 	struct model *model = ctx;
 	struct model_node *node;
+	uint8_t *answered;
 	size_t index;
 
 	(void)timeout_ms;
@@ -273,16 +383,20 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	if (index == MODEL_NODES)
 		return 0;
 	node = &model->nodes[index];
-	model->requests_to[index] += mad[1] == CLASS_PERFORMANCE;
+	count_request(model, index, mad);
 	if (mad_is_smp(mad) && node->mkey && get_be64(mad + 24) != node->mkey) {
 		node->smps_refused++;
 		return 0;
 	}
-	if (node->silent || model_random(model) % 100 < model->loss_percent)
+	if (!is_heard(model, node, mad))
 		return 0;
 	assert_true(model->flying_count < 256);
-	memcpy(model->flying[model->flying_count].mad, mad, MAD_SIZE);
-	answer(model, index, model->flying[model->flying_count].mad);
+	answered = model->flying[model->flying_count].mad;
+	memcpy(answered, mad, MAD_SIZE);
+	if (node->redirect && mad[1] == CLASS_PERFORMANCE && !to->qp)
+		redirect(index, node->redirect, answered);
+	else
+		answer(model, index, answered);
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
 						      (int64_t)(model_random(model) % 200);
 	return 0;
@@ -345,6 +459,27 @@ static struct model_port *stored_port(struct model *model, const struct fabric *
 	return &model->nodes[fabric->nodes[which->node].guid - model_guid(0)].ports[which->num];
 }
 
+static void store_detail(const struct sweep *sweep, const struct detail_sample *sample, struct model_port *port)
+{
+	struct model_detail *detail = &port->details[sample->reading->attribute];
+	unsigned i;
+
+	assert_true((sample->delta != NULL) == detail->has_first);
+	if (!detail->has_first)
+		detail->first = *sample->reading;
+	for (i = 0; sample->delta && i < DETAIL_MAX; i++)
+		detail->sum[i] += sample->delta->value[i];
+	if (sample->delta) {
+		detail->marked |= sample->delta->reset | sample->delta->saturated |
+				  (sample->reading->present & ~sample->delta->known);
+		detail->elapsed_us += sample->delta->elapsed_us;
+	}
+	detail->has_first = true;
+	detail->last = *sample->reading;
+	detail->last_wall_us = sweep->wall_us;
+	detail->reads++;
+}
+
 static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct model *model = ctx;
@@ -369,12 +504,26 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		port->last = *sample->reading;
 		port->last_wall_us = sweep->wall_us;
 	}
+	for (i = 0; i < sweep->detail_count; i++)
+		store_detail(sweep, &sweep->details[i], stored_port(model, sweep->fabric, sweep->details[i].port));
 	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
 		model->events[model->event_count++] = sweep->events[i];
 	model->last_sweep = *sweep;
 	model->sweeps++;
 	model->knows_fabric = true;
 	return 0;
+}
+
+static void restore_details(const struct model *model, size_t node, int number, struct restored *ret)
+{
+	const struct model_port *port = &model->nodes[node].ports[number];
+	int i;
+
+	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		if (port->details[i].has_first)
+			ret->details[ret->detail_count++] = (struct restored_detail){
+				.node_guid = model_guid(node), .port = (uint8_t)number,
+				.reading = port->details[i].last, .wall_us = port->details[i].last_wall_us };
 }
 
 static int sink_restore(void *ctx, struct restored *ret, struct error *err)
@@ -389,6 +538,10 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 	ret->fabric = build_fabric(model, true);
 	memcpy(ret->boot_id, model->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1), sizeof(*ret->ports));
+	ret->details = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1) * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->details));
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 0; port <= MODEL_PORTS_MAX; port++)
+			restore_details(model, i, port, ret);
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 0; port <= MODEL_PORTS_MAX; port++)
 			if (model->nodes[i].ports[port].has_first)
@@ -396,6 +549,18 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 					.node_guid = model_guid(i), .port = (uint8_t)port,
 					.reading = model->nodes[i].ports[port].last,
 					.wall_us = model->nodes[i].ports[port].last_wall_us };
+	return 0;
+}
+
+static int sink_store_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	struct model *model = ctx;
+	size_t i;
+
+	if (model->store_fails)
+		return err_set(err, ERR_IO, "the disk is full");
+	for (i = 0; i < count && model->event_count < MODEL_EVENTS_MAX; i++)
+		model->events[model->event_count++] = events[i];
 	return 0;
 }
 
@@ -422,19 +587,21 @@ void model_init(struct model *model, uint64_t seed)
 	model->now_us = 1000000;
 	model->wall_offset_us = 1795183200LL * US_PER_S;
 	model->traffic = true;
+	model->interval_us = 10 * US_PER_S;
 	snprintf(model->boot_id, sizeof(model->boot_id), "boot-1");
 	for (i = 0; i < MODEL_NODES; i++) {
 		/* All kinds: 64-bit errors, 64-bit traffic only, without multicast, 32 bits only. */
-		static const uint16_t masks[] = { 0x9300, 0x1200, 0x1400, 0x0000 };
+		static const uint16_t masks[] = { 0xd300, 0x1200, 0x1400, 0x0000 };
 
 		model->nodes[i].lid = (uint16_t)(i + 1);
+		model->nodes[i].fec_mode = 2;
 		model->nodes[i].caps.cap_mask = masks[i % 4];
 		model->nodes[i].caps.cap_mask2 = i % 8 == 0 ? PMA_CAP2_EXTENDED_ERRORS : 0;
 	}
 	model->clock = (struct clock){ boottime_us, wall_us, sleep_until, boot_id, model };
 	model->transport = (struct transport){ model_send, model_receive, model };
 	model->discoverer = (struct discoverer){ discover_start, discover_step, discover_cancel, model };
-	model->sink = (struct sink){ sink_store, sink_restore, sink_store_caps, model };
+	model->sink = (struct sink){ sink_store, sink_restore, sink_store_events, sink_store_caps, model };
 	model->wire = (struct collector_wire){ .transport = &model->transport, .discoverer = &model->discoverer,
 					       .sm_lid = sm_lid, .ctx = model };
 }
@@ -442,10 +609,12 @@ void model_init(struct model *model, uint64_t seed)
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err)
 {
 	struct collector_settings settings = {
-		.interval_us = 10 * US_PER_S,
+		.interval_us = model->interval_us,
 		.count = sweeps,
 		.discovery_interval_us = 600 * US_PER_S,
-		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 },
+		.switches_only = model->switches_only,
+		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2,
+			    .max_mads_per_s = model->max_mads_per_s },
 	};
 	struct collector_report report;
 
@@ -483,5 +652,30 @@ size_t model_check(const struct model *model)
 				exact++;
 			}
 		}
+	return exact;
+}
+
+size_t model_check_details(const struct model *model)
+{
+	size_t exact = 0, i;
+	int port, attribute;
+	unsigned number;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 0; port <= MODEL_PORTS_MAX; port++)
+			for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+				const struct model_detail *detail = &model->nodes[i].ports[port].details[attribute];
+
+				if (detail->reads < 2)
+					continue;
+				assert_true(detail->elapsed_us == detail->last.at_us - detail->first.at_us);
+				for (number = 0; number < DETAIL_MAX; number++) {
+					if (!(detail->last.present & 1u << number) || detail->marked & 1u << number)
+						continue;
+					assert_true(detail->first.value[number] + detail->sum[number] ==
+						    detail->last.value[number]);
+					exact++;
+				}
+			}
 	return exact;
 }

@@ -18,6 +18,7 @@
 #include "collector/fabric_watch.h"
 #include "collector/sink.h"
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 #include "wire/transport.h"
 
 #define MODEL_SPINES 2
@@ -27,9 +28,22 @@
 #define MODEL_PORTS_MAX 8
 #define MODEL_EVENTS_MAX 4096
 
+/* Slow counters of one attribute, and what the sink was given of them. */
+struct model_detail {
+	uint64_t value[DETAIL_MAX];
+	bool has_first;
+	struct detail_reading first, last;
+	uint64_t sum[DETAIL_MAX];
+	uint32_t marked; /* bits of counters that were reset, full, or not known */
+	int64_t last_wall_us, elapsed_us;
+	uint64_t reads;
+};
+
 struct model_port {
 	uint64_t value[COUNTER_COUNT]; /* 64 bits wide, whatever is shown of it */
+	struct model_detail details[DETAIL_ATTRIBUTE_COUNT];
 	bool down;
+	bool init; /* has a link, but the SM has not brought it up */
 	/* What the sink was given. */
 	bool has_first;
 	struct reading first, last;
@@ -42,6 +56,7 @@ struct model_node {
 	uint16_t lid;
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
+	bool planes;       /* discovery finds a second port with the first one's GUID (hosts) */
 	uint64_t mkey;     /* SMPs without it are dropped; 0: none */
 	unsigned smps_refused; /* SMPs that were dropped for it */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
@@ -50,6 +65,10 @@ struct model_node {
 	bool no_caps;      /* has no ClassPortInfo */
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
 	bool no_counters;  /* says "unsupported" to everything */
+	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
+	uint8_t ignored;   /* the same, but it does not answer */
+	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
+	uint16_t redirect; /* performance queries are to be sent to this LID, another queue pair */
 	struct model_port ports[MODEL_PORTS_MAX + 1];
 };
 
@@ -72,6 +91,8 @@ struct model {
 	} flying[256];
 	size_t flying_count;
 	bool traffic;            /* counters grow between sweeps */
+	bool drops;              /* VL15Dropped does too */
+	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
@@ -82,7 +103,11 @@ struct model {
 	struct event events[MODEL_EVENTS_MAX];
 	size_t event_count;
 	struct sweep last_sweep; /* its pointers are not valid */
-	uint64_t requests_to[MODEL_NODES]; /* performance MADs each node was sent */
+	/* Performance MADs each node was sent: counters and capabilities; slow questions. */
+	uint64_t requests_to[MODEL_NODES], slow_requests_to[MODEL_NODES];
+	unsigned max_mads_per_s; /* for model_run() */
+	int64_t interval_us;
+	bool switches_only;
 };
 
 void model_init(struct model *model, uint64_t seed);
@@ -90,7 +115,10 @@ void model_init(struct model *model, uint64_t seed);
 /* model_random - the next number of the model's own sequence. */
 uint64_t model_random(struct model *model);
 
-/* model_run - run the collector for so many sweeps, ten seconds apart. Return: as collector_run(). */
+/*
+ * model_run - run the collector for so many sweeps, ten seconds apart unless interval_us says else.
+ * Return: as collector_run().
+ */
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err);
 
 /* model_guid - GUID of a node by its number: spines first, then leafs, then hosts. */
@@ -104,5 +132,8 @@ size_t model_events_of(const struct model *model, const char *kind);
  * Return: how many counters were exact; fails the test where one is not.
  */
 size_t model_check(const struct model *model);
+
+/* model_check_details - the same for slow counters. */
+size_t model_check_details(const struct model *model);
 
 #endif

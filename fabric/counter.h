@@ -97,7 +97,7 @@ struct pma_caps {
 	uint8_t resp_time;  /* RespTimeValue: 4.096 us * 2^n */
 	bool tick_known;    /* was PortSamplesControl answered */
 	uint8_t tick;       /* PortSamplesControl.Tick: PortXmitWait counts (tick + 1) symbol times */
-	uint8_t missing;    /* attributes that it refused: bits 1 << enum detail_attribute (fabric/detail.h) and below */
+	uint8_t missing;    /* attributes that it refused: 1 << enum detail_attribute, and the bits below */
 };
 
 /* Bits of pma_caps.missing beside those of the detail attributes. */

@@ -67,6 +67,10 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
 	    after->state >= PORT_INIT && tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_RATE, old_index, new_index);
+	/* 0 is no LID yet: the subnet manager has not come to it. */
+	if (differ->after->nodes[after->node].type != NODE_SWITCH && before->lid != after->lid && before->lid &&
+	    after->lid)
+		tell(differ, CHANGE_PORT_LID, old_index, new_index);
 }
 
 static void diff_node(struct differ *differ, uint32_t old_index, uint32_t new_index)

@@ -15,6 +15,7 @@ enum fabric_change {
 	CHANGE_PORT_STATE,  /* up, down or in between */
 	CHANGE_PORT_PEER,   /* cabled elsewhere; ports that just went down have CHANGE_PORT_STATE */
 	CHANGE_PORT_RATE,   /* active width or speed */
+	CHANGE_PORT_LID,    /* of an HCA's or router's port; a switch's is CHANGE_NODE_LID */
 	CHANGE_COUNT,
 };
 

@@ -8,6 +8,7 @@
 #include "sim/cmd.h"
 #include "sim/console.h"
 #include "sim/driver.h"
+#include "sim/launch.h"
 
 static int need_env(const char *name, const char **ret, struct error *err)
 {
@@ -31,6 +32,26 @@ int cmd_traffic(int argc, char **argv, struct error *err)
 	if (code == 0)
 		fputs(text_chars(&answer), stdout);
 	text_done(&answer);
+	return code;
+}
+
+int cmd_opensm(int argc, char **argv, struct error *err)
+{
+	const char *sockname, *dir;
+	long pid = 0;
+	int code;
+
+	if (argc != 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim opensm stop|start|restart|status");
+	code = need_env("IBSIM_SOCKNAME", &sockname, err);
+	if (code == 0)
+		code = need_env("IBWIRE_SIM_DIR", &dir, err);
+	if (code == 0)
+		code = launch_control_opensm(sockname, dir, argv[1], &pid, err);
+	if (code == 0 && pid)
+		printf("opensm runs: process %ld\n", pid);
+	else if (code == 0)
+		puts("opensm does not run");
 	return code;
 }
 

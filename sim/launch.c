@@ -22,7 +22,9 @@
 #include "fabric/fabric.h"
 #include "sim/client.h"
 #include "sim/console.h"
+#include "sim/control.h"
 #include "sim/driver.h"
+#include "sim/ibsim.h"
 #include "sim/janitor.h"
 #include "sim/opensm.h"
 #include "sim/preload.h"
@@ -32,7 +34,6 @@
 #include "sim/seat.h"
 #include "sim/slots.h"
 
-#define NET_FILE "net"
 #define CONSOLE_FIFO "console"
 #define TRUTH_FILE "truth.csv"
 
@@ -44,15 +45,22 @@
 
 /* How long a command that was told to end may take: a collector ends its sweep first. */
 #define COMMAND_GRACE_US (15 * US_PER_S)
+#define OPENSM_GRACE_US (3 * US_PER_S)
+
+/* How long the launcher waits for what somebody who connected to it has to say. */
+#define CONTROL_PATIENCE_US (100 * US_PER_MS)
 
 /* What a launch is waiting for. */
 enum launch_phase { PHASE_START, PHASE_RUNNING };
+
+/* What opensm's end means. */
+enum opensm_end { END_UNWANTED, END_STOPPED, END_RESTART };
 
 struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
 	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
-	int console_fd, signal_fd;
+	int console_fd, signal_fd, control_fd;
 	struct janitor janitor;
 	struct console_output output;
 	struct slots slots;
@@ -61,17 +69,14 @@ struct launch {
 	int stopped_by;      /* a signal that came before the command ran */
 	int command_status;  /* wait status, once command is 0 again */
 	int64_t kill_at_us;  /* when the command's grace ends; 0: it was not told to end */
+	enum opensm_end opensm_end;
+	int64_t opensm_kill_at_us; /* when its grace ends, if it was told to end */
 	sigset_t old_mask;
 };
 
 static int64_t now_us(void)
 {
 	return clock_boottime_us(clock_system());
-}
-
-static bool has_relay(const struct launch_options *options)
-{
-	return options->wire || options->pma_count;
 }
 
 static int prepare(struct launch *launch, struct error *err)
@@ -94,14 +99,13 @@ static int prepare(struct launch *launch, struct error *err)
 	/* Process ids are not unique where containers share a network namespace, so the time is mixed in. */
 	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
 		 (unsigned long long)now_us() & 0xffffff);
-	/* Clients know one name: ibsim's, or that of the relay in front of it. */
-	snprintf(launch->ibsim_name, sizeof(launch->ibsim_name), "%s%s", launch->sockname,
-		 has_relay(launch->options) ? "-ibsim" : "");
+	/* The name that clients know is that of the relay in front of ibsim. */
+	snprintf(launch->ibsim_name, sizeof(launch->ibsim_name), "%s-ibsim", launch->sockname);
 	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
 	dumps = launch->options->traffic_count || fabric->node_count <= DUMPED_NODES_MAX;
 	code = janitor_start(&launch->janitor, launch->options->dir ? NULL : launch->dir, err);
 	if (code == 0)
-		code = rundir_write(launch->dir, NET_FILE, launch->options->net, launch->options->net_len, err);
+		code = rundir_write(launch->dir, IBSIM_NET_FILE, launch->options->net, launch->options->net_len, err);
 	if (code == 0)
 		code = opensm_configure(launch->dir, seat_port_guid(fabric, sm), dumps, launch->options->opensm,
 					launch->options->opensm_count, err);
@@ -117,16 +121,40 @@ static int prepare(struct launch *launch, struct error *err)
 	return 0;
 }
 
+static int start_opensm(struct launch *launch, struct error *err)
+{
+	const struct opensm_place place = {
+		.dir = launch->dir, .sockname = launch->sockname, .seat = launch->sm_id, .preload = launch->preload,
+	};
+
+	launch->opensm_end = END_UNWANTED;
+	launch->opensm_kill_at_us = 0;
+	return opensm_start(&place, &launch->opensm, err);
+}
+
+static void note_opensm_end(struct launch *launch, int wait_status)
+{
+	struct error err = { 0 };
+
+	launch->opensm = 0;
+	if (launch->phase != PHASE_RUNNING || !launch->command)
+		return;
+	/* Where it was killed, ibsim would give its slot what is meant for the next one. */
+	slots_ask(&launch->slots);
+	if (launch->opensm_end == END_RESTART && start_opensm(launch, &err) < 0)
+		log_warning("opensm does not start again: %s", err.text);
+	else if (launch->opensm_end == END_UNWANTED && !launch->opensm)
+		log_warning("opensm died (status %d): the fabric has no subnet manager any more; its log is %s/"
+			    OPENSM_LOG, process_exit_status(wait_status), launch->dir);
+}
+
 static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
 {
 	if (pid == launch->command) {
 		launch->command = 0;
 		launch->command_status = wait_status;
 	} else if (pid == launch->opensm) {
-		launch->opensm = 0;
-		if (launch->phase == PHASE_RUNNING && launch->command)
-			log_warning("opensm died (status %d): the fabric has no subnet manager any more; its log is %s/"
-				    OPENSM_LOG, process_exit_status(wait_status), launch->dir);
+		note_opensm_end(launch, wait_status);
 	} else if (pid == launch->ibsim) {
 		launch->ibsim = 0;
 		if (launch->phase == PHASE_RUNNING && launch->command) {
@@ -181,17 +209,47 @@ static void take_signal(struct launch *launch, const struct signalfd_siginfo *in
 		launch->kill_at_us = now_us() + COMMAND_GRACE_US;
 }
 
+static void end_opensm(struct launch *launch, enum opensm_end what)
+{
+	launch->opensm_end = what;
+	launch->opensm_kill_at_us = now_us() + OPENSM_GRACE_US;
+	kill(launch->opensm, SIGTERM);
+}
+
+/* What "ibwire-sim opensm" wants. Nothing is waited for here: ibsim's output must flow. */
+static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+{
+	struct launch *launch = ctx;
+	bool restart = !strcmp(command, "restart");
+
+	if (!strcmp(command, "status")) {
+		text_appendf(answer, "%ld", (long)launch->opensm);
+		return 0;
+	}
+	if (!strcmp(command, "start") || (restart && !launch->opensm))
+		return launch->opensm ? err_set(err, ERR_USAGE, "opensm runs already: process %ld",
+						(long)launch->opensm) : start_opensm(launch, err);
+	if (!restart && strcmp(command, "stop"))
+		return err_set(err, ERR_USAGE, "opensm cannot \"%s\": it can start, stop, restart and status", command);
+	if (launch->opensm)
+		end_opensm(launch, restart ? END_RESTART : END_STOPPED);
+	return 0;
+}
+
 /* Wait for something to happen, at most @wait_ms, and see to it. */
 static void step(struct launch *launch, int wait_ms)
 {
-	struct pollfd polls[2] = {
+	struct pollfd polls[3] = {
 		{ .fd = launch->signal_fd, .events = POLLIN },
 		{ .fd = launch->output.fd, .events = POLLIN },
+		{ .fd = launch->control_fd, .events = POLLIN },
 	};
 	struct signalfd_siginfo info;
 
-	if (poll(polls, 2, wait_ms) <= 0)
+	if (poll(polls, 3, wait_ms) <= 0)
 		return;
+	if (polls[2].revents)
+		control_serve(launch->control_fd, CONTROL_PATIENCE_US, obey, launch);
 	if (polls[1].revents && !console_drain(&launch->output)) {
 		close(launch->output.fd);
 		launch->output.fd = -1;
@@ -200,77 +258,14 @@ static void step(struct launch *launch, int wait_ms)
 		take_signal(launch, &info);
 }
 
-/* Sizes that ibsim has to be told. Its own defaults are the least. Source: ibsim sim.h. */
-struct net_size {
-	size_t nodes, switches, ports;
-	unsigned linear_cap;
-};
-
-static struct net_size measure_net(const struct fabric *fabric)
-{
-	struct net_size size = { .nodes = 2048, .switches = 256, .ports = 13312, .linear_cap = 30720 };
-	size_t switches = 0, ports = 0, lids = 0, i;
-	uint16_t top = 0;
-
-	for (i = 0; i < fabric->node_count; i++) {
-		const struct node *node = &fabric->nodes[i];
-
-		switches += node->type == NODE_SWITCH;
-		ports += node->port_count + 1u;
-		lids += node->type == NODE_SWITCH ? 1 : node->port_count;
-		top = node->lid > top ? node->lid : top;
-	}
-	for (i = 0; i < fabric->port_count; i++)
-		top = fabric->ports[i].lid > top ? fabric->ports[i].lid : top;
-	if (fabric->node_count > size.nodes)
-		size.nodes = fabric->node_count;
-	if (switches > size.switches)
-		size.switches = switches;
-	if (ports > size.ports)
-		size.ports = ports;
-	/* Room for LIDs that opensm gives behind those that the file names. */
-	if (top + lids + 64 > size.linear_cap)
-		size.linear_cap = 0xc000;
-	return size;
-}
-
-static int start_daemon(const struct process_spec *spec, const char *package, pid_t *ret, struct error *err)
-{
-	int code = process_start(spec, ret, err);
-
-	return code == ERR_UNAVAILABLE ?
-		err_set(err, code, "%s is missing: install the package %s", spec->argv[0], package) : code;
-}
-
 static int start_ibsim(struct launch *launch, struct error *err)
 {
-	struct net_size size = measure_net(launch->options->fabric);
-	char nodes[24], switches[24], ports[24], cap[24], sockname[80];
-	char *argv[] = { (char[]){ "ibsim" }, (char[]){ "-s" }, (char[]){ "-N" }, nodes, (char[]){ "-S" }, switches,
-			 (char[]){ "-P" }, ports, (char[]){ "-L" }, cap, (char[]){ NET_FILE }, NULL };
-	struct process_spec spec = {
-		.argv = argv, .dir = launch->dir, .env = { sockname }, .own_group = true, .death_signal = SIGKILL,
+	const struct ibsim_place place = {
+		.fabric = launch->options->fabric, .dir = launch->dir, .console = launch->console,
+		.sockname = launch->ibsim_name,
 	};
-	int pipe_ends[2], code;
 
-	snprintf(nodes, sizeof(nodes), "%zu", size.nodes);
-	snprintf(switches, sizeof(switches), "%zu", size.switches);
-	snprintf(ports, sizeof(ports), "%zu", size.ports);
-	snprintf(cap, sizeof(cap), "%u", size.linear_cap);
-	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->ibsim_name);
-	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
-		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
-	/* ibsim stands still while the pipe is full: make that rare. What is not granted does no harm. */
-	fcntl(pipe_ends[0], F_SETPIPE_SZ, 1 << 20);
-	fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
-	spec.in = open(launch->console, O_RDONLY | O_CLOEXEC);
-	spec.out = pipe_ends[1];
-	code = spec.in < 0 ? err_set(err, ERR_IO, "cannot open %s: %s", launch->console, strerror(errno)) :
-		start_daemon(&spec, "ibsim-utils (RHEL, Fedora, SUSE: ibsim)", &launch->ibsim, err);
-	close(spec.in);
-	close(pipe_ends[1]);
-	launch->output.fd = pipe_ends[0];
-	return code;
+	return ibsim_start(&place, &launch->ibsim, &launch->output.fd, err);
 }
 
 static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error *err)
@@ -292,37 +287,9 @@ static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error 
 	return 0;
 }
 
-static int start_opensm(struct launch *launch, struct error *err)
-{
-	char *argv[] = { (char[]){ "opensm" }, (char[]){ "-F" }, (char[]){ OPENSM_CONF }, NULL };
-	char sockname[80], host[48], preload[PATH_MAX + 16], tmp[PATH_MAX + 16], cache[PATH_MAX + 24], path[4096];
-	const char *old_path = getenv("PATH");
-	struct process_spec spec = {
-		.argv = argv, .dir = launch->dir, .env = { sockname, host, preload, tmp, cache, path },
-		.in = -1, .own_group = true, .death_signal = SIGKILL,
-	};
-	char out[PATH_MAX + 32];
-	int code;
-
-	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", launch->sockname);
-	snprintf(host, sizeof(host), "SIM_HOST=%s", launch->sm_id);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", launch->preload);
-	snprintf(tmp, sizeof(tmp), "OSM_TMP_DIR=%s", launch->dir);
-	snprintf(cache, sizeof(cache), "OSM_CACHE_DIR=%s", launch->dir);
-	/* opensm is in sbin, which is not in everybody's PATH. */
-	snprintf(path, sizeof(path), "PATH=%s:/usr/sbin:/sbin:/usr/local/sbin", old_path ? old_path : "/usr/bin");
-	snprintf(out, sizeof(out), "%s/opensm.out", launch->dir);
-	spec.out = open(out, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	if (spec.out < 0)
-		return err_set(err, ERR_IO, "cannot write %s: %s", out, strerror(errno));
-	code = start_daemon(&spec, "opensm", &launch->opensm, err);
-	close(spec.out);
-	return code;
-}
-
 static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error *err)
 {
-	while (!opensm_is_up(launch->dir)) {
+	while (!opensm_times_up(launch->dir)) {
 		step(launch, 20);
 		if (launch->stopped_by)
 			return 0;
@@ -455,6 +422,8 @@ static void watch_command(struct launch *launch)
 
 		if (launch->kill_at_us && now >= launch->kill_at_us)
 			kill(launch->command, SIGKILL);
+		if (launch->opensm && launch->opensm_kill_at_us && now >= launch->opensm_kill_at_us)
+			kill(launch->opensm, SIGKILL);
 		if (now >= next_us) {
 			slots_ask(&launch->slots);
 			next_us = now + US_PER_S;
@@ -513,7 +482,7 @@ static int bring_up(struct launch *launch, struct error *err)
 		code = start_ibsim(launch, err);
 	if (code == 0)
 		code = wait_for_ibsim(launch, until_us, err);
-	if (code == 0 && !launch->stopped_by && has_relay(options))
+	if (code == 0 && !launch->stopped_by)
 		code = start_relay(launch, err);
 	if (code == 0 && !launch->stopped_by)
 		code = start_opensm(launch, err);
@@ -521,6 +490,9 @@ static int bring_up(struct launch *launch, struct error *err)
 		code = wait_for_subnet(launch, until_us, err);
 	if (code == 0 && !launch->stopped_by && options->traffic_count)
 		code = start_driver(launch, err);
+	/* After the forks, so that nobody else holds it. */
+	if (code == 0 && !launch->stopped_by)
+		code = control_listen(launch->sockname, LAUNCH_CONTROL_PART, &launch->control_fd, err);
 	return code;
 }
 
@@ -544,7 +516,8 @@ static int take_signals(struct launch *launch, struct error *err)
 
 static void close_all(struct launch *launch)
 {
-	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->output.fd, &launch->output.log_fd };
+	int *fds[] = { &launch->console_fd, &launch->signal_fd, &launch->control_fd, &launch->output.fd,
+		       &launch->output.log_fd };
 	size_t i;
 
 	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -561,7 +534,8 @@ int launch_run(const struct launch_options *options, int *ret_status, struct err
 	if (!launch)
 		return err_nomem(err);
 	launch->options = options;
-	launch->console_fd = launch->signal_fd = launch->janitor.fd = launch->output.fd = launch->output.log_fd = -1;
+	launch->console_fd = launch->signal_fd = launch->control_fd = launch->janitor.fd = -1;
+	launch->output.fd = launch->output.log_fd = -1;
 	slots_init(&launch->slots);
 	launch->output.attached = slots_attached;
 	launch->output.ctx = &launch->slots;

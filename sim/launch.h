@@ -19,6 +19,9 @@ struct fabric;
 
 #define LAUNCH_OPTIONS_MAX 32
 
+/* Under which name the launcher listens, see sim/control.h. */
+#define LAUNCH_CONTROL_PART "opensm"
+
 struct launch_options {
 	const char *net;      /* net file as ibsim shall load it: text */
 	size_t net_len;
@@ -32,7 +35,7 @@ struct launch_options {
 	unsigned tick_ms;     /* of the driver */
 	const char *opensm[LAUNCH_OPTIONS_MAX]; /* more lines for opensm's configuration */
 	size_t opensm_count;
-	const char *wire;     /* what the relay does with MADs, see sim/relay.h; NULL and no pma: no relay */
+	const char *wire;     /* what the relay does with MADs, see sim/relay.h; NULL: they pass at once */
 	const char *pma[LAUNCH_OPTIONS_MAX]; /* what performance agents answer, see sim/responder.h */
 	size_t pma_count;
 	unsigned timeout_s;   /* for the subnet to come up; 0: by the size of the net */
@@ -51,5 +54,18 @@ struct launch_options {
  * a node or a job is none; ERR_IO. Then nothing is left running.
  */
 int launch_run(const struct launch_options *options, int *ret_status, struct error *err);
+
+/*
+ * launch_control_opensm - stop opensm, start it, restart it, from within the simulation
+ * @sockname:  $IBSIM_SOCKNAME
+ * @dir:       $IBWIRE_SIM_DIR
+ * @command:   "stop", "start", "restart", "status"
+ * @ret_pid:   its process then, 0: it does not run
+ *
+ * Returns when it is done: opensm has ended, or the subnet is up again.
+ * Return: 0; ERR_USAGE; ERR_UNAVAILABLE where no launcher answers, or where it is not done after a minute.
+ */
+int launch_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid,
+			  struct error *err);
 
 #endif

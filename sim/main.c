@@ -19,6 +19,7 @@ static const struct command commands[] = {
 	  "within run: change the wire, or say how it is", cmd_wire },
 	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what agents answer",
 	  cmd_pma },
+	{ "opensm", "stop|start|restart|status", "within run: end the subnet manager, start it again", cmd_opensm },
 	{ "console", "'COMMAND'", "within run: give ibsim a command and print its answer", cmd_console },
 };
 

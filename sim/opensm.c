@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/opensm.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "sim/process.h"
 #include "sim/rundir.h"
 
 /* Flags of osm_log.h: errors and information; tables are dumped with the flag for routing. */
@@ -47,14 +52,46 @@ static char *read_log(const char *dir, size_t *ret_len)
 	return rundir_read(path, &chars, ret_len, NULL) < 0 ? NULL : chars;
 }
 
-bool opensm_is_up(const char *dir)
+int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err)
+{
+	char *argv[] = { (char[]){ "opensm" }, (char[]){ "-F" }, (char[]){ OPENSM_CONF }, NULL };
+	char sockname[80], host[48], preload[PATH_MAX + 16], tmp[PATH_MAX + 16], cache[PATH_MAX + 24], path[4096];
+	const char *old_path = getenv("PATH");
+	struct process_spec spec = {
+		.argv = argv, .dir = place->dir, .env = { sockname, host, preload, tmp, cache, path },
+		.in = -1, .own_group = true, .death_signal = SIGKILL,
+	};
+	char out[PATH_MAX + 32];
+	int code;
+
+	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", place->sockname);
+	snprintf(host, sizeof(host), "SIM_HOST=%s", place->seat);
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", place->preload);
+	snprintf(tmp, sizeof(tmp), "OSM_TMP_DIR=%s", place->dir);
+	snprintf(cache, sizeof(cache), "OSM_CACHE_DIR=%s", place->dir);
+	/* opensm is in sbin, which is not in everybody's PATH. */
+	snprintf(path, sizeof(path), "PATH=%s:/usr/sbin:/sbin:/usr/local/sbin", old_path ? old_path : "/usr/bin");
+	snprintf(out, sizeof(out), "%s/opensm.out", place->dir);
+	spec.out = open(out, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (spec.out < 0)
+		return err_set(err, ERR_IO, "cannot write %s: %s", out, strerror(errno));
+	code = process_start(&spec, ret, err);
+	close(spec.out);
+	return code == ERR_UNAVAILABLE ? err_set(err, code, "opensm is missing: install the package opensm") : code;
+}
+
+unsigned opensm_times_up(const char *dir)
 {
 	size_t len;
-	char *chars = read_log(dir, &len);
-	bool up = chars && strstr(chars, "SUBNET UP");
+	char *chars = read_log(dir, &len), *at = chars;
+	unsigned count = 0;
 
+	while (at && (at = strstr(at, "SUBNET UP"))) {
+		count++;
+		at++;
+	}
 	free(chars);
-	return up;
+	return count;
 }
 
 void opensm_explain(const char *dir, struct error *err)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -24,8 +25,22 @@ struct error;
 int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char *const *lines, size_t count,
 		     struct error *err);
 
-/* opensm_is_up - does the log say that the subnet is up? */
-bool opensm_is_up(const char *dir);
+/* Where opensm is started, and for which subnet. */
+struct opensm_place {
+	const char *dir;      /* the run directory, with its configuration */
+	const char *sockname; /* of the ibsim that it talks to, or the relay */
+	const char *seat;     /* id of its node */
+	const char *preload;  /* path of libumad2sim.so */
+};
+
+/*
+ * opensm_start - start it; its log goes on where there is one
+ * Return: 0; ERR_UNAVAILABLE where it is not installed; ERR_IO; ERR_NOMEM.
+ */
+int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err);
+
+/* opensm_times_up - how often the log says that the subnet is up: once more after each start. */
+unsigned opensm_times_up(const char *dir);
 
 /* opensm_explain - append the last line of its log to an error. */
 void opensm_explain(const char *dir, struct error *err);

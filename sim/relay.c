@@ -99,7 +99,7 @@ static int obey(void *ctx, const char *command, struct text *answer, struct erro
 
 int relay_control(const char *name, const char *command, struct text *answer, struct error *err)
 {
-	return control_ask(name, CONTROL_PART, command, "no relay answers here: was run started with --wire or --pma?",
+	return control_ask(name, CONTROL_PART, command, "no relay answers here: is the simulation over?",
 			   answer, err);
 }
 

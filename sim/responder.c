@@ -11,7 +11,8 @@
 /* Attributes. Source: IBA Vol 1, tables 140 (SubnMgt) and 188 (PerfMgt), as in libibmad mad.h. */
 enum {
 	SMP_NODE_INFO = 0x11, SMP_PORT_INFO = 0x15, SMP_PORT_INFO_EXTENDED = 0x33,
-	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_COUNTERS_EXTENDED = 0x1d,
+	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_RCV_ERROR_DETAILS = 0x15,
+	PMA_XMIT_DISCARD_DETAILS = 0x16, PMA_VL_XMIT_WAIT = 0x1c, PMA_COUNTERS_EXTENDED = 0x1d,
 	PMA_EXTENDED_SPEEDS = 0x1f,
 };
 
@@ -24,16 +25,30 @@ enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD 
 #define QKEY_PMA 0x80010000u
 #define DEFAULT_PKEY 0xffff
 
-/* The PMA attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
-static bool ibsim_knows(uint16_t attribute)
+static bool is_among(uint16_t attribute, const uint16_t *known, size_t count)
 {
-	static const uint8_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
 	size_t i;
 
-	for (i = 0; i < sizeof(known); i++)
+	for (i = 0; i < count; i++)
 		if (attribute == known[i])
 			return true;
 	return false;
+}
+
+/* The attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
+static bool ibsim_knows_pma(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
+}
+
+/* SMInfo (0x20) is among them because a client answers it: the subnet manager that sits there. */
+static bool ibsim_knows_smp(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x20, 0xff90 };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
 }
 
 int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err)
@@ -64,12 +79,7 @@ static const struct responder_node *config_of(const struct responder *responder,
 
 static bool is_refused(const struct responder_node *config, uint16_t attribute)
 {
-	size_t i;
-
-	for (i = 0; config && i < config->refused_count; i++)
-		if (config->refused[i] == attribute)
-			return true;
-	return false;
+	return config && is_among(attribute, config->refused, config->refused_count);
 }
 
 static bool is_smp(const uint8_t *mad)
@@ -83,9 +93,9 @@ static bool answer_is_ours(const struct responder_node *config, const struct exc
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 
 	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
-		return !ibsim_knows(attribute) || is_refused(config, attribute) ||
+		return !ibsim_knows_pma(attribute) || is_refused(config, attribute) ||
 			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
-	return is_smp(mad) && attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN;
+	return is_smp(mad) && !ibsim_knows_smp(attribute);
 }
 
 void responder_question(const struct responder *responder, uint32_t node, struct exchange *exchange,
@@ -150,47 +160,6 @@ static void put_samples_control(const struct responder_node *config, uint8_t *da
 	data[2] = (uint8_t)config->tick;
 }
 
-/*
- * Spread a total over four lanes, as far as 32 bits each hold it: lane 0 has what is over.
- */
-static void put_lanes(uint8_t *at, uint64_t total)
-{
-	unsigned lane;
-
-	for (lane = 0; lane < 4; lane++) {
-		uint64_t part = total / 4 + (lane == 0 ? total % 4 : 0);
-
-		store_be32(at + 4 * lane, part > UINT32_MAX ? UINT32_MAX : (uint32_t)part);
-	}
-}
-
-static uint32_t stop_at_32(uint64_t value)
-{
-	return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
-}
-
-/*
- * PortExtendedSpeedsCounters, both layouts.
- * Source: libibmad fields.c, IB_PESC_* and IB_PESC_RSFEC_*: corrected blocks or symbols by lane
- * at 44, without RS-FEC uncorrected blocks by lane at 92, with it totals at 140, 144, 148.
- */
-static void put_extended_speeds(const struct responder_node *config, uint8_t *data)
-{
-	const struct responder_port *port = &config->ports[data[PORT_SELECT]];
-	bool rs = config->fec == FEC_RS || config->fec == FEC_LOW_LATENCY_RS || config->fec == FEC_RS2;
-
-	memset(data + 16, 0, PACKET_MAD_DATA_SIZE - 16);
-	if (rs) {
-		put_lanes(data + 44, port->fec_symbols);
-		store_be32(data + 140, stop_at_32(port->fec_corrected));
-		store_be32(data + 144, stop_at_32(port->fec_uncorrected));
-		store_be32(data + 148, stop_at_32(port->fec_symbols));
-	} else if (config->fec == FEC_FIRECODE) {
-		put_lanes(data + 44, port->fec_corrected);
-		put_lanes(data + 92, port->fec_uncorrected);
-	}
-}
-
 /* PortInfoExtended: CapMask bit 0 says that FECModeActive is there. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
 static void put_port_info_extended(const struct responder_node *config, uint8_t *data)
 {
@@ -206,7 +175,10 @@ static void make_answer(const struct responder *responder, uint32_t node, bool r
 	uint8_t *data = mad + PACKET_MAD_DATA;
 
 	if (is_smp(mad)) {
-		put_port_info_extended(config, data);
+		if (attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN)
+			put_port_info_extended(config, data);
+		else
+			set_status(mad, STATUS_NO_ATTRIBUTE);
 	} else if (config && config->redirect != FABRIC_NONE && !redirected) {
 		put_redirect(responder, node, mad);
 	} else if (is_refused(config, attribute) || !config) {
@@ -217,7 +189,7 @@ static void make_answer(const struct responder *responder, uint32_t node, bool r
 		if (data[PORT_SELECT] > responder->fabric->nodes[node].port_count)
 			set_status(mad, STATUS_BAD_FIELD);
 		else
-			put_extended_speeds(config, data);
+			responder_put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
 	} else {
 		set_status(mad, STATUS_NO_ATTRIBUTE);
 	}
@@ -358,6 +330,36 @@ static void clear_set_values(struct responder_node *config, unsigned port_count,
 				config->ports[port].value[counter] = 0;
 }
 
+static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
+{
+	static const struct {
+		uint16_t id;
+		enum detail_attribute detail;
+	} ids[] = {
+		{ PMA_RCV_ERROR_DETAILS, DETAIL_RCV_ERRORS }, { PMA_XMIT_DISCARD_DETAILS, DETAIL_XMIT_DISCARDS },
+		{ PMA_VL_XMIT_WAIT, DETAIL_VL_XMIT_WAIT }, { PMA_EXTENDED_SPEEDS, DETAIL_EXTENDED_SPEEDS },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (ids[i].id == attribute) {
+			*ret = ids[i].detail;
+			return true;
+		}
+	return false;
+}
+
+/* A Set of a slow attribute clears what was set here; ibsim clears its own. */
+static void clear_details(struct responder_node *config, unsigned port_count, uint16_t attribute, const uint8_t *data)
+{
+	enum detail_attribute detail;
+	unsigned port;
+
+	for (port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
+		if (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS)
+			responder_clear_detail(&config->ports[port], detail, data);
+}
+
 /* PortInfo of a node with PortInfoExtended says so. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
 static void announce_extended(const struct responder_node *config, uint8_t *mad)
 {
@@ -375,6 +377,7 @@ bool responder_answer(struct responder *responder, uint32_t node, struct exchang
 	struct responder_node *config = node == FABRIC_NONE ? NULL : responder->nodes[node];
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE), status = load_be16(mad + MAD_STATUS) & 0x7fff;
 	unsigned port_count = config ? responder->fabric->nodes[node].port_count : 0;
+	enum detail_attribute detail;
 
 	if (exchange->ours) {
 		/* The way that the answer took is ibsim's; all else is as it was asked. */
@@ -382,6 +385,8 @@ bool responder_answer(struct responder *responder, uint32_t node, struct exchang
 		memcpy(mad + PACKET_MAD_DATA, exchange->kept + PACKET_MAD_DATA,
 		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
 		set_status(mad, 0);
+		if (config && exchange->sets)
+			clear_details(config, port_count, load_be16(mad + MAD_ATTRIBUTE), mad + PACKET_MAD_DATA);
 		make_answer(responder, node, exchange->redirected, mad);
 		return true;
 	}
@@ -400,6 +405,14 @@ bool responder_answer(struct responder *responder, uint32_t node, struct exchang
 	}
 	if (attribute == PMA_CLASS_PORT_INFO)
 		put_caps(config, mad + PACKET_MAD_DATA);
+	if (is_detail(attribute, &detail)) {
+		if (exchange->sets)
+			clear_details(config, port_count, attribute, mad + PACKET_MAD_DATA);
+		if (mad[PACKET_MAD_DATA + PORT_SELECT] <= port_count)
+			responder_put_detail(&config->ports[mad[PACKET_MAD_DATA + PORT_SELECT]], detail,
+					     mad + PACKET_MAD_DATA);
+		return true;
+	}
 	if (attribute != PMA_COUNTERS && attribute != PMA_COUNTERS_EXTENDED)
 		return true;
 	if (exchange->sets)

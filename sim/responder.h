@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 #include "sim/packet.h"
 
 struct error;
@@ -31,13 +32,16 @@ struct fabric;
 /* PortInfoExtended.FECModeActive. Source: rdma-core perfquery.c (is_rsfec_mode_active), ibdiagnet's names. */
 enum fec_mode { FEC_NONE, FEC_FIRECODE, FEC_RS, FEC_LOW_LATENCY_RS, FEC_RS2, FEC_UNKNOWN };
 
-/* What PortExtendedSpeeds counts, for one port. */
+/* The counters of one slow attribute. */
+struct responder_detail {
+	uint64_t value[DETAIL_MAX];
+	uint32_t set; /* which of them were set: the others are ibsim's, or 0 where it has none */
+};
+
 struct responder_port {
 	uint64_t value[COUNTER_COUNT];
-	counter_set set; /* which of them were set: the others are ibsim's */
-	uint64_t fec_corrected;   /* blocks */
-	uint64_t fec_uncorrected; /* blocks */
-	uint64_t fec_symbols;     /* corrected symbols: RS-FEC only */
+	counter_set set; /* likewise */
+	struct responder_detail detail[DETAIL_ATTRIBUTE_COUNT];
 };
 
 struct responder_node {
@@ -96,6 +100,18 @@ void responder_question(const struct responder *responder, uint32_t node, struct
  */
 bool responder_answer(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
+
+/*
+ * responder_put_extended_speeds - PortExtendedSpeedsCounters, in the layout of @mode
+ * Counters of lanes are those that were set; where none was, the port's total spread over four lanes.
+ */
+void responder_put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data);
+
+/* responder_put_detail - what was set of another slow attribute, over what ibsim says in @data. */
+void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data);
+
+/* responder_clear_detail - what a Set with the CounterSelect in @data clears. */
+void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data);
 
 /* responder_garble - spoil an answer: its attribute's bytes, and sometimes which attribute it says it is. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);

@@ -89,22 +89,25 @@ static int set_redirect(const struct fabric *fabric, struct responder_node *conf
 	return names_find_node(fabric, value, &config->redirect, err);
 }
 
-/* A counter's key, or one of the three of FEC. Return: where its value is kept for a port; NULL: no such key. */
-static uint64_t *value_of(struct responder_port *port, const char *key, counter_set *ret_set)
+/* Set the counter of this key, or with NULL give it back to ibsim. Return: whether there is such a key. */
+static bool tell_port(struct responder_port *port, const char *key, const uint64_t *value)
 {
 	enum counter counter = counter_by_key(key);
+	enum detail_attribute attribute;
+	struct responder_detail *detail;
+	unsigned number;
 
-	*ret_set = 0;
-	if (!strcmp(key, "fec_corrected"))
-		return &port->fec_corrected;
-	if (!strcmp(key, "fec_uncorrected"))
-		return &port->fec_uncorrected;
-	if (!strcmp(key, "fec_symbols"))
-		return &port->fec_symbols;
-	if (counter == COUNTER_COUNT)
-		return NULL;
-	*ret_set = COUNTER_BIT(counter);
-	return &port->value[counter];
+	if (counter != COUNTER_COUNT) {
+		port->value[counter] = value ? *value : 0;
+		port->set = value ? port->set | COUNTER_BIT(counter) : port->set & ~COUNTER_BIT(counter);
+		return true;
+	}
+	if (!detail_by_key(key, &attribute, &number))
+		return false;
+	detail = &port->detail[attribute];
+	detail->value[number] = value ? *value : 0;
+	detail->set = value ? detail->set | UINT32_C(1) << number : detail->set & ~(UINT32_C(1) << number);
+	return true;
 }
 
 /* "ibsim" gives a counter back to ibsim. */
@@ -112,25 +115,19 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 		       struct error *err)
 {
 	bool give_back = !strcmp(pair->value, "ibsim");
-	uint64_t value = 0, *place;
+	struct responder_port nowhere = { 0 };
+	uint64_t value = 0;
 	unsigned number;
-	counter_set set;
 
-	if (!value_of(&config->ports[0], pair->key, &set))
+	if (!tell_port(&nowhere, pair->key, NULL))
 		return err_set(err, ERR_USAGE, "pma knows no \"%s\": see man ibwire-sim", pair->key);
 	if (!give_back && words_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
 		return err_set(err, ERR_USAGE, "a node of these has only %u ports", port_count);
-	for (number = 0; number <= port_count; number++) {
-		struct responder_port *at = &config->ports[number];
-
-		if (port >= 0 && number != port)
-			continue;
-		place = value_of(at, pair->key, &set);
-		*place = value;
-		at->set = give_back ? at->set & ~set : at->set | set;
-	}
+	for (number = 0; number <= port_count; number++)
+		if (port < 0 || number == port)
+			tell_port(&config->ports[number], pair->key, give_back ? NULL : &value);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
@@ -19,6 +20,7 @@
 
 enum {
 	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_RCV_ERROR_DETAILS = 0x15,
+	PMA_XMIT_DISCARD_DETAILS = 0x16, PMA_VL_XMIT_WAIT = 0x1c,
 	PMA_COUNTERS_EXTENDED = 0x1d, PMA_EXTENDED_SPEEDS = 0x1f, PMA_XMIT_DATA_SL = 0x36,
 };
 #define STATUS_NO_ATTRIBUTE 0x000c
@@ -71,7 +73,8 @@ static void ibsim(struct bed *bed, uint8_t *mad)
 	bed->last_asked = attribute;
 	assert_int_equal(mad[MAD_METHOD] & METHOD_RESPONSE, 0);
 	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS ||
-		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS);
+		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS ||
+		    attribute == PMA_XMIT_DISCARD_DETAILS || attribute == PMA_VL_XMIT_WAIT);
 	if (attribute == PMA_COUNTERS) {
 		memcpy(data, bed->counters, 64);
 		data[1] = port;
@@ -98,8 +101,10 @@ static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_
 	store_be64(mad + MAD_TID, 42);
 	store_be16(mad + MAD_ATTRIBUTE, attribute);
 	mad[PACKET_MAD_DATA + 1] = port;
-	if (method == METHOD_SET)
+	if (method == METHOD_SET) {
 		store_be16(mad + PACKET_MAD_DATA + 2, 0xffff);
+		store_be64(mad + PACKET_MAD_DATA + 8, UINT64_MAX);
+	}
 	/* What a client leaves behind what it means to say. */
 	memset(mad + PACKET_MAD_DATA + 72, 0xa5, PACKET_MAD_DATA_SIZE - 72);
 	responder_question(&bed->responder, bed->node, &exchange, mad);
@@ -114,6 +119,24 @@ static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_
 static void ask(struct bed *bed, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
 {
 	ask_with(bed, METHOD_GET, attribute, port, mad);
+}
+
+/* An SMP on its way to ibsim, and what becomes of the answer that NodeInfo or the attribute itself gets. */
+static void ask_smp(struct bed *bed, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
+{
+	struct exchange exchange = { 0 };
+
+	memset(mad, 0, PACKET_MAD_SIZE);
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_SUBN_DIRECTED;
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, attribute);
+	responder_question(&bed->responder, bed->node, &exchange, mad);
+	bed->last_asked = load_be16(mad + MAD_ATTRIBUTE);
+	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
+	store_be16(mad + MAD_STATUS, 0x8000);
+	assert_true(responder_answer(&bed->responder, bed->node, &exchange, mad));
+	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
 }
 
 static uint16_t status_of(const uint8_t *mad)
@@ -283,7 +306,8 @@ static void a_set_clears_what_was_set(void **state)
 
 static void ticks_and_fec_of_both_layouts(void **state)
 {
-	struct bed *bed = bed_create("tick=31 fec=rs fec_corrected=77 fec_uncorrected=5000000000 fec_symbols=10");
+	struct bed *bed = bed_create("tick=31 fec=rs fec_corrected_blocks=77 "
+				     "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10");
 	uint8_t mad[PACKET_MAD_SIZE];
 	const uint8_t *data = mad + PACKET_MAD_DATA;
 	char words[128];
@@ -308,6 +332,99 @@ static void ticks_and_fec_of_both_layouts(void **state)
 	assert_int_equal(load_be32(data + 140), 0);
 	ask(bed, PMA_EXTENDED_SPEEDS, 200, mad);
 	assert_int_equal(status_of(mad), 0x001c);
+	bed_destroy(bed);
+}
+
+/* A counter's value that is small, or at the field's end, or beyond. */
+static uint64_t any_value(uint64_t *random, uint32_t max)
+{
+	const uint64_t values[] = { 0, 1, max - 1u, max, (uint64_t)max + 1, map_mix(*random) % max };
+
+	*random = map_mix(*random + 1);
+	return values[*random % 6];
+}
+
+static void tell(struct bed *bed, const char *key, uint64_t value)
+{
+	char words[160];
+
+	snprintf(words, sizeof(words), "%s port=%d %s=%llu", bed->fabric->nodes[bed->node].name, PORT, key,
+		 (unsigned long long)value);
+	assert_int_equal(responder_configure(&bed->responder, words, NULL), 0);
+}
+
+static struct detail_reading read_detail(struct bed *bed, enum detail_attribute attribute, enum fec_layout layout)
+{
+	static const uint16_t ids[] = { PMA_RCV_ERROR_DETAILS, PMA_XMIT_DISCARD_DETAILS, PMA_VL_XMIT_WAIT,
+					PMA_EXTENDED_SPEEDS };
+	struct detail_reading reading;
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	ask(bed, ids[attribute], PORT, mad);
+	assert_int_equal(status_of(mad), 0);
+	detail_decode(attribute, layout, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &reading);
+	return reading;
+}
+
+/* All slow counters of both layouts: what was told, stopped at the field's end. */
+static void slow_counters_are_read_as_they_were_told(void **state)
+{
+	struct bed *bed = bed_create("fec=rs");
+	uint64_t random = 3, told[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
+	enum detail_attribute attribute;
+	struct detail_reading reading;
+	unsigned turn, number;
+
+	(void)state;
+	for (turn = 0; turn < 50; turn++)
+		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+			for (number = 0; number < detail_count(attribute); number++) {
+				uint32_t max = detail_max(attribute, number);
+				uint64_t value = any_value(&random, max);
+
+				told[attribute][number] = value > max ? max : value;
+				tell(bed, detail_info(attribute, number)->key, value);
+			}
+			reading = read_detail(bed, attribute, FEC_LAYOUT_RS);
+			for (number = 0; number < detail_count(attribute); number++) {
+				assert_true(reading.present >> number & 1);
+				assert_int_equal(reading.value[number], told[attribute][number]);
+			}
+		}
+	bed_destroy(bed);
+}
+
+static void lanes_add_up_to_the_port(void **state)
+{
+	struct bed *bed = bed_create("fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 "
+				     "sync_header_errors=5");
+	struct detail_reading reading = read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
+
+	(void)state;
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 1003);
+	assert_int_equal(reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS], 7);
+	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 5);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 3], 250);
+	/* Lanes that are told are the truth, and the port is their sum. */
+	tell(bed, "fec_corrected_lane2", 40);
+	tell(bed, "fec_corrected_lane11", 2);
+	reading = read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 42);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0], 0);
+	bed_destroy(bed);
+}
+
+static void slow_counters_are_cleared_by_a_set(void **state)
+{
+	struct bed *bed = bed_create("fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6");
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_with(bed, METHOD_SET, PMA_RCV_ERROR_DETAILS, PORT, mad);
+	assert_int_equal(read_detail(bed, DETAIL_RCV_ERRORS, FEC_LAYOUT_UNKNOWN).value[3], 0);
+	assert_int_equal(read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 9);
+	ask_with(bed, METHOD_SET, PMA_EXTENDED_SPEEDS, PORT, mad);
+	assert_int_equal(read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 0);
 	bed_destroy(bed);
 }
 
@@ -350,6 +467,24 @@ static void wrong_words_change_nothing(void **state)
 	bed_destroy(bed);
 }
 
+static void smps_that_ibsim_lacks_are_refused(void **state)
+{
+	struct bed *bed = bed_create(NULL);
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_smp(bed, 0x33, mad); /* PortInfoExtended */
+	assert_int_equal(bed->last_asked, 0x11);
+	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
+	ask_smp(bed, 0x15, mad); /* PortInfo */
+	assert_int_equal(bed->last_asked, 0x15);
+	assert_int_equal(status_of(mad), 0x8000);
+	/* SMInfo is for the subnet manager at that node. */
+	ask_smp(bed, 0x20, mad);
+	assert_int_equal(bed->last_asked, 0x20);
+	bed_destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,8 +496,12 @@ int main(void)
 		cmocka_unit_test(a_value_is_of_its_port_and_can_be_given_back),
 		cmocka_unit_test(a_set_clears_what_was_set),
 		cmocka_unit_test(ticks_and_fec_of_both_layouts),
+		cmocka_unit_test(slow_counters_are_read_as_they_were_told),
+		cmocka_unit_test(lanes_add_up_to_the_port),
+		cmocka_unit_test(slow_counters_are_cleared_by_a_set),
 		cmocka_unit_test(an_attribute_can_be_taken_away),
 		cmocka_unit_test(wrong_words_change_nothing),
+		cmocka_unit_test(smps_that_ibsim_lacks_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,13 +223,14 @@ static void bind_end(sqlite3_stmt *insert, int at, uint64_t guid, uint8_t port)
 	}
 }
 
-static int store_events(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+static int insert_events(struct writer *writer, const struct event *events, size_t count, int64_t id,
+			 struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_EVENT];
 	int result = 0;
 
-	for (size_t i = 0; !result && i < sweep->event_count; i++) {
-		const struct event *event = &sweep->events[i];
+	for (size_t i = 0; !result && i < count; i++) {
+		const struct event *event = &events[i];
 
 		sqlite3_bind_int64(insert, 1, id);
 		sqlite3_bind_int64(insert, 2, event->wall_us);
@@ -261,7 +262,7 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 	if (!result)
 		result = writer_store_samples(writer, sweep, id, err);
 	if (!result)
-		result = store_events(writer, sweep, id, err);
+		result = insert_events(writer, sweep->events, sweep->event_count, id, err);
 	return result;
 }
 
@@ -284,6 +285,17 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	writer->generation_known = true;
 	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
 	return 0;
+}
+
+/* They go with the last sweep: none will come after it. */
+static int store_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	struct writer *writer = ctx;
+	int result = begin(writer, err);
+
+	if (result < 0)
+		return result;
+	return end(writer, insert_events(writer, events, count, writer->state.sweep, err), err);
 }
 
 static int store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
@@ -321,8 +333,8 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 		return err_nomem(err);
 	writer->lock_fd = -1;
 	writer->path = strdup(path);
-	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_caps = store_caps,
-				      .ctx = writer };
+	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
+				      .store_caps = store_caps, .ctx = writer };
 	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
 	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
 	if (!result)

@@ -287,23 +287,22 @@ static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
 	put_be32(mad + 64, 1);
 	for (mode = 0; mode < 6; mode++) {
 		put_be16(mad + 68, mode);
-		assert_int_equal(smp_read_fec_layout(mad, &with, 0x0002), by_mode[mode]);
+		assert_int_equal(smp_read_fec_layout(mad, &with), by_mode[mode]);
 		/* Without counters of Reed-Solomon codes there is one layout. */
-		assert_int_equal(smp_read_fec_layout(mad, &without, 0x0002), FEC_LAYOUT_LANES);
+		assert_int_equal(smp_read_fec_layout(mad, &without), FEC_LAYOUT_LANES);
 	}
 	put_be16(mad + 68, 2);
-	assert_int_equal(smp_read_fec_layout(mad, &(struct pma_caps){ .cap_mask = 1 << 14 }, 2), FEC_LAYOUT_UNKNOWN);
-	assert_int_equal(smp_read_fec_layout(mad, &with, 0xfffd), FEC_LAYOUT_UNKNOWN);
-	assert_int_equal(smp_read_fec_layout(NULL, &with, 2), FEC_LAYOUT_UNKNOWN);
-	assert_int_equal(smp_read_fec_layout(NULL, &without, 0), FEC_LAYOUT_LANES);
+	assert_int_equal(smp_read_fec_layout(mad, &(struct pma_caps){ .cap_mask = 1 << 14 }), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(NULL, &with), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(NULL, &without), FEC_LAYOUT_LANES);
 	put_be16(mad + 4, 0x000c);
-	assert_int_equal(smp_read_fec_layout(mad, &with, 2), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
 	/* A directed SMP comes back with its direction in the status. */
 	put_be16(mad + 4, 0x8000);
-	assert_int_equal(smp_read_fec_layout(mad, &with, 2), FEC_LAYOUT_RS);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_RS);
 	put_be16(mad + 4, 0);
 	put_be32(mad + 64, 0xfffffffe);
-	assert_int_equal(smp_read_fec_layout(mad, &with, 2), FEC_LAYOUT_UNKNOWN);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
 }
 
 int main(void)

@@ -10,7 +10,7 @@
 enum { CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
 
 /* PortInfo.CapabilityMask2: IsPortInfoExtendedSupported. PortInfoExtended.CapabilityMask: FEC modes are there. */
-enum { CAP2_PORT_INFO_EXTENDED = 1 << 1, EXTENDED_CAP_FEC_MODE = 1 << 0 };
+enum { EXTENDED_CAP_FEC_MODE = 1 << 0 };
 
 /* PortInfoExtended.FECModeActive. */
 enum { FEC_NONE, FEC_FIRE_CODE, FEC_RS, FEC_RS_LOW_LATENCY, FEC_RS_2 };
@@ -67,14 +67,13 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 	return link;
 }
 
-enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps, uint16_t cap_mask2)
+enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps)
 {
 	if (!caps->known)
 		return FEC_LAYOUT_UNKNOWN;
 	if (!(caps->cap_mask & PMA_CAP_RS_FEC))
 		return FEC_LAYOUT_LANES;
-	if (!(cap_mask2 & CAP2_PORT_INFO_EXTENDED) || !mad || !smp_is_ok(mad) ||
-	    !(get_be32(mad + SMP_DATA_OFFSET) & EXTENDED_CAP_FEC_MODE))
+	if (!mad || !smp_is_ok(mad) || !(get_be32(mad + SMP_DATA_OFFSET) & EXTENDED_CAP_FEC_MODE))
 		return FEC_LAYOUT_UNKNOWN;
 	switch (get_be16(mad + SMP_DATA_OFFSET + 4)) {
 	case FEC_NONE:

@@ -55,16 +55,15 @@ struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask);
  * smp_read_fec_layout - how a port's PortExtendedSpeeds is laid out
  * @mad:        an answered PortInfoExtended of the port, or NULL where it was not asked (yet)
  * @caps:       of the node's performance agent
- * @cap_mask2:  PortInfo.CapabilityMask2 that speaks for the port (a switch's port 0's), 0 where
- *              CapabilityMask bit 15 does not say that it is there
  *
  * A node whose agent has no counters of Reed-Solomon codes always counts by lanes:
  * it need not be asked. Else the mode that the link trained with decides; the
  * low-latency Reed-Solomon code counts as the others do.
+ * Who answers PortInfoExtended has it: PortInfo.CapabilityMask2 is not asked before.
  * Return: the layout; FEC_LAYOUT_UNKNOWN where the node does not say.
  * Source: libibmad fields.c, PortInfoExtended: CapMask byte 0, FECModeActive byte 4; iba_types.h
  * IB_PORT_EXT_*_FEC_MODE_ACTIVE; perfquery.c, is_rsfec_mode_active().
  */
-enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps, uint16_t cap_mask2);
+enum fec_layout smp_read_fec_layout(const uint8_t *mad, const struct pma_caps *caps);
 
 #endif

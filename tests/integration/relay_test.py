@@ -6,13 +6,14 @@
 A client that speaks ibsim's datagrams itself asks, so that every answer's bytes and time are seen.
 """
 import os
+import signal
 import socket
 import struct
 import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE_SIM, SHORT, Simulation, Tap, need
+from lib import IBWIRE_SIM, SHORT, Simulation, Tap, need, run, wait_for
 
 need("iblinkinfo", "ibnetdiscover", "perfquery", "ibsim", "opensm")
 tap = Tap()
@@ -142,7 +143,7 @@ def agents(sim, client, lid, other):
                   (answer["status"], answer["attribute"]), (0x0C, attribute))
     sm = int(sim.run("sminfo").out.split("sm lid ")[1].split()[0])
     tap.equal("at the subnet manager's node as well", client.ask(sm, SPEEDS)["status"], 0x0C)
-    pma(sim, "node0001 mlx5_0 caps=0x5300 caps2=0x2 tick=7 fec=rs port=1 symbol_errors=5000000000 fec_symbols=9 fec_uncorrected=2")
+    pma(sim, "node0001 mlx5_0 caps=0x5300 caps2=0x2 tick=7 fec=rs port=1 symbol_errors=5000000000 fec_corrected_symbols=9 fec_uncorrected_blocks=2")
     info = client.ask(lid, CLASS_PORT_INFO)["data"]
     tap.equal("capabilities are as told", (be(info, 2, 2), be(info, 4, 4) >> 5), (0x5300, 2))
     wide = client.ask(lid, EXTENDED)["data"]
@@ -187,19 +188,46 @@ def misbehaviour(sim, client, lid):
         tap.equal(f"refused: {wrong}", (done.status, len(done.err.splitlines())), (64, 1))
 
 
+def subnet_manager(sim):
+    """opensm ends and comes back, whichever way it went."""
+    def opensm(what):
+        return sim.run(IBWIRE_SIM, "opensm", what, check=False)
+
+    def process():
+        words = opensm("status").out.split()
+        return int(words[-1]) if "process" in words else 0
+
+    first = process()
+    tap.equal("its process is known", str(first), sim.env["IBWIRE_SIM_OPENSM_PID"])
+    tap.equal("it restarts", (opensm("restart").status, process() not in (0, first)), (0, True))
+    tap.contains("and is the subnet manager", sim.run("sminfo").out, "SMINFO_MASTER")
+    tap.equal("it is not started twice", opensm("start").status, 64)
+    tap.equal("it stops", (opensm("stop").status, process(), sim.run("sminfo", check=False).status == 0), (0, 0, False))
+    tap.equal("it starts", opensm("start").status, 0)
+    os.kill(process(), signal.SIGKILL)
+    tap.result(wait_for(lambda: not process(), 5), "it can be killed")
+    tap.equal("it comes back even so", opensm("restart").status, 0)
+    tap.contains("and answers at once", sim.run("sminfo").out, "SMINFO_MASTER")
+    tap.equal("what it cannot do", (opensm("jump").status, len(opensm("jump").err.splitlines())), (64, 1))
+
+
 def transparent(name, *options):
-    """The same fabric with and without the relay."""
+    """The same fabric through the relay and past it: ibsim's own name is known."""
     seen = []
-    for more in ([], ["--wire", "latency=0"]):
-        with Simulation(*options, *more) as sim:
-            seen.append((sim.run("iblinkinfo", "-o", "64").out, sim.run("ibnetdiscover").out.split("#", 4)[-1]))
-            if more:
-                for _ in range(25):
-                    done = sim.run("perfquery", "-x", check=False)
-                    if done.status:
-                        break
-                tap.equal(f"{name}: clients come and go", done.status, 0)
-                tap.contains(f"{name}: nothing is refused", wire(sim), " 0 refused")
+    with Simulation(*options) as sim:
+        past = {**sim.env, "IBSIM_SOCKNAME": sim.env["IBSIM_SOCKNAME"] + "-ibsim"}
+        for env in (sim.env, past):
+            seen.append((run("iblinkinfo", "-o", "64", env=env).out,
+                         run("ibnetdiscover", env=env).out.split("#", 4)[-1]))
+        asked = int(wire(sim).splitlines()[1].split()[0])
+        run("iblinkinfo", env=past)
+        tap.equal(f"{name}: the relay sees what comes through it only", int(wire(sim).splitlines()[1].split()[0]), asked)
+        for _ in range(25):
+            done = sim.run("perfquery", "-x", check=False)
+            if done.status:
+                break
+        tap.equal(f"{name}: clients come and go", done.status, 0)
+        tap.contains(f"{name}: nothing is refused", wire(sim), " 0 refused")
     tap.result(seen[0][0] == seen[1][0], f"{name}: iblinkinfo says the same through the relay")
     tap.result(sorted(seen[0][1].splitlines()) == sorted(seen[1][1].splitlines()),
                f"{name}: ibnetdiscover says the same through the relay")
@@ -216,6 +244,8 @@ def main():
         with tap.part("misbehaviour"):
             misbehaviour(sim, client, lid)
         client.close()
+        with tap.part("subnet manager"):
+            subnet_manager(sim)
     with tap.part("transparent"):
         transparent("small fabric", "--gen", "rail --hosts 2")
     if not SHORT:

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/details.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/delta.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "collector/memory.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+#include "fabric/planes.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/pma.h"
+#include "wire/smp.h"
+
+/* How many questions about counters that moved one sweep may have: a share of its ports, and at least so many. */
+#define MOVED_SHARE 10
+#define MOVED_LEAST 64
+
+/* In how many sweeps the ticks of all nodes are known: much sooner than the rest, since stalls wait for them. */
+#define TICK_SWEEPS 10
+
+/* Questions in a row that a node may leave open before an attribute counts as not there. */
+#define UNANSWERED_MAX 3
+
+/* Where node_memory.unanswered counts those about the tick. */
+#define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
+
+void details_done(struct details *details)
+{
+	free(details->entries);
+	free(details->samples);
+	*details = (struct details){ 0 };
+}
+
+void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
+		   struct error *err)
+{
+	size_t share = fabric->port_count / MOVED_SHARE;
+
+	details->engine = engine;
+	details->fabric = fabric;
+	details->memory = memory;
+	details->err = err;
+	details->code = 0;
+	details->moved_left = share > MOVED_LEAST ? (unsigned)share : MOVED_LEAST;
+	details->sweep++;
+	details->entry_count = details->sample_count = 0;
+}
+
+static void submit(struct details *details, const struct request *request)
+{
+	if (details->code == 0)
+		details->code = engine_submit(details->engine, request, details->err);
+}
+
+static bool is_live(const struct details *details, uint32_t port)
+{
+	const struct port *which = &details->fabric->ports[port];
+
+	return port_is_pollable(details->fabric, which) && which->state >= PORT_INIT &&
+	       !port_is_plane(details->fabric, port) &&
+	       fabric_port_lid(details->fabric, which) && !memory_node(details->memory, which->node)->silent_sweeps;
+}
+
+/* A port's question to its performance agent; what is slow is not worth a second try. */
+static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
+				   request_done *done)
+{
+	const struct port *which = &details->fabric->ports[port];
+
+	return (struct request){
+		.node = memory_lane(details->memory, details->fabric, port),
+		.to = memory_address(details->memory, details->fabric, port),
+		.mgmt_class = CLASS_PERFORMANCE,
+		.port_select = which->num,
+		.attribute = attribute,
+		.tag = port,
+		.once = true,
+		.done = done,
+		.ctx = (void *)details,
+	};
+}
+
+/* Nobody answered: after a few in a row the node has no such attribute, as far as we can tell. */
+static void count_unanswered(struct node_memory *node, unsigned which, enum request_result result)
+{
+	if (result == REQUEST_TIMED_OUT && node->unanswered[which] < UNANSWERED_MAX)
+		node->unanswered[which]++;
+	else if (result == REQUEST_ANSWERED)
+		node->unanswered[which] = 0;
+}
+
+static void refuse(struct node_memory *node, uint8_t bit)
+{
+	node->caps.missing |= bit;
+	node->caps_stored = false;
+}
+
+static void on_detail(void *ctx, const struct request *request, enum request_result result,
+		      const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct details *details = ctx;
+	const struct port *which = &details->fabric->ports[request->tag];
+	struct node_memory *node = memory_node(details->memory, which->node);
+	const struct port_memory *port = memory_port(details->memory, details->fabric, request->tag);
+	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
+	struct detail_entry *entries, *entry;
+	enum answer_status status;
+
+	count_unanswered(node, attribute, result);
+	if (result != REQUEST_ANSWERED)
+		return;
+	entries = array_grow(details->entries, details->entry_count, &details->entry_capacity, sizeof(*entries));
+	if (!entries) {
+		details->code = err_nomem(details->err);
+		return;
+	}
+	details->entries = entries;
+	entry = &entries[details->entry_count];
+	status = pma_read_detail(mad, attribute, request->port_select, (enum fec_layout)port->fec_layout,
+				 &entry->reading);
+	if (status == ANSWER_UNSUPPORTED)
+		refuse(node, (uint8_t)(1u << attribute));
+	if (status != ANSWER_OK)
+		return;
+	entry->port = request->tag;
+	entry->reading.at_us = at_us;
+	details->entry_count++;
+}
+
+/* Is there anything to learn from the attribute at this port? */
+static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
+{
+	const struct port *which = &details->fabric->ports[port];
+	const struct node_memory *node = memory_node(details->memory, which->node);
+
+	if (!node->caps.known || node->caps.missing & 1u << attribute || node->unanswered[attribute] >= UNANSWERED_MAX)
+		return false;
+	if (attribute == DETAIL_VL_XMIT_WAIT)
+		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
+	/* What it counts belongs to the encoding that came with FDR10 and FDR. */
+	return attribute != DETAIL_EXTENDED_SPEEDS || which->speed >= LINK_SPEED_FDR10;
+}
+
+static void ask(struct details *details, uint32_t port, enum detail_attribute attribute)
+{
+	struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
+
+	if (memory->detail_sweep != details->sweep) {
+		memory->detail_sweep = details->sweep;
+		memory->detail_asked = 0;
+	}
+	if (memory->detail_asked & 1u << attribute)
+		return;
+	memory->detail_asked |= (uint8_t)(1u << attribute);
+	if (attribute == DETAIL_VL_XMIT_WAIT)
+		memory->wait_sweep = details->sweep;
+	submit(details, &request);
+}
+
+/* Which error correction the link trained with, and then what it corrected. */
+static void on_port_info_extended(void *ctx, const struct request *request, enum request_result result,
+				  const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct details *details = ctx;
+	const struct port *which = &details->fabric->ports[request->tag];
+
+	(void)at_us;
+	memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
+	if (result == REQUEST_CANCELLED)
+		return;
+	memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
+	if (result == REQUEST_ANSWERED)
+		memory_port(details->memory, details->fabric, request->tag)->fec_layout =
+			(uint8_t)smp_read_fec_layout(mad, &memory_node(details->memory, which->node)->caps);
+	ask(details, request->tag, DETAIL_EXTENDED_SPEEDS);
+}
+
+static void ask_speeds(struct details *details, uint32_t port)
+{
+	const struct port *which = &details->fabric->ports[port];
+	const struct node_memory *node = memory_node(details->memory, which->node);
+	struct request request;
+
+	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
+		memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
+		ask(details, port, DETAIL_EXTENDED_SPEEDS);
+		return;
+	}
+	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
+	request.modifier = which->num;
+	if (memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+		submit(details, &request);
+}
+
+static void on_caps(void *ctx, const struct request *request, enum request_result result,
+		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct details *details = ctx;
+	struct node_memory *node = memory_node(details->memory, request->tag);
+	struct pma_caps caps;
+
+	(void)at_us;
+	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
+		return;
+	caps = pma_read_caps(mad);
+	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
+	    !(node->caps.missing & PMA_MISSING_EXTENDED))
+		return;
+	/* Other firmware, or a refusal that was a mistake: what it refused before it may have now. */
+	node->caps = caps;
+	node->caps_stored = false;
+	memset(node->unanswered, 0, sizeof(node->unanswered));
+}
+
+static void on_tick(void *ctx, const struct request *request, enum request_result result,
+		    const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct details *details = ctx;
+	struct node_memory *node = memory_node(details->memory, details->fabric->ports[request->tag].node);
+
+	(void)at_us;
+	count_unanswered(node, UNANSWERED_TICK, result);
+	if (result != REQUEST_ANSWERED)
+		return;
+	switch (answer_status(mad)) {
+	case ANSWER_OK:
+		node->caps.tick_known = true;
+		node->caps.tick = pma_read_tick(mad);
+		node->caps_stored = false;
+		break;
+	case ANSWER_UNSUPPORTED:
+		refuse(node, PMA_MISSING_SAMPLES_CONTROL);
+		break;
+	case ANSWER_BUSY:
+	case ANSWER_REDIRECT:
+	case ANSWER_BAD:
+		break;
+	}
+}
+
+static uint32_t first_live_port(const struct details *details, uint32_t node_index)
+{
+	const struct node *node = &details->fabric->nodes[node_index];
+	uint32_t port;
+
+	for (port = node->first_port; port < node->first_port + node->ports; port++)
+		if (is_live(details, port))
+			return port;
+	return FABRIC_NONE;
+}
+
+static bool wants_tick(const struct node_memory *node)
+{
+	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
+	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
+	       node->unanswered[UNANSWERED_TICK] < UNANSWERED_MAX;
+}
+
+/* Once per node; a tenth of the nodes a sweep. */
+static void ask_ticks(struct details *details, bool skip_hcas)
+{
+	const struct fabric *fabric = details->fabric;
+	size_t left = fabric->node_count / TICK_SWEEPS + 1;
+
+	if (details->next_tick >= fabric->node_count)
+		details->next_tick = 0;
+	for (; left && details->next_tick < fabric->node_count; left--, details->next_tick++) {
+		uint32_t node = details->next_tick, port;
+
+		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
+		    !wants_tick(memory_node(details->memory, node)))
+			continue;
+		port = first_live_port(details, node);
+		if (port != FABRIC_NONE) {
+			struct request request = port_request(details, port, PMA_PORT_SAMPLES_CONTROL, on_tick);
+
+			submit(details, &request);
+		}
+	}
+}
+
+static void ask_caps(struct details *details, uint32_t port)
+{
+	struct request request = port_request(details, port, PMA_CLASS_PORT_INFO, on_caps);
+
+	request.port_select = 0;
+	request.tag = details->fabric->ports[port].node;
+	submit(details, &request);
+}
+
+static void ask_port(struct details *details, uint32_t port)
+{
+	int attribute;
+
+	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
+	    port == first_live_port(details, details->fabric->ports[port].node))
+		ask_caps(details, port);
+	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+		if (!has_attribute(details, port, (enum detail_attribute)attribute))
+			continue;
+		if (attribute == DETAIL_EXTENDED_SPEEDS)
+			ask_speeds(details, port);
+		else
+			ask(details, port, (enum detail_attribute)attribute);
+	}
+}
+
+int details_turn(struct details *details, bool skip_hcas)
+{
+	const struct fabric *fabric = details->fabric;
+	uint64_t turn = details->sweep % DETAILS_SWEEPS, count = fabric->port_count;
+	uint32_t port;
+
+	ask_ticks(details, skip_hcas);
+	for (port = (uint32_t)(count * turn / DETAILS_SWEEPS); port < count * (turn + 1) / DETAILS_SWEEPS; port++) {
+		if (is_live(details, port) &&
+		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
+			ask_port(details, port);
+	}
+	return details->code;
+}
+
+void details_moved(struct details *details, uint32_t port, counter_set moved)
+{
+	static const struct {
+		counter_set counter;
+		enum detail_attribute attribute;
+	} explains[] = {
+		{ COUNTER_BIT(COUNTER_RCV_ERRORS), DETAIL_RCV_ERRORS },
+		{ COUNTER_BIT(COUNTER_XMIT_DISCARDS), DETAIL_XMIT_DISCARDS },
+		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
+	};
+	const struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	size_t i;
+
+	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->moved_left; i++) {
+		if (!(moved & explains[i].counter) || !has_attribute(details, port, explains[i].attribute))
+			continue;
+		if (explains[i].attribute == DETAIL_VL_XMIT_WAIT && memory->wait_sweep &&
+		    details->sweep - memory->wait_sweep < DETAILS_WAIT_SWEEPS)
+			continue;
+		details->moved_left--;
+		ask(details, port, explains[i].attribute);
+	}
+}
+
+/* Mark the ports that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
+static bool *read_ports(const struct details *details, const struct sweep_result *result)
+{
+	bool *read = calloc(details->fabric->port_count + 1, sizeof(*read));
+	size_t i;
+
+	for (i = 0; read && i < result->count; i++)
+		read[result->samples[i].port] = result->samples[i].reading != NULL;
+	return read;
+}
+
+static int reserve_samples(struct details *details)
+{
+	struct detail_sample *samples;
+
+	if (details->entry_count <= details->sample_capacity)
+		return 0;
+	samples = reallocarray(details->samples, details->entry_count, sizeof(*samples));
+	if (!samples)
+		return ERR_NOMEM;
+	details->samples = samples;
+	details->sample_capacity = details->entry_count;
+	return 0;
+}
+
+int details_finish(struct details *details, const struct sweep_result *result)
+{
+	bool *read = details->entry_count ? read_ports(details, result) : NULL;
+	size_t i;
+
+	if (details->code < 0 || !details->entry_count) {
+		free(read);
+		return details->code;
+	}
+	if (!read || reserve_samples(details) < 0) {
+		free(read);
+		return err_nomem(details->err);
+	}
+	for (i = 0; i < details->entry_count; i++) {
+		struct detail_entry *entry = &details->entries[i];
+		const struct port_memory *port = memory_port(details->memory, details->fabric, entry->port);
+		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
+
+		if (!read[entry->port])
+			continue;
+		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
+		if (entry->has_delta)
+			detail_delta_between(last, &entry->reading, &entry->delta);
+		details->samples[details->sample_count++] = (struct detail_sample){
+			.port = entry->port,
+			.reading = &entry->reading,
+			.delta = entry->has_delta ? &entry->delta : NULL,
+		};
+	}
+	free(read);
+	return 0;
+}
+
+void details_keep(const struct details *details)
+{
+	size_t i;
+
+	for (i = 0; i < details->sample_count; i++) {
+		const struct detail_sample *sample = &details->samples[i];
+
+		/* Without memory for it the next reading is a first one again: its delta is unknown, not wrong. */
+		memory_keep_detail(memory_port(details->memory, details->fabric, sample->port), sample->reading);
+	}
+}
+
+uint64_t details_cost(const struct fabric *fabric, bool skip_hcas)
+{
+	uint64_t ports = 0, agents = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (port_is_pollable(fabric, port) && port->state >= PORT_INIT &&
+		    !(skip_hcas && fabric->nodes[port->node].type != NODE_SWITCH))
+			ports++;
+	}
+	for (i = 0; i < fabric->node_count; i++)
+		agents += !skip_hcas || fabric->nodes[i].type == NODE_SWITCH;
+	/* The attributes and PortInfoExtended of each port, ClassPortInfo of each node. */
+	return (ports * (DETAIL_ATTRIBUTE_COUNT + 1) + agents) / DETAILS_SWEEPS;
+}

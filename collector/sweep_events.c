@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/sweep_events.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collector/events.h"
+#include "collector/layout.h"
+#include "collector/locked.h"
+#include "collector/memory.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+
+/* Keys of a set of counters, as many as fit: "rcv_errors, xmit_discards". */
+static void list_counters(counter_set set, char *ret, size_t size)
+{
+	size_t len = 0;
+	int counter;
+
+	ret[0] = '\0';
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		const char *key = counter_info((enum counter)counter)->key;
+
+		if (!(set & COUNTER_BIT(counter)))
+			continue;
+		if (len + strlen(key) + 6 >= size) {
+			snprintf(ret + len, size - len, ", ...");
+			return;
+		}
+		len += (size_t)snprintf(ret + len, size - len, "%s%s", len ? ", " : "", key);
+	}
+}
+
+void sweep_events_flush(struct sweep_events *state, struct events *events)
+{
+	struct event *event;
+	size_t i;
+
+	if (!state->window_us)
+		return;
+	if (state->cleared >= CLEARED_TOGETHER)
+		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "somebody cleared counters of %zu ports", state->cleared);
+	for (i = 0; state->cleared < CLEARED_TOGETHER && i < state->cleared; i++) {
+		event = events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "");
+		*event = state->held[i];
+	}
+	state->window_us = 0;
+	state->cleared = 0;
+}
+
+/* A port's counters fell: once in a window, however often. */
+static void hold_cleared(struct sweep_events *state, int64_t now_us, int64_t wall_us, const struct fabric *fabric,
+			 const struct port_sample *sample, struct port_memory *memory)
+{
+	const struct port *port = &fabric->ports[sample->port];
+	struct events one = { 0 };
+	char name[128], keys[128];
+
+	if (!state->window_us) {
+		state->window++;
+		state->window_us = now_us;
+		state->window_wall_us = wall_us;
+	}
+	if (memory->cleared_window == state->window)
+		return;
+	memory->cleared_window = state->window;
+	if (state->cleared < CLEARED_TOGETHER) {
+		list_counters(sample->delta->reset, keys, sizeof(keys));
+		state->held[state->cleared] =
+			*events_add(&one, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
+				    "somebody cleared counters of %s: %s",
+				    events_port_name(fabric, sample->port, name, sizeof(name)), keys);
+		events_done(&one);
+	}
+	state->cleared++;
+}
+
+/* A counter that sits at its maximum is told once, and again after it was cleared. */
+static void tell_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			   const struct port_sample *sample, struct port_memory *port)
+{
+	const struct port *which = &fabric->ports[sample->port];
+	counter_set now = 0, fresh;
+	char name[128], keys[128];
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		if (sample->reading->present & COUNTER_BIT(counter) &&
+		    sample->reading->value[counter] == reading_max(sample->reading, (enum counter)counter))
+			now |= COUNTER_BIT(counter);
+	fresh = now & ~port->saturated;
+	port->saturated = now;
+	if (!fresh)
+		return;
+	list_counters(fresh, keys, sizeof(keys));
+	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, fabric, which->node, which->num,
+		   "counters of %s are full and count no more until they are cleared: %s",
+		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
+}
+
+/* What a sweep says of one node. The samples of a node stand together. */
+struct node_answers {
+	uint32_t node;
+	size_t asked;    /* ports of which an answer was due */
+	size_t answered;
+};
+
+/* The node at sample *i, which moves behind it. */
+static struct node_answers next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
+{
+	struct node_answers ret = { .node = fabric->ports[result->samples[*i].port].node };
+
+	for (; *i < result->count && fabric->ports[result->samples[*i].port].node == ret.node; ++*i) {
+		enum sample_status status = result->samples[*i].status;
+
+		ret.answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
+		/* In backoff too: the node was asked for all of them. */
+		ret.asked += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
+	}
+	return ret;
+}
+
+/*
+ * Does no HCA answer, but this host's own, while switches do? Then it is not the
+ * HCAs: something keeps us away from all of them.
+ */
+static bool are_hcas_silent(const struct fabric *fabric, const struct sweep_result *result)
+{
+	size_t hcas = 0, switches_answered = 0, i = 0;
+
+	while (i < result->count) {
+		struct node_answers node = next_node(fabric, result, &i);
+		bool is_switch = fabric->nodes[node.node].type == NODE_SWITCH;
+
+		if (!node.asked || node.node == fabric->from_node)
+			continue;
+		if (!is_switch && node.answered)
+			return false;
+		hcas += !is_switch;
+		switches_answered += is_switch && node.answered;
+	}
+	return hcas >= 2 && switches_answered;
+}
+
+static void tell_hcas(struct sweep_events *state, struct events *events, int64_t wall_us, bool silent)
+{
+	if (silent && !state->hcas_silent)
+		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
+			   "no HCA answers performance queries while switches do: a PM_Key is set, or this host is no "
+			   "full member of the default partition");
+	else if (!silent && state->hcas_silent)
+		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "HCAs answer performance queries again");
+}
+
+static void tell_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+{
+	bool hcas_silent = are_hcas_silent(fabric, result), were_silent = state->hcas_silent;
+	size_t i = 0;
+
+	tell_hcas(state, events, wall_us, hcas_silent);
+	state->hcas_silent = hcas_silent;
+	while (i < result->count) {
+		struct node_answers answers = next_node(fabric, result, &i);
+		const struct node *node = &fabric->nodes[answers.node];
+		struct node_memory *remembered = memory_node(memory, answers.node);
+		bool was_told = remembered->silent_told, is_hca = node->type != NODE_SWITCH;
+
+		if (!answers.asked)
+			continue;
+		remembered->silent_sweeps = answers.answered ? 0 : remembered->silent_sweeps + 1;
+		/* What all HCAs do is one event, when it begins and when it ends. */
+		remembered->silent_told = !answers.answered && !(is_hca && hcas_silent);
+		if (remembered->silent_told && !was_told)
+			events_add(events, wall_us, EVENT_NODE_SILENT, is_hca ? EVENT_WARNING : EVENT_CRITICAL, fabric,
+				   answers.node, 0, "%s does not answer", node->name);
+		else if (answers.answered && was_told && !(is_hca && were_silent))
+			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
+				   "%s answers again", node->name);
+	}
+}
+
+void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+{
+	size_t i;
+
+	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US)
+		sweep_events_flush(state, events);
+	tell_silence(state, events, wall_us, fabric, result, memory);
+	layout_tell(events, wall_us, fabric, memory);
+	locked_from_sweep(events, wall_us, fabric, result, memory);
+	for (i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		struct port_memory *port = memory_port(memory, fabric, sample->port);
+
+		if (sample->reading)
+			tell_saturated(events, wall_us, fabric, sample, port);
+		if (sample->delta && sample->delta->reset)
+			hold_cleared(state, now_us, wall_us, fabric, sample, port);
+	}
+}

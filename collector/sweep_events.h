@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * sweep_events.h - what the readings of sweep after sweep tell as events
+ *
+ * Nodes that fall silent or answer again, counters that somebody cleared, counters
+ * that are full. What many ports do at once is told once: counters that are cleared
+ * are held back for a minute, to see whether somebody clears the fabric.
+ */
+#ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
+#define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/sink.h"
+
+struct events;
+struct fabric;
+struct memory;
+struct sweep_result;
+
+/* So many ports cleared within so long are one event. */
+#define CLEARED_TOGETHER 10
+#define CLEARED_WINDOW_US (60 * 1000000LL)
+
+/* A zeroed struct is the start. */
+struct sweep_events {
+	/* Ports cleared since the first of them, and the events that tell of each while they are few. */
+	uint32_t window;         /* its number, from 1; in port_memory too */
+	int64_t window_us;       /* CLOCK_BOOTTIME when it began, 0: none is open */
+	int64_t window_wall_us;
+	size_t cleared;
+	struct event held[CLEARED_TOGETHER];
+	bool hcas_silent;        /* told */
+};
+
+/*
+ * sweep_events_tell - the events of one sweep
+ * @now_us, @wall_us:  CLOCK_BOOTTIME and the wall clock at its start
+ * @memory:            follows @fabric; what was told already is kept there
+ */
+void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory);
+
+/* sweep_events_flush - what is held back is told now: no other sweep will come. */
+void sweep_events_flush(struct sweep_events *state, struct events *events);
+
+#endif

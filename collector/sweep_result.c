@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/sweep_result.h"
+
+#include <stdlib.h>
+
+#include "analysis/delta.h"
+#include "base/err.h"
+#include "collector/memory.h"
+#include "fabric/fabric.h"
+
+void sweep_result_done(struct sweep_result *result)
+{
+	free(result->samples);
+	free(result->readings);
+	free(result->deltas);
+	*result = (struct sweep_result){ 0 };
+}
+
+int sweep_result_reserve(struct sweep_result *result, size_t count, struct error *err)
+{
+	if (count > result->capacity) {
+		sweep_result_done(result);
+		result->samples = calloc(count, sizeof(*result->samples));
+		result->readings = calloc(count, sizeof(*result->readings));
+		result->deltas = calloc(count, sizeof(*result->deltas));
+		if (!result->samples || !result->readings || !result->deltas) {
+			sweep_result_done(result);
+			return err_nomem(err);
+		}
+		result->capacity = count;
+	}
+	return 0;
+}
+
+void sweep_result_clear(struct sweep_result *result)
+{
+	struct sweep_result kept = *result;
+
+	*result = (struct sweep_result){
+		.samples = kept.samples, .readings = kept.readings, .deltas = kept.deltas, .capacity = kept.capacity,
+	};
+}
+
+static void count_drops(struct sweep_result *result, const struct delta *delta)
+{
+	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (delta->known & ~delta->reset & COUNTER_BIT(counters[i]))
+			result->drops += delta->value[counters[i]];
+}
+
+/* Times of readings, of all ports or of one switch's. */
+struct spread {
+	int64_t first_us, last_us; /* 0: none */
+};
+
+static int64_t widen(struct spread *spread, int64_t at_us)
+{
+	if (!spread->first_us || at_us < spread->first_us)
+		spread->first_us = at_us;
+	if (at_us > spread->last_us)
+		spread->last_us = at_us;
+	return spread->last_us - spread->first_us;
+}
+
+/* How far apart in time are the readings? */
+static void measure_spread(struct sweep_result *result, const struct fabric *fabric)
+{
+	struct spread all = { 0 }, own = { 0 };
+	uint32_t node = FABRIC_NONE;
+	size_t i;
+
+	for (i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		int64_t own_us;
+
+		if (!sample->reading)
+			continue;
+		if (fabric->ports[sample->port].node != node)
+			own = (struct spread){ 0 };
+		node = fabric->ports[sample->port].node;
+		own_us = widen(&own, sample->reading->at_us);
+		if (fabric->nodes[node].type == NODE_SWITCH && own_us > result->node_spread_us)
+			result->node_spread_us = own_us;
+		result->spread_us = widen(&all, sample->reading->at_us);
+	}
+}
+
+void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < result->count; i++) {
+		struct port_sample *sample = &result->samples[i];
+		const struct port_memory *port = memory_port(memory, fabric, sample->port);
+
+		if (sample->status != SAMPLE_OK)
+			continue;
+		result->ports_answered++;
+		sample->reading = &result->readings[i];
+		if (!port->has_last || result->readings[i].at_us <= port->last.at_us)
+			continue;
+		delta_between(&port->last, &result->readings[i], &result->deltas[i]);
+		sample->delta = &result->deltas[i];
+		count_drops(result, sample->delta);
+	}
+	measure_spread(result, fabric);
+}
+
+void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
+{
+	size_t i;
+
+	for (i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+		struct port_memory *port = memory_port(memory, fabric, sample->port);
+
+		port->status = sample->status;
+		if (!sample->reading)
+			continue;
+		port->last = *sample->reading;
+		port->has_last = true;
+	}
+}

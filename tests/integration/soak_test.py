@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 240
+"""The soak (tests/soak.py) in a short form: all that goes wrong there, in half a minute, and what is stored is right.
+
+How memory grows, and how fast anything is, is left to the long one. That its checks find something is shown on
+databases that were spoilt.
+"""
+import os
+import shutil
+import sqlite3
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import SHORT, Tap, need
+from soak import Soak
+from stored import Stored
+
+need("ibsim", "opensm", "perfquery")
+tap = Tap()
+OF_TIME = {"no growth"}
+
+
+def spoilt(path, *statements):
+    """The faults that the checks find in a copy of the database after these statements."""
+    shutil.copy(path, "spoilt.db")
+    with sqlite3.connect("spoilt.db") as db:
+        for statement in statements:
+            assert db.execute(statement).rowcount > 0, statement
+    db.close()
+    stored = Stored("spoilt.db")
+    stored.check_sums()
+    stored.check_beat(1000000)
+    stored.db.close()
+    os.remove("spoilt.db")
+    return stored.faults
+
+
+with tap.part("soak"):
+    soak = Soak(20 if SHORT else 25, 16, short=True)
+    soak.run()
+    for name, faults in soak.found.items():
+        if name not in OF_TIME:
+            tap.result(not faults, name, "\n".join(faults[:20]))
+    tap.result(all(soak.faults.values()), "each kind of fault was there", soak.faults)
+    numbers = soak.stored.numbers
+    tap.result(numbers["resets"] and numbers["gap_ports"] and numbers["checked"] > 1000,
+               "there were resets, gaps and sums", numbers)
+    tap.note("; ".join(f"{name}: {value}" for name, value in soak.table if name in ("faults", "sweeps", "stored")))
+
+    path = "simulation-1.db"
+    with sqlite3.connect(path) as db:
+        sweep = db.execute("SELECT max(sweep) - 2 FROM delta").fetchone()[0]
+        port = db.execute("SELECT port FROM delta WHERE sweep = ? LIMIT 1", (sweep,)).fetchone()[0]
+    db.close()
+    where = f"WHERE sweep = {sweep} AND port = {port}"
+    tap.equal("the checks find nothing in the database as it is",
+              spoilt(path, f"UPDATE delta SET xmit_data = xmit_data {where}"), [])
+    tap.result(spoilt(path, f"UPDATE delta SET xmit_data = xmit_data + 1 {where}"), "they find one word too many")
+    tap.result(spoilt(path, f"UPDATE delta SET elapsed_us = elapsed_us + 1 {where}"),
+               "they find one microsecond too many")
+    tap.result(spoilt(path, f"DELETE FROM delta {where}"), "they find a delta that is missing")
+    tap.result(spoilt(path, f"UPDATE sweep SET start_us = start_us + 5000000 WHERE id >= {sweep}"),
+               "they find seconds without a sweep that nobody told")
+tap.done()

@@ -1,0 +1,465 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""Two hours of a collector on a fabric where things go wrong: does it stay as it was, and exact?
+
+make soak; the settings are in the environment:
+
+    SECONDS=7200   how long
+    SIZE=64        HCAs: 16, 64, 128, 256
+    SEED=1         of what goes wrong, and when
+    KEEP=DIR       where the database, the samples (CSV) and what was said are kept; default: a temporary
+                   folder that is removed when all is well
+
+One collector polls once a second. Meanwhile links are pulled and returned, agents of hosts and switches die and
+return, opensm is ended and restarted, some ports' counters are reset by perfquery, and MADs are lost. Every 10 s
+the collector's memory, file descriptors, threads and CPU time and the size of its files are noted.
+
+At the end stands what was found, as a table and as curves, and in the last line the verdict. The findings:
+
+- growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never go down.
+- the beat: each second without a sweep must be told by an event.
+- coverage: in each sweep each port was read, or a span says why not.
+- exact: for each port and counter, from one absolute reading to the next, the deltas add up; so do times.
+- truth: over ports that nobody reset, what is stored is what the traffic driver sent (see exact_test.py).
+- nothing died, nothing was said on stderr that is not expected, and at the end all ports answer.
+"""
+import contextlib
+import csv
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, run, stop, wait_for
+from stored import Stored
+
+SHAPES = {
+    16: "rail --units 2 --hosts 2 --rails 4 --spines 2",
+    64: "rail --units 2 --hosts 4 --rails 8 --spines 4",
+    128: "rail --units 2 --hosts 8 --rails 8 --spines 4",
+    256: "rail --units 2 --hosts 16 --rails 8 --spines 8",
+}
+WIRE = "latency=20us service=50us hold=500ms"
+
+# What goes wrong: how often on average, and how long at least and at most; seconds.
+FAULTS = {"link": (45, 3, 25), "hosts": (40, 3, 40), "switch": (300, 3, 15), "opensm": (240, 0, 0),
+          "reset": (30, 0, 0), "loss": (120, 3, 15)}
+SHORT_FAULTS = {"link": (5, 2, 4), "hosts": (4, 2, 4), "switch": (12, 2, 3), "opensm": (9, 0, 0),
+                "reset": (3, 0, 0), "loss": (7, 1, 3)}
+
+# What a collector may say.
+KNOWN_WORDS = [
+    r"fabric: \d+ nodes, \d+ ports \(discovered in",
+    r"\d+ LIDs belong to other nodes by now",
+    r"\d+ sweeps stored",
+    r"discovery[: ]",
+]
+
+
+# --- what goes wrong ---
+
+class Faults:
+    """Begins faults at random times, ends them, undoes all at the end. Never at the collector's node or opensm's."""
+
+    def __init__(self, sim, plan, seed):
+        self.sim, self.plan = sim, plan
+        self.random = random.Random(seed)
+        self.counts = {name: 0 for name in plan}
+        self.ends = []  # (time, function)
+        self.dead, self.pulled, self.downed = set(), set(), {}
+        self.loss, self.restarts = 0, []
+        now = time.monotonic()
+        self.next = {name: now + 1 + self.random.random() * every for name, (every, _, _) in plan.items()}
+        nodes = sim.json("nodes")
+        seats = {"0x" + sim.env["SIM_HOST"][2:], self.node_of_sm(nodes)}
+        self.hosts = sorted(row["node_guid"] for row in nodes if row["type"] == "ca" and row["node_guid"] not in seats)
+        self.switches = sorted(row["node_guid"] for row in nodes if row["type"] == "switch")
+        ports = [row for row in sim.json("ports") if row["peer_guid"] and row["state"] == "Active"]
+        self.links = sorted(((row["node_guid"], row["port"]), (row["peer_guid"], row["peer_port"])) for row in ports
+                            if row["node_guid"] in self.switches and not {row["node_guid"], row["peer_guid"]} & seats)
+        # Only these are reset, so that of the others the truth is known.
+        self.resettable = sorted((row["node_guid"], row["lid"], row["port"]) for row in ports
+                                 if row["node_guid"] == self.switches[0])
+
+    def node_of_sm(self, nodes):
+        words = self.sim.run("sminfo").out.split()
+        lid = int(words[words.index("lid") + 1])
+        return next(row["node_guid"] for row in nodes if row["lid"] == lid)
+
+    def tool(self, *words, check=True):
+        return self.sim.run(IBWIRE_SIM, *words, check=check)
+
+    def node_id(self, guid):
+        return f"{'S' if guid in self.switches else 'H'}-{guid[2:]}"
+
+    def tell_wire(self):
+        dead = ",".join(sorted(self.dead)) or "none"
+        self.tool("wire", f"loss={self.loss} dead={dead}")
+
+    def link(self):
+        """A cable is pulled; both its ends count that."""
+        free = [link for link in self.links if link[0] not in self.pulled and link[1] not in self.pulled]
+        if not free or len(self.pulled) >= 4:
+            return None
+        ends = self.random.choice(free)
+        self.pulled.update(ends)
+        where = f'"{self.node_id(ends[0][0])}"[{ends[0][1]}]'
+        for guid, port in ends:
+            self.downed[guid, port] = self.downed.get((guid, port), 0) + 1
+            self.tool("console", f'PerformanceSet "{self.node_id(guid)}"[{port}] '
+                                 f"PortCounters.LinkDownedCounter={min(255, self.downed[guid, port])}")
+        self.tool("console", "Unlink " + where)
+
+        def back():
+            self.tool("console", "ReLink " + where)
+            self.pulled.difference_update(ends)
+        return back
+
+    def kill(self, nodes, most):
+        victims = self.random.sample(nodes, self.random.randint(1, most))
+        victims = [guid for guid in victims if guid not in self.dead]
+        self.dead.update(victims)
+        self.tell_wire()
+
+        def back():
+            self.dead.difference_update(victims)
+            self.tell_wire()
+        return back
+
+    def hosts_die(self):
+        return self.kill(self.hosts, 4)
+
+    def switch_dies(self):
+        return self.kill(self.switches, 1)
+
+    def opensm(self):
+        if self.random.random() < 0.5:
+            # As it is when its host crashes: without a farewell.
+            pid = self.tool("opensm", "status").out.split()[-1]
+            run("kill", "-9", pid, check=False)
+            time.sleep(0.3)
+        # With lost MADs and dead switches it takes its time to come up, and other things go on going wrong.
+        self.restarts = [restart for restart in self.restarts if restart.poll() is None]
+        self.restarts.append(self.sim.start(IBWIRE_SIM, "opensm", "restart", stdout=subprocess.DEVNULL,
+                                            stderr=subprocess.DEVNULL))
+
+    def reset(self):
+        """Somebody resets counters of one port, the narrow ones or the wide ones."""
+        _, lid, port = self.random.choice(self.resettable)
+        self.sim.run("perfquery", "-R", *self.random.choice(([], ["-x"])), lid, port, check=False)
+
+    def lose(self):
+        self.loss = self.random.choice((1, 5, 20))
+        self.tell_wire()
+
+        def back():
+            self.loss = 0
+            self.tell_wire()
+        return back
+
+    def step(self):
+        """Begin and end what is due."""
+        begin = {"link": self.link, "hosts": self.hosts_die, "switch": self.switch_dies, "opensm": self.opensm,
+                 "reset": self.reset, "loss": self.lose}
+        now = time.monotonic()
+        for end in [end for end in self.ends if end[0] <= now]:
+            self.ends.remove(end)
+            end[1]()
+        for name, (every, least, most) in self.plan.items():
+            if now < self.next[name]:
+                continue
+            self.next[name] = now + every * (0.5 + self.random.random())
+            back = begin[name]()
+            self.counts[name] += 1
+            if back:
+                self.ends.append((now + self.random.uniform(least, most), back))
+
+    def end(self):
+        for _, back in self.ends:
+            back()
+        self.ends = []
+        for restart in self.restarts:
+            restart.wait(100)
+        if "opensm runs" not in self.tool("opensm", "status").out:
+            self.tool("opensm", "start")
+
+
+# --- what the collector takes ---
+
+class Watch(threading.Thread):
+    """Notes what a process has, into a CSV, until it is stopped."""
+
+    FIELDS = ("seconds", "rss_kb", "anon_kb", "fds", "threads", "cpu_percent", "db_kb", "wal_kb")
+
+    def __init__(self, pid, db, path, every):
+        super().__init__(daemon=True)
+        self.pid, self.db, self.path, self.every = pid, db, path, every
+        self.samples, self.over = [], threading.Event()
+        self.began = time.monotonic()
+        self.last = (self.began, self.ticks())
+
+    def ticks(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as stat:
+            return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13]))
+
+    def size_kb(self, suffix):
+        try:
+            return os.path.getsize(self.db + suffix) // 1024
+        except OSError:
+            return 0
+
+    def sample(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            status = dict(line.split(":", 1) for line in file)
+        now, ticks = time.monotonic(), self.ticks()
+        cpu = 100 * (ticks - self.last[1]) / os.sysconf("SC_CLK_TCK") / max(now - self.last[0], 0.001)
+        self.last = (now, ticks)
+        return dict(zip(self.FIELDS, (
+            round(now - self.began, 1), int(status["VmRSS"].split()[0]), int(status["RssAnon"].split()[0]),
+            len(os.listdir(f"/proc/{self.pid}/fd")), int(status["Threads"]), round(cpu, 2), self.size_kb(""),
+            self.size_kb("-wal"))))
+
+    def run(self):
+        with open(self.path, "w", encoding="ascii", newline="") as file:
+            rows = csv.DictWriter(file, self.FIELDS)
+            rows.writeheader()
+            while not self.over.wait(self.every):
+                with contextlib.suppress(OSError, ValueError, KeyError):
+                    self.samples.append(self.sample())
+                    rows.writerow(self.samples[-1])
+                    file.flush()
+
+    def stop(self):
+        self.over.set()
+        self.join()
+
+    def column(self, name):
+        return [sample[name] for sample in self.samples]
+
+
+def slope(times, values):
+    """Theil-Sen: the middle of the slopes of all pairs. One jump, or a few bad samples, do not move it."""
+    step = max(1, len(times) // 300)
+    points = list(zip(times, values))[::step]
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for i, a in enumerate(points) for b in points[i + 1:] if b[0] > a[0]]
+    return statistics.median(slopes) if slopes else 0.0
+
+
+def curve(title, times, values, width=72, height=6):
+    """A small plot: the middle of the values in each column."""
+    if not values:
+        return ""
+    columns = [[] for _ in range(width)]
+    for when, value in zip(times, values):
+        columns[min(width - 1, int(width * when / (times[-1] + 1e-9)))].append(value)
+    middles = [statistics.median(column) if column else None for column in columns]
+    least, most = min(values), max(values)
+    lines = [f"{title}: {least:g} to {most:g} over {times[-1] / 60:.1f} min"]
+    low, high = min(m for m in middles if m is not None), max(m for m in middles if m is not None)
+    for row in range(height, 0, -1):
+        cells = ""
+        for middle in middles:
+            level = 0 if middle is None else 1 + int((height - 1) * (middle - low) / ((high - low) or 1) + 0.5)
+            cells += "*" if middle is not None and level == row else " "
+        label = high if row == height else low if row == 1 else None
+        lines.append(f"{'' if label is None else format(label, 'g'):>9} |{cells}".rstrip())
+    lines.append(" " * 10 + "+" + "-" * width)
+    return "\n".join(lines)
+
+
+# --- all of it ---
+
+class Soak:
+    """One run. Afterwards `faults` holds what is wrong, by the name of the finding, and `table` what was measured."""
+
+    def __init__(self, seconds, size, seed=1, short=False):
+        self.seconds, self.size, self.seed, self.short = seconds, size, seed, short
+        self.every = 1 if short else 10
+        self.table, self.found = [], {}
+
+    def row(self, name, value):
+        self.table.append((name, str(value)))
+
+    def finding(self, name, faults):
+        self.found.setdefault(name, []).extend(faults)
+
+    def truth(self, sim):
+        sim.traffic("truth")
+        with open("truth.csv", encoding="ascii", newline="") as file:
+            return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
+                                                           if name not in ("node_guid", "port")}
+                    for row in csv.DictReader(file)}
+
+    def all_answer(self, sim, count):
+        status = sim.json("status")
+        return status["ports_answered"] == status["ports_asked"] == count and not status["silent_nodes"]
+
+    def run(self):
+        options = ("--gen", SHAPES[self.size], "--wire", WIRE, "--traffic", "ring rate=120Gb/s", "--tick", "200",
+                   "--truth", os.path.abspath("truth.csv"))
+        sim = Simulation(*options)
+        with sim:
+            self.run_in(sim)
+        said = [line for line in sim.said.splitlines() if "opensm died (status 137)" not in line]
+        self.finding("nothing died in the simulation", said)
+        self.stored = Stored(sim.env["IBWIRE_DB"])
+        self.judge_store()
+
+    def run_in(self, sim):
+        sim.traffic("pause")
+        self.before = self.truth(sim)
+        with open("collect.err", "wb") as err:
+            process = sim.start(IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err)
+        try:
+            # Until there is a sweep there may be no database.
+            if not wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30, 0.2):
+                raise RuntimeError("no sweep was stored within 30 s:\n" + self.said())
+            sim.traffic("resume")
+            self.watch_it(sim, process)
+        finally:
+            self.status = stop(process)
+        self.after = self.truth(sim)
+        self.judge_process()
+
+    def said(self):
+        with open("collect.err", encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def watch_it(self, sim, process):
+        watch = self.watch = Watch(process.pid, sim.env["IBWIRE_DB"], "samples.csv", self.every)
+        faults = Faults(sim, SHORT_FAULTS if self.short else FAULTS, self.seed)
+        count = sim.json("status")["ports_asked"]
+        end = time.monotonic() + self.seconds
+        watch.start()
+        try:
+            while time.monotonic() < end and process.poll() is None:
+                faults.step()
+                time.sleep(0.1)
+        finally:
+            watch.stop()
+        alive = process.poll() is None
+        self.finding("the collector lives", [] if alive else [f"it ended with status {process.poll()}"])
+        faults.end()
+        self.faults = faults.counts
+        self.settle_s = time.monotonic()
+        good = alive and wait_for(lambda: self.all_answer(sim, count), 90, 0.5)
+        self.settle_s = time.monotonic() - self.settle_s
+        self.finding("all ports answer in the end", [] if good else [json.dumps(sim.json("status"))])
+        sim.traffic("pause")
+        time.sleep(3)
+
+    def judge_process(self):
+        watch = self.watch
+        self.finding("it ends in order", [] if self.status == 0 else [f"status {self.status}"])
+        lines = [line for line in self.said().splitlines()
+                 if not any(re.match(r"ibwire: (warning: )?" + words, line) for words in KNOWN_WORDS)]
+        self.finding("stderr holds nothing unexpected", lines)
+        times, half = watch.column("seconds"), len(watch.samples) // 2
+        self.row("faults", ", ".join(f"{name} {count}" for name, count in self.faults.items()))
+        self.row("until all ports answered after the last fault", f"{self.settle_s:.1f} s")
+        for name, title, unit in (("rss_kb", "memory", "KB"), ("anon_kb", "memory of its own", "KB")):
+            values = watch.column(name)
+            level, per_hour = statistics.median(values[half:]), 3600 * slope(times[half:], values[half:])
+            self.row(title, f"{level:.0f} {unit}, most {max(values)}; "
+                            f"slope of the second half {per_hour:+.1f} {unit}/h")
+            grown = per_hour / 3600 * (times[-1] - times[half])
+            # Less than this is pages that come and go.
+            if name == "anon_kb" and grown > max(128, 0.01 * level):
+                self.finding("no growth", [f"{title} grew by {grown:.0f} KB in the second half"])
+        for name in ("fds", "threads"):
+            values = watch.column(name)
+            quarter = max(1, len(values) // 4)
+            least = [min(values[i:i + quarter]) for i in range(0, quarter * 4, quarter)]
+            self.row("file descriptors" if name == "fds" else name, f"{min(values)} to {max(values)}")
+            # A discovery has pipes while it runs.
+            if least[-1] > least[1] or max(values) > min(values) + 8:
+                self.finding("no growth", [f"{name}: least in each quarter {least}, most {max(values)}"])
+        self.found.setdefault("no growth", [])
+        cpu = watch.column("cpu_percent")
+        self.row("CPU", f"{statistics.median(cpu):.2f} % of a core, most {max(cpu):.1f} % in {self.every} s")
+        first, last = watch.samples[0], watch.samples[-1]
+        began_kb, ended_kb = (sample["db_kb"] + sample["wal_kb"] for sample in (first, last))
+        self.row("database", f"{ended_kb} KB, {(ended_kb - began_kb) / max(times[-1] - times[0], 1):.1f} KB a second")
+        wal = watch.column("wal_kb")
+        self.row("its log", f"most {max(wal)} KB")
+        if max(wal[half:]) > max(2 * max(wal[:half]), 16384):
+            self.finding("no growth", [f"the log grew from {max(wal[:half])} to {max(wal[half:])} KB"])
+
+    def judge_store(self):
+        stored = self.stored
+        whole = stored.db.execute("PRAGMA integrity_check").fetchone()[0]
+        self.finding("the database is whole", [] if whole == "ok" else [whole])
+        missed = stored.check_beat(1000000)
+        sweeps, slowest = stored.db.execute("SELECT count(*), max(end_us - start_us) FROM sweep").fetchone()
+        self.row("sweeps", f"{sweeps}, {missed} beats missed and told, the slowest took {slowest / 1000:.0f} ms")
+        self.finding("each missed beat is told", stored.faults)
+        self.finding("there is a sweep for each second", [] if sweeps + missed >= self.seconds - 2 else
+                     [f"{sweeps} sweeps and {missed} missed beats in {self.seconds} s"])
+        stored.faults = []
+        stored.check_sums()
+        self.finding("sums and coverage", stored.faults)
+        stored.faults = []
+        numbers = stored.numbers
+        self.row("stored", f"{numbers['deltas']} deltas of {len(stored.ports)} ports, {numbers['checked']} sums held "
+                 f"against readings; {numbers['resets']} resets, {numbers['saturated']} saturated, "
+                 f"{numbers['unknown']} unknown, {numbers['again']} readings without a change; "
+                 f"{numbers['gap_ports']} ports had gaps")
+        skip = {stored.ports[port] for port in stored.reset_ports | stored.broken_ports}
+        held = stored.check_truth(self.before, self.after, skip)
+        self.finding("what was sent is stored", stored.faults)
+        self.row("held against what was sent",
+                 f"{held} ports, to the byte; {len(skip)} not, which were reset or have unknown intervals")
+        events = stored.db.execute("SELECT kind, count(*) FROM event GROUP BY kind ORDER BY kind").fetchall()
+        self.row("events", ", ".join(f"{kind} {count}" for kind, count in events))
+
+    def good(self):
+        return not any(self.found.values())
+
+    def print(self):
+        watch = self.watch
+        for name, value in self.table:
+            print(f"  {name:<46} {value}")
+        times = watch.column("seconds")
+        for name, title in (("rss_kb", "memory, KB"), ("fds", "file descriptors"), ("cpu_percent", "CPU, % of a core")):
+            print()
+            print(curve(title, times, watch.column(name)))
+        print()
+        for name, faults in self.found.items():
+            print(f"  {'ok    ' if not faults else 'FAULT '} {name}")
+            for fault in faults[:10]:
+                print(f"         {fault}")
+            if len(faults) > 10:
+                print(f"         ... and {len(faults) - 10} more")
+        print(f"soak: {'good' if self.good() else 'NOT GOOD'}: {self.size} HCAs, {self.seconds} s, "
+              f"{sum(map(bool, self.found.values()))} of {len(self.found)} findings wrong")
+        sys.stdout.flush()
+
+
+def main():
+    seconds, size = int(os.environ.get("SECONDS", "7200")), int(os.environ.get("SIZE", "64"))
+    seed, keep = int(os.environ.get("SEED", "1")), os.environ.get("KEEP")
+    if size not in SHAPES or seconds < 20:
+        sys.exit(f"SIZE is one of {', '.join(map(str, SHAPES))}, SECONDS at least 20")
+    work = keep or run("mktemp", "-d").out.strip()
+    os.makedirs(work, exist_ok=True)
+    os.chdir(work)
+    print(f"{size} HCAs: {SHAPES[size]}; wire: {WIRE}; {seconds} s, one sweep a second; seed {seed}; in {work}")
+    sys.stdout.flush()
+    soak = Soak(seconds, size, seed, short=seconds < 300)
+    soak.run()
+    soak.print()
+    if soak.good() and not keep:
+        os.chdir("/")
+        shutil.rmtree(work)
+    sys.exit(0 if soak.good() else 1)
+
+
+if __name__ == "__main__":
+    main()
