@@ -33,6 +33,7 @@ struct hca {
 	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 where the other one does it */
 	int smp_agent, directed_agent, pma_agent;
 	enum device turn; /* which is looked at first */
+	mad_gate *gate;
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
 	unsigned refused_in_a_row; /* sends */
@@ -232,9 +233,9 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 		    mad[1] == CLASS_SUBN_LID ? hca->smp_agent : hca->directed_agent;
 	int fd = hca->fd[smp && hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
-	if (!mad_is_allowed(mad))
+	if (!hca->gate(mad))
 		return err_set(err, ERR_INTERNAL,
-			       "refused to send a MAD that is no allowed Get (class 0x%02x, method 0x%02x)", mad[1],
+			       "refused to send a MAD that is not allowed here (class 0x%02x, method 0x%02x)", mad[1],
 			       mad[3]);
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
@@ -342,6 +343,11 @@ static int register_agents(struct hca *hca, const struct hca_port *local, struct
 
 int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 {
+	return hca_open_gated(local, mad_is_allowed, ret, err);
+}
+
+int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err)
+{
 	bool split = local->smi_ca_name[0] &&
 		     (strcmp(local->ca_name, local->smi_ca_name) != 0 || local->port != local->smi_port);
 	struct hca *hca = calloc(1, sizeof(*hca));
@@ -363,6 +369,7 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 		code = err_nomem(err);
 		goto fail;
 	}
+	hca->gate = gate;
 	hca->transport.send = hca_send;
 	hca->transport.receive = hca_receive;
 	hca->transport.ctx = hca;
