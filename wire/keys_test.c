@@ -15,6 +15,10 @@
 #include "base/err.h"
 #include "wire/keys.h"
 
+/* 160 characters, most of them blanks. */
+#define BLANKS "                                        "
+#define LONG_LINE ("0x2 0x77" BLANKS BLANKS BLANKS BLANKS "\n")
+
 static char directory[] = "keys_test.XXXXXX";
 
 static int make_directory(void **state)
@@ -99,8 +103,7 @@ static void a_bad_line_is_named_and_its_key_is_not_shown(void **state)
 		"# 0x2 0x77\n",
 		"0x2,0x77\n",
 		"0x1 0x77\n",                  /* GUID 1 has another key above */
-		"0x2 0x77                                                                                        "
-		"                                                         \n", /* longer than any line is */
+		LONG_LINE,                     /* longer than any line is */
 	};
 	size_t i;
 
