@@ -18,7 +18,7 @@ At the end stands what was found, as a table and as curves, and in the last line
 
 - growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never go down.
   SQLite's cache takes up to 16 MB at first, with 64 HCAs in some 25 minutes, so memory is judged from an hour on.
-- the beat: each second without a sweep must be told by an event.
+- the beat: each second without a sweep must be told by an event, and so must a sweep that did not read all in time.
 - coverage: in each sweep each port was read, or a span says why not.
 - exact: for each port and counter, from one absolute reading to the next, the deltas add up; so do times.
 - truth: over ports that nobody reset, what is stored is what the traffic driver sent (see exact_test.py).
@@ -398,10 +398,11 @@ class Soak:
         stored = self.stored
         whole = stored.db.execute("PRAGMA integrity_check").fetchone()[0]
         self.finding("the database is whole", [] if whole == "ok" else [whole])
-        missed = stored.check_beat(1000000)
+        missed, cut = stored.check_beat(1000000), stored.check_cuts()
         sweeps, slowest = stored.db.execute("SELECT count(*), max(end_us - start_us) FROM sweep").fetchone()
-        self.row("sweeps", f"{sweeps}, {missed} beats missed and told, the slowest took {slowest / 1000:.0f} ms")
-        self.finding("each missed beat is told", stored.faults)
+        self.row("sweeps", f"{sweeps}, {missed} beats missed, {cut} ended before all was read, the slowest took "
+                 f"{slowest / 1000:.0f} ms")
+        self.finding("each missed beat and each cut sweep is told", stored.faults)
         self.finding("there is a sweep for each second", [] if sweeps + missed >= self.seconds - 2 else
                      [f"{sweeps} sweeps and {missed} missed beats in {self.seconds} s"])
         stored.faults = []
