@@ -38,7 +38,8 @@ import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, Simulation, run, stop, wait_for
+import lib
+from lib import Simulation, run, stop, wait_for
 from stored import Stored
 
 SHAPES = {
@@ -96,7 +97,7 @@ class Faults:
         return next(row["node_guid"] for row in nodes if row["lid"] == lid)
 
     def tool(self, *words, check=True):
-        return self.sim.run(IBWIRE_SIM, *words, check=check)
+        return self.sim.run(lib.IBWIRE_SIM, *words, check=check)
 
     def node_id(self, guid):
         return f"{'S' if guid in self.switches else 'H'}-{guid[2:]}"
@@ -149,7 +150,7 @@ class Faults:
             time.sleep(0.3)
         # With lost MADs and dead switches it takes its time to come up, and other things go on going wrong.
         self.restarts = [restart for restart in self.restarts if restart.poll() is None]
-        self.restarts.append(self.sim.start(IBWIRE_SIM, "opensm", "restart", stdout=subprocess.DEVNULL,
+        self.restarts.append(self.sim.start(lib.IBWIRE_SIM, "opensm", "restart", stdout=subprocess.DEVNULL,
                                             stderr=subprocess.DEVNULL))
 
     def reset(self):
@@ -318,7 +319,7 @@ class Soak:
         sim.traffic("pause")
         self.before = self.truth(sim)
         with open("collect.err", "wb") as err:
-            process = sim.start(IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err)
+            process = sim.start(lib.IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err)
         try:
             # Until there is a sweep there may be no database.
             if not wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30, 0.2):
@@ -445,6 +446,12 @@ class Soak:
         sys.stdout.flush()
 
 
+def keep_programs(folder):
+    """What runs for hours shall not change when somebody builds meanwhile: run copies."""
+    os.makedirs(folder, exist_ok=True)
+    lib.IBWIRE, lib.IBWIRE_SIM = (shutil.copy(program, folder) for program in (lib.IBWIRE, lib.IBWIRE_SIM))
+
+
 def main():
     seconds, size = int(os.environ.get("SECONDS", "7200")), int(os.environ.get("SIZE", "64"))
     seed, keep = int(os.environ.get("SEED", "1")), os.environ.get("KEEP")
@@ -452,7 +459,10 @@ def main():
         sys.exit(f"SIZE is one of {', '.join(map(str, SHAPES))}, SECONDS at least 20")
     work = keep or run("mktemp", "-d").out.strip()
     os.makedirs(work, exist_ok=True)
+    if os.listdir(work):
+        sys.exit(f"{work} is not empty: KEEP wants a folder of its own for each run")
     os.chdir(work)
+    keep_programs(os.path.abspath("programs"))
     print(f"{size} HCAs: {SHAPES[size]}; wire: {WIRE}; {seconds} s, one sweep a second; seed {seed}; in {work}")
     sys.stdout.flush()
     soak = Soak(seconds, size, seed, short=seconds < 300)

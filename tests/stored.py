@@ -149,7 +149,7 @@ class Stored:
         return missed
 
     def check_cuts(self):
-        """A sweep that ended before it had read all is told, the first of those one behind the other. Return: how many."""
+        """A sweep that ended before it had read all is told, the first of several in a row. Return: how many."""
         told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-cut'")}
         newest, = self.db.execute("SELECT max(id) FROM sweep").fetchone()
         cut = set()
