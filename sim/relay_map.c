@@ -118,5 +118,8 @@ uint16_t relay_map_lid(const struct relay_map *map, uint32_t node, uint8_t numbe
 	if (owner->type == NODE_SWITCH)
 		return map->lid_of[owner->first_port];
 	port = fabric_node_port(map->fabric, node, number);
+	/* A question that names no port of an HCA (ClassPortInfo) is for the node: any of its ports has it. */
+	if (number == 0)
+		port = owner->first_port;
 	return port == FABRIC_NONE ? 0 : map->lid_of[port];
 }
