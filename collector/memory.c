@@ -210,6 +210,9 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
 	size_t i;
 
+	/* All ports of a node at once: made one by one, each would move those before it and leave their room behind. */
+	if (restored->fabric && memory_follow(memory, restored->fabric, err) < 0)
+		return ERR_NOMEM;
 	for (i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
 		int64_t index = find_or_add(memory, from->node_guid, from->port);
