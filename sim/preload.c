@@ -66,18 +66,21 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 		       "(RHEL, Fedora, SUSE)");
 }
 
-/* Beside this program where it was built, else where it is installed. */
+/* Beside this program where it was built, else where it is installed, also when all of that was moved. */
 static int find_tail(char ret[PATH_MAX], struct error *err)
 {
+	static const char *const beside[] = { TAIL_LIBRARY, "../lib/ibwire/" TAIL_LIBRARY };
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
+	size_t i;
 
 	self[len > 0 ? len : 0] = '\0';
 	slash = strrchr(self, '/');
-	if (slash && snprintf(ret, PATH_MAX, "%.*s/" TAIL_LIBRARY, (int)(slash - self), self) < PATH_MAX &&
-	    access(ret, R_OK) == 0)
-		return 0;
+	for (i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, beside[i]) < PATH_MAX &&
+		    access(ret, R_OK) == 0)
+			return 0;
 	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" TAIL_LIBRARY);
 	if (access(ret, R_OK) == 0)
 		return 0;
