@@ -291,6 +291,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		return result;
 	keep_wal(db);
 	result = db_exec(db, settings, err);
+	if (!result)
+		result = schema_migrate(db, err);
 	if (result < 0)
 		sqlite3_close(db);
 	else

@@ -91,15 +91,21 @@ static bool file_replaced(const struct reader *reader)
 
 int reader_begin(struct reader *reader, struct error *err)
 {
+	int result = 0;
+
 	if (reader->db && file_replaced(reader))
 		close_database(reader);
-	if (!reader->db) {
-		int result = open_database(reader, err);
-
+	if (!reader->db)
+		result = open_database(reader, err);
+	if (result < 0)
+		return result;
+	result = db_exec(reader->db, "BEGIN", err);
+	if (!result) {
+		result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
 		if (result < 0)
-			return result;
+			reader_end(reader);
 	}
-	return db_exec(reader->db, "BEGIN", err);
+	return result;
 }
 
 void reader_end(struct reader *reader)
@@ -128,6 +134,11 @@ int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err)
 	return result;
 }
 
+static int64_t integer_or(sqlite3_stmt *row, int at, int64_t absent)
+{
+	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : sqlite3_column_int64(row, at);
+}
+
 static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 {
 	struct sweep_info *info = &ret->info;
@@ -154,16 +165,23 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 	ret->topology = sqlite3_column_int64(row, 18);
 	ret->from_node = (uint32_t)sqlite3_column_int64(row, 19);
 	ret->from_port = (uint8_t)sqlite3_column_int(row, 20);
+	info->ports_unfinished = integer_or(row, 21, -1);
+	info->spread_us = integer_or(row, 22, -1);
+	info->node_spread_us = integer_or(row, 23, -1);
 }
 
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
 {
-	static const char query[] =
-		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
-		" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
-		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port FROM sweep WHERE id = ?";
+#define SWEEP(newer) \
+	"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned," \
+	" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid," \
+	" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, " newer " FROM sweep WHERE id = ?"
+	/* Version 1 did not store them; a file without a collector is read as it is. */
+	static const char version_1[] = SWEEP("NULL, NULL, NULL");
+	static const char query[] = SWEEP("ports_unfinished, spread_us, node_spread_us");
+#undef SWEEP
 	sqlite3_stmt *row;
-	int result = db_prepare(reader->db, query, &row, err);
+	int result = db_prepare(reader->db, reader->version < 2 ? version_1 : query, &row, err);
 
 	if (result < 0)
 		return result;
@@ -206,11 +224,9 @@ static int read_discovery(struct reader *reader, struct db_status *ret, struct e
 static int read_status(struct reader *reader, struct db_status *ret, struct error *err)
 {
 	struct stored_sweep last = { 0 };
-	int64_t version = 0, newest = 0;
-	int result = db_integer(reader->db, "PRAGMA user_version", 0, &version, err);
+	int64_t newest = 0;
+	int result = reader_newest_id(reader, &newest, err);
 
-	if (!result)
-		result = reader_newest_id(reader, &newest, err);
 	/* Ids rise by one, so nothing has to be counted. */
 	if (!result)
 		result = db_integer(reader->db, "SELECT max(id) - min(id) + 1 FROM sweep", 0, &ret->sweeps, err);
@@ -223,7 +239,7 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 		result = read_discovery(reader, ret, err);
 	if (result < 0)
 		return result;
-	ret->schema_version = (int)version;
+	ret->schema_version = (int)reader->version;
 	ret->last = last.info;
 	ret->last_wall_us = last.info.wall_us;
 	return 0;

@@ -36,7 +36,8 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
  * reader_open - open a database for reading
  * Return: 0; ERR_UNAVAILABLE where there is no such file (the text says to start
  * a collector); ERR_IO where it cannot be read, is no database of ours, is
- * damaged, or is of a newer version.
+ * damaged, or is of a newer version. One of an older version is read as it is,
+ * and what it does not hold is not known; the next collector brings it up to date.
  */
 int reader_open(const char *path, struct reader **ret, struct error *err);
 void reader_close(struct reader *reader);
@@ -50,6 +51,8 @@ struct sweep_info {
 	uint32_t ports_planned, ports_asked, ports_answered;
 	uint64_t mads_sent, mads_timed_out, mads_retried;
 	struct sm_state sm;
+	/* -1: not known, what version 1 of the schema stored has none of these. */
+	int64_t ports_unfinished, spread_us, node_spread_us;
 };
 
 struct db_status {
@@ -101,6 +104,40 @@ struct snapshot {
 int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
 		  struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
+
+struct detail_query {
+	int64_t at_us;      /* wall clock; 0: the newest sweep */
+	int64_t window_us;  /* deltas read by sweeps in (at - window, at] are summed; 0: by that one sweep */
+	uint64_t node_guid; /* 0: every node */
+	int port;           /* of that node; -1: every port of it */
+};
+
+/* One attribute of slow counters of one port. */
+struct detail_row {
+	uint64_t node_guid;
+	uint8_t port;
+	int64_t sweep, wall_us;        /* that made the newest reading, and when */
+	struct detail_reading reading; /* the newest at or before that time; at_us is of its sweep's boot */
+	/*
+	 * Over the window; elapsed_us 0: nothing in it. Each delta counts where it was read,
+	 * whole, and may reach back before the window: elapsed_us says how far.
+	 */
+	struct detail_delta sum;
+};
+
+/* In the past a newest reading is looked for in so many sweeps before it, where the port was read again later. */
+#define DETAIL_LOOK_BACK_SWEEPS 240
+
+/*
+ * reader_details - slow counters at one time and over a window before it
+ * Calls @each for every port and attribute that was read at or before that time,
+ * in order of node (as first seen), port and attribute, until it returns false.
+ *
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+typedef bool reader_detail_fn(void *ctx, const struct detail_row *row);
+int reader_details(struct reader *reader, const struct detail_query *query, reader_detail_fn *each, void *ctx,
+		   struct error *err);
 
 struct event_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* reader_state.h - the reader's inside, shared by its three files */
+/* reader_state.h - the reader's inside, shared by its files */
 #ifndef IBWIRE_STORAGE_READER_STATE_H
 #define IBWIRE_STORAGE_READER_STATE_H
 
@@ -18,6 +18,7 @@ struct reader {
 	sqlite3 *db;
 	uint64_t device, inode; /* of the file that db is */
 	bool immutable;         /* opened as a file that nobody changes */
+	int64_t version;        /* of the schema; a writer may raise it while the file is open */
 	sqlite3_stmt *newest;
 	int64_t absolute_every;
 	struct topology topology; /* the one that was asked for last; most screens ask for the same again */
@@ -40,6 +41,20 @@ struct stored_sweep {
 
 /* reader_sweep - the sweep of an id. Return: 1, 0 where there is none, or an error. */
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err);
+
+/*
+ * reader_find_sweep - the sweep that is meant by a time
+ * @at_us:  wall clock: the last one whose label is not after it; 0: the newest
+ * Return: 0; ERR_UNAVAILABLE where there is none; ERR_IO.
+ */
+int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err);
+
+/*
+ * reader_window_begin - the last sweep before a window that ends with @sweep
+ * @at_us, @window_us:  (at - window, at]; window 0: that sweep alone. at 0: the sweep's own time
+ */
+int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep, int64_t at_us, int64_t window_us,
+			int64_t *ret_after, struct error *err);
 
 /* reader_newest_id - as reader_newest(), inside a transaction. */
 int reader_newest_id(struct reader *reader, int64_t *ret, struct error *err);

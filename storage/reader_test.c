@@ -134,7 +134,8 @@ static void sql_reads_and_does_nothing_else(void **state)
 
 static void every_view_can_be_asked(void **state)
 {
-	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps" };
+	static const char *const views[] = { "traffic", "errors", "gaps", "nodes", "ports", "events", "sweeps",
+					     "details" };
 	struct model *model = model_create(8, 2, 6, 4);
 	struct writer *writer = check_open_writer(path);
 	struct reader *reader = check_open_reader(path);
@@ -157,6 +158,12 @@ static void every_view_can_be_asked(void **state)
 			 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM errors) - (SELECT count(*) FROM error)"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM gaps) - (SELECT count(*) FROM span)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(DISTINCT sweep || node_guid || '/' || port ||"
+				     " attribute) FROM details) - (SELECT count(*) FROM detail)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM details WHERE reading OR value OR reset) -"
+				     " (SELECT count(*) FROM detail_value)"), 0);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details WHERE time IS NULL OR node IS NULL OR"
+				     " attribute IS NULL OR reading IS NULL"), 0);
 	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM traffic WHERE time IS NULL OR node IS NULL"), 0);
 	/* What is above 2^63 - 1 is never shown as a negative number. */
 	assert_true(ask_integer(reader, "SELECT count(*) FROM delta WHERE xmit_data < 0 OR rcv_packets < 0") > 0);
@@ -176,6 +183,69 @@ static void every_view_can_be_asked(void **state)
 				     " (v.to_sweep IS NULL OR v.to_sweep > g.from_sweep))"), 0);
 	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'absent'") > 0);
 	assert_true(ask_integer(reader, "SELECT count(*) FROM gaps WHERE why = 'unplanned'") > 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void the_view_of_details_has_what_was_read_and_null_where_no_change_is_known(void **state)
+{
+	struct model *model = model_create(12, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	int64_t read = 0, known = 0, value = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		const struct sweep *sweep = model_step(model);
+
+		check_store(writer, sweep);
+		for (size_t d = 0; d < sweep->detail_count; d++) {
+			const struct detail_delta *delta = sweep->details[d].delta;
+
+			read += __builtin_popcount(sweep->details[d].reading->present);
+			for (unsigned n = 0; delta && n < DETAIL_MAX; n++)
+				value += delta->known & UINT32_C(1) << n ? delta->value[n] : 0;
+			known += delta ? __builtin_popcount(delta->known) : 0;
+		}
+	}
+	assert_true(known < read);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details"), read);
+	assert_int_equal(ask_integer(reader, "SELECT count(value) FROM details"), known);
+	assert_int_equal(ask_integer(reader, "SELECT sum(value) FROM details"), value);
+	assert_int_equal(ask_integer(reader, "SELECT count(*) FROM details d JOIN detail_counter k ON k.key = d.counter"
+				     " JOIN code c ON c.kind = 'attribute' AND c.value = k.attribute"
+				     " WHERE c.name <> d.attribute OR k.unit <> d.unit"), 0);
+	reader_close(reader);
+	writer_close(writer);
+	model_destroy(model);
+}
+
+static void details_that_cannot_be_are_refused_with_their_sweep(void **state)
+{
+	struct model *model = model_create(12, 1, 4, 2);
+	struct writer *writer = check_open_writer(path);
+	struct reader *reader = check_open_reader(path);
+	struct detail_reading odd = { .attribute = DETAIL_ATTRIBUTE_COUNT };
+	struct detail_reading plain = { .attribute = DETAIL_RCV_ERRORS, .present = 1, .value = { 5 } };
+	struct detail_sample samples[2] = { { .reading = &plain }, { .reading = &plain } };
+	struct sweep sweep = *model_step(model);
+	struct error err = { 0 };
+
+	(void)state;
+	sweep.details = samples;
+	sweep.detail_count = 2;
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	assert_non_null(strstr(err.text, "twice"));
+	samples[1].reading = &odd;
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	samples[1] = (struct detail_sample){ .reading = &plain, .port = (uint32_t)sweep.fabric->port_count };
+	assert_int_equal(writer_sink(writer)->store(writer, &sweep, &err), ERR_INTERNAL);
+	assert_int_equal(ask_integer(reader, "SELECT (SELECT count(*) FROM sweep) + (SELECT count(*) FROM detail)"), 0);
+	sweep.detail_count = 1;
+	check_store(writer, &sweep);
+	assert_int_equal(ask_integer(reader, "SELECT reading FROM details WHERE value IS NULL AND elapsed_us IS NULL"),
+			 5);
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
@@ -314,7 +384,8 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 {
 	struct restored_caps given[] = {
 		{ .node_guid = UINT64_MAX,
-		  .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31 } },
+		  .caps = { .known = true, .cap_mask = 0xffff, .cap_mask2 = 0x7ffffff, .resp_time = 31,
+			    .tick_known = true, .tick = 255, .missing = PMA_MISSING_SAMPLES_CONTROL | 5 } },
 		{ .node_guid = 1, .caps = { .known = false } },
 	};
 	struct writer *writer = check_open_writer(path);
@@ -340,6 +411,9 @@ static void caps_come_back_also_of_nodes_without_a_sweep(void **state)
 		assert_int_equal(back->caps.cap_mask, given[i].caps.cap_mask);
 		assert_int_equal(back->caps.cap_mask2, given[i].caps.cap_mask2);
 		assert_int_equal(back->caps.resp_time, given[i].caps.resp_time);
+		assert_int_equal(back->caps.tick_known, given[i].caps.tick_known);
+		assert_int_equal(back->caps.tick, given[i].caps.tick);
+		assert_int_equal(back->caps.missing, given[i].caps.missing);
 	}
 	restored_done(&restored);
 	writer_close(writer);
@@ -396,6 +470,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(sql_reads_and_does_nothing_else),
 		TEST(every_view_can_be_asked),
+		TEST(details_that_cannot_be_are_refused_with_their_sweep),
+		TEST(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
 		TEST(events_come_oldest_first_and_as_many_as_asked),
 		TEST(a_full_disk_loses_nothing_and_is_tried_again),
 		TEST(caps_come_back_also_of_nodes_without_a_sweep),

@@ -37,9 +37,13 @@ static void live(struct model *model, const char *path, struct reader **reader, 
 		}
 		if (model_random(model, 100) == 0)
 			model_jump(model, (int64_t)model_random(model, 20000000) - 10000000);
-		if (model_random(model, 10) == 0)
-			check_window(*reader, model, model->wall_us - (int64_t)model_random(model, 100000000),
-				     (int64_t)model_random(model, 60000000));
+		if (model_random(model, 10) == 0) {
+			int64_t at_us = model->wall_us - (int64_t)model_random(model, 100000000);
+			int64_t window_us = (int64_t)model_random(model, 60000000);
+
+			check_window(*reader, model, at_us, window_us);
+			check_details(*reader, model, at_us, window_us);
+		}
 	}
 	check_window(*reader, model, model->wall_us, 0);
 	writer_close(writer);
@@ -60,6 +64,8 @@ static void everything_comes_back_as_it_was(void **state)
 		live(model, path, &reader, 700);
 		for (size_t id = 1; id <= model->sweep_count; id++)
 			check_sweep(reader, model, (int64_t)id);
+		for (size_t id = 1; id <= model->sweep_count; id += 7)
+			check_details(reader, model, model->sweeps[id - 1].wall_us, (int64_t)(id % 3) * 50000000);
 		/* A window that begins exactly with a sweep does not hold that sweep. */
 		for (size_t id = 20; id <= model->sweep_count; id += 50)
 			check_window(reader, model, model->sweeps[id - 1].wall_us,
@@ -68,6 +74,7 @@ static void everything_comes_back_as_it_was(void **state)
 		writer = check_open_writer(path);
 		check_restore(writer, model);
 		writer_close(writer);
+		check_details_are_exact(path);
 		check_integrity(path);
 		check_remove_folder(folder);
 		model_destroy(model);

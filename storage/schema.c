@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "collector/sink.h"
 #include "fabric/counter.h"
+#include "fabric/detail.h"
 #include "fabric/fabric.h"
 #include "fabric/speed.h"
 #include "storage/db.h"
@@ -27,7 +28,7 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		{ LINK_WIDTH_12X, "12x" }, { LINK_WIDTH_2X, "2x" },
 	};
 	sqlite3_stmt *insert;
-	int result = db_prepare(db, "INSERT INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);
+	int result = db_prepare(db, "REPLACE INTO code (kind, value, name) VALUES (?, ?, ?)", &insert, err);
 
 	for (int i = NODE_CA; !result && i <= NODE_ROUTER; i++)
 		result = insert_code(insert, "node_type", i, node_type_name((uint8_t)i), err);
@@ -45,6 +46,12 @@ static int insert_codes(sqlite3 *db, struct error *err)
 		result = insert_code(insert, "why", SPAN_ABSENT, "absent", err);
 	for (int i = EVENT_INFO; !result && i <= EVENT_CRITICAL; i++)
 		result = insert_code(insert, "severity", i, event_severity_name((enum event_severity)i), err);
+	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
+		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
+	if (!result)
+		result = insert_code(insert, "layout", FEC_LAYOUT_LANES, "lanes", err);
+	if (!result)
+		result = insert_code(insert, "layout", FEC_LAYOUT_RS, "rs", err);
 	sqlite3_finalize(insert);
 	return result;
 }
@@ -52,7 +59,7 @@ static int insert_codes(sqlite3 *db, struct error *err)
 static int insert_counters(sqlite3 *db, struct error *err)
 {
 	sqlite3_stmt *insert;
-	int result = db_prepare(db, "INSERT INTO counter (id, key, title, unit, meaning) VALUES (?, ?, ?, ?, ?)",
+	int result = db_prepare(db, "REPLACE INTO counter (id, key, title, unit, meaning) VALUES (?, ?, ?, ?, ?)",
 				&insert, err);
 
 	for (int i = 0; !result && i < COUNTER_COUNT; i++) {
@@ -67,6 +74,43 @@ static int insert_counters(sqlite3 *db, struct error *err)
 	}
 	sqlite3_finalize(insert);
 	return result;
+}
+
+static int insert_detail_counter(sqlite3_stmt *insert, enum detail_attribute attribute, unsigned number,
+				 struct error *err)
+{
+	const struct detail_info *info = detail_info(attribute, number);
+
+	sqlite3_bind_int(insert, 1, (int)DETAIL_ID(attribute, number));
+	sqlite3_bind_int(insert, 2, (int)attribute);
+	sqlite3_bind_int(insert, 3, (int)number);
+	sqlite3_bind_text(insert, 4, info->key, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 5, info->unit, -1, SQLITE_STATIC);
+	sqlite3_bind_text(insert, 6, info->meaning, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(insert, 7, detail_max(attribute, number));
+	return db_run(insert, err);
+}
+
+static int insert_detail_counters(sqlite3 *db, struct error *err)
+{
+	sqlite3_stmt *insert;
+	int result = db_prepare(db, "REPLACE INTO detail_counter (id, attribute, number, key, unit, meaning, max)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?)", &insert, err);
+
+	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
+		for (unsigned number = 0; !result && number < detail_count((enum detail_attribute)i); number++)
+			result = insert_detail_counter(insert, (enum detail_attribute)i, number, err);
+	sqlite3_finalize(insert);
+	return result;
+}
+
+int schema_fill_names(sqlite3 *db, struct error *err)
+{
+	int result = insert_counters(db, err);
+
+	if (!result)
+		result = insert_detail_counters(db, err);
+	return result ? result : insert_codes(db, err);
 }
 
 /* The columns of one set of counters, as the catalogue names them. */
@@ -108,6 +152,17 @@ static int create_tables(sqlite3 *db, struct error *err)
 	text_append(&sql, tables_absolute_begin);
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_absolute_end);
+	text_append(&sql, tables_detail);
+	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
+	text_done(&sql);
+	return result;
+}
+
+int schema_make_views(sqlite3 *db, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
 	text_append(&sql, tables_traffic_begin);
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		append_view_column(&sql, (enum counter)i);
@@ -140,11 +195,11 @@ int schema_fill(sqlite3 *db, struct error *err)
 	if (!result)
 		result = create_tables(db, err);
 	if (!result)
+		result = schema_make_views(db, err);
+	if (!result)
 		result = insert_meta(db, err);
 	if (!result)
-		result = insert_counters(db, err);
-	if (!result)
-		result = insert_codes(db, err);
+		result = schema_fill_names(db, err);
 	if (!result)
 		result = db_exec(db, "COMMIT", err);
 	return result;

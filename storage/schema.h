@@ -18,7 +18,7 @@
 struct error;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 1
+#define SCHEMA_VERSION 2
 
 /* A port that is read at every sweep has its absolute values stored at least this often. */
 #define SCHEMA_ABSOLUTE_EVERY 60
@@ -26,8 +26,12 @@ struct error;
 /* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
 #define SPAN_ABSENT 100
 
-/* Bits of error.marks. */
+/* Bits of error.marks and detail_value.marks. */
 enum { MARK_RESET = 1, MARK_SATURATED = 2 };
+
+/* detail_counter.id of a slow counter (fabric/detail.h). */
+#define DETAIL_NUMBERS 32
+#define DETAIL_ID(attribute, number) ((attribute) * DETAIL_NUMBERS + (number))
 
 /*
  * schema_check - is this file a database that we can use?
@@ -45,7 +49,24 @@ int schema_fill(sqlite3 *db, struct error *err);
 int schema_create(const char *path, struct error *err);
 
 /*
+ * schema_make_views, schema_fill_names - the views, and the rows that name counters and codes
+ * They follow from the program alone: a database that is brought up to date
+ * gets them anew. Inside the caller's transaction.
+ */
+int schema_make_views(sqlite3 *db, struct error *err);
+int schema_fill_names(sqlite3 *db, struct error *err);
+
+/*
+ * schema_migrate - bring a database of an older version up to date
+ * All of it in one transaction: killed in the middle it is what it was. Nothing
+ * that is stored is lost; what an older version did not store is NULL.
+ * Return: 0 (also where it is up to date) or a negative error, nothing changed.
+ */
+int schema_migrate(sqlite3 *db, struct error *err);
+
+/*
  * schema_open_writer, schema_open_reader - open a checked database
+ * The writer brings one of an older version up to date; a reader may meet one.
  * @ret_immutable:  it had to be opened as a file that nobody changes
  *                  (its -wal file is missing and cannot be made)
  */

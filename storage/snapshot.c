@@ -27,8 +27,7 @@ static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
 	return row ? &loading->snapshot->rows[row - 1] : NULL;
 }
 
-/* The sweep that is meant: the newest, or the last one whose label is not after @at_us. */
-static int find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
+int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
 {
 	char when[WHEN_SIZE];
 	sqlite3_stmt *row;
@@ -64,16 +63,15 @@ static int find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep 
 		       when_format_utc(at_us, when));
 }
 
-/* The last sweep before the window: walked back by sweep, since the wall clock may have jumped. */
-static int window_begin(struct reader *reader, const struct stored_sweep *sweep, const struct snapshot_query *query,
+/* Walked back by sweep, since the wall clock may have jumped. */
+int reader_window_begin(struct reader *reader, const struct stored_sweep *sweep, int64_t at_us, int64_t window_us,
 			int64_t *ret_after, struct error *err)
 {
-	int64_t at_us = query->at_us ? query->at_us : sweep->info.wall_us;
 	sqlite3_stmt *row;
 	int result;
 
 	*ret_after = sweep->info.id - 1;
-	if (query->window_us <= 0)
+	if (window_us <= 0)
 		return 0;
 	result = db_prepare(reader->db,
 			    "SELECT id FROM sweep WHERE id <= ? AND +wall_us <= ? ORDER BY id DESC LIMIT 1",
@@ -81,7 +79,7 @@ static int window_begin(struct reader *reader, const struct stored_sweep *sweep,
 	if (result < 0)
 		return result;
 	sqlite3_bind_int64(row, 1, sweep->info.id);
-	sqlite3_bind_int64(row, 2, at_us - query->window_us);
+	sqlite3_bind_int64(row, 2, (at_us ? at_us : sweep->info.wall_us) - window_us);
 	result = db_step(row, err);
 	if (result >= 0)
 		*ret_after = result ? sqlite3_column_int64(row, 0) : 0;
@@ -201,10 +199,10 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 {
 	struct reader *reader = loading->reader;
 	int64_t after = 0;
-	int result = find_sweep(reader, query->at_us, &loading->sweep, err);
+	int result = reader_find_sweep(reader, query->at_us, &loading->sweep, err);
 
 	if (!result)
-		result = window_begin(reader, &loading->sweep, query, &after, err);
+		result = reader_window_begin(reader, &loading->sweep, query->at_us, query->window_us, &after, err);
 	if (!result)
 		result = load_topology(loading, err);
 	if (!result)

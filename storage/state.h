@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "collector/sink.h"
+#include "fabric/detail.h"
 #include "fabric/fabric.h"
 #include "storage/readings.h"
 
@@ -46,6 +47,7 @@ struct known_port {
 	int64_t span_from;  /* of its open span; 0: none */
 	int span_why;
 	int64_t sampled;    /* the last sweep that had a sample of it */
+	int64_t detailed[DETAIL_ATTRIBUTE_COUNT]; /* the same of its slow counters, since the database was opened */
 	struct stored_reading last;
 };
 

@@ -20,7 +20,7 @@ const char tables_fixed[] =
 	"	unit TEXT NOT NULL,\n"
 	"	meaning TEXT NOT NULL\n"
 	");\n"
-	"CREATE TABLE code ( -- names of coded values: node_type, state, phys_state, speed, width, why, severity\n"
+	"CREATE TABLE code ( -- names of coded values: node_type, state, speed, width, why, attribute and so on\n"
 	"	kind TEXT NOT NULL,\n"
 	"	value INTEGER NOT NULL,\n"
 	"	name TEXT NOT NULL,\n"
@@ -63,7 +63,10 @@ const char tables_fixed[] =
 	"	sm_guid INTEGER NOT NULL, -- a port GUID\n"
 	"	sm_state INTEGER NOT NULL, -- 0 not active, 1 discovering, 2 standby, 3 master\n"
 	"	sm_priority INTEGER NOT NULL,\n"
-	"	sm_act_count INTEGER NOT NULL\n"
+	"	sm_act_count INTEGER NOT NULL,\n"
+	"	ports_unfinished INTEGER, -- its time was over before they answered; NULL in what version 1 stored\n"
+	"	spread_us INTEGER, -- between its first and its last reading; NULL as above\n"
+	"	node_spread_us INTEGER -- the same within one switch, the largest of all; NULL as above\n"
 	");\n"
 	"CREATE INDEX sweep_by_time ON sweep (wall_us);\n"
 	"CREATE TABLE node_version ( -- what a node was like, and when\n"
@@ -127,7 +130,10 @@ const char tables_fixed[] =
 	"	known INTEGER NOT NULL,\n"
 	"	cap_mask INTEGER NOT NULL,\n"
 	"	cap_mask2 INTEGER NOT NULL,\n"
-	"	resp_time INTEGER NOT NULL -- 4.096 us * 2^n\n"
+	"	resp_time INTEGER NOT NULL, -- 4.096 us * 2^n\n"
+	"	tick INTEGER, -- xmit_wait counts (tick + 1) symbol times; NULL: not known\n"
+	"	missing INTEGER NOT NULL DEFAULT 0 -- set of what it refused: 1 << attribute (code attribute),\n"
+	"		-- 64 PortCountersExtended, 128 PortSamplesControl\n"
 	");\n"
 	"CREATE TABLE event ( -- what happened\n"
 	"	id INTEGER PRIMARY KEY, -- the order\n"
@@ -142,6 +148,50 @@ const char tables_fixed[] =
 	"	text TEXT NOT NULL\n"
 	");\n"
 	"CREATE INDEX event_by_time ON event (wall_us);\n";
+
+/*
+ * Each port is read now and then, so an index by port would touch a page for
+ * each row, the more the older the database is. The newest row of each port is
+ * found by detail_last instead, which does not grow, and the rows of one port
+ * by asking each sweep for them: that is one look at the key.
+ */
+const char tables_detail[] =
+	"CREATE TABLE detail_counter ( -- the slow counters that there are\n"
+	"	id INTEGER PRIMARY KEY, -- 32 * attribute + number\n"
+	"	attribute INTEGER NOT NULL, -- code attribute\n"
+	"	number INTEGER NOT NULL, -- within the attribute; bit 1 << number in sets\n"
+	"	key TEXT NOT NULL,\n"
+	"	unit TEXT NOT NULL,\n"
+	"	meaning TEXT NOT NULL,\n"
+	"	max INTEGER NOT NULL, -- where it stops\n"
+	"	UNIQUE (attribute, number)\n"
+	");\n"
+	"CREATE TABLE detail ( -- one attribute of slow counters of one port, as a sweep read it\n"
+	"	sweep INTEGER NOT NULL,\n"
+	"	port INTEGER NOT NULL,\n"
+	"	attribute INTEGER NOT NULL, -- code attribute\n"
+	"	at_us INTEGER NOT NULL, -- CLOCK_BOOTTIME of the answer, us\n"
+	"	elapsed_us INTEGER, -- since the reading that it counts from; NULL: there is none\n"
+	"	layout INTEGER NOT NULL, -- code layout, of extended_speeds; 0: not known, or has none\n"
+	"	missing INTEGER NOT NULL, -- set of counters that were not read: 1 << number\n"
+	"	unknown INTEGER NOT NULL, -- set of counters of which no change can be told: 1 << number\n"
+	"	PRIMARY KEY (sweep, port, attribute)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE TABLE detail_value ( -- its counters that are not 0; one that was read and has no row: 0, counted 0\n"
+	"	sweep INTEGER NOT NULL,\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES detail_counter (id),\n"
+	"	value INTEGER NOT NULL, -- as it was read\n"
+	"	counted INTEGER, -- since it was read before; NULL: not known\n"
+	"	marks INTEGER NOT NULL, -- 1 reset: it fell, 2 saturated: it is full; then at least counted\n"
+	"	PRIMARY KEY (sweep, port, counter)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE TABLE detail_last ( -- the newest row of detail\n"
+	"	port INTEGER NOT NULL,\n"
+	"	attribute INTEGER NOT NULL,\n"
+	"	sweep INTEGER NOT NULL,\n"
+	"	PRIMARY KEY (port, attribute)\n"
+	") WITHOUT ROWID;\n";
 
 const char tables_delta_begin[] =
 	"CREATE TABLE delta ( -- what a port counted from one reading to the next; error counters not in error: 0\n"
@@ -218,5 +268,22 @@ const char tables_views[] =
 	"CREATE VIEW sweeps AS -- when was asked, and what it took\n"
 	"SELECT s.id AS sweep, " TIME("s.wall_us") " AS time, s.end_us - s.start_us AS duration_us,\n"
 	"	s.interval_us AS interval_us, s.ports_planned AS ports_planned, s.ports_asked AS ports_asked,\n"
-	"	s.ports_answered AS ports_answered, s.mads_sent AS mads_sent, s.mads_timed_out AS mads_timed_out\n"
-	"FROM sweep s;\n";
+	"	s.ports_answered AS ports_answered, s.mads_sent AS mads_sent, s.mads_timed_out AS mads_timed_out,\n"
+	"	s.ports_unfinished AS ports_unfinished, s.spread_us AS spread_us, s.node_spread_us AS node_spread_us\n"
+	"FROM sweep s;\n"
+	"CREATE VIEW details AS -- slow counters, a row for each that was read, also where it is 0\n"
+	"SELECT " TIME("s.wall_us") " AS time, d.sweep AS sweep,\n"
+	"	" NAME_AT("p.node", "d.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
+	"	" CODE("attribute", "d.attribute") " AS attribute, " CODE("layout", "d.layout") " AS layout,\n"
+	"	k.key AS counter,\n"
+	"	CASE WHEN d.unknown >> k.number & 1 THEN NULL ELSE coalesce(v.counted, 0) END AS value,\n"
+	"	k.unit AS unit, d.elapsed_us AS elapsed_us, coalesce(v.value, 0) AS reading,\n"
+	"	coalesce(v.marks, 0) & 1 AS reset, coalesce(v.marks, 0) >> 1 & 1 AS saturated\n"
+	"FROM detail d JOIN sweep s ON s.id = d.sweep JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node\n"
+	"	JOIN detail_counter k ON k.attribute = d.attribute AND NOT d.missing >> k.number & 1\n"
+	"	LEFT JOIN detail_value v ON v.sweep = d.sweep AND v.port = d.port AND v.counter = k.id;\n";
+
+const char tables_drop_views[] =
+	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"
+	" DROP VIEW IF EXISTS nodes; DROP VIEW IF EXISTS ports; DROP VIEW IF EXISTS events;"
+	" DROP VIEW IF EXISTS sweeps; DROP VIEW IF EXISTS details";

@@ -12,6 +12,8 @@ extern const char tables_fixed[];
 extern const char tables_delta_begin[], tables_delta_end[];
 extern const char tables_absolute_begin[], tables_absolute_end[];
 extern const char tables_traffic_begin[], tables_traffic_end[];
+extern const char tables_detail[];
 extern const char tables_views[];
+extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
 
 #endif

@@ -195,6 +195,9 @@ static void check_snapshot(const struct snapshot *snapshot, const struct model *
 
 	assert_int_equal(snapshot->sweep.id, id);
 	assert_int_equal(snapshot->sweep.wall_us, sweep->wall_us);
+	assert_int_equal(snapshot->sweep.ports_unfinished, sweep->ports_unfinished);
+	assert_int_equal(snapshot->sweep.spread_us, sweep->spread_us);
+	assert_int_equal(snapshot->sweep.node_spread_us, sweep->node_spread_us);
 	check_fabric(snapshot->fabric, sweep->fabric);
 	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
 		struct delta sum = { 0 };
@@ -217,27 +220,34 @@ void check_sweep(struct reader *reader, const struct model *model, int64_t id)
 	check_window(reader, model, model->sweeps[id - 1].wall_us, 0);
 }
 
-void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us)
+int64_t check_range(const struct model *model, int64_t at_us, int64_t window_us, int64_t *ret_after)
 {
-	struct snapshot_query query = { .at_us = at_us, .window_us = window_us, .absolute = true };
-	struct snapshot *snapshot = NULL;
-	struct error err = { 0 };
-	int64_t id = 0, after;
+	int64_t id = 0;
 
 	for (size_t i = 0; i < model->sweep_count; i++)
 		if (model->sweeps[i].wall_us <= at_us &&
 		    (!id || model->sweeps[i].wall_us >= model->sweeps[id - 1].wall_us))
 			id = (int64_t)i + 1;
+	*ret_after = id - 1;
+	if (window_us > 0)
+		for (*ret_after = id; *ret_after && model->sweeps[*ret_after - 1].wall_us > at_us - window_us;)
+			(*ret_after)--;
+	return id;
+}
+
+void check_window(struct reader *reader, const struct model *model, int64_t at_us, int64_t window_us)
+{
+	struct snapshot_query query = { .at_us = at_us, .window_us = window_us, .absolute = true };
+	struct snapshot *snapshot = NULL;
+	struct error err = { 0 };
+	int64_t after, id = check_range(model, at_us, window_us, &after);
+
 	if (snapshot_load(reader, &query, &snapshot, &err) < 0) {
 		if (id)
 			fail_msg("%s", err.text);
 		assert_int_equal(err.code, ERR_UNAVAILABLE);
 		return;
 	}
-	after = id - 1;
-	if (window_us > 0)
-		for (after = id; after && model->sweeps[after - 1].wall_us > at_us - window_us; after--)
-			;
 	check_snapshot(snapshot, model, after, id);
 	snapshot_destroy(snapshot);
 }
@@ -276,6 +286,7 @@ void check_restore(struct writer *writer, const struct model *model)
 		assert_int_equal(found, port->has_last);
 	}
 	assert_int_equal(restored.port_count, expected);
+	check_restored_details(model, &restored);
 	restored_done(&restored);
 }
 

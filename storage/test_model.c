@@ -112,6 +112,9 @@ struct model *model_create(uint64_t seed, size_t switches, uint8_t radix, size_t
 	model->samples = must(calloc(ports, sizeof(*model->samples)));
 	model->readings = must(calloc(ports, sizeof(*model->readings)));
 	model->deltas = must(calloc(ports, sizeof(*model->deltas)));
+	model->detail_random = map_mix(seed + 2);
+	model->detail_samples = must(calloc(ports * DETAIL_ATTRIBUTE_COUNT, sizeof(*model->detail_samples)));
+	model->details = must(calloc(ports * DETAIL_ATTRIBUTE_COUNT, sizeof(*model->details)));
 	for (size_t i = 0; i < switches; i++)
 		add_node(model, NODE_SWITCH, radix);
 	for (size_t i = 0; i < hosts; i++)
@@ -129,8 +132,10 @@ void model_destroy(struct model *model)
 {
 	for (size_t i = 0; i < model->fabric_count; i++)
 		fabric_destroy(model->fabrics[i]);
-	for (size_t i = 0; i < model->sweep_count; i++)
+	for (size_t i = 0; i < model->sweep_count; i++) {
 		free(model->sweeps[i].truth);
+		free(model->sweeps[i].details);
+	}
 	free(model->fabrics);
 	free(model->sweeps);
 	free(model->nodes);
@@ -139,6 +144,8 @@ void model_destroy(struct model *model)
 	free(model->samples);
 	free(model->readings);
 	free(model->deltas);
+	free(model->detail_samples);
+	free(model->details);
 	free(model);
 }
 
@@ -331,7 +338,10 @@ static void keep(struct model *model)
 	}
 	kept = &model->sweeps[model->sweep_count++];
 	*kept = (struct model_sweep){ .wall_us = model->sweep.wall_us,
-				      .fabric = model->fabrics[model->fabric_count - 1] };
+				      .fabric = model->fabrics[model->fabric_count - 1],
+				      .ports_unfinished = model->sweep.ports_unfinished,
+				      .spread_us = model->sweep.spread_us,
+				      .node_spread_us = model->sweep.node_spread_us };
 	if (model->keep_history)
 		kept->truth = must(calloc(model->port_count, sizeof(*kept->truth)));
 }
@@ -421,8 +431,12 @@ const struct sweep *model_step(struct model *model)
 		sweep->events = &model->event;
 		sweep->event_count = 1;
 	}
+	sweep->ports_unfinished = (uint32_t)(sweep->mads_sent % 7);
+	sweep->spread_us = (int64_t)(sweep->mads_sent % 100000);
+	sweep->node_spread_us = sweep->spread_us / 2;
 	keep(model);
 	sample_ports(model);
+	model_sample_details(model);
 	return sweep;
 }
 
@@ -434,8 +448,11 @@ void model_reboot(struct model *model)
 		 1 + ++model->boot);
 	model->boot_us = 500000 + (int64_t)model_random(model, 1000000);
 	/* As the collector does: readings of the other boot move onto this one's time line. */
-	for (size_t p = 0; p < model->port_count; p++)
+	for (size_t p = 0; p < model->port_count; p++) {
 		model->ports[p].last.at_us += model->boot_us - before_us;
+		for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+			model->ports[p].details[i].last.at_us += model->boot_us - before_us;
+	}
 }
 
 void model_jump(struct model *model, int64_t by_us)

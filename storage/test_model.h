@@ -4,9 +4,10 @@
  *
  * For tests and benchmarks of the store. Every step is one sweep: links come
  * and go, nodes vanish and return, ports fall silent, counters count, are reset
- * by somebody, stop at their maximum, change their width; the machine boots and
- * its wall clock jumps. One seed gives one history, in any process. What was
- * given to the store stays here, to be held against what comes back.
+ * by somebody, stop at their maximum, change their width; now and then a port's
+ * slow counters are read; the machine boots and its wall clock jumps. One seed
+ * gives one history, in any process. What was given to the store stays here, to
+ * be held against what comes back.
  */
 #ifndef IBWIRE_STORAGE_TEST_MODEL_H
 #define IBWIRE_STORAGE_TEST_MODEL_H
@@ -20,6 +21,17 @@
 
 struct reader;
 struct writer;
+
+/* The slow counters of one attribute of one port. */
+struct model_detail {
+	uint32_t value[DETAIL_MAX];
+	uint32_t missing;  /* set of those that are not answered */
+	uint8_t layout;
+	bool has_last;
+	struct detail_reading last;
+	int64_t last_wall_us, last_at_us; /* as it was read, as below */
+	unsigned last_boot;
+};
 
 struct model_port {
 	uint32_t node;   /* index into nodes */
@@ -36,6 +48,7 @@ struct model_port {
 	int64_t last_at_us;   /* last.at_us as it was read; model_reboot() moves the other */
 	unsigned last_boot;   /* which boot that counts from */
 	enum sample_status mood; /* what it does until its mood changes */
+	struct model_detail details[DETAIL_ATTRIBUTE_COUNT];
 };
 
 struct model_node {
@@ -52,15 +65,28 @@ struct model_truth {
 	int64_t last_wall_us;   /* its sweep's wall clock */
 };
 
+/* One attribute of slow counters that a sweep read. */
+struct model_detail_truth {
+	uint32_t port; /* index into ports */
+	struct detail_reading reading;
+	int64_t wall_us;
+	bool has_delta;
+	struct detail_delta delta;
+};
+
 struct model_sweep {
 	int64_t wall_us;
+	int64_t ports_unfinished, spread_us, node_spread_us; /* -1: not known */
 	struct fabric *fabric; /* of its generation (borrowed) */
 	struct model_truth *truth; /* by port; NULL where history is not kept */
+	struct model_detail_truth *details;
+	size_t detail_count;
 };
 
 struct model {
-	uint64_t random;
-	bool calm;         /* no faults: every port read, topology fixed */
+	uint64_t random, detail_random;
+	bool calm;         /* no faults: every port read, topology fixed; slow counters of a sixtieth of them */
+	bool no_details;   /* no slow counters */
 	bool keep_history;
 	struct model_node *nodes;
 	size_t node_count;
@@ -76,6 +102,8 @@ struct model {
 	struct port_sample *samples;
 	struct reading *readings;
 	struct delta *deltas;
+	struct detail_sample *detail_samples;
+	struct model_detail_truth *details; /* of the newest sweep */
 	struct event event;
 	struct model_sweep *sweeps;
 	size_t sweep_count, sweep_capacity;
@@ -92,6 +120,9 @@ uint64_t model_random(struct model *model, uint64_t below);
 
 /* model_step - the next sweep. Return: it (borrowed, until the next step). */
 const struct sweep *model_step(struct model *model);
+
+/* model_sample_details - the part of a step that reads slow counters. */
+void model_sample_details(struct model *model);
 
 /* model_reboot - the machine boots: another boot id, boottime starts again. */
 void model_reboot(struct model *model);

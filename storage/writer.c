@@ -29,7 +29,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
 			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
 			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
-			" sm_act_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			" sm_act_count, ports_unfinished, spread_us, node_spread_us)"
+			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
 			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
 			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -41,7 +42,13 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
 	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
-	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time) VALUES (?, ?, ?, ?, ?)",
+	[WRITE_DETAIL] = "INSERT INTO detail (sweep, port, attribute, at_us, elapsed_us, layout, missing, unknown)"
+			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	[WRITE_DETAIL_VALUE] = "INSERT INTO detail_value (sweep, port, counter, value, counted, marks)"
+			       " VALUES (?, ?, ?, ?, ?, ?)",
+	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
+	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
+		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
@@ -209,6 +216,9 @@ static int store_sweep_row(struct writer *writer, const struct sweep *sweep, int
 	sqlite3_bind_int(insert, 21, sm->state);
 	sqlite3_bind_int(insert, 22, sm->priority);
 	sqlite3_bind_int64(insert, 23, sm->act_count);
+	sqlite3_bind_int64(insert, 24, sweep->ports_unfinished);
+	sqlite3_bind_int64(insert, 25, sweep->spread_us);
+	sqlite3_bind_int64(insert, 26, sweep->node_spread_us);
 	return db_run(insert, err);
 }
 
@@ -261,6 +271,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		result = store_sweep_row(writer, sweep, id, err);
 	if (!result)
 		result = writer_store_samples(writer, sweep, id, err);
+	if (!result)
+		result = writer_store_details(writer, sweep, id, err);
 	if (!result)
 		result = insert_events(writer, sweep->events, sweep->event_count, id, err);
 	return result;
@@ -318,6 +330,11 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 		sqlite3_bind_int(replace, 3, caps[i].caps.cap_mask);
 		sqlite3_bind_int64(replace, 4, caps[i].caps.cap_mask2);
 		sqlite3_bind_int(replace, 5, caps[i].caps.resp_time);
+		if (caps[i].caps.tick_known)
+			sqlite3_bind_int(replace, 6, caps[i].caps.tick);
+		else
+			sqlite3_bind_null(replace, 6);
+		sqlite3_bind_int(replace, 7, caps[i].caps.missing);
 		result = db_run(replace, err);
 	}
 	return end(writer, result, err);

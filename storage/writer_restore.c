@@ -51,7 +51,8 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 	ret->caps = calloc(state->node_count ? state->node_count : 1, sizeof(*ret->caps));
 	if (!ret->caps)
 		return err_nomem(err);
-	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time FROM caps", &rows, err);
+	result = db_prepare(writer->db, "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps",
+			    &rows, err);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		uint64_t node = db_u64(rows, 0);
 		struct restored_caps *caps = &ret->caps[ret->caps_count];
@@ -63,6 +64,9 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 		caps->caps.cap_mask = (uint16_t)sqlite3_column_int(rows, 2);
 		caps->caps.cap_mask2 = (uint32_t)sqlite3_column_int64(rows, 3);
 		caps->caps.resp_time = (uint8_t)sqlite3_column_int(rows, 4);
+		caps->caps.tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
+		caps->caps.tick = (uint8_t)sqlite3_column_int(rows, 5);
+		caps->caps.missing = (uint8_t)sqlite3_column_int(rows, 6);
 		ret->caps_count++;
 	}
 	sqlite3_finalize(rows);
@@ -80,6 +84,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 	if (!result && writer->state.sweep) {
 		memcpy(ret->boot_id, writer->state.boot_id, sizeof(ret->boot_id));
 		result = restore_ports(writer, ret, err);
+		if (!result)
+			result = writer_restore_details(writer, ret, err);
 		if (!result)
 			result = topology_load(writer->db, writer->state.sweep, &topology, err);
 		if (!result)

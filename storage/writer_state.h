@@ -29,6 +29,9 @@ enum writer_statement {
 	WRITE_DELTA,
 	WRITE_ERROR,
 	WRITE_ABSOLUTE,
+	WRITE_DETAIL,
+	WRITE_DETAIL_VALUE,
+	WRITE_DETAIL_LAST,
 	WRITE_CAPS,
 	WRITE_EVENT,
 	WRITER_STATEMENT_COUNT,
@@ -72,6 +75,12 @@ int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64
 
 /* writer_store_last - store the last reading of every port that is not stored as it is. */
 int writer_store_last(struct writer *writer, struct error *err);
+
+/* writer_store_details - slow counters that a sweep read; port_ids are filled. */
+int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+
+/* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
+int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);
 
 /* writer_absolute_sql, writer_delta_sql - append the INSERT of a table that has a column per counter. */
 void writer_absolute_sql(struct text *sql);

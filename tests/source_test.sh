@@ -56,6 +56,11 @@ none "no trailing space in code" "$(grep -nE '[ 	]+$' $code)"
 none "only main functions end the program" "$(grep -nE '(^|[^_a-zA-Z])exit\(' $code |
 	grep -vE '^(cli/main\.c|sim/main\.c|[a-z]+/[a-z0-9_]+_test\.c|tests/[^:]*):' | grep -vE ':[0-9]+:[ 	]*(\*|/\*)')"
 
+# One door to the device whose gate lets Sets pass, and one who may open it.
+# shellcheck disable=SC2086
+none "only clear can open a device that writes" "$(grep -nE '(hca_open_gated|mad_is_clear|clear_open|clear_write)' $code |
+	grep -vE '^(wire/clear(_mad)?\.[ch]|wire/hca\.[ch]|cli/clear\.c|wire/(clear|clear_mad|hca)_test\.c|wire/mad\.h):')"
+
 if command -v shellcheck >/dev/null; then
 	# shellcheck disable=SC2086
 	succeeds "shellcheck is content" shellcheck -x --source-path=. $scripts tests/lib.sh

@@ -25,6 +25,7 @@
 struct hca {
 	int fd;
 	int smp_agent, pma_agent;
+	mad_gate *gate;
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
 	unsigned refused_in_a_row; /* sends */
@@ -149,9 +150,9 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	struct hca *hca = ctx;
 	bool smp = mad[1] == CLASS_SUBN_LID;
 
-	if (!mad_is_allowed(mad))
+	if (!hca->gate(mad))
 		return err_set(err, ERR_INTERNAL,
-			       "refused to send a MAD that is no allowed Get (class 0x%02x, method 0x%02x)", mad[1],
+			       "refused to send a MAD that is not allowed here (class 0x%02x, method 0x%02x)", mad[1],
 			       mad[3]);
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
@@ -191,6 +192,11 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 
 int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 {
+	return hca_open_gated(local, mad_is_allowed, ret, err);
+}
+
+int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err)
+{
 	struct hca *hca = calloc(1, sizeof(*hca));
 	int code = ERR_UNAVAILABLE;
 
@@ -224,6 +230,7 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 		code = err_nomem(err);
 		goto fail_register;
 	}
+	hca->gate = gate;
 	hca->transport.send = hca_send;
 	hca->transport.receive = hca_receive;
 	hca->transport.ctx = hca;

@@ -5,7 +5,10 @@
 #ifndef IBWIRE_WIRE_HCA_H
 #define IBWIRE_WIRE_HCA_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "wire/mad.h"
 
 struct error;
 struct transport;
@@ -38,6 +41,15 @@ int hca_find(const char *ca_name, int port, struct hca_port *ret, struct error *
  * the right that is missing).
  */
 int hca_open(const struct hca_port *local, struct hca **ret, struct error *err);
+
+/* Which MADs a device sends: the others are an error of the send. */
+typedef bool mad_gate(const uint8_t mad[MAD_SIZE]);
+
+/*
+ * hca_open_gated - the same with another gate than mad_is_allowed()
+ * For wire/clear alone, the one that writes: tests/source_test.sh sees to it.
+ */
+int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err);
 void hca_close(struct hca *hca);
 
 /* hca_transport - its table of functions (valid while it is open). */

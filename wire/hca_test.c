@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,8 @@
 #include <infiniband/umad.h>
 
 #include "base/err.h"
+#include "wire/clear.h"
+#include "wire/clear_mad.h"
 #include "wire/hca.h"
 #include "wire/mad.h"
 #include "wire/transport.h"
@@ -20,6 +23,7 @@
 
 /* What the device says to each send: 0, or an errno. */
 static int send_fails_with;
+static unsigned sends;
 
 /* Where the last MAD was to go, and by which agent (here: its class). */
 static ib_mad_addr_t sent_to;
@@ -56,6 +60,7 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int ret
 	(void)retries;
 	sent_to = *umad_get_mad_addr(umad);
 	sent_by = agent;
+	sends++;
 	errno = send_fails_with;
 	return send_fails_with ? -EIO : 0;
 }
@@ -144,12 +149,75 @@ static void an_address_is_that_of_its_class_or_its_own(void **state)
 	hca_close(hca);
 }
 
+/* How many MADs of every class, method and attribute, with a counter selected or without, leave a device. */
+static unsigned count_sent(struct hca *hca, bool with_selection)
+{
+	const struct mad_address bad = { .lid = BAD_LID };
+	const struct transport *transport = hca_transport(hca);
+	unsigned mgmt_class, method, attribute, allowed = 0;
+	uint8_t mad[MAD_SIZE];
+
+	sends = 0;
+	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
+		for (method = 0; method < 256; method++)
+			for (attribute = 0; attribute < 0x40; attribute++) {
+				/* This selection is right for each attribute that has one at this place. */
+				clear_mad_init(mad, CLEAR_RCV_ERROR_DETAILS, 1, with_selection ? 0xf : 0, 1);
+				mad[65] = with_selection;
+				mad[1] = (uint8_t)mgmt_class;
+				mad[3] = (uint8_t)method;
+				put_be16(mad + 16, (uint16_t)attribute);
+				allowed += transport->send(transport->ctx, &bad, mad, 100, NULL) == 0;
+			}
+	assert_int_equal(allowed, sends);
+	return sends;
+}
+
+static bool leaves(struct hca *hca, uint8_t mgmt_class, uint8_t method, uint16_t attribute, uint64_t select)
+{
+	const struct mad_address bad = { .lid = BAD_LID };
+	const struct transport *transport = hca_transport(hca);
+	uint8_t mad[MAD_SIZE];
+
+	clear_mad_init(mad, CLEAR_RCV_ERROR_DETAILS, select ? 1 : 0, select, 1);
+	mad[1] = mgmt_class;
+	mad[3] = method;
+	put_be16(mad + 16, attribute);
+	sends = 0;
+	return transport->send(transport->ctx, &bad, mad, 100, NULL) == 0 && sends == 1;
+}
+
+/* The gate belongs to the opened device, and only clear_open() has the one that Sets pass. */
+static void each_device_sends_what_its_gate_allows(void **state)
+{
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1 };
+	struct hca *reader = open_device(), *writer;
+
+	(void)state;
+	send_fails_with = 0;
+	assert_int_equal(clear_open(&local, &writer, NULL), 0);
+	assert_true(leaves(reader, 0x04, 0x01, 0x12, 0));
+	assert_false(leaves(reader, 0x04, 0x02, 0x12, 0xf));
+	assert_true(leaves(writer, 0x04, 0x02, 0x12, 0xf));
+	assert_false(leaves(writer, 0x04, 0x01, 0x12, 0));
+	assert_false(leaves(writer, 0x01, 0x02, 0x15, 0xf));
+	assert_true(leaves(writer, 0x01, 0x01, 0x11, 0));
+	/* Two Gets; Sets of the five attributes whose CounterSelect stands there. */
+	assert_int_equal(count_sent(writer, false), 2);
+	assert_int_equal(count_sent(writer, true), 5);
+	/* As many Gets as mad_test.c counts, whatever they hold, and no Set. */
+	assert_int_equal(count_sent(reader, true), count_sent(reader, false));
+	hca_close(reader);
+	hca_close(writer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
 		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
 		cmocka_unit_test(an_address_is_that_of_its_class_or_its_own),
+		cmocka_unit_test(each_device_sends_what_its_gate_allows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,8 +76,8 @@ struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE]);
 /*
  * mad_is_allowed - may this MAD be sent: is it a Get of an attribute on the list?
  *
- * The one gate to the fabric: the transport asks it for each MAD. ibwire reads
- * and never writes; `clear`, when it exists, is a process with a gate of its own.
+ * The gate to the fabric: the transport asks it for each MAD. ibwire reads and
+ * never writes; `ibwire clear` is a process with a gate of its own (wire/clear_mad.h).
  */
 bool mad_is_allowed(const uint8_t mad[MAD_SIZE]);
 

@@ -28,7 +28,7 @@ struct transport {
 	 * @timeout_ms:  when the kernel gives up waiting for the answer
 	 * Return: 0, also where this one was lost on the way out: the sender's
 	 * deadline sees to it; ERR_UNAVAILABLE: the device is gone; ERR_INTERNAL
-	 * where mad_is_allowed() did not let it pass.
+	 * where the gate (wire/hca.h) did not let it pass.
 	 */
 	int (*send)(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
 		    struct error *err);

@@ -4,9 +4,10 @@
  *
  *   store [PORTS [SWEEPS [FOLDER]]]     default: 4096 ports, 300 sweeps, $TMPDIR
  *
- * A calm, busy fabric: every port answers every sweep. Prints the time of a
- * commit, the bytes of a port-sample, and the time to open again and to load
- * snapshots. Measures and prints; tests nothing.
+ * A calm, busy fabric: every port answers every sweep, and each sweep reads the
+ * slow counters of a sixtieth of them. Prints the time of a commit, the bytes of
+ * a port-sample (also without slow counters), and the time to open again and to
+ * load snapshots. Measures and prints; tests nothing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,30 @@ static int64_t bytes_of(const char *path)
 	struct stat st;
 
 	return stat(path, &st) < 0 ? 0 : st.st_size;
+}
+
+/* What a port-sample takes without slow counters. */
+static int store_plain(size_t switches, size_t hosts, const char *path, size_t sweeps, struct error *err)
+{
+	struct model *model = model_create(1, switches, 40, hosts);
+	struct writer *writer = NULL;
+	size_t samples = 0;
+	int result = writer_open(path, &writer, err);
+
+	model->calm = model->no_details = true;
+	for (size_t i = 0; !result && i < sweeps; i++) {
+		const struct sink *sink = writer_sink(writer);
+		const struct sweep *sweep = model_step(model);
+
+		result = sink->store(sink->ctx, sweep, err);
+		samples += sweep->sample_count;
+	}
+	writer_close(writer);
+	if (!result)
+		print("bytes_per_port_sample_without_details", (double)bytes_of(path) / (double)samples, "bytes");
+	unlink(path);
+	model_destroy(model);
+	return result;
 }
 
 static int store_all(struct model *model, const char *path, size_t sweeps, struct error *err)
@@ -107,9 +132,28 @@ static int load(struct reader *reader, const char *name, const struct snapshot_q
 	return result;
 }
 
-static int load_all(const char *path, struct error *err)
+static bool count_row(void *ctx, const struct detail_row *row)
+{
+	(void)row;
+	++*(size_t *)ctx;
+	return true;
+}
+
+static int load_details(struct reader *reader, const char *name, const struct detail_query *query, struct error *err)
+{
+	int64_t began = now_us();
+	size_t rows = 0;
+	int result = reader_details(reader, query, count_row, &rows, err);
+
+	if (!result)
+		print(name, (double)(now_us() - began) / 1000, "ms");
+	return result;
+}
+
+static int load_all(const char *path, uint64_t guid, struct error *err)
 {
 	struct snapshot_query newest = { 0 }, window = { .window_us = 60000000 }, absolute = { .absolute = true };
+	struct detail_query details = { .window_us = 60000000 }, port = { .window_us = INT64_MAX / 4, .port = 1 };
 	struct reader *reader = NULL;
 	int result = reader_open(path, &reader, err);
 
@@ -121,6 +165,11 @@ static int load_all(const char *path, struct error *err)
 		result = load(reader, "snapshot_60_sweeps", &window, err);
 	if (!result)
 		result = load(reader, "snapshot_absolute", &absolute, err);
+	port.node_guid = guid;
+	if (!result)
+		result = load_details(reader, "details_60_sweeps", &details, err);
+	if (!result)
+		result = load_details(reader, "details_of_one_port_all_sweeps", &port, err);
 	reader_close(reader);
 	return result;
 }
@@ -133,7 +182,7 @@ int main(int argc, char **argv)
 	size_t switches = ports / 80 ? ports / 80 : 1, hosts = (ports - switches * 40) / 2;
 	struct model *model = model_create(1, switches, 40, hosts ? hosts : 1);
 	struct error err = { 0 };
-	char path[4096];
+	char path[4096], plain[4096 + 8];
 	int result;
 
 	snprintf(path, sizeof(path), "%s/ibwire-bench-XXXXXX", folder ? folder : "/tmp");
@@ -142,12 +191,15 @@ int main(int argc, char **argv)
 		return 74;
 	}
 	strncat(path, "/fabric.db", sizeof(path) - strlen(path) - 1);
+	snprintf(plain, sizeof(plain), "%s.plain", path);
 	model->calm = true;
-	result = store_all(model, path, sweeps, &err);
+	result = store_plain(switches, hosts ? hosts : 1, plain, sweeps, &err);
+	if (!result)
+		result = store_all(model, path, sweeps, &err);
 	if (!result)
 		result = restore_once(path, &err);
 	if (!result)
-		result = load_all(path, &err);
+		result = load_all(path, model->nodes[0].node.guid, &err);
 	if (result < 0)
 		fprintf(stderr, "store: %s\n", err.text);
 	model_destroy(model);

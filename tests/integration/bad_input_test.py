@@ -37,7 +37,7 @@ refused("a control character", [IBWIRE, "por\x1b[31mts"], 64)
 finished = run(IBWIRE, "por\x1b[31mts", check=False)
 tap.result("\x1b" not in finished.err, "what was typed is shown harmlessly", repr(finished.err))
 finished = run(IBWIRE, "help")
-for command in ("status", "collect", "top", "nodes", "ports", "links", "events", "sql"):
+for command in ("status", "collect", "top", "nodes", "ports", "links", "events", "clear", "sql"):
     tap.contains(f"help lists {command}", finished.out, command)
     tap.equal(f"{command} --help is no error", run(IBWIRE, command, "--help", check=False).status, 0)
 

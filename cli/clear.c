@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * clear - set counters of ports back to zero: the one command that writes to the fabric
+ */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/when.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "cli/view.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "wire/clear.h"
+#include "wire/hca.h"
+
+#define DEFAULT_TIMEOUT_MS 1000
+#define RETRIES 2
+
+/* So many ports that failed are named, the others counted. */
+#define FAILURES_SHOWN 20
+
+/* Exit status: something was reached, but not everything is cleared; or nobody said yes. */
+#define STATUS_NOT_ALL 1
+
+struct clear_options {
+	struct options common;
+	bool yes, dry_run, errors_only;
+};
+
+/* What is to be cleared. */
+struct plan {
+	struct clear_port *ports;
+	uint32_t *index;    /* parallel: of the port in the fabric */
+	bool *told;         /* parallel: its failure was */
+	size_t count;
+	size_t nodes;
+	size_t without_lid; /* ports that nothing can be sent to: left out */
+};
+
+static void plan_done(struct plan *plan)
+{
+	free(plan->ports);
+	free(plan->index);
+	free(plan->told);
+}
+
+static int plan_add(struct plan *plan, const struct view *view, const struct selection *selection, uint32_t index,
+		    struct error *err)
+{
+	const struct port *port = &view->fabric->ports[index];
+	const struct node *node = &view->fabric->nodes[port->node];
+	const char *name = view->names_shown.names[port->node];
+	bool named = selection_names_port(selection, index);
+	uint16_t lid = fabric_port_lid(view->fabric, port);
+
+	if (!port_is_pollable(view->fabric, port))
+		return named ? err_set(err, ERR_USAGE, "%s/%u has no counters", name, port->num) : 0;
+	if (!lid && named)
+		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID, so nothing can be sent to it: is its link "
+			       "down?", name, port->num);
+	if (!lid) {
+		plan->without_lid++;
+		return 0;
+	}
+	if (!plan->count || view->fabric->ports[plan->index[plan->count - 1]].node != port->node)
+		plan->nodes++;
+	plan->index[plan->count] = index;
+	plan->ports[plan->count++] = (struct clear_port){
+		.node_guid = node->guid, .lid = lid, .num = port->num, .is_switch = node->type == NODE_SWITCH,
+	};
+	return 0;
+}
+
+static int plan_init(struct plan *plan, const struct view *view, const struct selection *selection, struct error *err)
+{
+	size_t i;
+	uint32_t j;
+	int code = 0;
+
+	*plan = (struct plan){ 0 };
+	plan->ports = calloc(view->fabric->port_count + 1, sizeof(*plan->ports));
+	plan->index = calloc(view->fabric->port_count + 1, sizeof(*plan->index));
+	plan->told = calloc(view->fabric->port_count + 1, sizeof(*plan->told));
+	if (!plan->ports || !plan->index || !plan->told)
+		code = err_nomem(err);
+	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
+		const struct node *node = &view->fabric->nodes[view->nodes[i]];
+
+		for (j = node->first_port; j < node->first_port + node->ports && code == 0; j++)
+			if (selection_has_port(selection, j))
+				code = plan_add(plan, view, selection, j, err);
+	}
+	if (code == 0 && !plan->count)
+		code = err_set(err, ERR_UNAVAILABLE, "none of these ports has a LID: are their links down?");
+	if (code < 0)
+		plan_done(plan);
+	return code;
+}
+
+/* --- what is said --- */
+
+static size_t count_outcome(const struct plan *plan, enum clear_outcome outcome)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < plan->count; i++)
+		count += plan->ports[i].outcome == outcome;
+	return count;
+}
+
+/* "s" where it is not one. */
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+/* After the survey, before anything is written. */
+static void print_plan(const struct clear_options *options, const struct view *view, const struct plan *plan,
+		       const struct clear *clear)
+{
+	char when[WHEN_SIZE];
+	int i;
+
+	printf("To be cleared: %s of %zu port%s of %zu node%s, as of the sweep of %s\n",
+	       options->errors_only ? "error counters" : "all counters", plan->count, plural(plan->count), plan->nodes,
+	       plural(plan->nodes), when_format_local(view->snapshot->sweep.wall_us, when));
+	if (count_outcome(plan, CLEAR_UNTRIED) < plan->count)
+		printf("  not at %zu port%s that cannot be cleared, see above\n",
+		       plan->count - count_outcome(plan, CLEAR_UNTRIED),
+		       plural(plan->count - count_outcome(plan, CLEAR_UNTRIED)));
+	if (plan->without_lid)
+		printf("  not at %zu port%s without a LID: the link is down\n", plan->without_lid,
+		       plural(plan->without_lid));
+	for (i = 0; i < CLEAR_ATTRIBUTE_COUNT; i++) {
+		size_t ports = clear_planned(clear, (enum clear_attribute)i);
+
+		if (ports)
+			printf("  %s at %zu port%s%s\n", clear_attribute_name((enum clear_attribute)i), ports,
+			       plural(ports), i > CLEAR_EXTENDED ? ", where the node has it" : "");
+	}
+	printf("Everybody who reads these counters sees them fall. A running collector of ibwire marks it (event\n"
+	       "counters-cleared) and keeps what it has; only what was counted since its newest sweep is lost.\n");
+}
+
+static void tell_failure(const struct view *view, uint32_t index, const struct clear_port *port)
+{
+	const struct port *where = &view->fabric->ports[index];
+	const char *name = view->names_shown.names[where->node];
+	const char *what = port->attribute < CLEAR_ATTRIBUTE_COUNT ?
+			   clear_attribute_name((enum clear_attribute)port->attribute) : NULL;
+	int counter = 0;
+
+	switch ((enum clear_outcome)port->outcome) {
+	case CLEAR_SILENT:
+		log_warning("%s/%u is not cleared: LID %u does not answer%s%s", name, where->num, port->lid,
+			    what ? " for " : "", what ? what : "");
+		break;
+	case CLEAR_UNPROVEN:
+		log_warning("%s/%u is not cleared: LID %u does not say whose it is", name, where->num, port->lid);
+		break;
+	case CLEAR_MOVED:
+		log_warning("%s/%u is not cleared: LID %u is another node's now; a collector finds the new one", name,
+			    where->num, port->lid);
+		break;
+	case CLEAR_REDIRECTED:
+		log_warning("%s/%u is not cleared: another agent answers for it, which cannot be asked", name,
+			    where->num);
+		break;
+	case CLEAR_KEPT:
+		while (counter < COUNTER_COUNT - 1 && !(port->kept & COUNTER_BIT(counter)))
+			counter++;
+		log_warning("%s/%u is not cleared: its agent says so, but %s kept its value", name, where->num,
+			    counter_info((enum counter)counter)->key);
+		break;
+	case CLEAR_REFUSED:
+		if (port->status)
+			log_warning("%s/%u is not cleared: %s was refused with status 0x%04x", name, where->num, what,
+				    port->status);
+		else
+			log_warning("%s/%u is not cleared: the answer for %s is of another port", name, where->num,
+				    what);
+		break;
+	case CLEAR_UNTRIED:
+	case CLEAR_DONE:
+		break;
+	}
+}
+
+static bool is_failure(const struct clear_port *port)
+{
+	return port->outcome != CLEAR_DONE && port->outcome != CLEAR_UNTRIED;
+}
+
+/* The failures that were not told yet, some of them by name. Return: how many there are in all. */
+static size_t tell_failures(const struct view *view, struct plan *plan)
+{
+	size_t i, failed = 0, fresh = 0;
+
+	for (i = 0; i < plan->count; i++) {
+		failed += is_failure(&plan->ports[i]);
+		if (!is_failure(&plan->ports[i]) || plan->told[i])
+			continue;
+		plan->told[i] = true;
+		if (fresh++ < FAILURES_SHOWN)
+			tell_failure(view, plan->index[i], &plan->ports[i]);
+	}
+	if (fresh > FAILURES_SHOWN)
+		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
+	return failed;
+}
+
+/* Was anything there at all? */
+static int check_reached(const struct plan *plan, struct error *err)
+{
+	size_t away = count_outcome(plan, CLEAR_SILENT) + count_outcome(plan, CLEAR_UNPROVEN) +
+		      count_outcome(plan, CLEAR_MOVED);
+
+	if (away < plan->count)
+		return 0;
+	if (plan->count == 1)
+		return err_set(err, ERR_UNAVAILABLE, "the port could not be reached: nothing was cleared");
+	return err_set(err, ERR_UNAVAILABLE, "none of the %zu ports could be reached: nothing was cleared",
+		       plan->count);
+}
+
+static bool is_confirmed(void)
+{
+	char line[16] = "";
+
+	printf("type yes to clear them: ");
+	fflush(stdout);
+	return fgets(line, sizeof(line), stdin) && !strcmp(line, "yes\n");
+}
+
+/* --- what is done --- */
+
+/* The survey is made: ask, clear, report. Return: an exit status or an error. */
+static int clear_surveyed(const struct clear_options *options, const struct view *view, struct plan *plan,
+			  struct clear *clear, struct error *err)
+{
+	size_t failed = tell_failures(view, plan), done, untried;
+	int64_t started_us;
+	char took[WHEN_SIZE];
+	int code = check_reached(plan, err);
+
+	if (code < 0)
+		return code;
+	print_plan(options, view, plan, clear);
+	if (options->dry_run) {
+		printf("nothing was cleared: --dry-run\n");
+		return failed ? STATUS_NOT_ALL : 0;
+	}
+	if (!options->yes && !is_confirmed()) {
+		printf("nothing was cleared\n");
+		return STATUS_NOT_ALL;
+	}
+	stop_install();
+	started_us = clock_boottime_us(clock_system());
+	code = clear_write(clear, err);
+	tell_failures(view, plan);
+	done = count_outcome(plan, CLEAR_DONE);
+	untried = count_outcome(plan, CLEAR_UNTRIED);
+	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),
+	       when_format_span(clock_boottime_us(clock_system()) - started_us, took));
+	if (untried)
+		log_warning("stopped before %zu ports; some counters of those in hand may be cleared", untried);
+	if (code == 0)
+		code = check_reached(plan, err);
+	return code < 0 ? code : done < plan->count ? STATUS_NOT_ALL : 0;
+}
+
+static int clear_plan(const struct clear_options *options, const struct view *view, struct plan *plan,
+		      struct error *err)
+{
+	const struct clear_settings settings = {
+		.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms : DEFAULT_TIMEOUT_MS,
+		.retries = RETRIES,
+		.errors_only = options->errors_only,
+		.stop = stop_requested,
+	};
+	struct clear *clear = NULL;
+	struct hca *hca = NULL;
+	struct hca_port local;
+	int code = hca_find(options->common.ca, options->common.port, &local, err);
+
+	if (code == 0)
+		code = clear_open(&local, &hca, err);
+	if (code == 0)
+		code = clear_create(hca_transport(hca), clock_system(), &settings, plan->ports, plan->count, &clear,
+				    err);
+	if (code == 0)
+		code = clear_survey(clear, err);
+	if (code == 0)
+		code = clear_surveyed(options, view, plan, clear, err);
+	clear_destroy(clear);
+	hca_close(hca);
+	return code;
+}
+
+static int parse(const struct command *command, int argc, char **argv, struct clear_options *ret, struct error *err)
+{
+	const struct option_spec specs[] = {
+		{ "errors-only", 0, OPTION_FLAG, NULL, "only error counters: leave data, packets and waits alone",
+		  &ret->errors_only, 0 },
+		{ "dry-run", 0, OPTION_FLAG, NULL, "say what would be cleared; clear nothing", &ret->dry_run, 0 },
+		{ "yes", 'y', OPTION_FLAG, NULL, "do not ask", &ret->yes, 0 },
+		{ 0 },
+	};
+	int i, code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB, specs, argc, argv,
+				    clock_wall_us(clock_system()), &ret->common, err);
+
+	if (code != 0)
+		return code;
+	if (!ret->common.argc)
+		return options_usage_error(command, err, "say which ports, or 'all'");
+	for (i = 0; i < ret->common.argc && ret->common.argc > 1; i++)
+		if (!strcmp(ret->common.argv[i], "all"))
+			return options_usage_error(command, err, "'all' stands alone");
+	/* Somebody must have read what is going to happen: an answer from a pipe is none. */
+	if (!ret->yes && !ret->dry_run && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
+		return err_set(err, ERR_USAGE, "clear asks first, and there is no terminal to ask on: run it on one, "
+					       "or give --yes");
+	return 0;
+}
+
+int clear_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct clear_options options = { 0 };
+	struct selection selection;
+	struct plan plan;
+	struct view view;
+	bool all;
+	int code = parse(command, argc, argv, &options, err);
+
+	if (code != 0)
+		return code < 0 ? code : 0;
+	code = view_open(&options.common, false, &view, err);
+	if (code < 0)
+		return code;
+	all = !strcmp(options.common.argv[0], "all");
+	code = selection_init(&selection, view.fabric, options.common.argv, all ? 0 : options.common.argc, err);
+	if (code == 0) {
+		code = plan_init(&plan, &view, &selection, err);
+		if (code == 0) {
+			code = clear_plan(&options, &view, &plan, err);
+			plan_done(&plan);
+		}
+		selection_done(&selection);
+	}
+	view_done(&view);
+	return code;
+}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 180
+"""The sweep on a wire: slow counters as perfquery reads them, redirections, sweeps that are cut, a stop in the midst of
+one, hosts that are left alone, half the rate while agents drop datagrams."""
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
+
+need("perfquery", "ibnetdiscover", "ibsim", "opensm")
+tap = Tap()
+LEAF = "leaf-u01-r0"
+
+
+def sql(sim, statement):
+    """Rows of one statement, newest database."""
+    return sim.json("sql", statement)
+
+
+def events(sim, kind):
+    return [row for row in sim.json("events") if row["kind"] == kind]
+
+
+def tell(sim, node, *words):
+    sim.run(IBWIRE_SIM, "pma", " ".join((node, *words)))
+
+
+def number(text, name):
+    return int(re.search(rf"^{name}:\.*(\d+)$", text, re.M).group(1))
+
+
+def lid_of(sim, name):
+    text = sim.run("ibnetdiscover", "-p").out
+    return int(re.search(rf"^(?:CA|SW) +(\d+) +\d+ 0x[0-9a-f]{{16}} .*\( '{re.escape(name)}' - '", text, re.M).group(1))
+
+
+def slow_counters(sim):
+    """Told, read by ibwire in turn, and as perfquery reads them; then one more error, explained by the sweep it is in."""
+    tell(sim, LEAF, "caps=0x5300 fec=rs tick=7")
+    tell(sim, LEAF, "port=1 fec_corrected_blocks=70000 fec_uncorrected_blocks=3 fec_corrected_symbols=90000")
+    tell(sim, "node0001 mlx5_0", "port=1 looping_errors=7 switch_hoq_discards=5 xmit_wait_vl3=11")
+    sim.ibwire("collect", "--interval", "50ms", "--count", "62")
+    rows = sql(sim, "SELECT node, port, counter, reading FROM details WHERE reading > 0 AND counter NOT LIKE '%lane%'")
+    found = {(row["node"], row["port"], row["counter"]): row["reading"] for row in rows}
+    tap.same("every port's slow counters are read in sixty sweeps", found, {
+        ("MF0;leaf-u01-r0:MQM8700/U1", 1, "fec_corrected_blocks"): 70000,
+        ("MF0;leaf-u01-r0:MQM8700/U1", 1, "fec_uncorrected_blocks"): 3,
+        ("MF0;leaf-u01-r0:MQM8700/U1", 1, "fec_corrected_symbols"): 90000,
+        ("node0001 mlx5_0", 1, "looping_errors"): 7, ("node0001 mlx5_0", 1, "switch_hoq_discards"): 5,
+        ("node0001 mlx5_0", 1, "xmit_wait_vl3"): 11})
+    leaf = str(lid_of(sim, "MF0;leaf-u01-r0:MQM8700/U1"))
+    peer = sim.run("perfquery", "--extended_speeds", leaf, "1").out
+    tap.equal("perfquery reads the same of FEC", [number(peer, "PortFECCorrectableBlockCtr"),
+                                                  number(peer, "PortFECUncorrectableBlockCtr")], [70000, 3])
+    tap.equal("ticks are known where the agent has them",
+              [row["tick"] for row in sql(sim, "SELECT tick FROM caps WHERE tick IS NOT NULL")], [7])
+    tell(sim, "node0001 mlx5_0", "port=1 rcv_errors=2 looping_errors=9")
+    sim.ibwire("collect", "--once")
+    rows = sql(sim, "SELECT counter, value FROM details WHERE value > 0 AND sweep = (SELECT max(id) FROM sweep)")
+    tap.equal("an error is explained in the sweep that sees it",
+              [row for row in rows if row["counter"] == "looping_errors"], [{"counter": "looping_errors", "value": 2}])
+
+
+def redirection(sim):
+    tell(sim, "node0002 mlx5_0", "redirect=node0003 mlx5_0")
+    report = sim.json("collect", "--once")
+    tap.equal("a redirected node is read", (report["ports_asked"], report["ports_answered"], report["mads_timed_out"]),
+              (report["ports_asked"], report["ports_asked"], 0))
+    sim.ibwire("collect", "--interval", "100ms", "--count", "3")
+    rows = sim.json("ports", "node0002 mlx5_0/1", "node0003 mlx5_0/1")
+    lid = {row["node"]: row["lid"] for row in rows}
+    for row in rows:
+        text = sim.run("perfquery", "-x", str(lid[row["node"]]), "1").out
+        seen, told = number(text, "PortXmitPkts"), row["counters"]["xmit_packets"]
+        tap.equal(f"{row['node']} has its own counters", told <= seen <= told + 40, True)
+    tell(sim, "node0002 mlx5_0", "redirect=none")
+
+
+def cut_sweeps(sim):
+    before = len(events(sim, "sweep-cut"))
+    report = sim.json("collect", "--interval", "300ms", "--count", "14", "--max-mads-per-second", "150")
+    tap.equal("a sweep that is too long for its interval is cut", report["ports_unfinished"] > 0, True)
+    tap.equal("it is told once", len(events(sim, "sweep-cut")) - before, 1)
+    rows = sql(sim, "SELECT start_us, ports_unfinished, ports_answered FROM sweep ORDER BY id DESC LIMIT 6")
+    gaps = [(a["start_us"] - b["start_us"]) / 1e6 for a, b in zip(rows, rows[1:])]
+    tap.equal("the next one starts on its beat", [round(gap / 0.3, 1) % 1 < 0.35 or round(gap / 0.3, 1) % 1 > 0.9
+                                                  for gap in gaps], [True] * 5)
+    tap.equal("what was read is stored", all(row["ports_answered"] > 0 for row in rows), True)
+    rows = sql(sim, "SELECT count(DISTINCT port) AS n FROM delta WHERE sweep > (SELECT max(id) FROM sweep) - 14")
+    tap.equal("and everybody has a turn", rows[0]["n"], report["ports_asked"])
+
+
+def stop_in_a_sweep(sim):
+    process = sim.start(IBWIRE, "collect", "--interval", "60s", "--max-mads-per-second", "10")
+    before = sql(sim, "SELECT count(*) AS n FROM sweep")[0]["n"]
+    time.sleep(1.5)
+    began = time.monotonic()
+    status = stop(process, signal.SIGINT)
+    tap.equal("a stop in the midst of a sweep is a good end", (status, time.monotonic() - began < 10), (0, True))
+    tap.equal("and what it had is stored", sql(sim, "SELECT count(*) AS n FROM sweep")[0]["n"], before + 1)
+
+
+def hosts_left_alone(sim):
+    asked = {True: 0, False: 0}
+    sim.ibwire("collect", "--ask", "switches", "--interval", "200ms", "--count", "3")
+    for row in sim.json("ports"):
+        is_host = row["node"].startswith(("node", "mgmt"))
+        asked[is_host] += row["status"] in ("ok", "idle")
+    tap.equal("switches are read", asked[False] > 0, True)
+    sent = sql(sim, "SELECT count(*) AS n FROM delta d JOIN port p ON p.id = d.port JOIN node_version v ON "
+                    "v.node = p.node AND v.to_sweep IS NULL WHERE v.type = 1 AND d.sweep > "
+                    "(SELECT max(id) FROM sweep) - 3")
+    tap.equal("and no host is", sent[0]["n"], 0)
+
+
+def throttled(sim):
+    before = len(events(sim, "collector-throttled"))
+    process = sim.start(IBWIRE, "collect", "--interval", "200ms")
+    for value in range(1, 9):
+        tell(sim, LEAF, f"port=2 vl15_dropped={value}")
+        time.sleep(0.2)
+    wait_for(lambda: events(sim, "collector-unthrottled"))
+    status = stop(process, signal.SIGINT)
+    tap.equal("drops throttle once, and their end ends it",
+              (status, len(events(sim, "collector-throttled")) - before,
+               len(events(sim, "collector-unthrottled")) - before), (0, 1, 1))
+
+
+with Simulation("--gen", "rail --hosts 4 --rails 2 --spines 2", "--wire", "latency=20us service=50us") as sim:
+    for part in (slow_counters, redirection, cut_sweeps, stop_in_a_sweep, hosts_left_alone, throttled):
+        with tap.part(part.__name__):
+            part(sim)
+tap.done()
