@@ -46,6 +46,35 @@ void delta_add(struct delta *sum, const struct delta *later)
 			sum->value[counter] = UINT64_MAX;
 }
 
+static void mirror(const struct delta *from, enum counter theirs, enum counter ours, struct delta *to)
+{
+	if (from->known & COUNTER_BIT(theirs))
+		to->known |= COUNTER_BIT(ours);
+	if (from->reset & COUNTER_BIT(theirs))
+		to->reset |= COUNTER_BIT(ours);
+	if (from->saturated & COUNTER_BIT(theirs))
+		to->saturated |= COUNTER_BIT(ours);
+	to->value[ours] = from->value[theirs];
+}
+
+void delta_mirror(const struct delta *peer, struct delta *ret)
+{
+	static const enum counter pairs[][2] = {
+		{ COUNTER_XMIT_DATA, COUNTER_RCV_DATA },
+		{ COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS },
+		{ COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS },
+		{ COUNTER_MULTICAST_XMIT_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
+	};
+	size_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->elapsed_us = peer->elapsed_us;
+	for (i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		mirror(peer, pairs[i][0], pairs[i][1], ret);
+		mirror(peer, pairs[i][1], pairs[i][0], ret);
+	}
+}
+
 void detail_delta_between(const struct detail_reading *prev, const struct detail_reading *cur,
 			  struct detail_delta *ret)
 {

@@ -48,6 +48,14 @@ void delta_between(const struct reading *prev, const struct reading *cur, struct
 void delta_add(struct delta *sum, const struct delta *later);
 
 /*
+ * delta_mirror - what the other end of a link counted, as this end must have
+ * @peer:  of the other end
+ * @ret:   filled completely: data and packets, what one end sends being what the other
+ *         receives; nothing else is known
+ */
+void delta_mirror(const struct delta *peer, struct delta *ret);
+
+/*
  * The same for one attribute of slow counters: sets are bits 1 << number, and
  * elapsed_us is that between the two readings of this attribute.
  */

@@ -28,6 +28,7 @@ const char *port_word_name(enum port_word word)
 		[WORD_OK] = "ok",
 		[WORD_IDLE] = "idle",
 		[WORD_NEW] = "new",
+		[WORD_MIRRORED] = "mirrored",
 		[WORD_UNPLANNED] = "unplanned",
 		[WORD_UNFINISHED] = "unfinished",
 		[WORD_INIT] = "init",
@@ -58,7 +59,7 @@ enum port_word port_word(const struct port *port, enum sample_status status, dou
 	case SAMPLE_UNSUPPORTED:
 		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
-		return WORD_UNPLANNED;
+		return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? WORD_UNPLANNED : WORD_MIRRORED;
 	case SAMPLE_UNFINISHED:
 		return WORD_UNFINISHED;
 	case SAMPLE_OK:

@@ -28,6 +28,7 @@ enum port_word {
 	WORD_OK,
 	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
 	WORD_NEW,         /* port_word_now() only: one reading so far, rates come with the next */
+	WORD_MIRRORED,    /* not asked, by the settings: what the switch port at its other end counted is shown */
 	WORD_UNPLANNED,
 	WORD_UNFINISHED,
 	WORD_INIT,        /* port_word_now() only: the link is up but not Active, the SM has not set it up */
@@ -47,6 +48,7 @@ const char *port_word_name(enum port_word word);
  * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: not known
  *
  * A port without a link is down, whatever its sample says: that is why it has none.
+ * One that was not asked by the settings and has rates has them from its peer: mirrored.
  */
 enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);

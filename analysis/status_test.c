@@ -32,9 +32,13 @@ static void each_reason_for_no_sample_is_a_word(void **state)
 
 	(void)state;
 	assert_int_equal(sizeof(cases) / sizeof(cases[0]), SAMPLE_STATUS_COUNT);
+	/* With rates, which are its peer's. */
+	assert_string_equal(port_word_name(port_word(&port, SAMPLE_UNPLANNED, 1e9, 0)), "mirrored");
 	for (i = 0; i < SAMPLE_STATUS_COUNT; i++) {
-		assert_string_equal(port_word_name(port_word(&port, cases[i].status, 1e9, 0)), cases[i].word);
-		assert_string_equal(port_word_name(port_word_now(&port, cases[i].status, 1e9, 0)), cases[i].word);
+		double rate = cases[i].status == SAMPLE_OK ? 1e9 : NAN;
+
+		assert_string_equal(port_word_name(port_word(&port, cases[i].status, rate, rate)), cases[i].word);
+		assert_string_equal(port_word_name(port_word_now(&port, cases[i].status, rate, rate)), cases[i].word);
 	}
 }
 

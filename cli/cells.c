@@ -52,6 +52,7 @@ void cells_status(struct result *result, size_t column, enum port_word word)
 {
 	static const enum cell_style styles[WORD_COUNT] = {
 		[WORD_OK] = STYLE_PLAIN,        [WORD_IDLE] = STYLE_DIM,         [WORD_UNPLANNED] = STYLE_DIM,
+		[WORD_MIRRORED] = STYLE_PLAIN,
 		[WORD_UNFINISHED] = STYLE_DIM,  [WORD_LOCKED] = STYLE_WARNING,   [WORD_SILENT] = STYLE_CRITICAL,
 		[WORD_UNSUPPORTED] = STYLE_DIM, [WORD_DOWN] = STYLE_WARNING,
 	};

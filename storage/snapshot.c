@@ -231,6 +231,24 @@ static int load_caps(struct loading *loading, struct error *err)
 	return result;
 }
 
+/* Ports that the settings leave out show what the other end of their link counted. */
+static void mirror_rows(struct snapshot *snapshot)
+{
+	size_t i;
+
+	for (i = 0; i < snapshot->fabric->port_count; i++) {
+		uint32_t peer = snapshot->fabric->ports[i].peer;
+		struct port_row *row = &snapshot->rows[i];
+
+		if (row->status != SAMPLE_UNPLANNED || peer == FABRIC_NONE || row->sum.elapsed_us ||
+		    snapshot->rows[peer].status != SAMPLE_OK || !snapshot->rows[peer].sum.elapsed_us)
+			continue;
+		row->mirrored = true;
+		row->last_wall_us = snapshot->rows[peer].last_wall_us;
+		delta_mirror(&snapshot->rows[peer].sum, &row->sum);
+	}
+}
+
 static int load(struct loading *loading, const struct snapshot_query *query, struct error *err)
 {
 	struct reader *reader = loading->reader;
@@ -254,6 +272,8 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 		result = load_deltas(loading, after, err);
 	if (!result && query->absolute)
 		result = load_readings(loading, err);
+	if (!result)
+		mirror_rows(loading->snapshot);
 	loading->snapshot->sweep = loading->sweep.info;
 	return result;
 }

@@ -111,7 +111,14 @@ def hosts_left_alone(sim):
     for row in sim.json("ports"):
         is_host = row["node"].startswith(("node", "mgmt"))
         asked[is_host] += row["status"] in ("ok", "idle")
-    tap.equal("switches are read", asked[False] > 0, True)
+    tap.equal("switches are read, hosts are not", (asked[False] > 0, asked[True]), (True, 0))
+    rows = {(row["node"], row["port"]): row for row in sim.json("ports")}
+    mirrored = [row for row in rows.values() if row["status"] == "mirrored"]
+    wrong = [row["node"] for row in mirrored
+             if row["xmit_bytes_per_s"] != rows[row["peer"], row["peer_port"]]["rcv_bytes_per_s"]
+             or row["rcv_packets_per_s"] != rows[row["peer"], row["peer_port"]]["xmit_packets_per_s"]
+             or row["errors"] or "rcv_errors" not in row["errors_unknown"]]
+    tap.equal("hosts show what their switch ports counted, and no errors", (len(mirrored) > 5, wrong), (True, []))
     sent = sql(sim, "SELECT count(*) AS n FROM delta d JOIN port p ON p.id = d.port JOIN node_version v ON "
                     "v.node = p.node AND v.to_sweep IS NULL WHERE v.type = 1 AND d.sweep > "
                     "(SELECT max(id) FROM sweep) - 3")
