@@ -291,7 +291,7 @@ static int clear_plan(const struct clear_options *options, const struct view *vi
 	struct clear *clear = NULL;
 	struct hca *hca = NULL;
 	struct hca_port local;
-	int code = hca_find(options->common.ca, options->common.port, &local, err);
+	int code = hca_find(options->common.ca, options->common.port, NULL, &local, err);
 
 	if (code == 0)
 		code = clear_open(&local, &hca, err);

@@ -24,6 +24,7 @@
 #include "fabric/fabric.h"
 #include "storage/writer.h"
 #include "wire/hca.h"
+#include "wire/keys.h"
 #include "wire/transport.h"
 
 /* As a guest on somebody's fabric. Each is an option; docs/infiniband.md says why. */
@@ -39,10 +40,12 @@
 
 struct collect_options {
 	struct options common;
-	bool once, estimate, new_fabric, verbose;
+	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
+	const char *security_keys; /* directory, or NULL */
+	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
 
 static bool asks_switches_only(const struct collect_options *options)
@@ -53,7 +56,7 @@ static bool asks_switches_only(const struct collect_options *options)
 /* The helper's command line, with room for its numbers. */
 struct helper_command {
 	char port[12], timeout[12], max_smps[24];
-	const char *argv[12];
+	const char *argv[18];
 };
 
 static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
@@ -75,6 +78,15 @@ static void fill_helper_command(struct helper_command *helper, const struct hca_
 	helper->argv[i++] = helper->timeout;
 	helper->argv[i++] = "--max-smps";
 	helper->argv[i++] = helper->max_smps;
+	/* The directory: what is on a command line everybody can see. */
+	if (options->security_keys) {
+		helper->argv[i++] = "--security-keys";
+		helper->argv[i++] = options->security_keys;
+	}
+	if (options->smi_ca) {
+		helper->argv[i++] = "--smi-ca";
+		helper->argv[i++] = options->smi_ca;
+	}
 	helper->argv[i] = NULL;
 }
 
@@ -207,7 +219,8 @@ static int estimate(const struct collect_options *options, const struct discover
 
 /* The device is open and the database ours: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
-		   const struct discovery_settings *discovery, struct writer *writer, struct error *err)
+		   const struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
+		   struct error *err)
 {
 	struct collector_settings settings = {
 		.interval_us = options->interval_us,
@@ -225,7 +238,10 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.accept = accept_fabric,
 		.accept_ctx = writer,
 	};
-	struct collector_wire wire = { .transport = hca_transport(hca), .sm_lid = read_sm_lid, .ctx = local };
+	struct collector_wire wire = {
+		.transport = hca_transport(hca), .keys = keys, .directed_smps = local->directed,
+		.sm_lid = read_sm_lid, .ctx = local,
+	};
 	struct collector_report report;
 	struct helper *helper;
 	int code = helper_create(discovery, clock_system(), &helper, err);
@@ -261,6 +277,12 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
+		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
+		  &ret->security_keys, 0 },
+		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
+		  "local device that sends SMPs (the HCA, or its part for them)", &ret->smi_ca, 0 },
+		{ "directed-smps", 0, OPTION_FLAG, NULL,
+		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
@@ -278,6 +300,28 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
 		return options_usage_error(command, err, "a number is too large");
 	return options_no_arguments(command, &ret->common, err);
+}
+
+/* The keys that were asked for, and what is to be said of them. */
+static int load_keys(const struct collect_options *options, uint64_t own_guid, struct keys **ret, struct error *err)
+{
+	size_t different;
+	int code;
+
+	if (!options->security_keys)
+		return 0;
+	code = keys_load(options->security_keys, ret, err);
+	if (code < 0)
+		return code;
+	if (keys_are_exposed(*ret))
+		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", options->security_keys);
+	keys_pick(*ret, own_guid, &different);
+	if (different > 1)
+		log_warning("%s/" KEYS_FILE " holds %zu different keys, and a discovery carries one, this port's: "
+			    "nodes that drop SMPs with another key are not discovered", options->security_keys,
+			    different);
+	log_info("M_Keys of %zu ports are known", keys_count(*ret));
+	return 0;
 }
 
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -298,6 +342,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	struct writer *writer = NULL;
 	struct hca_port local;
 	char path[PATH_MAX];
+	struct keys *keys = NULL;
 	struct hca *hca = NULL;
 	int code = parse(command, argc, argv, &options, err);
 
@@ -305,14 +350,23 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		return code < 0 ? code : 0;
 	log_init("ibwire", options.verbose ? LOG_LEVEL_DEBUG : options.once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
-	code = hca_find(options.common.ca, options.common.port, &local, err);
+	code = hca_find(options.common.ca, options.common.port, options.smi_ca, &local, err);
 	if (code < 0)
 		return code;
+	local.directed |= options.directed_smps;
 	fill_helper_command(&helper, &local, &options);
 	discovery.deadline_us = options.discovery_deadline_us;
-	if (options.estimate)
+	code = load_keys(&options, local.port_guid, &keys, err);
+	if (local.planes)
+		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
+			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,
+			    local.smi_port);
+	if (code == 0 && options.estimate) {
+		keys_destroy(keys);
 		return estimate(&options, &discovery, err);
-	code = hca_open(&local, &hca, err);
+	}
+	if (code == 0)
+		code = hca_open(&local, &hca, err);
 	if (code == 0)
 		code = options_db_path(&options.common, true, path, sizeof(path), err);
 	if (code == 0)
@@ -320,8 +374,9 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 	if (code == 0 && options.new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)
-		code = collect(&options, hca, &local, &discovery, writer, err);
+		code = collect(&options, hca, &local, keys, &discovery, writer, err);
 	writer_close(writer);
 	hca_close(hca);
+	keys_destroy(keys);
 	return code;
 }

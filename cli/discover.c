@@ -19,6 +19,7 @@
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "wire/hca.h"
+#include "wire/keys.h"
 #include "wire/netdisc.h"
 
 static int print_records(const struct fabric *fabric, const struct record_trailer *trailer, struct error *err)
@@ -39,9 +40,13 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 {
 	const struct clock *clock = clock_system();
 	int64_t max_smps = 8, retries = 3, started_us = clock_boottime_us(clock);
+	const char *security_keys = NULL, *smi_ca = NULL;
 	const struct option_spec specs[] = {
 		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight at a time", &max_smps, 1 },
 		{ "retries", 0, OPTION_NUMBER, "N", "how often an SMP is sent again", &retries, 0 },
+		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey",
+		  &security_keys, 0 },
+		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &smi_ca, 0 },
 		{ 0 },
 	};
 	struct netdisc_settings settings = { 0 };
@@ -49,6 +54,8 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 	struct hca_port local;
 	struct options options;
 	struct fabric *fabric;
+	struct keys *keys;
+	size_t different;
 	int code;
 
 	/* Whoever started this reads the answer: without it there is nothing to do. */
@@ -58,11 +65,18 @@ int discover_run(const struct command *command, int argc, char **argv, struct er
 		return code < 0 ? code : 0;
 	code = options_no_arguments(command, &options, err);
 	if (code == 0)
-		code = hca_find(options.ca, options.port, &local, err);
+		code = hca_find(options.ca, options.port, smi_ca, &local, err);
 	if (code < 0)
 		return code;
-	settings.ca_name = local.ca_name;
-	settings.port = local.port;
+	if (security_keys) {
+		code = keys_load(security_keys, &keys, err);
+		if (code < 0)
+			return code;
+		settings.mkey = keys_pick(keys, local.port_guid, &different);
+		keys_destroy(keys);
+	}
+	settings.ca_name = local.smi_ca_name;
+	settings.port = local.smi_port;
 	settings.max_smps = (unsigned)max_smps;
 	settings.timeout_ms = options.timeout_ms ? (unsigned)options.timeout_ms : 1000;
 	settings.retries = (unsigned)retries;

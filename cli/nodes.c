@@ -6,9 +6,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "cli/cells.h"
 #include "cli/command.h"
+#include "cli/locked.h"
 #include "cli/options.h"
 #include "cli/selection.h"
 #include "cli/view.h"
@@ -59,9 +61,10 @@ static void add_known(double *sum, double value)
 		*sum = isnan(*sum) ? value : *sum + value;
 }
 
-static void node_view_init(const struct view *view, const struct node *node, struct node_view *ret)
+static void node_view_init(const struct view *view, const struct map *locked, const struct node *node,
+			   struct node_view *ret)
 {
-	uint32_t i;
+	uint32_t i, is_locked = 0;
 
 	*ret = (struct node_view){ .xmit_bytes_per_s = NAN, .rcv_bytes_per_s = NAN, .age_s = NAN };
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -81,11 +84,14 @@ static void node_view_init(const struct view *view, const struct node *node, str
 		if (!isnan(one.age_s) && !(one.age_s >= ret->age_s))
 			ret->age_s = one.age_s;
 	}
+	if (map_get(locked, node->guid, &is_locked) && is_locked)
+		ret->words[WORD_LOCKED]++;
 }
 
 /*
  * One word for a node: what all of its ports that have a link are; where they
- * differ, the worst of them, but "ok" and "idle" together are "ok".
+ * differ, the worst of them, but "ok" and "idle" together are "ok". A node that
+ * answers no SMPs is "locked" as if one of its ports were.
  */
 static enum port_word node_word(const struct node_view *node)
 {
@@ -136,12 +142,12 @@ static void fill_lids(struct result *result, const struct view *view, const stru
 	}
 }
 
-static bool put_row(struct result *result, const struct view *view, const struct node *node)
+static bool put_row(struct result *result, const struct view *view, const struct map *locked, const struct node *node)
 {
 	char description[NODE_NAME_SIZE], lids[UINT8_MAX + 1][LID_TEXT];
 	struct node_view sum;
 
-	node_view_init(view, node, &sum);
+	node_view_init(view, locked, node, &sum);
 	text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
 	result_integer(result, TIME, view->snapshot->sweep.wall_us);
 	result_text(result, NAME, node->name);
@@ -168,7 +174,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	return result_end_row(result);
 }
 
-static int show(const struct options *options, const struct view *view, struct error *err)
+static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
 	struct result_options how = options_result(options);
 	struct selection selection;
@@ -183,7 +189,7 @@ static int show(const struct options *options, const struct view *view, struct e
 	if (code == 0) {
 		for (i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))
-				more = put_row(result, view, &view->fabric->nodes[view->nodes[i]]);
+				more = put_row(result, view, locked, &view->fabric->nodes[view->nodes[i]]);
 		code = result_finish(result, err);
 		result_destroy(result);
 	}
@@ -193,6 +199,7 @@ static int show(const struct options *options, const struct view *view, struct e
 
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err)
 {
+	struct map locked = { 0 };
 	struct options options;
 	struct view view;
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, NULL, argc, argv,
@@ -203,7 +210,10 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	code = view_open(&options, false, &view, err);
 	if (code < 0)
 		return code;
-	code = show(&options, &view, err);
+	code = locked_load(view.reader, view.snapshot->sweep.wall_us, &locked, err);
+	if (code == 0)
+		code = show(&options, &view, &locked, err);
+	map_done(&locked);
 	view_done(&view);
 	return code;
 }

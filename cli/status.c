@@ -8,9 +8,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/locked.h"
 #include "cli/options.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
@@ -170,8 +172,12 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 /* How many nodes a table names before it only counts them. */
 enum { NODES_NAMED = 6 };
 
+/*
+ * @word:  nodes with such a port are listed
+ * @also:  and nodes with a value above 0 here; may be NULL
+ */
 static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
-			   enum port_word word, enum cell_style style)
+			   enum port_word word, const struct map *also, enum cell_style style)
 {
 	const struct fabric *fabric = view->fabric;
 	struct text shown = { 0 };
@@ -180,7 +186,8 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	result_empty(result, list);
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
-		bool has = false;
+		uint32_t value = 0;
+		bool has = also && map_get(also, node->guid, &value) && value;
 
 		for (j = node->first_port; !has && j < node->first_port + node->ports; j++) {
 			struct port_view port;
@@ -201,7 +208,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	text_done(&shown);
 }
 
-static void fill_fabric(struct result *result, const struct view *view)
+static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
 {
 	const struct fabric *fabric = view->fabric;
 	int64_t switches = 0, hcas = 0, links = 0, active = 0, down = 0;
@@ -231,8 +238,8 @@ static void fill_fabric(struct result *result, const struct view *view)
 	result_show(result, NODES, line, STYLE_PLAIN);
 	snprintf(line, sizeof(line), "%" PRId64 ", %" PRId64 " of them active", links, active);
 	result_show(result, LINKS, line, active < links ? STYLE_WARNING : STYLE_PLAIN);
-	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, STYLE_CRITICAL);
-	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, STYLE_WARNING);
+	fill_node_list(result, view, SILENT_NODES, SILENT, WORD_SILENT, NULL, STYLE_CRITICAL);
+	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, locked, STYLE_WARNING);
 }
 
 static void fill_db(struct result *result, const char *path, const struct db_status *db)
@@ -246,7 +253,7 @@ static void fill_db(struct result *result, const char *path, const struct db_sta
 }
 
 static int print_status(const struct options *options, const char *path, const struct view *view,
-			const struct db_status *db, struct error *err)
+			const struct db_status *db, const struct map *locked, struct error *err)
 {
 	struct result_options how = options_result(options);
 	double age_s = db->last_wall_us ? (double)(options->now_us - db->last_wall_us) / 1e6 : NAN;
@@ -267,7 +274,7 @@ static int print_status(const struct options *options, const char *path, const s
 		fill_sm(result, view, &db->last.sm);
 	}
 	if (view->fabric)
-		fill_fabric(result, view);
+		fill_fabric(result, view, locked);
 	result_end_row(result);
 	code = result_finish(result, err);
 	result_destroy(result);
@@ -292,6 +299,7 @@ static int load_fabric(struct view *view, struct error *err)
 int status_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct db_status db = { 0 };
+	struct map locked = { 0 };
 	struct options options;
 	struct view view;
 	char path[4096];
@@ -310,7 +318,10 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	if (code == 0)
 		code = load_fabric(&view, err);
 	if (code == 0)
-		code = print_status(&options, path, &view, &db, err);
+		code = locked_load(view.reader, 0, &locked, err);
+	if (code == 0)
+		code = print_status(&options, path, &view, &db, &locked, err);
+	map_done(&locked);
 	view_done(&view);
 	return code;
 }

@@ -31,6 +31,8 @@
 struct top {
 	struct options common;
 	int64_t interval_us;
+	const char *security_keys; /* directory, or NULL */
+	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 	char path[PATH_MAX];
 	struct child child;
 };
@@ -81,7 +83,8 @@ static int start_collector(struct top *top, struct error *err)
 	char program[] = "ibwire", collect[] = "collect", db[] = "--db", interval[] = "--interval";
 	char ca[] = "--Ca", port[] = "--Port", timeout[] = "--timeout";
 	char interval_text[32], port_text[16], timeout_text[16], ca_text[64];
-	char *argv[16];
+	char keys[] = "--security-keys", keys_text[PATH_MAX], smi_ca[] = "--smi-ca", smi_ca_text[64];
+	char *argv[20];
 	size_t i = 0;
 
 	snprintf(interval_text, sizeof(interval_text), "%" PRId64 "us", top->interval_us);
@@ -105,6 +108,16 @@ static int start_collector(struct top *top, struct error *err)
 	if (top->common.timeout_ms) {
 		argv[i++] = timeout;
 		argv[i++] = timeout_text;
+	}
+	if (top->security_keys) {
+		snprintf(keys_text, sizeof(keys_text), "%s", top->security_keys);
+		argv[i++] = keys;
+		argv[i++] = keys_text;
+	}
+	if (top->smi_ca) {
+		snprintf(smi_ca_text, sizeof(smi_ca_text), "%s", top->smi_ca);
+		argv[i++] = smi_ca;
+		argv[i++] = smi_ca_text;
 	}
 	argv[i] = NULL;
 	return child_start(&top->child, argv, err);
@@ -169,6 +182,11 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	const struct option_spec specs[] = {
 		{ .name = "interval", .kind = OPTION_SPAN, .argument = "SPAN",
 		  .help = "between sweeps of a collector that is started here (2s)", .target = &top.interval_us },
+		{ .name = "security-keys", .kind = OPTION_TEXT, .argument = "DIR",
+		  .help = "that collector's directory with the subnet manager's guid2mkey (none)",
+		  .target = &top.security_keys },
+		{ .name = "smi-ca", .kind = OPTION_TEXT, .argument = "NAME[:PORT]",
+		  .help = "that collector's device for SMPs (the HCA, or its part for them)", .target = &top.smi_ca },
 		{ .name = NULL },
 	};
 	struct name_map *names = NULL;

@@ -527,6 +527,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 {
 	struct collector collector = {
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
+		.memory = { .keys = wire->keys, .directed = wire->directed_smps },
 	};
 	struct error own; /* the loop reads errors to tell them, wanted by the caller or not */
 	int code;

@@ -10,6 +10,7 @@
 #include "collector/memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
@@ -61,6 +62,7 @@ static bool is_live(const struct details *details, uint32_t port)
 	const struct port *which = &details->fabric->ports[port];
 
 	return port_is_pollable(details->fabric, which) && which->state >= PORT_INIT &&
+	       !port_is_plane(details->fabric, port) &&
 	       fabric_port_lid(details->fabric, which) && !memory_node(details->memory, which->node)->silent_sweeps;
 }
 
@@ -172,6 +174,7 @@ static void on_port_info_extended(void *ctx, const struct request *request, enum
 	memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
 	if (result == REQUEST_CANCELLED)
 		return;
+	memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
 	if (result == REQUEST_ANSWERED)
 		memory_port(details->memory, details->fabric, request->tag)->fec_layout =
 			(uint8_t)smp_read_fec_layout(mad, &memory_node(details->memory, which->node)->caps);
@@ -190,10 +193,9 @@ static void ask_speeds(struct details *details, uint32_t port)
 		return;
 	}
 	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
-	request.to = (struct mad_address){ .lid = fabric_port_lid(details->fabric, which) };
-	request.mgmt_class = CLASS_SUBN_LID;
 	request.modifier = which->num;
-	submit(details, &request);
+	if (memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+		submit(details, &request);
 }
 
 static void on_caps(void *ctx, const struct request *request, enum request_result result,

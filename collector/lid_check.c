@@ -69,19 +69,44 @@ static void take_back(struct lid_check *check, size_t first)
 	}
 }
 
-static void on_node_info(void *ctx, const struct request *request, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+/* Asked by LID who is there: is it the node, and the port, that we take it for? No answer is no reason to doubt it. */
+static bool is_at_lid(const struct lid_check *check, const struct port *port, enum request_result result,
+		      const uint8_t *mad)
 {
-	struct lid_check *check = ctx;
-	const struct port *port = &check->fabric->ports[check->result->samples[request->tag].port];
 	const struct node *node = &check->fabric->nodes[port->node];
 	struct smp_node_info info;
 
-	(void)at_us;
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
-		return;
+		return true;
 	info = smp_read_node_info(mad);
-	if (info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num))
+	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
+}
+
+/*
+ * Asked along its path which LID a port has: is it the one at which its counters
+ * were asked? A node that is not there any more is silent here, while another one
+ * may answer at its LID: only a locked one is believed without an answer.
+ */
+static bool has_lid(const struct lid_check *check, const struct port *port, enum request_result result,
+		    const uint8_t *mad)
+{
+	if (result == REQUEST_CANCELLED)
+		return true;
+	if (result != REQUEST_ANSWERED)
+		return memory_node(check->memory, port->node)->locked;
+	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(check->fabric, port);
+}
+
+static void on_answer(void *ctx, const struct request *request, enum request_result result,
+		      const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct lid_check *check = ctx;
+	const struct port *port = &check->fabric->ports[check->result->samples[request->tag].port];
+
+	(void)at_us;
+	if (result != REQUEST_CANCELLED)
+		memory_note_smp(check->memory, port->node, result == REQUEST_ANSWERED);
+	if (check->memory->directed ? has_lid(check, port, result, mad) : is_at_lid(check, port, result, mad))
 		return;
 	check->moved++;
 	take_back(check, request->tag);
@@ -93,17 +118,19 @@ static void on_node_info(void *ctx, const struct request *request, enum request_
 static int ask(struct lid_check *check, size_t sample, struct error *err)
 {
 	const struct port *port = &check->fabric->ports[check->result->samples[sample].port];
+	struct request request = {
+		.attribute = check->memory->directed ? SMP_PORT_INFO : SMP_NODE_INFO,
+		.tag = (uint32_t)sample,
+		.done = on_answer,
+		.ctx = check,
+	};
 
 	check->asked[sample] = true;
-	return engine_submit(check->engine, &(struct request){
-		.node = memory_lane(check->memory, check->fabric, check->result->samples[sample].port),
-		.to.lid = fabric_port_lid(check->fabric, port),
-		.mgmt_class = CLASS_SUBN_LID,
-		.attribute = SMP_NODE_INFO,
-		.tag = (uint32_t)sample,
-		.done = on_node_info,
-		.ctx = check,
-	}, err);
+	if (!memory_route_smp(check->memory, check->fabric, port->node, port->num, &request))
+		return 0;
+	if (check->memory->directed && check->fabric->nodes[port->node].type != NODE_SWITCH)
+		request.modifier = port->num;
+	return engine_submit(check->engine, &request, err);
 }
 
 /* Ask each LID that gave a reading, was not asked yet, and is strange, or @all of them. */

@@ -17,12 +17,29 @@ static void see_change(struct link_check *check, uint32_t port)
 	check->changed = true;
 }
 
-/* A switch that lets an SMP go unanswered, though its agent for counters may answer, is left alone for a while. */
+/* It left an SMP open: the next one is sent with retries. */
+static bool is_suspect(const struct link_check *check, uint32_t node)
+{
+	return memory_node(check->memory, node)->smp_silent_sweeps > 0;
+}
+
 static bool is_answer(struct link_check *check, uint32_t node, enum request_result result)
 {
-	if (result == REQUEST_TIMED_OUT)
-		memory_node(check->memory, node)->smp_silent_at = check->sweep;
+	/* Twice without an answer: a path that leads through what is gone needs another one, and so a discovery. */
+	if (result == REQUEST_TIMED_OUT && check->memory->directed && is_suspect(check, node) &&
+	    !memory_node(check->memory, node)->locked)
+		see_change(check, FABRIC_NONE);
+	if (result != REQUEST_CANCELLED)
+		memory_note_smp(check->memory, node, result == REQUEST_ANSWERED);
 	return result == REQUEST_ANSWERED;
+}
+
+static void on_node_info(void *ctx, const struct request *request, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	(void)mad;
+	(void)at_us;
+	is_answer(ctx, request->tag, result);
 }
 
 static void on_switch_info(void *ctx, const struct request *request, enum request_result result,
@@ -59,30 +76,52 @@ static void on_port_info(void *ctx, const struct request *request, enum request_
 		see_change(check, request->tag);
 }
 
+/* May this node be asked? One that is locked only now and then. */
 static bool is_asked(const struct link_check *check, uint32_t node_index)
 {
 	const struct node_memory *node = memory_node(check->memory, node_index);
 
-	return check->fabric->nodes[node_index].type == NODE_SWITCH && check->fabric->nodes[node_index].lid &&
-	       !node->silent_sweeps &&
-	       (!node->smp_silent_at || check->sweep - node->smp_silent_at >= LINK_CHECK_LOCKED_SWEEPS);
+	return !node->silent_sweeps && (!node->locked || check->sweep - node->smp_asked_at >= LINK_CHECK_LOCKED_SWEEPS);
+}
+
+static bool is_switch(const struct link_check *check, uint32_t node)
+{
+	return check->fabric->nodes[node].type == NODE_SWITCH;
+}
+
+/* The port that a node's SMPs go to: 0 of a switch, else the first that is up. FABRIC_NONE: they cannot. */
+static uint32_t asked_port(const struct link_check *check, uint32_t node_index)
+{
+	const struct node *node = &check->fabric->nodes[node_index];
+	uint32_t i;
+
+	for (i = node->first_port; i < node->first_port + node->ports; i++)
+		if (fabric_port_lid(check->fabric, &check->fabric->ports[i]) &&
+		    (is_switch(check, node_index) || check->fabric->ports[i].state >= PORT_INIT))
+			return i;
+	return FABRIC_NONE;
 }
 
 static int submit(struct link_check *check, struct engine *engine, uint32_t node, uint16_t attribute,
 		  uint32_t modifier, uint32_t tag, request_done *done, struct error *err)
 {
-	check->smps++;
-	return engine_submit(engine, &(struct request){
-		.node = memory_lane(check->memory, check->fabric, check->fabric->nodes[node].first_port),
-		.to.lid = check->fabric->nodes[node].lid,
-		.mgmt_class = CLASS_SUBN_LID,
+	struct node_memory *remembered = memory_node(check->memory, node);
+	uint32_t port = asked_port(check, node);
+	struct request request = {
 		.attribute = attribute,
 		.modifier = modifier,
 		.tag = tag,
-		.once = true,
+		.once = remembered->locked || !is_suspect(check, node),
 		.done = done,
 		.ctx = check,
-	}, err);
+	};
+
+	if (port == FABRIC_NONE || !memory_route_smp(check->memory, check->fabric, node,
+						     check->fabric->ports[port].num, &request))
+		return 0;
+	check->smps++;
+	remembered->smp_asked_at = check->sweep;
+	return engine_submit(engine, &request, err);
 }
 
 int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
@@ -97,15 +136,22 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 	check->changed = false;
 	check->changed_port = FABRIC_NONE;
 	check->smps = check->links_seen = check->links_not_active = 0;
-	for (i = 0; i < fabric->node_count && code == 0; i++)
-		if (is_asked(check, i))
+	for (i = 0; i < fabric->node_count && code == 0; i++) {
+		if (!is_asked(check, i))
+			continue;
+		if (is_switch(check, i))
 			code = submit(check, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
+		/* Others are asked elsewhere, and seldom (lid_check): here only those that left that open. */
+		else if (is_suspect(check, i))
+			code = submit(check, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
+	}
 	if (check->next_port >= count)
 		check->next_port = 0;
 	for (i = check->next_port; i < check->next_port + tenth && i < count && code == 0; i++) {
 		const struct port *port = &fabric->ports[i];
 
-		if (port->num > 0 && is_asked(check, port->node))
+		if (port->num > 0 && is_switch(check, port->node) && is_asked(check, port->node) &&
+		    !is_suspect(check, port->node))
 			code = submit(check, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
 	check->next_port = i;

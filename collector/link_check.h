@@ -22,7 +22,7 @@ struct memory;
 /* Over how many sweeps the PortInfos of all switch ports are spread. */
 #define LINK_CHECK_SWEEPS 10
 
-/* A switch that answers no SMPs is asked for them again after so many sweeps. */
+/* A node that is locked (collector/locked.h) is asked an SMP again after so many sweeps. */
 #define LINK_CHECK_LOCKED_SWEEPS 30
 
 struct link_check {
@@ -41,7 +41,7 @@ struct link_check {
 /*
  * link_check_submit - queue the SMPs that belong to one sweep
  * @check:   zeroed at first; must live until engine_run() has returned
- * @memory:  follows @fabric; remembers which switches answer no SMPs
+ * @memory:  follows @fabric; is told who answers SMPs and who leaves them open
  *
  * Return: 0 or ERR_NOMEM.
  */

@@ -7,6 +7,9 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/path.h"
+#include "wire/engine.h"
+#include "wire/keys.h"
 
 void memory_done(struct memory *memory)
 {
@@ -17,6 +20,7 @@ void memory_done(struct memory *memory)
 	free(memory->nodes);
 	free(memory->ports);
 	free(memory->node_of);
+	free(memory->paths);
 	map_done(&memory->by_guid);
 	*memory = (struct memory){ 0 };
 }
@@ -74,21 +78,29 @@ static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_c
 int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err)
 {
 	uint32_t *node_of = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(*node_of));
+	struct path *paths = NULL;
 	size_t i;
 
 	if (!node_of)
 		return err_nomem(err);
+	if (memory->directed && paths_find(fabric, &paths, err) < 0) {
+		free(node_of);
+		return ERR_NOMEM;
+	}
 	for (i = 0; i < fabric->node_count; i++) {
 		int64_t index = find_or_add(memory, fabric->nodes[i].guid, fabric->nodes[i].port_count);
 
 		if (index < 0) {
 			free(node_of);
+			free(paths);
 			return err_nomem(err);
 		}
 		node_of[i] = (uint32_t)index;
 	}
 	free(memory->node_of);
+	free(memory->paths);
 	memory->node_of = node_of;
+	memory->paths = paths;
 	return 0;
 }
 
@@ -98,6 +110,57 @@ uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, u
 	const struct node_memory *node = &memory->nodes[memory->node_of[which->node]];
 
 	return node->first_port + (fabric->nodes[which->node].type == NODE_SWITCH ? 0 : which->num) + 1;
+}
+
+bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
+		      struct request *request)
+{
+	uint32_t port = fabric_node_port(fabric, node, fabric->nodes[node].type == NODE_SWITCH ? 0 : num);
+	uint64_t guid;
+
+	if (port == FABRIC_NONE)
+		return false;
+	guid = fabric->ports[port].guid;
+	request->node = memory_lane(memory, fabric, port);
+	request->mkey = guid ? keys_find(memory->keys, guid) : 0;
+	if (!request->mkey)
+		request->mkey = keys_find(memory->keys, fabric->nodes[node].guid);
+	if (memory->directed) {
+		request->mgmt_class = CLASS_SUBN_DIRECTED;
+		request->to.lid = LID_PERMISSIVE;
+		request->path = &memory->paths[node];
+		return memory->paths[node].hops != PATH_NONE;
+	}
+	request->mgmt_class = CLASS_SUBN_LID;
+	request->to.lid = fabric_port_lid(fabric, &fabric->ports[port]);
+	return request->to.lid != 0;
+}
+
+bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid,
+			     struct request *request)
+{
+	uint32_t lane = request->node, i;
+	bool found = false;
+
+	for (i = 0; i < fabric->port_count && !found; i++)
+		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
+			found = memory_route_smp(memory, fabric, fabric->ports[i].node, fabric->ports[i].num, request);
+	request->node = lane;
+	if (found)
+		return true;
+	request->mgmt_class = CLASS_SUBN_LID;
+	request->to.lid = lid;
+	return !memory->directed;
+}
+
+void memory_note_smp(struct memory *memory, uint32_t node, bool answered)
+{
+	struct node_memory *remembered = memory_node(memory, node);
+
+	if (answered)
+		remembered->smp_seen = SMP_ANSWERED;
+	else if (remembered->smp_seen == SMP_NOT_ASKED)
+		remembered->smp_seen = SMP_LEFT_OPEN;
 }
 
 struct node_memory *memory_node(struct memory *memory, uint32_t node)
@@ -147,6 +210,9 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
 	size_t i;
 
+	/* All ports of a node at once: made one by one, each would move those before it and leave their room behind. */
+	if (restored->fabric && memory_follow(memory, restored->fabric, err) < 0)
+		return ERR_NOMEM;
 	for (i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
 		int64_t index = find_or_add(memory, from->node_guid, from->port);

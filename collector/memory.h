@@ -21,6 +21,9 @@
 
 struct error;
 struct fabric;
+struct keys;
+struct path;
+struct request;
 
 struct port_memory {
 	bool has_last;
@@ -36,6 +39,9 @@ struct port_memory {
 	uint8_t fec_layout;    /* enum fec_layout */
 };
 
+/* What a node did with a sweep's SMPs; one answer is enough. */
+enum smp_seen { SMP_NOT_ASKED, SMP_LEFT_OPEN, SMP_ANSWERED };
+
 struct node_memory {
 	uint64_t guid;
 	struct pma_caps caps;
@@ -44,7 +50,12 @@ struct node_memory {
 	bool silent_told;       /* in an event of its own */
 	struct mad_address redirect; /* its agent says to ask there; LID 0: no */
 	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* slow questions in a row, per attribute, and for the tick */
-	uint64_t smp_silent_at; /* sweep in which it let an SMP go unanswered (link_check.h), 0: never */
+	/* Of SMPs, and not of counters (collector/locked.h): */
+	uint64_t smp_asked_at;  /* sweep in which a locked node was asked last (link_check.h) */
+	uint8_t smp_seen;       /* enum smp_seen, in this sweep */
+	uint8_t smp_silent_sweeps; /* in a row in which it was asked and answered none, but for counters */
+	bool locked;
+	uint8_t planes_told; /* how many ports of it were told to be planes (collector/layout.h) */
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */
 };
@@ -57,6 +68,9 @@ struct memory {
 	struct map by_guid;
 	/* Of the fabric that memory_follow() was given: its indices to ours. */
 	uint32_t *node_of; /* by index into fabric->nodes */
+	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
+	bool directed;           /* SMPs are routed along paths, not by LID */
+	struct path *paths;      /* by index into fabric->nodes, where directed */
 };
 
 void memory_done(struct memory *memory);
@@ -75,6 +89,30 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
  * own. The number stays the same while the node has no more ports than it had.
  */
 uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/*
+ * memory_route_smp - fill in how an SMP gets to a node: class, LID or path, M_Key, and the engine's lane
+ * @node:  index into @fabric->nodes
+ * @num:   the port whose LID it goes to; a switch has one, that of its port 0
+ *
+ * Keys stand with port GUIDs; where there is none with the port's, one with the
+ * node's GUID is taken. Return: false where there is no way: no LID, or no path.
+ */
+bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
+		      struct request *request);
+
+/*
+ * memory_route_smp_to_lid - the same for whoever has a LID; by LID and without a key
+ * where nobody is known to. The lane is not filled in.
+ */
+bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid,
+			     struct request *request);
+
+/*
+ * memory_note_smp - an SMP to a node has ended
+ * @answered:  whatever the answer says; false: left open, not where it was cancelled
+ */
+void memory_note_smp(struct memory *memory, uint32_t node, bool answered);
 
 /* memory_node, memory_port - by index into the followed fabric. */
 struct node_memory *memory_node(struct memory *memory, uint32_t node);

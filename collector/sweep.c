@@ -11,6 +11,7 @@
 #include "collector/memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
@@ -116,7 +117,8 @@ static bool is_asked(const struct sweep_state *state, uint32_t port_index)
 	uint32_t sample = state->sample_of[port_index];
 
 	return sample != FABRIC_NONE && state->result->samples[sample].status != SAMPLE_DOWN &&
-	       state->result->samples[sample].status != SAMPLE_UNPLANNED;
+	       state->result->samples[sample].status != SAMPLE_UNPLANNED &&
+	       state->result->samples[sample].status != SAMPLE_UNSUPPORTED;
 }
 
 /* Something to ask, and when it was read the last time. */
@@ -421,6 +423,8 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 		return SAMPLE_DOWN;
 	if (state->settings->switches_only && !is_switch(state, port->node))
 		return SAMPLE_UNPLANNED;
+	if (port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
+		return SAMPLE_UNSUPPORTED;
 	return memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
@@ -467,13 +471,13 @@ static void mark_unfinished(struct sweep_state *state)
 static int ask_and_wait(struct sweep_state *state, struct link_check *check, struct error *err)
 {
 	const struct sweep_settings *settings = state->settings;
+	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
 	int code, ran;
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
-		submit(state, &(struct request){ .node = SM_LANE, .to = { .lid = settings->sm_lid },
-						 .mgmt_class = CLASS_SUBN_LID, .attribute = SMP_SM_INFO,
-						 .done = on_sm_info, .ctx = state });
+		if (memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
+			submit(state, &sm_info);
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
 	code = ask_nodes(state);

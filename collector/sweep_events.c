@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "collector/events.h"
+#include "collector/layout.h"
+#include "collector/locked.h"
 #include "collector/memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -188,6 +190,8 @@ void sweep_events_tell(struct sweep_events *state, struct events *events, int64_
 	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US)
 		sweep_events_flush(state, events);
 	tell_silence(state, events, wall_us, fabric, result, memory);
+	layout_tell(events, wall_us, fabric, memory);
+	locked_from_sweep(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct port_memory *port = memory_port(memory, fabric, sample->port);

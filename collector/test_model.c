@@ -80,7 +80,7 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 
 	for (i = 0; i < MODEL_NODES; i++) {
 		struct node node = { .guid = model_guid(i), .type = is_switch(i) ? NODE_SWITCH : NODE_CA,
-				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1,
+				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1 + model->nodes[i].planes,
 				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
 
 		if (model->nodes[i].absent || (cut_off && i != OWN_NODE))
@@ -91,7 +91,8 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 		     port++) {
 			struct port added = { .num = (uint8_t)port, .lid = is_switch(i) ? 0 : model->nodes[i].lid,
 					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
-					      .cap_mask = 1 << 14 };
+					      .cap_mask = 1 << 14,
+					      .guid = model->nodes[i].planes ? 0x9000 + i : 0 };
 
 			added.state = port == 0 || is_up(model, i, port) ? PORT_ACTIVE : PORT_DOWN;
 			if (added.state == PORT_ACTIVE && model->nodes[i].ports[port].init)
@@ -248,6 +249,8 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		info[32] = !is_up(model, node, header.modifier) ? PORT_DOWN
 			 : model->nodes[node].ports[header.modifier].init ? PORT_INIT : PORT_ACTIVE;
 		info[62] = 4 << 4; /* HDR */
+		if (header.modifier == 0 || !is_switch(node))
+			put_be16(info + 16, model->nodes[node].lid);
 	} else if (header.attribute == SMP_PORT_INFO_EXTENDED) {
 		info[3] = 1;
 		info[5] = model->nodes[node].fec_mode;
@@ -261,7 +264,8 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 	enum detail_attribute detail = pma_detail_attribute(header.attribute);
 
 	mad[3] = METHOD_GET_RESPONSE;
-	if (header.mgmt_class == CLASS_SUBN_LID) {
+	if (mad_is_smp(mad)) {
+		put_be16(mad + 4, header.mgmt_class == CLASS_SUBN_DIRECTED ? 0x8000 : 0);
 		answer_smp(model, index, mad);
 	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
 		put_be16(mad + 4, 0x000c);
@@ -299,6 +303,36 @@ static size_t receiver_of(const struct model *model, const struct mad_address *t
 		return to->qp - REDIRECT_QP;
 	}
 	return index;
+}
+
+/* Whom a directed SMP reaches, hop by hop; MODEL_NODES: nobody. */
+static size_t follow_path(const struct model *model, const uint8_t mad[MAD_SIZE])
+{
+	size_t node = OWN_NODE;
+	unsigned hop, port;
+
+	for (hop = 1; hop <= mad[7]; hop++) {
+		if ((hop > 1 && !is_switch(node)) || !is_up(model, node, mad[128 + hop]) ||
+		    !peer_of(node, mad[128 + hop], &node, &port))
+			return MODEL_NODES;
+	}
+	return node;
+}
+
+/* Whom a MAD reaches; MODEL_NODES: nobody. */
+static size_t find_receiver(struct model *model, const struct mad_address *to, const uint8_t mad[MAD_SIZE])
+{
+	if (mad[1] == CLASS_SUBN_DIRECTED) {
+		model->smps_by_path++;
+		assert_int_equal(to->lid, LID_PERMISSIVE);
+		return follow_path(model, mad);
+	}
+	if (mad[1] == CLASS_SUBN_LID) {
+		model->smps_by_lid++;
+		if (model->wire.directed_smps)
+			return MODEL_NODES;
+	}
+	return receiver_of(model, to);
 }
 
 /* "Ask there instead": ClassPortInfo with its redirection. */
@@ -345,11 +379,15 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	(void)err;
 	assert_true(mad_is_allowed(mad));
 	model->now_us++;
-	index = receiver_of(model, to);
+	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;
 	node = &model->nodes[index];
 	count_request(model, index, mad);
+	if (mad_is_smp(mad) && node->mkey && get_be64(mad + 24) != node->mkey) {
+		node->smps_refused++;
+		return 0;
+	}
 	if (!is_heard(model, node, mad))
 		return 0;
 	assert_true(model->flying_count < 256);
@@ -564,7 +602,8 @@ void model_init(struct model *model, uint64_t seed)
 	model->transport = (struct transport){ model_send, model_receive, model };
 	model->discoverer = (struct discoverer){ discover_start, discover_step, discover_cancel, model };
 	model->sink = (struct sink){ sink_store, sink_restore, sink_store_events, sink_store_caps, model };
-	model->wire = (struct collector_wire){ &model->transport, &model->discoverer, sm_lid, model };
+	model->wire = (struct collector_wire){ .transport = &model->transport, .discoverer = &model->discoverer,
+					       .sm_lid = sm_lid, .ctx = model };
 }
 
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err)

@@ -56,6 +56,9 @@ struct model_node {
 	uint16_t lid;
 	struct pma_caps caps;
 	bool silent;       /* answers nothing */
+	bool planes;       /* discovery finds a second port with the first one's GUID (hosts) */
+	uint64_t mkey;     /* SMPs without it are dropped; 0: none */
+	unsigned smps_refused; /* SMPs that were dropped for it */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool ports_lost;   /* the next discovery finds it without its ports, as where an SMP is lost */
 	bool absent;       /* discovery does not find it */
@@ -74,12 +77,13 @@ struct model {
 	struct transport transport;
 	struct discoverer discoverer;
 	struct sink sink;
-	struct collector_wire wire;
+	struct collector_wire wire; /* directed_smps: SMPs by LID are lost, as among planes */
 	uint64_t random;
 	int64_t now_us, wall_offset_us;
 	char boot_id[BOOT_ID_SIZE];
 	struct model_node nodes[MODEL_NODES];
 	unsigned loss_percent;
+	unsigned smps_by_lid, smps_by_path;
 	/* MADs on their way. */
 	struct {
 		int64_t at_us;

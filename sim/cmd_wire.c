@@ -29,7 +29,7 @@ int cmd_wire(int argc, char **argv, struct error *err)
 {
 	if (argc > 2)
 		return err_set(err, ERR_USAGE, "usage: ibwire-sim wire ['latency=20us service=100us hold=1s "
-			       "loss=0 dead=NODES'] (one argument)");
+			       "loss=0 dead=NODES locked=NODES'] (one argument)");
 	return tell("wire", argc == 2 ? argv[1] : NULL, err);
 }
 

@@ -59,7 +59,7 @@ enum opensm_end { END_UNWANTED, END_STOPPED, END_RESTART };
 struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
-	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PATH_MAX];
+	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PRELOAD_SIZE];
 	int console_fd, signal_fd, control_fd;
 	struct janitor janitor;
 	struct console_output output;
@@ -83,15 +83,17 @@ static int prepare(struct launch *launch, struct error *err)
 {
 	const struct fabric *fabric = launch->options->fabric;
 	uint32_t sm = FABRIC_NONE, attach = FABRIC_NONE;
-	char path[PATH_MAX + 32];
+	char path[PATH_MAX + 32], umad2sim[PATH_MAX];
 	bool dumps;
 	int code;
 
-	code = preload_find(launch->preload, err);
+	code = preload_find(umad2sim, err);
 	if (code == 0)
 		code = seat_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
 	if (code == 0)
 		code = rundir_create(launch->options->dir, launch->dir, err);
+	if (code == 0)
+		code = preload_value(umad2sim, launch->dir, launch->preload, err);
 	if (code < 0)
 		return code;
 	seat_id(fabric, sm, launch->sm_id);
@@ -392,7 +394,8 @@ static int start_relay(struct launch *launch, struct error *err)
 
 static int start_command(struct launch *launch, struct error *err)
 {
-	char sockname[80], host[48], preload[2 * PATH_MAX], dir[PATH_MAX + 24], console[PATH_MAX + 64], opensm[48];
+	char sockname[80], host[48], preload[PRELOAD_SIZE + PATH_MAX], dir[PATH_MAX + 24], console[PATH_MAX + 64];
+	char opensm[48];
 	const char *old = getenv("LD_PRELOAD");
 	struct process_spec spec = {
 		.argv = launch->options->command, .env = { sockname, host, preload, dir, console, opensm },

@@ -15,7 +15,7 @@ static const struct command commands[] = {
 	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND", "run a command on a simulated fabric",
 	  cmd_run },
 	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
-	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES']",
+	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES locked=NODES']",
 	  "within run: change the wire, or say how it is", cmd_wire },
 	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what agents answer",
 	  cmd_pma },

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "sim/preload.h"
 #include "sim/process.h"
 #include "sim/rundir.h"
 
@@ -55,7 +56,7 @@ static char *read_log(const char *dir, size_t *ret_len)
 int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err)
 {
 	char *argv[] = { (char[]){ "opensm" }, (char[]){ "-F" }, (char[]){ OPENSM_CONF }, NULL };
-	char sockname[80], host[48], preload[PATH_MAX + 16], tmp[PATH_MAX + 16], cache[PATH_MAX + 24], path[4096];
+	char sockname[80], host[48], preload[PRELOAD_SIZE + 16], tmp[PATH_MAX + 16], cache[PATH_MAX + 24], path[4096];
 	const char *old_path = getenv("PATH");
 	struct process_spec spec = {
 		.argv = argv, .dir = place->dir, .env = { sockname, host, preload, tmp, cache, path },

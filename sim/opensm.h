@@ -30,7 +30,7 @@ struct opensm_place {
 	const char *dir;      /* the run directory, with its configuration */
 	const char *sockname; /* of the ibsim that it talks to, or the relay */
 	const char *seat;     /* id of its node */
-	const char *preload;  /* path of libumad2sim.so */
+	const char *preload;  /* value of LD_PRELOAD: sim/preload.h */
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/preload.h"
 
+#include <errno.h>
 #include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,6 +10,9 @@
 #include <unistd.h>
 
 #include "base/err.h"
+
+/* Made of sim/umad_tail.c. */
+#define TAIL_LIBRARY "ibwire-sim-umad.so"
 
 /* ibsim-run is a shell script with a line sim_so=PATH. */
 static bool from_script(const char *script, char ret[PATH_MAX])
@@ -60,4 +64,47 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 	}
 	return err_set(err, ERR_UNAVAILABLE, "libumad2sim.so is missing: install ibsim-utils (Debian, Ubuntu) or ibsim "
 		       "(RHEL, Fedora, SUSE)");
+}
+
+/* Beside this program where it was built, else where it is installed, also when all of that was moved. */
+static int find_tail(char ret[PATH_MAX], struct error *err)
+{
+	static const char *const beside[] = { TAIL_LIBRARY, "../lib/ibwire/" TAIL_LIBRARY };
+	char self[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+	size_t i;
+
+	self[len > 0 ? len : 0] = '\0';
+	slash = strrchr(self, '/');
+	for (i = 0; slash && i < sizeof(beside) / sizeof(beside[0]); i++)
+		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, beside[i]) < PATH_MAX &&
+		    access(ret, R_OK) == 0)
+			return 0;
+	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" TAIL_LIBRARY);
+	if (access(ret, R_OK) == 0)
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE, TAIL_LIBRARY " is neither beside ibwire-sim nor in " IBWIRE_PKGLIBDIR
+		       ": it is made and installed with it (make, make install)");
+}
+
+int preload_value(const char *umad2sim, const char *dir, char ret[PRELOAD_SIZE], struct error *err)
+{
+	char tail[PATH_MAX], link[PATH_MAX + 32];
+	int code = find_tail(tail, err);
+
+	if (code < 0)
+		return code;
+	if (!strpbrk(tail, " :")) {
+		snprintf(ret, PRELOAD_SIZE, "%s:%s", umad2sim, tail);
+		return 0;
+	}
+	snprintf(link, sizeof(link), "%s/" TAIL_LIBRARY, dir);
+	if (strpbrk(link, " :"))
+		return err_set(err, ERR_IO, "%s cannot be preloaded: set TMPDIR to a path without spaces and colons",
+			       link);
+	if (symlink(tail, link) < 0)
+		return err_set(err, ERR_IO, "cannot make the link %s: %s", link, strerror(errno));
+	snprintf(ret, PRELOAD_SIZE, "%s:%s", umad2sim, link);
+	return 0;
 }

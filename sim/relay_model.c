@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "sim/relay_model.h"
 
+#include <endian.h>
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,21 @@ static bool is_dead(const struct relay_model *model, uint32_t node)
 	return node != FABRIC_NONE && model->dead[node];
 }
 
+/*
+ * Does a locked node drop this question? Its M_Key is its GUID. SMPs along a path
+ * pass, with which opensm and discoveries work: a real node drops these, too.
+ * Source: M_Key at byte 24 of an SMP, IBA Vol 1, 14.2.1.1.
+ */
+static bool drops_smp(const struct relay_model *model, uint32_t node, const uint8_t *mad)
+{
+	uint64_t mkey;
+
+	if (node == FABRIC_NONE || !model->locked[node] || mad[MAD_CLASS] != CLASS_SUBN_LID)
+		return false;
+	memcpy(&mkey, mad + 24, sizeof(mkey));
+	return be64toh(mkey) != model->fabric->nodes[node].guid;
+}
+
 static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t question[PACKET_MAD_SIZE])
 {
 	struct relay_mad *mad = mad_at(model, index);
@@ -210,7 +226,7 @@ static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
 		give_back(model, index);
 		return;
 	}
-	if (is_dead(model, mad->node)) {
+	if (is_dead(model, mad->node) || drops_smp(model, mad->node, mad->packet.mad)) {
 		time_out(model, index, now_ns);
 		return;
 	}
@@ -501,8 +517,10 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 	model->fabric = fabric;
 	model->io = *io;
 	model->dead = calloc(nodes, sizeof(*model->dead));
+	model->locked = calloc(nodes, sizeof(*model->locked));
 	model->free_ns = calloc(nodes, sizeof(*model->free_ns));
-	code = model->dead && model->free_ns ? relay_map_init(&model->map, fabric, err) : err_nomem(err);
+	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err)
+							      : err_nomem(err);
 	if (code == 0)
 		code = responder_init(&model->responder, fabric, err);
 	model->responder.lid = lid_for_responder;
@@ -523,6 +541,7 @@ void relay_model_done(struct relay_model *model)
 		responder_done(&model->responder);
 	relay_map_done(&model->map);
 	free(model->dead);
+	free(model->locked);
 	free(model->free_ns);
 	memset(model, 0, sizeof(*model));
 }

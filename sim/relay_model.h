@@ -63,6 +63,7 @@ struct relay_model {
 	struct responder responder;
 	struct relay_stats stats;
 	bool *dead;          /* by node */
+	bool *locked;        /* by node: it drops SMPs routed by LID whose M_Key is not its GUID */
 	int64_t *free_ns;    /* by node: when it has answered all that it has been asked so far */
 	struct {
 		uint32_t seat;       /* node */
@@ -84,7 +85,7 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 void relay_model_done(struct relay_model *model);
 
 /*
- * relay_model_set - "latency=20us service=100us hold=1s loss=5 dead=NODES seed=1"
+ * relay_model_set - "latency=20us service=100us hold=1s loss=5 dead=NODES locked=NODES seed=1"
  * What is not named stays. Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
  */
 int relay_model_set(struct relay_model *model, const char *text, struct error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The wire in virtual time: an ibsim of the test's own answers, and every answer's time is known. */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -270,6 +271,45 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 	bed_destroy(bed);
 }
 
+/* An SMP by LID, its M_Key, and a question for counters beside it. */
+static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
+{
+	uint64_t wire = htobe64(mkey);
+	struct packet packet;
+
+	fill(&packet, mgmt_class, 0x11, tid);
+	packet.dlid = htons(HCA_LID);
+	packet.dqp = 0;
+	memcpy(packet.mad + 24, &wire, sizeof(wire));
+	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
+	ibsim_answers(bed);
+}
+
+static void a_locked_node_answers_counters_and_smps_with_its_key(void **state)
+{
+	struct bed *bed = bed_create("latency=20us hold=10ms");
+	uint64_t guid = bed->fabric->nodes[bed->hca].guid;
+	char seat[SEAT_SIZE], words[64];
+	int i;
+
+	(void)state;
+	snprintf(words, sizeof(words), "locked=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2);
+	assert_int_equal(relay_model_set(&bed->model, words, NULL), 0);
+	ask(bed, HCA_LID, 1);
+	ask_smp(bed, CLASS_SUBN_LID, 0, 2);
+	ask_smp(bed, CLASS_SUBN_LID, guid + 1, 3);
+	ask_smp(bed, CLASS_SUBN_LID, guid, 4);
+	run_until(bed, bed->now + 100 * MS);
+	assert_int_equal(bed->got, 4);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(bed->answers[i].timed_out, bed->answers[i].tid == 2 || bed->answers[i].tid == 3);
+	assert_int_equal(relay_model_set(&bed->model, "locked=none", NULL), 0);
+	ask_smp(bed, CLASS_SUBN_LID, 0, 5);
+	run_until(bed, bed->now + 100 * MS);
+	assert_false(bed->answers[4].timed_out);
+	bed_destroy(bed);
+}
+
 static void a_node_that_dies_takes_its_queue_with_it(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
@@ -481,7 +521,7 @@ static void wrong_settings_change_nothing(void **state)
 {
 	static const char *const wrong[] = {
 		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
-		"hello", "hold=1s dead=nobody", "service=", "seed=abc", "dead=nothing*",
+		"hello", "hold=1s dead=nobody", "locked=nobody", "service=", "seed=abc", "dead=nothing*",
 	};
 	struct bed *bed = bed_create("latency=20us");
 	struct error err;
@@ -528,6 +568,7 @@ int main(void)
 		cmocka_unit_test(a_node_answers_one_after_the_other_and_others_meanwhile),
 		cmocka_unit_test(an_idle_node_owes_nothing),
 		cmocka_unit_test(a_dead_node_is_a_timeout_after_hold_and_delays_nobody),
+		cmocka_unit_test(a_locked_node_answers_counters_and_smps_with_its_key),
 		cmocka_unit_test(a_node_that_dies_takes_its_queue_with_it),
 		cmocka_unit_test(ibsims_timeout_is_held),
 		cmocka_unit_test(who_is_never_answered_is_told_so_after_hold),

@@ -11,12 +11,19 @@
 #include "fabric/fabric.h"
 #include "sim/relay_words.h"
 
-/* Dead nodes that are named in a description; the others are counted. */
+/* Dead or locked nodes that are named in a description; the others are counted. */
 #define NAMED_MAX 10
 
-static int set_pair(const struct fabric *fabric, struct relay_settings *settings, bool *dead,
-		    const struct word_pair *pair, struct error *err)
+/* What a text changes, until all of it is known to be right. */
+struct draft {
+	struct relay_settings settings;
+	bool *dead, *locked; /* by node */
+};
+
+static int set_pair(const struct fabric *fabric, struct draft *draft, const struct word_pair *pair, struct error *err)
 {
+	struct relay_settings *settings = &draft->settings;
+
 	if (!strcmp(pair->key, "latency"))
 		return words_time(pair->key, pair->value, &settings->latency_ns, err);
 	if (!strcmp(pair->key, "service"))
@@ -28,45 +35,66 @@ static int set_pair(const struct fabric *fabric, struct relay_settings *settings
 	if (!strcmp(pair->key, "seed"))
 		return words_number(pair->key, pair->value, UINT64_MAX, &settings->seed, err);
 	if (!strcmp(pair->key, "dead"))
-		return words_nodes(fabric, pair->value, dead, err);
-	return err_set(err, ERR_USAGE, "wire knows latency, service, hold, loss, dead and seed, not \"%s\"",
+		return words_nodes(fabric, pair->value, draft->dead, err);
+	if (!strcmp(pair->key, "locked"))
+		return words_nodes(fabric, pair->value, draft->locked, err);
+	return err_set(err, ERR_USAGE, "wire knows latency, service, hold, loss, dead, locked and seed, not \"%s\"",
 		       *pair->key ? pair->key : pair->value);
+}
+
+/* Into the caller's hands: it is freed where it is not taken over. */
+static bool *copy_nodes(const bool *nodes, size_t count)
+{
+	bool *copy = malloc(count ? count * sizeof(*copy) : 1);
+
+	if (copy && count)
+		memcpy(copy, nodes, count * sizeof(*copy));
+	return copy;
 }
 
 int relay_model_set(struct relay_model *model, const char *text, struct error *err)
 {
-	size_t size = (model->fabric->node_count ? model->fabric->node_count : 1) * sizeof(bool), i;
-	struct relay_settings settings = model->settings;
-	bool *dead = malloc(size);
+	size_t count = model->fabric->node_count, i;
+	struct draft draft = {
+		.settings = model->settings,
+		.dead = copy_nodes(model->dead, count),
+		.locked = copy_nodes(model->locked, count),
+	};
 	struct words words = { 0 };
-	int code = dead ? words_split(text, &words, err) : err_nomem(err);
+	int code = draft.dead && draft.locked ? words_split(text, &words, err) : err_nomem(err);
 
-	if (code == 0)
-		memcpy(dead, model->dead, size);
 	for (i = 0; i < words.count && code == 0; i++)
-		code = set_pair(model->fabric, &settings, dead, &words.pairs[i], err);
+		code = set_pair(model->fabric, &draft, &words.pairs[i], err);
 	words_done(&words);
 	if (code < 0) {
-		free(dead);
+		free(draft.dead);
+		free(draft.locked);
 		return code;
 	}
-	if (settings.seed != model->settings.seed)
-		model->random = settings.seed;
-	model->settings = settings;
+	if (draft.settings.seed != model->settings.seed)
+		model->random = draft.settings.seed;
+	model->settings = draft.settings;
 	free(model->dead);
-	model->dead = dead;
+	free(model->locked);
+	model->dead = draft.dead;
+	model->locked = draft.locked;
 	return 0;
 }
 
-static void describe_dead(const struct relay_model *model, struct text *text)
+static void describe_nodes(const struct fabric *fabric, const char *key, const bool *nodes, struct text *text)
 {
-	size_t dead = 0, i;
+	size_t count = 0, i;
 
-	for (i = 0; i < model->fabric->node_count; i++)
-		if (model->dead[i] && dead++ < NAMED_MAX)
-			text_appendf(text, "%s%s", dead > 1 ? "," : " dead=", model->fabric->nodes[i].name);
-	if (dead > NAMED_MAX)
-		text_appendf(text, " and %zu more", dead - NAMED_MAX);
+	for (i = 0; i < fabric->node_count; i++) {
+		if (!nodes[i])
+			continue;
+		if (!count++)
+			text_appendf(text, " %s=", key);
+		if (count <= NAMED_MAX)
+			text_appendf(text, "%s%s", count > 1 ? "," : "", fabric->nodes[i].name);
+	}
+	if (count > NAMED_MAX)
+		text_appendf(text, " and %zu more", count - NAMED_MAX);
 }
 
 void relay_model_describe(const struct relay_model *model, struct text *text)
@@ -76,7 +104,8 @@ void relay_model_describe(const struct relay_model *model, struct text *text)
 
 	text_appendf(text, "latency=%gus service=%gus hold=%gms loss=%g%%", (double)settings->latency_ns / 1e3,
 		     (double)settings->service_ns / 1e3, (double)settings->hold_ns / 1e6, settings->loss);
-	describe_dead(model, text);
+	describe_nodes(model->fabric, "dead", model->dead, text);
+	describe_nodes(model->fabric, "locked", model->locked, text);
 	text_appendf(text, "\n%" PRIu64 " questions, %" PRIu64 " answers, %" PRIu64 " timed out, %" PRIu64
 		     " MADs lost, %zu under way, %" PRIu64 " refused\n", stats->questions, stats->answers,
 		     stats->timed_out, stats->lost, model->under_way, stats->refused);

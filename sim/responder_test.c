@@ -90,10 +90,31 @@ static void ibsim(struct bed *bed, uint8_t *mad)
 }
 
 /* One question all the way. */
-static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
+static void put_question(struct bed *bed, uint8_t *mad)
 {
 	struct exchange exchange = { 0 };
 
+	responder_question(&bed->responder, bed->node, &exchange, mad);
+	do
+		ibsim(bed, mad);
+	while (!responder_answer(&bed->responder, bed->node, &exchange, mad));
+}
+
+static void set_counter_select2(struct bed *bed, uint8_t port, uint32_t select2)
+{
+	uint8_t mad[PACKET_MAD_SIZE] = { 0 };
+
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_PERFORMANCE;
+	mad[MAD_METHOD] = METHOD_SET;
+	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS_EXTENDED);
+	mad[PACKET_MAD_DATA + 1] = port;
+	store_be32(mad + PACKET_MAD_DATA + 4, select2);
+	put_question(bed, mad);
+}
+
+static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
+{
 	memset(mad, 0, PACKET_MAD_SIZE);
 	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
 	mad[MAD_CLASS] = CLASS_PERFORMANCE;
@@ -107,10 +128,7 @@ static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_
 	}
 	/* What a client leaves behind what it means to say. */
 	memset(mad + PACKET_MAD_DATA + 72, 0xa5, PACKET_MAD_DATA_SIZE - 72);
-	responder_question(&bed->responder, bed->node, &exchange, mad);
-	do
-		ibsim(bed, mad);
-	while (!responder_answer(&bed->responder, bed->node, &exchange, mad));
+	put_question(bed, mad);
 	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
 	assert_int_equal(mad[MAD_METHOD], METHOD_GET_RESPONSE);
 	assert_true(load_be64(mad + MAD_TID) == 42);
@@ -302,6 +320,34 @@ static void a_set_clears_what_was_set(void **state)
 	assert_int_equal(read_all(bed, PORT).value[COUNTER_RCV_ERRORS], 0);
 	assert_int_equal(read_all(bed, PORT).value[COUNTER_XMIT_WAIT], 8);
 	bed_destroy(bed);
+}
+
+/* CounterSelect2 of PortCountersExtended: one bit at a time clears one counter, and none without 64-bit errors. */
+static void the_second_selection_clears_one_counter_for_each_bit(void **state)
+{
+	static const uint8_t order[] = {
+		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
+		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
+		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
+	};
+	unsigned wide, bit, counter;
+
+	(void)state;
+	for (wide = 0; wide < 2; wide++)
+		for (bit = 0; bit < sizeof(order); bit++) {
+			struct bed *bed = bed_create(wide ? "caps=0xd300 caps2=0x2" : "caps=0xd300 caps2=0x0");
+			struct responder_port *port = &bed->responder.nodes[bed->node]->ports[PORT];
+
+			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+				port->set |= COUNTER_BIT(counter);
+				port->value[counter] = 5;
+			}
+			set_counter_select2(bed, PORT, 1u << bit);
+			for (counter = 0; counter < COUNTER_COUNT; counter++)
+				assert_true(port->value[counter] == (wide && counter == order[bit] ? 0 : 5));
+			bed_destroy(bed);
+		}
 }
 
 static void ticks_and_fec_of_both_layouts(void **state)
@@ -498,6 +544,7 @@ int main(void)
 		cmocka_unit_test(ticks_and_fec_of_both_layouts),
 		cmocka_unit_test(slow_counters_are_read_as_they_were_told),
 		cmocka_unit_test(lanes_add_up_to_the_port),
+		cmocka_unit_test(the_second_selection_clears_one_counter_for_each_bit),
 		cmocka_unit_test(slow_counters_are_cleared_by_a_set),
 		cmocka_unit_test(an_attribute_can_be_taken_away),
 		cmocka_unit_test(wrong_words_change_nothing),

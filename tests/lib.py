@@ -153,7 +153,8 @@ class Simulation:
         self.process = subprocess.Popen([IBWIRE_SIM, "run", *self.options, "--", "sh", "-c", script],
                                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.errors,
                                         env={**os.environ, **self.extra})
-        wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None, 100)
+        # ibwire-sim knows how long a fabric of this size may take to come up, and gives up by itself.
+        wait_for(lambda: os.path.exists(ready) or self.process.poll() is not None, 900)
         if not os.path.exists(ready):
             self.__exit__(None, None, None)
             raise RuntimeError(f"ibwire-sim run {' '.join(self.options)} did not come up:\n{self.said}")

@@ -148,6 +148,19 @@ class Stored:
             late_before = beats > 1
         return missed
 
+    def check_cuts(self):
+        """A sweep that ended before it had read all is told, the first of several in a row. Return: how many."""
+        told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-cut'")}
+        newest, = self.db.execute("SELECT max(id) FROM sweep").fetchone()
+        cut = set()
+        for begins, ends in self.db.execute("SELECT DISTINCT from_sweep, to_sweep FROM span JOIN code ON "
+                                            "code.kind = 'why' AND code.value = why WHERE name = 'unfinished'"):
+            cut.update(range(begins, newest + 1 if ends is None else ends))
+        for sweep in cut:
+            if sweep - 1 not in cut and not told & {sweep, sweep + 1}:
+                self.fault(f"sweep {sweep} did not read all ports in time; no event says so")
+        return len(cut)
+
     def check_truth(self, before, after, skip):
         """Is stored what the driver sent, but for datagrams of 72 words? Return: how many ports were looked at."""
         sums = {(f"0x{unsigned(row[0]):016x}", row[1]): row[2:] for row in self.db.execute(

@@ -256,8 +256,10 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 					    .attribute = request->attribute, .modifier = request->modifier });
 	if (request->mgmt_class == CLASS_PERFORMANCE)
 		mad[PMA_DATA_OFFSET + 1] = request->port_select;
-	else if (request->mgmt_class == CLASS_SUBN_LID)
+	else
 		mad_put_mkey(mad, request->mkey);
+	if (request->mgmt_class == CLASS_SUBN_DIRECTED)
+		mad_put_path(mad, request->path);
 	code = engine->transport->send(engine->transport->ctx, &request->to, mad, engine->settings.timeout_ms, err);
 	if (code < 0)
 		return code;

@@ -31,6 +31,7 @@
 struct clock;
 struct engine;
 struct error;
+struct path;
 struct transport;
 
 /* The kernel's send queue of QP1 holds 128, and ibsim stops at 384 outstanding. */
@@ -73,6 +74,7 @@ struct request {
 	bool once;           /* not sent again when it is given up */
 	uint16_t attribute;
 	uint32_t modifier;
+	const struct path *path; /* of CLASS_SUBN_DIRECTED; borrowed until it is called back */
 	uint64_t mkey;       /* SMPs: the node's M_Key, 0 where it has none */
 	uint32_t tag;        /* the owner's own */
 	request_done *done;

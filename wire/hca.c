@@ -11,6 +11,7 @@
 
 #include <infiniband/umad.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "wire/mad.h"
@@ -19,12 +20,19 @@
 /* The well-known key of QP1. Source: IBA Vol 1, 3.5.3 and 13.5.1. */
 #define QP1_QKEY 0x80010000
 
+/* PortInfo.CapabilityMask IsSMDisabled. Source: IBA Vol 1, 14.2.5.6; libibumad umad.c. */
+#define CAP_SM_DISABLED (1 << 10)
+
 /* Errors of the device in a row, after which it is gone for good. */
 #define ERRORS_UNTIL_GONE 100
 
+/* Two devices where the HCA is split, else one for both. */
+enum device { DEVICE_GMP, DEVICE_SMP, DEVICE_COUNT };
+
 struct hca {
-	int fd;
-	int smp_agent, pma_agent;
+	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 where the other one does it */
+	int smp_agent, directed_agent, pma_agent;
+	enum device turn; /* which is looked at first */
 	mad_gate *gate;
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
@@ -38,99 +46,171 @@ static bool is_infiniband(const umad_port_t *port)
 	return !port->link_layer[0] || !strcmp(port->link_layer, "InfiniBand") || !strcmp(port->link_layer, "IB");
 }
 
-static void fill_local(struct hca_port *local, const umad_port_t *port)
+static struct local_port read_port(const umad_port_t *from)
 {
-	snprintf(local->ca_name, sizeof(local->ca_name), "%s", port->ca_name);
-	local->port = port->portnum;
-	local->port_guid = be64toh(port->port_guid);
-	local->lid = (uint16_t)port->base_lid;
-	local->sm_lid = (uint16_t)port->sm_lid;
+	struct local_port to = {
+		.port = from->portnum,
+		.port_guid = be64toh(from->port_guid),
+		.state = (uint8_t)from->state,
+		.infiniband = is_infiniband(from),
+		.sm_disabled = be32toh(from->capmask) & CAP_SM_DISABLED,
+		.lid = (uint16_t)from->base_lid,
+		.sm_lid = (uint16_t)from->sm_lid,
+	};
+
+	snprintf(to.ca_name, sizeof(to.ca_name), "%s", from->ca_name);
+	return to;
 }
 
-/* What was seen while looking for a port, to explain a failure. */
-struct search {
-	unsigned devices, infiniband_ports;
-	char best[64]; /* "mlx5_0 port 1 is Down" */
+/* The ports of all local devices. */
+struct port_list {
+	struct local_port *ports;
+	size_t count, capacity;
 };
 
-/* Look through one device's ports for an Active one. */
-static bool search_device(const char *ca_name, int wanted, struct search *search, struct hca_port *ret)
+static int add_device(struct port_list *list, const char *ca_name, struct error *err)
 {
-	bool found = false;
+	int code = 0, i;
 	umad_ca_t ca;
-	int i;
 
 	if (umad_get_ca(ca_name, &ca) < 0)
-		return false;
-	search->devices++;
-	for (i = 0; i < UMAD_CA_MAX_PORTS && !found; i++) {
-		const umad_port_t *port = ca.ports[i];
+		return 0;
+	for (i = 0; i < UMAD_CA_MAX_PORTS && code == 0; i++) {
+		struct local_port *ports;
 
-		if (!port || !is_infiniband(port) || (wanted > 0 && port->portnum != wanted))
+		if (!ca.ports[i])
 			continue;
-		search->infiniband_ports++;
-		found = port->state == PORT_ACTIVE;
-		if (found)
-			fill_local(ret, port);
-		else
-			snprintf(search->best, sizeof(search->best), "%s port %d is %s", ca_name, port->portnum,
-				 port_state_name((uint8_t)port->state));
+		ports = array_grow(list->ports, list->count, &list->capacity, sizeof(*ports));
+		if (!ports) {
+			code = err_nomem(err);
+			break;
+		}
+		list->ports = ports;
+		list->ports[list->count++] = read_port(ca.ports[i]);
 	}
 	umad_release_ca(&ca);
-	return found;
+	return code;
 }
 
-static int explain(const char *ca_name, int port, const struct search *search, struct error *err)
+static int list_ports(struct port_list *list, struct error *err)
 {
-	if (!search->devices && ca_name)
+	struct umad_device_node *devices = umad_get_ca_device_list(), *device;
+	int code = 0;
+
+	for (device = devices; device && code == 0; device = device->next)
+		code = add_device(list, device->ca_name, err);
+	umad_free_ca_device_list(devices);
+	return code;
+}
+
+/* Why no port was found: what there is instead. */
+static int explain(const char *ca_name, int port, const struct port_list *list, struct error *err)
+{
+	const struct local_port *best = NULL;
+	bool named = false;
+	size_t i;
+
+	for (i = 0; i < list->count; i++) {
+		if (ca_name && strcmp(list->ports[i].ca_name, ca_name) != 0)
+			continue;
+		named = true;
+		if (list->ports[i].infiniband && (port <= 0 || list->ports[i].port == port))
+			best = &list->ports[i];
+	}
+	if (!named && ca_name)
 		return err_set(err, ERR_UNAVAILABLE, "there is no InfiniBand device '%s' here: 'ibstat -l' lists them",
 			       ca_name);
-	if (!search->devices)
+	if (!named)
 		return err_set(err, ERR_UNAVAILABLE,
 			       "there is no InfiniBand device on this host: load its driver and ib_umad, or go to a "
 			       "host that has one");
-	if (!search->infiniband_ports && port > 0)
+	if (!best && port > 0)
 		return err_set(err, ERR_UNAVAILABLE, "no device here has an InfiniBand port %d: 'ibstat' shows them",
 			       port);
-	if (!search->infiniband_ports)
+	if (!best)
 		return err_set(err, ERR_UNAVAILABLE,
 			       "the devices here have Ethernet ports only: ibwire needs InfiniBand");
-	return err_set(err, ERR_UNAVAILABLE, "no port is Active (%s): check the cable, and that a subnet manager runs",
-		       search->best);
+	return err_set(err, ERR_UNAVAILABLE,
+		       "no port is Active (%s port %d is %s): check the cable, and that a subnet manager runs",
+		       best->ca_name, best->port, port_state_name(best->state));
 }
 
-int hca_find(const char *ca_name, int port, struct hca_port *ret, struct error *err)
+/* "NAME" or "NAME:PORT": the port that is to send SMPs, whatever the rule says. */
+static int find_smp_port(const struct port_list *list, const char *text, size_t *ret, struct error *err)
 {
-	struct search search = { 0 };
-	struct hca_port local = { 0 };
-	bool found = false;
+	const char *colon = strrchr(text, ':');
+	size_t len = colon ? (size_t)(colon - text) : strlen(text), i, found = CHOICE_NONE;
+	long port = colon ? strtol(colon + 1, NULL, 10) : 0;
 
-	if (ca_name) {
-		found = search_device(ca_name, port, &search, &local);
-	} else {
-		struct umad_device_node *devices = umad_get_ca_device_list(), *device;
+	if (!len || (colon && (port < 1 || port > 255 || colon[1 + strspn(colon + 1, "0123456789")])))
+		return err_set(err, ERR_USAGE, "--smi-ca wants NAME or NAME:PORT, such as smi1:1, not '%s'", text);
+	for (i = 0; i < list->count; i++) {
+		const struct local_port *one = &list->ports[i];
 
-		for (device = devices; device && !found; device = device->next)
-			found = search_device(device->ca_name, port, &search, &local);
-		umad_free_ca_device_list(devices);
+		if (!one->infiniband || strlen(one->ca_name) != len || strncmp(one->ca_name, text, len) != 0 ||
+		    (port && one->port != port))
+			continue;
+		if (found == CHOICE_NONE || (list->ports[found].state != PORT_ACTIVE && one->state == PORT_ACTIVE))
+			found = i;
 	}
-	if (!found)
-		return explain(ca_name, port, &search, err);
-	if (!local.sm_lid || !local.lid)
-		return err_set(err, ERR_UNAVAILABLE, "no subnet manager has configured %s port %d: start one (opensm)",
-			       local.ca_name, local.port);
-	*ret = local;
+	if (found == CHOICE_NONE)
+		return err_set(err, ERR_UNAVAILABLE, "there is no InfiniBand port '%s' here: 'ibstat' shows them",
+			       text);
+	*ret = found;
 	return 0;
+}
+
+static void fill_local(struct hca_port *local, const struct local_port *port)
+{
+	memcpy(local->ca_name, port->ca_name, sizeof(local->ca_name));
+	local->port = port->port;
+	local->port_guid = port->port_guid;
+	local->lid = port->lid;
+	local->sm_lid = port->sm_lid;
+}
+
+int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err)
+{
+	struct port_list list = { 0 };
+	struct hca_port local = { 0 };
+	struct hca_choice choice;
+	int code = list_ports(&list, err);
+
+	if (code < 0)
+		goto out;
+	choice = hca_choose(list.ports, list.count, ca_name, port);
+	if (choice.gmp == CHOICE_NONE) {
+		code = explain(ca_name, port, &list, err);
+		goto out;
+	}
+	local.planes = local.directed = hca_is_split(list.ports, list.count, choice.gmp);
+	if (smi_ca)
+		code = find_smp_port(&list, smi_ca, &choice.smp, err);
+	if (code < 0)
+		goto out;
+	fill_local(&local, &list.ports[choice.gmp]);
+	memcpy(local.smi_ca_name, list.ports[choice.smp].ca_name, sizeof(local.smi_ca_name));
+	local.smi_port = list.ports[choice.smp].port;
+	if (local.sm_lid && local.lid)
+		*ret = local;
+	else
+		code = err_set(err, ERR_UNAVAILABLE, "no subnet manager has configured %s port %d: start one (opensm)",
+			       local.ca_name, local.port);
+out:
+	free(list.ports);
+	return code;
 }
 
 int hca_refresh(struct hca_port *local, struct error *err)
 {
+	struct local_port now;
 	umad_port_t port;
 
 	if (umad_get_port(local->ca_name, local->port, &port) < 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d is gone: was its driver unloaded?", local->ca_name,
 			       local->port);
-	fill_local(local, &port);
+	now = read_port(&port);
+	fill_local(local, &now);
 	umad_release_port(&port);
 	return 0;
 }
@@ -148,7 +228,10 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 		    struct error *err)
 {
 	struct hca *hca = ctx;
-	bool smp = mad[1] == CLASS_SUBN_LID;
+	bool smp = mad_is_smp(mad);
+	int agent = mad[1] == CLASS_PERFORMANCE ? hca->pma_agent :
+		    mad[1] == CLASS_SUBN_LID ? hca->smp_agent : hca->directed_agent;
+	int fd = hca->fd[smp && hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
 	if (!hca->gate(mad))
 		return err_set(err, ERR_INTERNAL,
@@ -157,7 +240,7 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	memset(hca->buffer, 0, umad_size());
 	memcpy(umad_get_mad(hca->buffer), mad, MAD_SIZE);
 	put_address(hca->buffer, to, smp);
-	if (umad_send(hca->fd, smp ? hca->smp_agent : hca->pma_agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
+	if (umad_send(fd, agent, hca->buffer, MAD_SIZE, (int)timeout_ms, 0) == 0) {
 		hca->refused_in_a_row = 0;
 		return 0;
 	}
@@ -167,15 +250,47 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 	return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device takes no MADs any more: %s", strerror(errno));
 }
 
+/* Is there something on one device? Return: as umad_recv(), errno set where it is below 0. */
+static int receive_from(struct hca *hca, enum device device, unsigned timeout_ms)
+{
+	int length = MAD_SIZE, code;
+
+	errno = 0;
+	code = umad_recv(hca->fd[device], hca->buffer, &length, (int)timeout_ms);
+	return code;
+}
+
+static bool is_nothing(int cause)
+{
+	return cause == EAGAIN || cause == EWOULDBLOCK || cause == ETIMEDOUT || cause == EINTR;
+}
+
+/*
+ * Of two devices each has its turn to be first. The simulator's descriptors cannot
+ * be waited for together, so one is looked at and the other waited for.
+ */
+static int receive_from_both(struct hca *hca, unsigned timeout_ms)
+{
+	enum device first = hca->turn;
+	int code;
+
+	hca->turn = first == DEVICE_GMP ? DEVICE_SMP : DEVICE_GMP;
+	code = receive_from(hca, first, 0);
+	if (code >= 0 || !is_nothing(errno))
+		return code;
+	return receive_from(hca, hca->turn, timeout_ms);
+}
+
 static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err)
 {
 	struct hca *hca = ctx;
-	int length = MAD_SIZE;
+	int code = hca->fd[DEVICE_SMP] >= 0 ? receive_from_both(hca, timeout_ms)
+					    : receive_from(hca, DEVICE_GMP, timeout_ms);
 
-	if (umad_recv(hca->fd, hca->buffer, &length, (int)timeout_ms) < 0) {
+	if (code < 0) {
 		int cause = errno;
 
-		if (cause == EAGAIN || cause == EWOULDBLOCK || cause == ETIMEDOUT || cause == EINTR) {
+		if (is_nothing(cause)) {
 			hca->errors_in_a_row = 0;
 			return TRANSPORT_NOTHING;
 		}
@@ -190,6 +305,42 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 	return umad_status(hca->buffer) ? TRANSPORT_TIMEOUT : TRANSPORT_MAD;
 }
 
+static int open_device(const char *ca_name, int port, int *ret_fd, struct error *err)
+{
+	int fd, cause;
+
+	errno = 0;
+	fd = umad_open_port(ca_name, port);
+	if (fd >= 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	cause = errno ? errno : -fd;
+	if (cause == EACCES || cause == EPERM)
+		return err_set(err, ERR_UNAVAILABLE,
+			       "no right to open the umad device of %s port %d: run as root, or as the user that "
+			       "/dev/infiniband/umad* belongs to", ca_name, port);
+	return err_set(err, ERR_UNAVAILABLE, "cannot open the umad device of %s port %d: %s (is ib_umad loaded?)",
+		       ca_name, port, strerror(cause));
+}
+
+/* One agent for each class, at the device that has it. */
+static int register_agents(struct hca *hca, const struct hca_port *local, struct error *err)
+{
+	int fd = hca->fd[hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
+
+	hca->smp_agent = umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
+	hca->directed_agent = local->directed ? umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL) : 0;
+	if (hca->smp_agent < 0 || hca->directed_agent < 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for SMPs: %s", local->smi_ca_name,
+			       local->smi_port, strerror(errno));
+	hca->pma_agent = umad_register(hca->fd[DEVICE_GMP], CLASS_PERFORMANCE, 1, 0, NULL);
+	if (hca->pma_agent < 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for performance MADs: %s",
+			       local->ca_name, local->port, strerror(errno));
+	return 0;
+}
+
 int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 {
 	return hca_open_gated(local, mad_is_allowed, ret, err);
@@ -197,38 +348,26 @@ int hca_open(const struct hca_port *local, struct hca **ret, struct error *err)
 
 int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err)
 {
+	bool split = local->smi_ca_name[0] &&
+		     (strcmp(local->ca_name, local->smi_ca_name) != 0 || local->port != local->smi_port);
 	struct hca *hca = calloc(1, sizeof(*hca));
-	int code = ERR_UNAVAILABLE;
+	int code;
 
 	if (!hca)
 		return err_nomem(err);
-	errno = 0;
-	hca->fd = umad_open_port(local->ca_name, local->port);
-	if (hca->fd < 0) {
-		int cause = errno ? errno : -hca->fd;
-
-		if (cause == EACCES || cause == EPERM)
-			err_set(err, ERR_UNAVAILABLE,
-				"no right to open the umad device of %s port %d: run as root, or as the user that "
-				"/dev/infiniband/umad* belongs to", local->ca_name, local->port);
-		else
-			err_set(err, ERR_UNAVAILABLE,
-				"cannot open the umad device of %s port %d: %s (is ib_umad loaded?)", local->ca_name,
-				local->port, strerror(cause));
-		goto fail_open;
-	}
-	hca->smp_agent = umad_register(hca->fd, CLASS_SUBN_LID, 1, 0, NULL);
-	hca->pma_agent = umad_register(hca->fd, CLASS_PERFORMANCE, 1, 0, NULL);
-	if (hca->smp_agent < 0 || hca->pma_agent < 0) {
-		err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agents for management MADs: %s", local->ca_name,
-			local->port, strerror(errno));
-		goto fail_register;
-	}
+	hca->fd[DEVICE_GMP] = hca->fd[DEVICE_SMP] = -1;
+	code = open_device(local->ca_name, local->port, &hca->fd[DEVICE_GMP], err);
+	if (code == 0 && split)
+		code = open_device(local->smi_ca_name, local->smi_port, &hca->fd[DEVICE_SMP], err);
+	if (code == 0)
+		code = register_agents(hca, local, err);
+	if (code < 0)
+		goto fail;
 	/* umad_size() changes with the first open: only now is it right. */
 	hca->buffer = calloc(1, umad_size() + MAD_SIZE);
 	if (!hca->buffer) {
 		code = err_nomem(err);
-		goto fail_register;
+		goto fail;
 	}
 	hca->gate = gate;
 	hca->transport.send = hca_send;
@@ -236,18 +375,20 @@ int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **re
 	hca->transport.ctx = hca;
 	*ret = hca;
 	return 0;
-fail_register:
-	umad_close_port(hca->fd);
-fail_open:
-	free(hca);
+fail:
+	hca_close(hca);
 	return code;
 }
 
 void hca_close(struct hca *hca)
 {
+	int i;
+
 	if (!hca)
 		return;
-	umad_close_port(hca->fd);
+	for (i = 0; i < DEVICE_COUNT; i++)
+		if (hca->fd[i] >= 0)
+			umad_close_port(hca->fd[i]);
 	free(hca->buffer);
 	free(hca);
 }

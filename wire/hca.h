@@ -8,13 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/hca_choice.h"
 #include "wire/mad.h"
 
 struct error;
 struct transport;
 struct hca;
-
-#define CA_NAME_SIZE 20
 
 /* A local port that a collector can ask from. */
 struct hca_port {
@@ -23,17 +22,24 @@ struct hca_port {
 	uint64_t port_guid;
 	uint16_t lid;
 	uint16_t sm_lid;
+	char smi_ca_name[CA_NAME_SIZE]; /* who sends SMPs: itself, but where the HCA is split */
+	int smi_port;
+	bool directed;                  /* SMPs are routed along paths: by LID they would not arrive */
+	bool planes;                    /* the HCA is split: its port is an aggregate of planes (wire/hca_choice.h) */
 };
 
 /*
  * hca_find - choose the local port, as the infiniband-diags do
  * @ca_name:  or NULL: the first device with an Active InfiniBand port
  * @port:     or 0: the first Active port of the device
+ * @smi_ca:   "NAME" or "NAME:PORT" of the port that sends SMPs, or NULL: itself, or its partner where
+ *            the HCA is split into two devices (wire/hca_choice.h)
  *
  * Return: 0; ERR_UNAVAILABLE where there is no InfiniBand device, no such one,
- * no Active port, or no subnet manager: the text says which and what to do.
+ * no Active port, or no subnet manager: the text says which and what to do;
+ * ERR_USAGE where @smi_ca is of another form; ERR_NOMEM.
  */
-int hca_find(const char *ca_name, int port, struct hca_port *ret, struct error *err);
+int hca_find(const char *ca_name, int port, const char *smi_ca, struct hca_port *ret, struct error *err);
 
 /*
  * hca_open - open a port for sending Gets of SMPs and performance MADs

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -29,23 +30,43 @@ static unsigned sends;
 static ib_mad_addr_t sent_to;
 static int sent_by;
 
+#define FD_GMP 1000
+#define FD_SMP 1001
+
+/* Descriptors: opened by name, open now, and by which the last MAD went. */
+static int open_count;
+static bool smi_fails, registers_fail;
+static int sent_fd;
+
+/* MADs that wait to be received, and at which device a wait was. */
+static unsigned waiting[2];
+static int waited_at, waited_ms;
+
 int umad_open_port(const char *ca_name, int portnum)
 {
-	(void)ca_name;
-	(void)portnum;
-	return 1000;
+	if (!strcmp(ca_name, "smi1") && (smi_fails || portnum != 2)) {
+		errno = EACCES;
+		return -EACCES;
+	}
+	open_count++;
+	return strcmp(ca_name, "smi1") ? FD_GMP : FD_SMP;
 }
 
 int umad_close_port(int fd)
 {
-	(void)fd;
+	assert_in_range(fd, FD_GMP, FD_SMP);
+	open_count--;
 	return 0;
 }
 
 int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
 		  long method_mask[16 / sizeof(long)])
 {
-	(void)fd;
+	/* The aggregate has no QP0, the device for SMPs nothing else; an ordinary one has both. */
+	if (registers_fail || (fd == FD_SMP && mgmt_class == CLASS_PERFORMANCE)) {
+		errno = EINVAL;
+		return -EINVAL;
+	}
 	(void)mgmt_version;
 	(void)rmpp_version;
 	(void)method_mask;
@@ -54,7 +75,7 @@ int umad_register(int fd, int mgmt_class, int mgmt_version, uint8_t rmpp_version
 
 int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int retries)
 {
-	(void)fd;
+	sent_fd = fd;
 	(void)length;
 	(void)timeout_ms;
 	(void)retries;
@@ -63,6 +84,22 @@ int umad_send(int fd, int agent, void *umad, int length, int timeout_ms, int ret
 	sends++;
 	errno = send_fails_with;
 	return send_fails_with ? -EIO : 0;
+}
+
+int umad_recv(int fd, void *umad, int *length, int timeout_ms)
+{
+	(void)length;
+	if (timeout_ms) {
+		waited_at = fd;
+		waited_ms = timeout_ms;
+	}
+	if (!waiting[fd - FD_GMP]) {
+		errno = timeout_ms ? ETIMEDOUT : EWOULDBLOCK;
+		return -errno;
+	}
+	waiting[fd - FD_GMP]--;
+	*(uint8_t *)umad_get_mad(umad) = (uint8_t)(fd - FD_GMP);
+	return 0;
 }
 
 static struct hca *open_device(void)
@@ -113,13 +150,24 @@ static void a_device_that_takes_nothing_is_gone(void **state)
 	hca_close(hca);
 }
 
+static struct hca *open_split_device(void)
+{
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2,
+					.directed = true };
+	struct hca *hca;
+
+	assert_int_equal(hca_open(&local, &hca, NULL), 0);
+	assert_int_equal(open_count, 2);
+	return hca;
+}
+
 static void send_to(struct hca *hca, uint8_t mgmt_class, const struct mad_address *to)
 {
 	const struct transport *transport = hca_transport(hca);
 	uint8_t mad[MAD_SIZE];
 
 	mad_init(mad, &(struct mad_header){ .mgmt_class = mgmt_class, .method = METHOD_GET,
-					    .attribute = mgmt_class == CLASS_SUBN_LID ? SMP_NODE_INFO
+					    .attribute = mgmt_class != CLASS_PERFORMANCE ? SMP_NODE_INFO
 										      : PMA_PORT_COUNTERS });
 	assert_int_equal(transport->send(transport->ctx, to, mad, 100, NULL), 0);
 	assert_int_equal(sent_by, mgmt_class);
@@ -147,6 +195,82 @@ static void an_address_is_that_of_its_class_or_its_own(void **state)
 	assert_int_equal(sent_to.qpn, 0);
 	assert_int_equal(sent_to.qkey, 0);
 	hca_close(hca);
+}
+
+static void a_split_hca_sends_each_class_by_its_device(void **state)
+{
+	const struct mad_address to = { .lid = 5 };
+	struct hca *hca = open_split_device();
+
+	(void)state;
+	send_fails_with = 0;
+	send_to(hca, CLASS_PERFORMANCE, &to);
+	assert_int_equal(sent_fd, FD_GMP);
+	send_to(hca, CLASS_SUBN_LID, &to);
+	assert_int_equal(sent_fd, FD_SMP);
+	send_to(hca, CLASS_SUBN_DIRECTED, &to);
+	assert_int_equal(sent_fd, FD_SMP);
+	assert_int_equal(sent_to.qpn, 0);
+	hca_close(hca);
+	assert_int_equal(open_count, 0);
+	/* An ordinary one sends both by one. */
+	hca = open_device();
+	assert_int_equal(open_count, 1);
+	send_to(hca, CLASS_SUBN_LID, &to);
+	assert_int_equal(sent_fd, FD_GMP);
+	hca_close(hca);
+	assert_int_equal(open_count, 0);
+}
+
+static void both_devices_are_heard(void **state)
+{
+	struct hca *hca = open_split_device();
+	const struct transport *transport = hca_transport(hca);
+	unsigned from[2] = { 0, 0 }, i;
+	uint8_t mad[MAD_SIZE];
+
+	(void)state;
+	/* Where there is plenty at both, neither starves the other. */
+	waiting[0] = waiting[1] = 50;
+	for (i = 0; i < 20; i++) {
+		assert_int_equal(transport->receive(transport->ctx, mad, 1, NULL), TRANSPORT_MAD);
+		from[mad[0]]++;
+	}
+	assert_int_equal(from[0], 10);
+	assert_int_equal(from[1], 10);
+	/* One alone is heard at each call, also without waiting. */
+	waiting[0] = 0;
+	for (i = 0; i < 20; i++)
+		assert_int_equal(transport->receive(transport->ctx, mad, 0, NULL), TRANSPORT_MAD);
+	waiting[1] = 0;
+	waited_ms = 0;
+	assert_int_equal(transport->receive(transport->ctx, mad, 7, NULL), TRANSPORT_NOTHING);
+	assert_int_equal(waited_ms, 7);
+	i = (unsigned)waited_at;
+	assert_int_equal(transport->receive(transport->ctx, mad, 7, NULL), TRANSPORT_NOTHING);
+	assert_int_not_equal(waited_at, i);
+	hca_close(hca);
+}
+
+static void what_cannot_be_opened_is_named_and_nothing_stays_open(void **state)
+{
+	const struct hca_port local = { .ca_name = "mlx5_0", .port = 1, .smi_ca_name = "smi1", .smi_port = 2 };
+	struct error err = { 0 };
+	struct hca *hca = NULL;
+
+	(void)state;
+	smi_fails = true;
+	assert_int_equal(hca_open(&local, &hca, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "smi1 port 2"));
+	assert_non_null(strstr(err.text, "no right"));
+	assert_int_equal(open_count, 0);
+	smi_fails = false;
+	registers_fail = true;
+	assert_int_equal(hca_open(&local, &hca, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "takes no agent"));
+	assert_int_equal(open_count, 0);
+	registers_fail = false;
+	assert_null(hca);
 }
 
 /* How many MADs of every class, method and attribute, with a counter selected or without, leave a device. */
@@ -217,6 +341,9 @@ int main(void)
 		cmocka_unit_test(a_send_that_is_refused_is_a_lost_mad),
 		cmocka_unit_test(a_device_that_takes_nothing_is_gone),
 		cmocka_unit_test(an_address_is_that_of_its_class_or_its_own),
+		cmocka_unit_test(a_split_hca_sends_each_class_by_its_device),
+		cmocka_unit_test(both_devices_are_heard),
+		cmocka_unit_test(what_cannot_be_opened_is_named_and_nothing_stays_open),
 		cmocka_unit_test(each_device_sends_what_its_gate_allows),
 	};
 

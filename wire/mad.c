@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "fabric/path.h"
+
 #define BASE_VERSION 1
 #define CLASS_VERSION 1
 
@@ -57,6 +59,20 @@ void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey)
 	put_be64(mad + 24, mkey);
 }
 
+void mad_put_path(uint8_t mad[MAD_SIZE], const struct path *path)
+{
+	mad[6] = 0;
+	mad[7] = path->hops;
+	put_be16(mad + 32, LID_PERMISSIVE);
+	put_be16(mad + 34, LID_PERMISSIVE);
+	memcpy(mad + 129, path->ports, path->hops);
+}
+
+bool mad_is_smp(const uint8_t mad[MAD_SIZE])
+{
+	return mad[1] == CLASS_SUBN_LID || mad[1] == CLASS_SUBN_DIRECTED;
+}
+
 struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE])
 {
 	return (struct mad_header){
@@ -71,6 +87,7 @@ struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE])
 
 bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 {
+	/* SMPs by either route. */
 	static const struct {
 		uint8_t mgmt_class;
 		uint16_t attribute;
@@ -91,12 +108,13 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS_EXTENDED },
 		{ CLASS_PERFORMANCE, PMA_PORT_EXTENDED_SPEEDS },
 	};
+	uint8_t mgmt_class = mad_is_smp(mad) ? CLASS_SUBN_LID : mad[1];
 	size_t i;
 
 	if (mad[0] != BASE_VERSION || mad[2] != CLASS_VERSION || mad[3] != METHOD_GET)
 		return false;
 	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		if (mad[1] == allowed[i].mgmt_class && get_be16(mad + 16) == allowed[i].attribute)
+		if (mgmt_class == allowed[i].mgmt_class && get_be16(mad + 16) == allowed[i].attribute)
 			return true;
 	return false;
 }

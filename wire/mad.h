@@ -10,10 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct path;
+
 #define MAD_SIZE 256
 
+/* The LID of nobody, to which SMPs go that are routed by their path. */
+#define LID_PERMISSIVE 0xffff
+
 /* Management classes and methods that we use. */
-enum { CLASS_SUBN_LID = 0x01, CLASS_PERFORMANCE = 0x04 };
+enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04 };
 enum { METHOD_GET = 0x01, METHOD_GET_RESPONSE = 0x81 };
 
 /* Attributes of the two classes. */
@@ -69,6 +74,17 @@ void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header);
  * Source: IBA Vol 1, 14.2.1.1 (SMP format); libibmad fields.c, IB_MAD_MKEY_F: bytes 24 to 31.
  */
 void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey);
+
+/*
+ * mad_put_path - send an SMP of CLASS_SUBN_DIRECTED along a path all the way
+ * @path:  hops is not PATH_NONE
+ * Source: IBA Vol 1, 14.2.1.2 (SMP format, directed route): HopPointer and HopCount bytes 6 and 7, DrSLID and DrDLID
+ * 32 and 34 (permissive: no part by LID), InitialPath from byte 128, its first byte unused.
+ */
+void mad_put_path(uint8_t mad[MAD_SIZE], const struct path *path);
+
+/* mad_is_smp - is this a MAD of subnet management, routed by LID or directed? */
+bool mad_is_smp(const uint8_t mad[MAD_SIZE]);
 
 /* mad_read_header - the header of a MAD that came. */
 struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE]);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "fabric/path.h"
 #include "fabric/speed.h"
 #include "wire/mad.h"
 #include "wire/pma.h"
@@ -35,11 +36,14 @@ static void only_listed_gets_are_allowed(void **state)
 								    .attribute = (uint16_t)attribute });
 				allowed += mad_is_allowed(mad);
 			}
-	assert_int_equal(allowed, sizeof(expected) / sizeof(expected[0]));
+	/* The seven SMPs by both routes. */
+	assert_int_equal(allowed, sizeof(expected) / sizeof(expected[0]) + 7);
 	for (attribute = 0; attribute < sizeof(expected) / sizeof(expected[0]); attribute++) {
 		mad_init(mad, &(struct mad_header){ .mgmt_class = expected[attribute].mgmt_class, .method = 0x01,
 						    .attribute = expected[attribute].attribute });
 		assert_true(mad_is_allowed(mad));
+		mad[1] = 0x81;
+		assert_true(mad_is_allowed(mad) || expected[attribute].mgmt_class == 0x04);
 	}
 }
 
@@ -71,6 +75,26 @@ static void another_version_is_not_allowed(void **state)
 	mad[0] = 1;
 	mad[2] = 2;
 	assert_false(mad_is_allowed(mad));
+}
+
+/* As the kernel's SMI takes it: nothing by LID, the first byte of the path unused. */
+static void a_path_is_written_hop_by_hop(void **state)
+{
+	const struct path path = { .hops = 3, .ports = { 1, 17, 255 } };
+	uint8_t mad[MAD_SIZE];
+
+	(void)state;
+	mad_init(mad, &(struct mad_header){ .mgmt_class = 0x81, .method = 0x01, .attribute = 0x11 });
+	mad_put_path(mad, &path);
+	mad_put_mkey(mad, 0x1122334455667788);
+	assert_int_equal(mad[6], 0);
+	assert_int_equal(mad[7], 3);
+	assert_int_equal(get_be32(mad + 24), 0x11223344);
+	assert_int_equal(get_be32(mad + 32), 0xffffffff);
+	assert_int_equal(get_be32(mad + 128), 0x000111ff);
+	assert_int_equal(mad[132], 0);
+	assert_true(mad_is_smp(mad));
+	assert_true(mad_is_allowed(mad));
 }
 
 static void header_reads_back_what_was_written(void **state)
@@ -273,6 +297,9 @@ static void the_layout_of_fec_is_that_of_the_mode_in_use(void **state)
 	assert_int_equal(smp_read_fec_layout(NULL, &without), FEC_LAYOUT_LANES);
 	put_be16(mad + 4, 0x000c);
 	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
+	/* A directed SMP comes back with its direction in the status. */
+	put_be16(mad + 4, 0x8000);
+	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_RS);
 	put_be16(mad + 4, 0);
 	put_be32(mad + 64, 0xfffffffe);
 	assert_int_equal(smp_read_fec_layout(mad, &with), FEC_LAYOUT_UNKNOWN);
@@ -284,6 +311,7 @@ int main(void)
 		cmocka_unit_test(only_listed_gets_are_allowed),
 		cmocka_unit_test(no_other_attribute_is_allowed),
 		cmocka_unit_test(another_version_is_not_allowed),
+		cmocka_unit_test(a_path_is_written_hop_by_hop),
 		cmocka_unit_test(header_reads_back_what_was_written),
 		cmocka_unit_test(status_says_what_to_do),
 		cmocka_unit_test(caps_are_27_bits_and_a_response_time),

@@ -186,6 +186,7 @@ int netdisc_run(const struct netdisc_settings *settings, struct fabric **ret, ui
 		.max_smps = settings->max_smps,
 		.timeout_ms = settings->timeout_ms,
 		.retries = settings->retries,
+		.mkey = settings->mkey,
 		.flags = IBND_CONFIG_MLX_EPI, /* FDR10 shows only in Mellanox' own attribute */
 	};
 	struct fabric *fabric = fabric_create(err);

@@ -21,6 +21,7 @@ struct netdisc_settings {
 	unsigned max_smps;   /* in flight at a time */
 	unsigned timeout_ms; /* of one SMP */
 	unsigned retries;
+	uint64_t mkey;       /* the M_Key that every SMP carries; 0: none */
 };
 
 /*

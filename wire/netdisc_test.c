@@ -14,13 +14,14 @@
 #include "wire/netdisc.h"
 
 static ibnd_fabric_t *found;
+static uint64_t carried_mkey;
 
 ibnd_fabric_t *ibnd_discover_fabric(char *ca_name, int ca_port, ib_portid_t *from, struct ibnd_config *config)
 {
 	(void)ca_name;
 	(void)ca_port;
 	(void)from;
-	(void)config;
+	carried_mkey = config->mkey;
 	return found;
 }
 
@@ -42,7 +43,7 @@ static void a_node_without_a_guid_is_left_out(void **state)
 	ibnd_port_t *leaf_ports[] = { &leaf0, &leaf1, &leaf2 }, *blank_ports[] = { NULL, &blank1 };
 	ibnd_port_t *host_ports[] = { NULL, &host1 };
 	ibnd_fabric_t bundle = { .nodes = &leaf, .from_node = &host, .from_portnum = 1 };
-	const struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1 };
+	const struct netdisc_settings settings = { .ca_name = "mlx5_0", .port = 1, .mkey = 0x123456789abcdef0 };
 	struct error err = { 0 };
 	struct fabric *fabric;
 	uint64_t smps, hops;
@@ -61,6 +62,7 @@ static void a_node_without_a_guid_is_left_out(void **state)
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 1)].peer, FABRIC_NONE);
 	assert_int_equal(fabric->ports[fabric_find_port(fabric, 1, 2)].peer, fabric_find_port(fabric, 2, 1));
 	assert_int_equal(fabric->from_node, 1);
+	assert_true(carried_mkey == 0x123456789abcdef0);
 	fabric_destroy(fabric);
 }
 

@@ -6,7 +6,8 @@ enum { CODE_UNSUPPORTED_METHOD = 2 << 2, CODE_UNSUPPORTED_ATTRIBUTE = 3 << 2 };
 
 enum answer_status answer_status(const uint8_t mad[MAD_SIZE])
 {
-	uint16_t status = get_be16(mad + 4);
+	/* A directed SMP's direction is no status. Source: IBA Vol 1, 14.2.1.2: the D bit. */
+	uint16_t status = get_be16(mad + 4) & (mad[1] == CLASS_SUBN_DIRECTED ? 0x7fff : 0xffff);
 	uint16_t code = status & STATUS_CODE_MASK;
 
 	if (status & STATUS_BUSY)

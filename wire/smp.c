@@ -39,6 +39,11 @@ struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE])
 	return (struct smp_node_info){ .guid = get_be64(info + 12), .port = info[36] };
 }
 
+uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE])
+{
+	return get_be16(mad + SMP_DATA_OFFSET + 16);
+}
+
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE])
 {
 	return mad[SMP_DATA_OFFSET + 11] >> 2 & 1;

@@ -32,6 +32,9 @@ struct smp_node_info {
 
 struct smp_node_info smp_read_node_info(const uint8_t mad[MAD_SIZE]);
 
+/* smp_read_lid - base LID from an answered PortInfo. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c: byte 16. */
+uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE]);
+
 /* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 

@@ -17,7 +17,8 @@ tap = Tap()
 # Our keys, by perfquery's option and name. Source: libibmad fields.c; fabric/detail.c.
 DETAILS = {
     "--rcverr": {"PortLocalPhysicalErrors": "local_physical_errors",
-                 "PortMalformedPktErrors": "malformed_packet_errors", "PortBufferOverrunErrors": "buffer_overrun_errors", "PortDLIDMappingErrors": "dlid_mapping_errors",
+                 "PortMalformedPktErrors": "malformed_packet_errors",
+                 "PortBufferOverrunErrors": "buffer_overrun_errors", "PortDLIDMappingErrors": "dlid_mapping_errors",
                  "PortVLMappingErrors": "vl_mapping_errors", "PortLoopingErrors": "looping_errors"},
     "--xmtdisc": {"PortInactiveDiscards": "inactive_discards", "PortNeighborMTUDiscards": "neighbor_mtu_discards",
                   "PortSwLifetimeLimitDiscards": "switch_lifetime_discards",
@@ -69,7 +70,8 @@ def agree(sim, name, node, lid, port):
     tell(sim, node, *(f"fec_corrected_lane{lane}=ibsim" for lane in range(12)),
          "fec=firecode fec_corrected_blocks=4001 fec_uncorrected_blocks=10")
     _, numbers = perfquery(sim, "--extended_speeds", lid, port)
-    sums = [sum(numbers[f"FEC{kind}BlockCtrLane{lane}"] for lane in range(12)) for kind in ("Correctable", "Uncorrectable")]
+    sums = [sum(numbers[f"FEC{kind}BlockCtrLane{lane}"] for lane in range(12))
+            for kind in ("Correctable", "Uncorrectable")]
     tap.equal(f"{name}: lanes that nobody told of add up to the port's number", sums, [4001, 10])
     for tick in (7, 31):
         tell(sim, node, f"tick={tick}")

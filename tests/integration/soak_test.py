@@ -31,6 +31,7 @@ def spoilt(path, *statements):
     stored = Stored("spoilt.db")
     stored.check_sums()
     stored.check_beat(1000000)
+    stored.check_cuts()
     stored.db.close()
     os.remove("spoilt.db")
     return stored.faults
@@ -62,4 +63,6 @@ with tap.part("soak"):
     tap.result(spoilt(path, f"DELETE FROM delta {where}"), "they find a delta that is missing")
     tap.result(spoilt(path, f"UPDATE sweep SET start_us = start_us + 5000000 WHERE id >= {sweep}"),
                "they find seconds without a sweep that nobody told")
+    span = f"INSERT INTO span (from_sweep, port, to_sweep, why) VALUES ({sweep}, {port}, {sweep + 1}, 7)"
+    tap.result(spoilt(path, span), "they find a port that is read and not read")
 tap.done()

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/layout.h"
+
+#include "collector/events.h"
+#include "collector/memory.h"
+#include "fabric/fabric.h"
+#include "fabric/planes.h"
+
+void layout_tell(struct events *events, int64_t wall_us, const struct fabric *fabric, struct memory *memory)
+{
+	uint32_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		struct node_memory *remembered = memory_node(memory, i);
+		unsigned planes = node_planes(fabric, i);
+
+		if (planes && planes != remembered->planes_told)
+			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
+				   "%.100s: %u ports share one GUID, so they are planes of one port: their counters "
+				   "are not read, for it is not known what they count", fabric->nodes[i].name, planes);
+		remembered->planes_told = (uint8_t)planes;
+	}
+}

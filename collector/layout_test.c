@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* HCAs whose ports are planes of one: seen, told once, and no numbers of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+
+static struct model *create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
+static void planes_are_told_once_and_not_asked(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(1);
+	size_t i;
+
+	(void)state;
+	model->nodes[HOST].planes = model->nodes[HOST + 1].planes = true;
+	assert_int_equal(model_run(model, 12, &report, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_LAYOUT_UNSUPPORTED), 2);
+	for (i = 0; strcmp(model->events[i].kind, EVENT_LAYOUT_UNSUPPORTED) != 0; i++)
+		;
+	assert_true(model->events[i].node_guid == model_guid(HOST));
+	assert_non_null(strstr(model->events[i].text, "2 ports share one GUID"));
+	assert_int_equal(model->requests_to[HOST] + model->slow_requests_to[HOST], 0);
+	assert_false(model->nodes[HOST].ports[1].has_first);
+	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_UNSUPPORTED);
+	/* Nobody waits for them, and nobody calls them silent or locked. */
+	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT) + model_events_of(model, EVENT_NODE_LOCKED), 0);
+	/* The switch ports at their other end count as any. */
+	assert_true(model->nodes[MODEL_SPINES].ports[MODEL_SPINES + 1].has_first);
+	assert_true(model->nodes[HOST + 2].ports[1].has_first);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+/* Questions for slow counters when the planes are known, and later. */
+static unsigned slow_before;
+
+static void planes_appear(struct model *model)
+{
+	if (model->sweeps == 64)
+		slow_before = model->slow_requests_to[HOST];
+	if (model->sweeps == 3)
+		model->nodes[HOST].planes = true;
+	if (model->sweeps == 80)
+		model->nodes[HOST].planes = false;
+}
+
+/* Other firmware makes two planes of a port, and one again: counters stop, and go on. */
+static void planes_that_come_and_go_are_followed(void **state)
+{
+	struct model *model = create(2);
+
+	(void)state;
+	model->before_sweep = planes_appear;
+	assert_int_equal(model_run(model, 79, NULL, NULL), 0);
+	assert_true(slow_before > 0);
+	assert_int_equal(model->slow_requests_to[HOST], slow_before);
+	assert_int_equal(model_events_of(model, EVENT_LAYOUT_UNSUPPORTED), 1);
+	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_UNSUPPORTED);
+	assert_int_equal(model_run(model, 70, NULL, NULL), 0);
+	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_OK);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(planes_are_told_once_and_not_asked),
+		cmocka_unit_test(planes_that_come_and_go_are_followed),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

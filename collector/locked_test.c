@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Nodes that drop SMPs without their M_Key: who is locked, who is not, and what a file of keys changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/link_check.h"
+#include "collector/locked.h"
+#include "collector/test_model.h"
+#include "wire/keys.h"
+
+#define SPINE 0
+#define LEAF MODEL_SPINES
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+#define LAST_HOST (MODEL_NODES - 1)
+
+static struct model *create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
+/* The only event of a kind, which must be about this node. */
+static const struct event *only_event(const struct model *model, const char *kind, size_t node)
+{
+	size_t i;
+
+	assert_int_equal(model_events_of(model, kind), 1);
+	for (i = 0; strcmp(model->events[i].kind, kind) != 0; i++)
+		;
+	assert_true(model->events[i].node_guid == model_guid(node));
+	return &model->events[i];
+}
+
+static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(1);
+
+	(void)state;
+	model->nodes[LEAF].mkey = 0xfeed;
+	assert_int_equal(model_run(model, LOCKED_AFTER_SWEEPS - 1, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
+	free(model);
+	model = create(1);
+	model->nodes[LEAF].mkey = 0xfeed;
+	assert_int_equal(model_run(model, 20, &report, NULL), 0);
+	assert_int_equal(only_event(model, EVENT_NODE_LOCKED, LEAF)->severity, EVENT_WARNING);
+	/* Its counters are read as everybody's. */
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	assert_int_equal(report.ports_answered, report.ports_asked);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+static void a_locked_switch_is_asked_now_and_then(void **state)
+{
+	struct model *model = create(2);
+	unsigned refused;
+
+	(void)state;
+	model->nodes[LEAF].mkey = 0xfeed;
+	assert_int_equal(model_run(model, 10, NULL, NULL), 0);
+	refused = model->nodes[LEAF].smps_refused;
+	free(model);
+	model = create(2);
+	model->nodes[LEAF].mkey = 0xfeed;
+	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	assert_in_range(model->nodes[LEAF].smps_refused - refused, 1, 2);
+	free(model);
+}
+
+static void the_lock_is_opened(struct model *model)
+{
+	if (model->sweeps == 10)
+		model->nodes[LEAF].mkey = 0;
+}
+
+static void a_lock_that_is_opened_is_told_once(void **state)
+{
+	struct model *model = create(3);
+
+	(void)state;
+	model->nodes[LEAF].mkey = 0xfeed;
+	model->before_sweep = the_lock_is_opened;
+	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	only_event(model, EVENT_NODE_LOCKED, LEAF);
+	assert_int_equal(only_event(model, EVENT_NODE_UNLOCKED, LEAF)->severity, EVENT_INFO);
+	free(model);
+}
+
+/* One host falls silent: then all are asked who they are, and another one does not say. */
+static void a_host_dies(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[HOST].silent = true;
+}
+
+static void a_host_is_locked_once_it_was_asked(void **state)
+{
+	struct model *model = create(4);
+
+	(void)state;
+	model->nodes[HOST + 5].mkey = 0xfeed;
+	model->before_sweep = a_host_dies;
+	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
+	only_event(model, EVENT_NODE_LOCKED, HOST + 5);
+	only_event(model, EVENT_NODE_SILENT, HOST);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+static void a_dead_node_is_silent_and_not_locked(void **state)
+{
+	struct model *model = create(5);
+
+	(void)state;
+	model->nodes[LEAF].silent = true;
+	model->nodes[HOST].silent = true;
+	assert_int_equal(model_run(model, 40, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 2);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
+	free(model);
+}
+
+/* Losses of one in ten: some hundred sweeps of six switches, and nobody is called locked who is not. */
+static void lost_smps_lock_nobody(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 10; seed < 20; seed++) {
+		struct model *model = create(seed);
+
+		model->loss_percent = 10;
+		assert_int_equal(model_run(model, 60, NULL, NULL), 0);
+		assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
+		free(model);
+	}
+}
+
+/* Each node has a key of its own. The subnet manager runs on the last host, which has none. */
+static void lock_all(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < LAST_HOST; i++)
+		model->nodes[i].mkey = 0xabcdef00 + i;
+}
+
+static struct keys *keys_of(const struct model *model)
+{
+	char directory[] = "locked_test.XXXXXX", path[64];
+	struct keys *keys;
+	FILE *file;
+	size_t i;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (i = 0; i < MODEL_NODES; i++)
+		fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)model_guid(i),
+			(unsigned long long)model->nodes[i].mkey);
+	fclose(file);
+	assert_int_equal(keys_load(directory, &keys, NULL), 0);
+	unlink(path);
+	rmdir(directory);
+	return keys;
+}
+
+static void each_node_is_asked_with_its_own_key(void **state)
+{
+	struct model *model = create(6);
+	struct keys *keys;
+	size_t i;
+
+	(void)state;
+	lock_all(model);
+	keys = keys_of(model);
+	model->wire.keys = keys;
+	model->before_sweep = a_host_dies;
+	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
+	for (i = 0; i < MODEL_NODES; i++)
+		assert_int_equal(model->nodes[i].smps_refused, 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
+	keys_destroy(keys);
+	free(model);
+}
+
+static void without_keys_all_that_are_asked_are_locked(void **state)
+{
+	struct model *model = create(7);
+
+	(void)state;
+	lock_all(model);
+	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
+	assert_true(model_events_of(model, EVENT_NODE_LOCKED) >= MODEL_SPINES + MODEL_LEAFS);
+	assert_true(model->nodes[SPINE].smps_refused > 0);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_switch_that_answers_counters_but_no_smps_is_locked),
+		cmocka_unit_test(a_locked_switch_is_asked_now_and_then),
+		cmocka_unit_test(a_lock_that_is_opened_is_told_once),
+		cmocka_unit_test(a_host_is_locked_once_it_was_asked),
+		cmocka_unit_test(a_dead_node_is_silent_and_not_locked),
+		cmocka_unit_test(lost_smps_lock_nobody),
+		cmocka_unit_test(each_node_is_asked_with_its_own_key),
+		cmocka_unit_test(without_keys_all_that_are_asked_are_locked),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collector/memory.h"
+#include "fabric/fabric.h"
+
+#define NODES 3
+#define PORTS 64
+
+static struct node nodes[NODES];
+static struct restored_port ports[NODES * PORTS];
+
+/* What a store gives back of three switches, ports in their order. */
+static struct restored store_of(struct fabric *fabric)
+{
+	size_t i;
+
+	memset(nodes, 0, sizeof(nodes));
+	for (i = 0; i < NODES; i++) {
+		nodes[i].guid = 100 + i;
+		nodes[i].port_count = PORTS;
+	}
+	for (i = 0; i < NODES * PORTS; i++) {
+		ports[i] = (struct restored_port){ .node_guid = 100 + i / PORTS, .port = (uint8_t)(i % PORTS + 1) };
+		ports[i].reading.value[COUNTER_XMIT_DATA] = i;
+	}
+	*fabric = (struct fabric){ .nodes = nodes, .node_count = NODES };
+	return (struct restored){ .fabric = fabric, .ports = ports, .port_count = NODES * PORTS };
+}
+
+static void what_is_restored_takes_no_more_room_than_the_fabric(void **state)
+{
+	struct fabric fabric;
+	struct restored restored = store_of(&fabric);
+	struct memory memory = { 0 };
+	size_t i;
+
+	(void)state;
+	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
+	assert_int_equal(memory.node_count, NODES);
+	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
+	for (i = 0; i < NODES * PORTS; i++) {
+		const struct node_memory *node = memory_node(&memory, (uint32_t)(i / PORTS));
+		const struct port_memory *port = &memory.ports[node->first_port + i % PORTS + 1];
+
+		assert_true(port->has_last);
+		assert_int_equal(port->last.value[COUNTER_XMIT_DATA], i);
+	}
+	memory_done(&memory);
+}
+
+/* A store may know ports of nodes that are not in its newest fabric. */
+static void ports_of_nodes_that_left_are_restored_too(void **state)
+{
+	struct fabric fabric;
+	struct restored restored = store_of(&fabric);
+	struct memory memory = { 0 };
+
+	(void)state;
+	fabric.node_count = 1;
+	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	fabric.node_count = NODES;
+	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
+	assert_int_equal(memory.ports[memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
+			 2 * PORTS + 6);
+	memory_done(&memory);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_restored_takes_no_more_room_than_the_fabric),
+		cmocka_unit_test(ports_of_nodes_that_left_are_restored_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

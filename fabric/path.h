@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * path.h - by which ports a node is reached from this host, switch by switch
+ *
+ * SMPs can be routed along such a path, without LIDs and forwarding tables. In a
+ * fabric of planes that is the only way for them.
+ */
+#ifndef IBWIRE_FABRIC_PATH_H
+#define IBWIRE_FABRIC_PATH_H
+
+#include <stdint.h>
+
+struct error;
+struct fabric;
+
+/* Hops that an SMP has room for. Source: IBA Vol 1, 14.2.1.2: an InitialPath of 64 bytes, the first unused. */
+#define PATH_HOPS_MAX 63
+
+/* No path to this node. */
+#define PATH_NONE UINT8_MAX
+
+struct path {
+	uint8_t hops;                 /* or PATH_NONE; 0: this host's own node */
+	uint8_t ports[PATH_HOPS_MAX]; /* out of this host, then out of each switch */
+};
+
+/*
+ * paths_find - shortest paths to all nodes of a fabric
+ * @ret:  one for each node, by index; free() them
+ *
+ * They leave by fabric->from_port; only switches pass SMPs on, and only ports that
+ * have a peer are taken, up or down. Return: 0 or ERR_NOMEM.
+ */
+int paths_find(const struct fabric *fabric, struct path **ret, struct error *err);
+
+#endif

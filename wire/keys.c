@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/keys.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/map.h"
+
+/* Longest line: two numbers of 18 characters have room, and nobody's essay. */
+#define LINE_SIZE 128
+
+struct keys {
+	struct map by_guid; /* GUID to index into list */
+	uint64_t *list;     /* not grown by realloc(), which would leave copies behind */
+	size_t count, capacity;
+	bool exposed;
+};
+
+void keys_destroy(struct keys *keys)
+{
+	if (!keys)
+		return;
+	if (keys->list)
+		explicit_bzero(keys->list, keys->capacity * sizeof(*keys->list));
+	free(keys->list);
+	map_done(&keys->by_guid);
+	free(keys);
+}
+
+static int add_key(struct keys *keys, uint64_t guid, uint64_t key)
+{
+	if (keys->count == keys->capacity) {
+		size_t capacity = keys->capacity ? keys->capacity * 2 : 256;
+		uint64_t *list = calloc(capacity, sizeof(*list));
+
+		if (!list)
+			return ERR_NOMEM;
+		if (keys->list) {
+			memcpy(list, keys->list, keys->count * sizeof(*list));
+			explicit_bzero(keys->list, keys->capacity * sizeof(*list));
+		}
+		free(keys->list);
+		keys->list = list;
+		keys->capacity = capacity;
+	}
+	if (map_put(&keys->by_guid, guid, (uint32_t)keys->count) < 0)
+		return ERR_NOMEM;
+	keys->list[keys->count++] = key;
+	return 0;
+}
+
+/* "0x" and 1 to 16 hexadecimal digits. Return: what follows, or NULL where it is something else. */
+static const char *read_number(const char *chars, uint64_t *ret)
+{
+	size_t digits;
+	char *end;
+
+	if (chars[0] != '0' || (chars[1] != 'x' && chars[1] != 'X'))
+		return NULL;
+	digits = strspn(chars + 2, "0123456789abcdefABCDEF");
+	if (digits < 1 || digits > 16)
+		return NULL;
+	*ret = strtoull(chars, &end, 16);
+	return end;
+}
+
+/* What is wrong with a line; NULL: nothing, and @ret_guid and @ret_key are what it says, 0 where it is empty. */
+static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret_key)
+{
+	static const char form[] = "it has to be 0xGUID 0xKEY";
+	const char *at = line + strspn(line, " \t\r\n");
+
+	*ret_guid = *ret_key = 0;
+	if (!*at)
+		return NULL;
+	/* opensm takes a line that begins with a blank for a part of the one before. */
+	if (at != line)
+		return "it begins with a blank";
+	at = read_number(at, ret_guid);
+	if (!at || (*at != ' ' && *at != '\t'))
+		return form;
+	at = read_number(at + strspn(at, " \t"), ret_key);
+	if (!at || at[strspn(at, " \t\r\n")])
+		return form;
+	return *ret_guid ? NULL : "0 is no GUID";
+}
+
+static int read_all(struct keys *keys, FILE *file, const char *path, struct error *err)
+{
+	char line[LINE_SIZE];
+	unsigned number = 0;
+	int code = 0;
+
+	while (code == 0 && fgets(line, sizeof(line), file)) {
+		uint64_t guid, key;
+		const char *wrong = strchr(line, '\n') || feof(file) ? read_line(line, &guid, &key) : "it is too long";
+
+		number++;
+		if (!wrong && guid && keys_find(keys, guid) && keys_find(keys, guid) != key)
+			wrong = "its GUID has another key in a line before";
+		if (wrong)
+			code = err_set(err, ERR_IO, "%s, line %u: %s; let the subnet manager write it anew, or mend it",
+				       path, number, wrong);
+		/* 0 is how a port without a key is written. */
+		else if (guid && key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0)
+			code = err_nomem(err);
+	}
+	explicit_bzero(line, sizeof(line));
+	if (code == 0 && ferror(file))
+		code = err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+	return code;
+}
+
+int keys_load(const char *directory, struct keys **ret, struct error *err)
+{
+	struct keys *keys = calloc(1, sizeof(*keys));
+	char path[4096], buffer[BUFSIZ];
+	struct stat status;
+	FILE *file;
+	int code;
+
+	if (!keys)
+		return err_nomem(err);
+	snprintf(path, sizeof(path), "%.4000s/" KEYS_FILE, directory);
+	file = fopen(path, "re");
+	if (!file) {
+		code = err_set(err, ERR_IO, "cannot read %s: %s; --security-keys names the directory in which the "
+			       "subnet manager keeps " KEYS_FILE, path, strerror(errno));
+		keys_destroy(keys);
+		return code;
+	}
+	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
+	keys->exposed = fstat(fileno(file), &status) == 0 && status.st_mode & S_IROTH;
+	code = read_all(keys, file, path, err);
+	fclose(file);
+	explicit_bzero(buffer, sizeof(buffer));
+	if (code < 0)
+		keys_destroy(keys);
+	else
+		*ret = keys;
+	return code;
+}
+
+bool keys_are_exposed(const struct keys *keys)
+{
+	return keys->exposed;
+}
+
+size_t keys_count(const struct keys *keys)
+{
+	return keys->count;
+}
+
+uint64_t keys_find(const struct keys *keys, uint64_t guid)
+{
+	uint32_t index;
+
+	return keys && map_get(&keys->by_guid, guid, &index) ? keys->list[index] : 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const uint64_t *left = a, *right = b;
+
+	return *left < *right ? -1 : *left > *right;
+}
+
+uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different)
+{
+	size_t start, end, longest = 0;
+	uint64_t most = 0, own = keys_find(keys, own_guid);
+	uint64_t *sorted = calloc(keys->count + 1, sizeof(*sorted));
+
+	*ret_different = 0;
+	if (!sorted)
+		return own;
+	if (keys->count)
+		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
+	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
+	for (start = 0; start < keys->count; start = end) {
+		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
+			;
+		++*ret_different;
+		if (end - start > longest) {
+			longest = end - start;
+			most = sorted[start];
+		}
+	}
+	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
+	free(sorted);
+	return own ? own : most;
+}

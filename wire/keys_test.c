@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "wire/keys.h"
+
+/* 160 characters, most of them blanks. */
+#define BLANKS "                                        "
+#define LONG_LINE ("0x2 0x77" BLANKS BLANKS BLANKS BLANKS "\n")
+
+static char directory[] = "keys_test.XXXXXX";
+
+static int make_directory(void **state)
+{
+	(void)state;
+	return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+	char path[64];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
+	unlink(path);
+	return rmdir(directory);
+}
+
+static int load(const char *content, mode_t mode, struct keys **ret, struct error *err)
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
+	unlink(path);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(content, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+	return keys_load(directory, ret, err);
+}
+
+/* What opensm's store() writes: an empty line after each, in no order, full width. */
+static void the_subnet_managers_file_is_read(void **state)
+{
+	struct keys *keys;
+
+	(void)state;
+	assert_int_equal(load("0x0002c90300a1b2c3 0x00000000deadbeef\n\n0x0002c90300a1b2c4 0xffffffffffffffff\n\n"
+			      "0x0002c90300a1b2c5 0x0000000000000000\n\n", 0600, &keys, NULL), 0);
+	assert_int_equal(keys_count(keys), 2);
+	assert_true(keys_find(keys, 0x0002c90300a1b2c3) == 0xdeadbeef);
+	assert_true(keys_find(keys, 0x0002c90300a1b2c4) == UINT64_MAX);
+	/* A key of 0 is none; so is that of a GUID which is not there. */
+	assert_true(keys_find(keys, 0x0002c90300a1b2c5) == 0);
+	assert_true(keys_find(keys, 7) == 0);
+	assert_true(keys_find(NULL, 7) == 0);
+	assert_false(keys_are_exposed(keys));
+	keys_destroy(keys);
+}
+
+static void shapes_that_mean_the_same_are_taken(void **state)
+{
+	struct keys *keys;
+
+	(void)state;
+	assert_int_equal(load("0X1\t 0xA \r\n\n\n\n0x2 0xB\n0x1 0xa", 0600, &keys, NULL), 0);
+	assert_int_equal(keys_count(keys), 2);
+	assert_true(keys_find(keys, 1) == 10);
+	assert_true(keys_find(keys, 2) == 11);
+	keys_destroy(keys);
+	assert_int_equal(load("", 0600, &keys, NULL), 0);
+	assert_int_equal(keys_count(keys), 0);
+	keys_destroy(keys);
+}
+
+static void a_bad_line_is_named_and_its_key_is_not_shown(void **state)
+{
+	static const char *const bad[] = {
+		"0x2\n",                       /* no key */
+		"0x2 \n",
+		"0x2 77\n",                    /* decimal: opensm never writes it, and 77 may mean 0x77 */
+		"2 0x77\n",
+		"0x2 0x77 0x1\n",              /* more than two */
+		"0x2 0x77secret\n",
+		"0x2 0x12345678123456781\n",   /* 17 digits */
+		"0x 0x77\n",
+		"0x2 0x\n",
+		"0x0 0x77\n",                  /* no GUID */
+		" 0x2 0x77\n",                 /* opensm appends it to the line before */
+		"# 0x2 0x77\n",
+		"0x2,0x77\n",
+		"0x1 0x77\n",                  /* GUID 1 has another key above */
+		LONG_LINE,                     /* longer than any line is */
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error err = { 0 };
+		struct keys *keys = NULL;
+		char content[400];
+
+		snprintf(content, sizeof(content), "0x1 0x5ec2e7\n\n%s\n0x3 0x5ec2e7\n\n", bad[i]);
+		assert_int_equal(load(content, 0600, &keys, &err), ERR_IO);
+		assert_null(keys);
+		assert_non_null(strstr(err.text, "guid2mkey, line 3: "));
+		assert_null(strstr(err.text, "77"));
+		assert_null(strstr(err.text, "5ec2e7"));
+	}
+}
+
+static void a_file_that_is_not_there_says_where_it_is_looked_for(void **state)
+{
+	struct error err = { 0 };
+	struct keys *keys = NULL;
+
+	(void)state;
+	assert_int_equal(keys_load("/nonexistent", &keys, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "/nonexistent/guid2mkey"));
+	assert_non_null(strstr(err.text, "--security-keys"));
+	/* A directory in its place opens, and cannot be read. */
+	assert_int_equal(mkdir("keys_test.dir", 0700), 0);
+	assert_int_equal(mkdir("keys_test.dir/guid2mkey", 0700), 0);
+	assert_int_equal(keys_load("keys_test.dir", &keys, &err), ERR_IO);
+	rmdir("keys_test.dir/guid2mkey");
+	rmdir("keys_test.dir");
+	assert_null(keys);
+}
+
+static void a_file_that_all_may_read_is_noticed(void **state)
+{
+	static const struct {
+		mode_t mode;
+		bool exposed;
+	} cases[] = { { 0400, false }, { 0640, false }, { 0644, true }, { 0604, true } };
+	struct keys *keys;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(load("0x1 0x2\n", cases[i].mode, &keys, NULL), 0);
+		assert_int_equal(keys_are_exposed(keys), cases[i].exposed);
+		keys_destroy(keys);
+	}
+}
+
+static void a_discovery_takes_the_own_key_else_that_of_most(void **state)
+{
+	size_t different;
+	struct keys *keys;
+
+	(void)state;
+	assert_int_equal(load("0x1 0xa\n\n0x2 0xb\n\n0x3 0xc\n\n0x4 0xb\n\n0x5 0xc\n\n0x6 0xb\n", 0600, &keys,
+			      NULL), 0);
+	assert_true(keys_pick(keys, 1, &different) == 0xa);
+	assert_int_equal(different, 3);
+	assert_true(keys_pick(keys, 99, &different) == 0xb);
+	assert_int_equal(different, 3);
+	keys_destroy(keys);
+	assert_int_equal(load("0x1 0xa\n\n0x2 0xa\n", 0600, &keys, NULL), 0);
+	assert_true(keys_pick(keys, 99, &different) == 0xa);
+	assert_int_equal(different, 1);
+	keys_destroy(keys);
+	assert_int_equal(load("\n", 0600, &keys, NULL), 0);
+	assert_true(keys_pick(keys, 99, &different) == 0);
+	assert_int_equal(different, 0);
+	keys_destroy(keys);
+}
+
+static void thousands_of_keys_are_all_found(void **state)
+{
+	enum { COUNT = 20000 };
+	char *content = malloc(COUNT * 40), *at = content;
+	struct keys *keys;
+	uint64_t i;
+
+	(void)state;
+	for (i = 1; i <= COUNT; i++)
+		at += sprintf(at, "0x%016lx 0x%016lx\n\n", (unsigned long)(i * 0x9e3779b97f4a7c15), (unsigned long)i);
+	assert_int_equal(load(content, 0600, &keys, NULL), 0);
+	assert_int_equal(keys_count(keys), COUNT);
+	for (i = 1; i <= COUNT; i++)
+		assert_true(keys_find(keys, i * 0x9e3779b97f4a7c15) == i);
+	keys_destroy(keys);
+	free(content);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_subnet_managers_file_is_read),
+		cmocka_unit_test(shapes_that_mean_the_same_are_taken),
+		cmocka_unit_test(a_bad_line_is_named_and_its_key_is_not_shown),
+		cmocka_unit_test(a_file_that_is_not_there_says_where_it_is_looked_for),
+		cmocka_unit_test(a_file_that_all_may_read_is_noticed),
+		cmocka_unit_test(a_discovery_takes_the_own_key_else_that_of_most),
+		cmocka_unit_test(thousands_of_keys_are_all_found),
+	};
+
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
