@@ -44,6 +44,7 @@ struct collect_options {
 	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
+	const char *discovery;     /* "own" or "libibnetdisc" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
@@ -56,7 +57,7 @@ static bool asks_switches_only(const struct collect_options *options)
 /* The helper's command line, with room for its numbers. */
 struct helper_command {
 	char port[12], timeout[12], max_smps[24];
-	const char *argv[18];
+	const char *argv[20];
 };
 
 static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
@@ -78,6 +79,8 @@ static void fill_helper_command(struct helper_command *helper, const struct hca_
 	helper->argv[i++] = helper->timeout;
 	helper->argv[i++] = "--max-smps";
 	helper->argv[i++] = helper->max_smps;
+	helper->argv[i++] = "--discovery";
+	helper->argv[i++] = options->discovery;
 	/* The directory: what is on a command line everybody can see. */
 	if (options->security_keys) {
 		helper->argv[i++] = "--security-keys";
@@ -274,6 +277,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->max_mads_per_s, 0 },
 		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
 		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->max_smps, 1 },
+		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
+		  &ret->discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
@@ -295,6 +300,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
+	if (strcmp(ret->discovery, "own") && strcmp(ret->discovery, "libibnetdisc"))
+		return options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
+					   ret->discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
@@ -316,8 +324,8 @@ static int load_keys(const struct collect_options *options, uint64_t own_guid, s
 	if (keys_are_exposed(*ret))
 		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", options->security_keys);
 	keys_pick(*ret, own_guid, &different);
-	if (different > 1)
-		log_warning("%s/" KEYS_FILE " holds %zu different keys, and a discovery carries one, this port's: "
+	if (different > 1 && !strcmp(options->discovery, "libibnetdisc"))
+		log_warning("%s/" KEYS_FILE " holds %zu different keys, and libibnetdisc carries one, this port's: "
 			    "nodes that drop SMPs with another key are not discovered", options->security_keys,
 			    different);
 	log_info("M_Keys of %zu ports are known", keys_count(*ret));
@@ -328,6 +336,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 {
 	struct collect_options options = {
 		.ask = "all",
+		.discovery = "own",
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
 		.discovery_deadline_us = DEFAULT_DISCOVERY_DEADLINE_US,

@@ -2,12 +2,13 @@
 /*
  * discover - the discovery helper: one discovery, its records on stdout
  *
- * Hidden: `ibwire collect` runs it, in a process of its own, because
- * libibnetdisc can crash or hang.
+ * Hidden: `ibwire collect` runs it, in a process of its own: libibnetdisc can
+ * crash or hang, and ours is kept behind the same wall.
  */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "cli/options.h"
 #include "fabric/fabric.h"
 #include "fabric/record.h"
+#include "wire/explore.h"
 #include "wire/hca.h"
 #include "wire/keys.h"
 #include "wire/netdisc.h"
@@ -36,55 +38,104 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 	return code;
 }
 
+/* SMPs in flight to one node: its next question is there when it is done with one. */
+#define PER_NODE 2
+
+struct discover_options {
+	struct options common;
+	const char *discovery; /* "own" or "libibnetdisc" */
+	const char *security_keys, *smi_ca;
+	int64_t max_smps, retries;
+};
+
+static unsigned timeout_ms(const struct discover_options *options)
+{
+	return options->common.timeout_ms ? (unsigned)options->common.timeout_ms : 1000;
+}
+
+static int discover_by_library(const struct discover_options *options, const struct hca_port *local,
+			       const struct keys *keys, struct fabric **ret, struct record_trailer *trailer,
+			       struct error *err)
+{
+	struct netdisc_settings settings = {
+		.ca_name = local->smi_ca_name, .port = local->smi_port, .max_smps = (unsigned)options->max_smps,
+		.timeout_ms = timeout_ms(options), .retries = (unsigned)options->retries,
+	};
+	size_t different;
+
+	if (keys)
+		settings.mkey = keys_pick(keys, local->port_guid, &different);
+	return netdisc_run(&settings, ret, &trailer->smps, &trailer->hops, err);
+}
+
+static int discover_ourselves(const struct discover_options *options, struct hca_port *local, const struct keys *keys,
+			      struct fabric **ret, struct record_trailer *trailer, struct error *err)
+{
+	const struct explore_settings settings = {
+		.max_smps = (unsigned)options->max_smps, .per_node = PER_NODE, .timeout_ms = timeout_ms(options),
+		.retries = (unsigned)options->retries, .keys = keys, .own_guid = local->port_guid,
+	};
+	struct text notes = { 0 };
+	struct hca *hca;
+	int code;
+
+	local->directed = true;
+	code = hca_open(local, &hca, err);
+	if (code < 0)
+		return code;
+	code = explore_run(hca_transport(hca), clock_system(), &settings, ret, trailer, &notes, err);
+	hca_close(hca);
+	fputs(text_chars(&notes), stderr);
+	text_done(&notes);
+	return code;
+}
+
+static int discover(const struct discover_options *options, int64_t started_us, struct error *err)
+{
+	struct record_trailer trailer = { 0 };
+	struct fabric *fabric = NULL;
+	struct keys *keys = NULL;
+	struct hca_port local;
+	int code = hca_find(options->common.ca, options->common.port, options->smi_ca, &local, err);
+
+	if (code == 0 && options->security_keys)
+		code = keys_load(options->security_keys, &keys, err);
+	if (code == 0 && !strcmp(options->discovery, "libibnetdisc"))
+		code = discover_by_library(options, &local, keys, &fabric, &trailer, err);
+	else if (code == 0)
+		code = discover_ourselves(options, &local, keys, &fabric, &trailer, err);
+	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
+	if (code == 0)
+		code = print_records(fabric, &trailer, err);
+	fabric_destroy(fabric);
+	keys_destroy(keys);
+	return code;
+}
+
 int discover_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	const struct clock *clock = clock_system();
-	int64_t max_smps = 8, retries = 3, started_us = clock_boottime_us(clock);
-	const char *security_keys = NULL, *smi_ca = NULL;
+	struct discover_options options = { .discovery = "own", .max_smps = 8, .retries = 3 };
 	const struct option_spec specs[] = {
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight at a time", &max_smps, 1 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an SMP is sent again", &retries, 0 },
+		{ "discovery", 0, OPTION_TEXT, "BY", "own, or libibnetdisc", &options.discovery, 0 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight at a time", &options.max_smps, 1 },
+		{ "retries", 0, OPTION_NUMBER, "N", "how often an SMP is sent again", &options.retries, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey",
-		  &security_keys, 0 },
-		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &smi_ca, 0 },
+		  &options.security_keys, 0 },
+		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "device that sends SMPs", &options.smi_ca, 0 },
 		{ 0 },
 	};
-	struct netdisc_settings settings = { 0 };
-	struct record_trailer trailer = { 0 };
-	struct hca_port local;
-	struct options options;
-	struct fabric *fabric;
-	struct keys *keys;
-	size_t different;
+	int64_t started_us = clock_boottime_us(clock);
 	int code;
 
 	/* Whoever started this reads the answer: without it there is nothing to do. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	code = options_parse(command, COMMON_DEVICE, specs, argc, argv, clock_wall_us(clock), &options, err);
+	code = options_parse(command, COMMON_DEVICE, specs, argc, argv, clock_wall_us(clock), &options.common, err);
 	if (code != 0)
 		return code < 0 ? code : 0;
-	code = options_no_arguments(command, &options, err);
-	if (code == 0)
-		code = hca_find(options.ca, options.port, smi_ca, &local, err);
-	if (code < 0)
-		return code;
-	if (security_keys) {
-		code = keys_load(security_keys, &keys, err);
-		if (code < 0)
-			return code;
-		settings.mkey = keys_pick(keys, local.port_guid, &different);
-		keys_destroy(keys);
-	}
-	settings.ca_name = local.smi_ca_name;
-	settings.port = local.smi_port;
-	settings.max_smps = (unsigned)max_smps;
-	settings.timeout_ms = options.timeout_ms ? (unsigned)options.timeout_ms : 1000;
-	settings.retries = (unsigned)retries;
-	code = netdisc_run(&settings, &fabric, &trailer.smps, &trailer.hops, err);
-	if (code < 0)
-		return code;
-	trailer.took_us = (uint64_t)(clock_boottime_us(clock) - started_us);
-	code = print_records(fabric, &trailer, err);
-	fabric_destroy(fabric);
-	return code;
+	code = options_no_arguments(command, &options.common, err);
+	if (code == 0 && strcmp(options.discovery, "own") && strcmp(options.discovery, "libibnetdisc"))
+		code = options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
+					   options.discovery);
+	return code < 0 ? code : discover(&options, started_us, err);
 }

@@ -67,7 +67,7 @@ static struct fabric *random_fabric(uint64_t seed)
 
 static char *records_of(const struct fabric *fabric, size_t *ret_len)
 {
-	struct record_trailer trailer = { 5, 6, 7 };
+	struct record_trailer trailer = { 5, 6, 7, 8, 9 };
 	struct text text = { 0 };
 
 	record_write(&text, fabric, &trailer);
@@ -88,6 +88,8 @@ static void records_bring_the_same_fabric_back(void **state)
 
 		assert_int_equal(record_read(records, len, NULL, &back, &trailer, NULL), 0);
 		assert_int_equal(trailer.took_us, 7);
+		assert_int_equal(trailer.lost, 8);
+		assert_int_equal(trailer.silent, 9);
 		assert_int_equal(back->node_count, fabric->node_count);
 		assert_int_equal(back->port_count, fabric->port_count);
 		for (i = 0; i < fabric->port_count; i++)

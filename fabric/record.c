@@ -51,8 +51,9 @@ void record_write(struct text *text, const struct fabric *fabric, const struct r
 	}
 	if (fabric->from_node != FABRIC_NONE)
 		text_appendf(text, "from %" PRIx64 " %u\n", fabric->nodes[fabric->from_node].guid, fabric->from_port);
-	text_appendf(text, "end %zu %zu %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", fabric->node_count, fabric->port_count,
-		     trailer->smps, trailer->hops, trailer->took_us);
+	text_appendf(text, "end %zu %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		     fabric->node_count, fabric->port_count, trailer->smps, trailer->hops, trailer->took_us,
+		     trailer->lost, trailer->silent);
 }
 
 /* A peer is named before its node is there; links are made at the end. */
@@ -226,7 +227,9 @@ static bool read_end(struct record_reader *reader, char *cursor)
 	if (!take(&cursor, 10, UINT32_MAX, &nodes) || !take(&cursor, 10, UINT32_MAX, &ports) ||
 	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.smps) ||
 	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.hops) ||
-	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.took_us))
+	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.took_us) ||
+	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.lost) ||
+	    !take(&cursor, 10, UINT64_MAX, &reader->trailer.silent))
 		return false;
 	reader->ended = nodes == reader->fabric->node_count && ports == reader->fabric->port_count;
 	return reader->ended;

@@ -24,6 +24,8 @@ struct record_trailer {
 	uint64_t smps;     /* SMPs sent */
 	uint64_t hops;     /* the longest path that was followed */
 	uint64_t took_us;  /* elapsed time of the discovery */
+	uint64_t lost;     /* questions about nodes that were found, without an answer after all retries */
+	uint64_t silent;   /* ports with a link behind which nobody answered */
 };
 
 /* record_write - append a fabric's lines to @text. */

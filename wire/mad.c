@@ -99,6 +99,8 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_SUBN_LID, SMP_LINEAR_FORWARDING_TABLE },
 		{ CLASS_SUBN_LID, SMP_SM_INFO },
 		{ CLASS_SUBN_LID, SMP_PORT_INFO_EXTENDED },
+		/* Of discovery, which goes along paths. */
+		{ CLASS_SUBN_DIRECTED, SMP_MLNX_EXTENDED_PORT_INFO },
 		{ CLASS_PERFORMANCE, PMA_CLASS_PORT_INFO },
 		{ CLASS_PERFORMANCE, PMA_PORT_SAMPLES_CONTROL },
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS },
@@ -108,13 +110,14 @@ bool mad_is_allowed(const uint8_t mad[MAD_SIZE])
 		{ CLASS_PERFORMANCE, PMA_PORT_COUNTERS_EXTENDED },
 		{ CLASS_PERFORMANCE, PMA_PORT_EXTENDED_SPEEDS },
 	};
-	uint8_t mgmt_class = mad_is_smp(mad) ? CLASS_SUBN_LID : mad[1];
+	uint8_t either_route = mad_is_smp(mad) ? CLASS_SUBN_LID : mad[1];
 	size_t i;
 
 	if (mad[0] != BASE_VERSION || mad[2] != CLASS_VERSION || mad[3] != METHOD_GET)
 		return false;
 	for (i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
-		if (mgmt_class == allowed[i].mgmt_class && get_be16(mad + 16) == allowed[i].attribute)
+		if ((mad[1] == allowed[i].mgmt_class || either_route == allowed[i].mgmt_class) &&
+		    get_be16(mad + 16) == allowed[i].attribute)
 			return true;
 	return false;
 }

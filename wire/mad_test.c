@@ -60,6 +60,9 @@ static void no_other_attribute_is_allowed(void **state)
 		assert_false(mad_is_allowed(mad));
 		mad[1] = 0x04;
 		assert_false(mad_is_allowed(mad));
+		/* One of the vendor's, by which FDR10 is seen, along a path. */
+		mad[1] = 0x81;
+		assert_true(mad_is_allowed(mad) == (attribute == 0xff90));
 	}
 }
 

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/explore.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/keys.h"
+#include "wire/smp.h"
+#include "wire/smp_read.h"
+#include "wire/survey.h"
+
+/*
+ * Fully failed questions in a row after which a node is taken for dead and not asked
+ * the rest: a switch has as many questions as ports.
+ */
+#define FAILED_UNTIL_DEAD 3
+
+/* What is asked. Of a probe the node and port are those that it goes out of, else those that it is about. */
+enum question_kind { ASK_OWN, ASK_PROBE, ASK_SWITCH_INFO, ASK_PORT_INFO, ASK_EXTENDED, ASK_DESCRIPTION };
+
+struct question {
+	struct explore *explore;
+	enum question_kind kind;
+	uint32_t node; /* index in the survey */
+	uint8_t num;
+	uint32_t lane;
+	unsigned attempt;
+	uint64_t mkey;
+	struct path path;
+	struct question *next; /* among the deferred */
+};
+
+struct explore {
+	const struct explore_settings *settings;
+	struct engine *engine;
+	struct survey survey;
+	struct question *deferred; /* to be asked a last time when all others are done */
+	uint32_t lanes;            /* how many are taken */
+	uint64_t common_mkey;      /* what a node that is not known yet is asked with */
+	uint64_t lost, silent;
+	unsigned hops;
+	bool dropping;             /* what is cancelled now is a dead node's */
+	int code;                  /* of what failed in a callback */
+	struct error *err;
+};
+
+static void take_result(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us);
+
+static int submit(struct question *question)
+{
+	static const uint16_t attributes[] = {
+		[ASK_OWN] = SMP_NODE_INFO, [ASK_PROBE] = SMP_NODE_INFO, [ASK_SWITCH_INFO] = SMP_SWITCH_INFO,
+		[ASK_PORT_INFO] = SMP_PORT_INFO, [ASK_EXTENDED] = SMP_MLNX_EXTENDED_PORT_INFO,
+		[ASK_DESCRIPTION] = SMP_NODE_DESCRIPTION,
+	};
+	struct explore *explore = question->explore;
+	bool by_port = question->kind == ASK_PORT_INFO || question->kind == ASK_EXTENDED;
+	struct request request = {
+		.node = question->lane,
+		.to.lid = LID_PERMISSIVE,
+		.mgmt_class = CLASS_SUBN_DIRECTED,
+		.attribute = attributes[question->kind],
+		.modifier = by_port ? question->num : 0,
+		.path = &question->path,
+		.mkey = question->mkey,
+		/* Who was never heard gets little time at first, and more the last time. */
+		.once = question->attempt < explore->settings->retries,
+		.done = take_result,
+		.ctx = question,
+	};
+
+	return engine_submit(explore->engine, &request, explore->err);
+}
+
+/* Ask something. Where there is no memory explore->code says so, and what is under way comes to its end. */
+static void ask(struct explore *explore, const struct question *what)
+{
+	struct question *question = malloc(sizeof(*question));
+
+	if (!question) {
+		explore->code = err_nomem(explore->err);
+		return;
+	}
+	*question = *what;
+	question->explore = explore;
+	if (submit(question) == 0)
+		return;
+	free(question);
+	explore->code = ERR_NOMEM;
+}
+
+/* The M_Key of a node: it has just answered to the common one where the table does not know it. */
+static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint64_t port_guid)
+{
+	uint64_t mkey = port_guid ? keys_find(explore->settings->keys, port_guid) : 0;
+
+	if (!mkey)
+		mkey = keys_find(explore->settings->keys, node_guid);
+	return mkey ? mkey : explore->common_mkey;
+}
+
+/* A question to a node that is known, about itself or one of its ports. */
+static void ask_node(struct explore *explore, enum question_kind kind, uint32_t index, uint8_t num,
+		     const struct path *path)
+{
+	const struct survey_node *node = &explore->survey.nodes[index];
+	uint64_t port_guid = node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid;
+
+	ask(explore, &(struct question){
+		.kind = kind, .node = index, .num = num, .lane = node->lane, .path = *path,
+		.mkey = mkey_of(explore, node->info.guid, port_guid ? port_guid : node->info.port_guid) });
+}
+
+/* Does a path lead on through this node by this port: out of a switch, or out of this host? */
+static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
+{
+	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
+}
+
+/*
+ * Who is behind a port? Asked in a lane of its own, which becomes that of whoever answers:
+ * a neighbour that is dead holds up neither the switch's own questions nor other neighbours.
+ */
+static void probe(struct explore *explore, uint32_t index, uint8_t num)
+{
+	struct survey_node *node = &explore->survey.nodes[index];
+	struct question question = { .kind = ASK_PROBE, .node = index, .num = num, .path = node->path,
+				     .mkey = explore->common_mkey };
+
+	node->ports[num].probed = true;
+	if (question.path.hops == PATH_HOPS_MAX) {
+		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: what is behind it is out of reach",
+			    node->info.guid, PATH_HOPS_MAX);
+		return;
+	}
+	question.path.ports[question.path.hops++] = num;
+	question.lane = explore->lanes++;
+	ask(explore, &question);
+}
+
+/* A port's PortInfo came, or its node became doubtful. */
+static void look_behind(struct explore *explore, uint32_t index, uint8_t num)
+{
+	const struct survey_node *node = &explore->survey.nodes[index];
+	const struct survey_port *port = &node->ports[num];
+
+	if (port->known && !port->probed && !port->own && (!port->linked || node->doubtful) &&
+	    smp_is_link_up(port->info) && leads_on(&explore->survey, index, num))
+		probe(explore, index, num);
+}
+
+/* Something contradicted a node: of all its links that were heard of from others it is asked itself. */
+static void look_behind_all(struct explore *explore, uint32_t index)
+{
+	unsigned num;
+
+	for (num = 1; num <= explore->survey.nodes[index].info.port_count; num++)
+		look_behind(explore, index, (uint8_t)num);
+}
+
+/* All about a node that was met first here; port 0 before the others, whose speeds its capabilities explain. */
+static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct path *path)
+{
+	const struct smp_node *info = &explore->survey.nodes[index].info;
+	unsigned i;
+
+	if (info->type == NODE_SWITCH) {
+		ask_node(explore, ASK_PORT_INFO, index, 0, path);
+		ask_node(explore, ASK_SWITCH_INFO, index, 0, path);
+		for (i = 1; i <= info->port_count; i++)
+			ask_node(explore, ASK_PORT_INFO, index, (uint8_t)i, path);
+	} else {
+		ask_node(explore, ASK_PORT_INFO, index, num, path);
+	}
+	ask_node(explore, ASK_DESCRIPTION, index, num, path);
+}
+
+static void take_node_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+{
+	struct smp_node info = smp_read_node(mad);
+	bool is_new;
+	uint32_t met;
+	int code = survey_meet(&explore->survey, &info, &question->path, question->lane, &met, &is_new, explore->err);
+
+	if (code < 0)
+		explore->code = code;
+	if (code != 0) {
+		if (code > 0 && map_get(&explore->survey.by_guid, info.guid, &met))
+			look_behind_all(explore, met);
+		return;
+	}
+	if (question->kind == ASK_OWN)
+		explore->survey.from_port = info.port;
+	else if (!survey_link(&explore->survey, question->node, question->num, met, info.port, is_new)) {
+		look_behind_all(explore, question->node);
+		look_behind_all(explore, met);
+	}
+	if (is_new) {
+		if (question->path.hops > explore->hops)
+			explore->hops = question->path.hops;
+		ask_all(explore, met, info.port, &question->path);
+	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[met].ports[info.port].known) {
+		ask_node(explore, ASK_PORT_INFO, met, info.port, &question->path);
+	}
+}
+
+static void take_port_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+{
+	struct survey_node *node = &explore->survey.nodes[question->node];
+	struct survey_port *port = &node->ports[question->num];
+
+	memcpy(port->info, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
+	port->known = true;
+	if (question->num && smp_hides_fdr10(&node->info, port->info, survey_caps(node, question->num)))
+		ask_node(explore, ASK_EXTENDED, question->node, question->num, &question->path);
+	look_behind(explore, question->node, question->num);
+}
+
+static void take_answer(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
+{
+	struct survey_node *node = &explore->survey.nodes[question->node];
+
+	if (question->kind == ASK_OWN || question->kind == ASK_PROBE) {
+		take_node_info(explore, question, mad);
+		return;
+	}
+	node->failed_in_a_row = 0;
+	if (question->kind == ASK_PORT_INFO)
+		take_port_info(explore, question, mad);
+	else if (question->kind == ASK_SWITCH_INFO)
+		smp_read_switch(mad, &node->node);
+	else if (question->kind == ASK_DESCRIPTION)
+		memcpy(node->node.desc, mad + SMP_DATA_OFFSET, NODE_DESC_SIZE);
+	else
+		memcpy(node->ports[question->num].extended, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
+}
+
+static void count_lost(struct explore *explore, const struct question *question)
+{
+	if (question->kind == ASK_PROBE)
+		explore->silent++;
+	else if (question->kind != ASK_EXTENDED)
+		explore->lost++;
+}
+
+static bool defer(struct explore *explore, struct question *question)
+{
+	question->attempt = explore->settings->retries;
+	question->next = explore->deferred;
+	explore->deferred = question;
+	return true;
+}
+
+/* A node that left several questions open is not asked the rest of them now. */
+static void count_failure(struct explore *explore, const struct question *question)
+{
+	if (question->kind == ASK_PROBE || question->kind == ASK_OWN ||
+	    ++explore->survey.nodes[question->node].failed_in_a_row % FAILED_UNTIL_DEAD)
+		return;
+	explore->dropping = true;
+	engine_drop_node(explore->engine, question->lane);
+	explore->dropping = false;
+}
+
+/*
+ * No answer, or one that says no. The last attempt waits until all others are done.
+ * Return: whether it will be asked again.
+ */
+static bool repeat(struct explore *explore, struct question *question, enum request_result result)
+{
+	unsigned retries = explore->settings->retries;
+	bool last = question->attempt >= retries;
+
+	if (explore->code < 0 || (result == REQUEST_CANCELLED && (last || !explore->dropping)))
+		return false;
+	if (result == REQUEST_CANCELLED)
+		return defer(explore, question);
+	if (++question->attempt < retries) {
+		explore->code = submit(question);
+		return explore->code == 0;
+	}
+	count_failure(explore, question);
+	return !last && defer(explore, question);
+}
+
+static void take_result(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct question *question = ctx;
+	struct explore *explore = question->explore;
+
+	(void)request;
+	(void)at_us;
+	if (result == REQUEST_ANSWERED && smp_is_ok(mad))
+		take_answer(explore, question, mad);
+	/* Who refuses the vendor's attribute does not have it: nothing is lost. */
+	else if (result == REQUEST_ANSWERED && question->kind == ASK_EXTENDED)
+		;
+	else if (repeat(explore, question, result))
+		return;
+	else
+		count_lost(explore, question);
+	free(question);
+}
+
+/* Run until nothing is left, then ask the deferred a last time; what they bring may lead on. */
+static int run(struct explore *explore, struct error *err)
+{
+	int code = engine_run(explore->engine, 0, err);
+
+	while (code == 0 && explore->code == 0 && explore->deferred) {
+		struct question *question = explore->deferred, *next;
+
+		explore->deferred = NULL;
+		for (; question; question = next) {
+			next = question->next;
+			if (explore->code == 0)
+				explore->code = submit(question);
+			if (explore->code < 0)
+				free(question);
+		}
+		code = engine_run(explore->engine, 0, err);
+	}
+	while (explore->deferred) {
+		struct question *question = explore->deferred;
+
+		explore->deferred = question->next;
+		free(question);
+	}
+	return code < 0 ? code : explore->code;
+}
+
+int explore_run(const struct transport *transport, const struct clock *clock, const struct explore_settings *settings,
+		struct fabric **ret, struct record_trailer *ret_trailer, struct text *notes, struct error *err)
+{
+	struct engine_settings limits = { .window = settings->max_smps, .per_node = settings->per_node,
+					  .timeout_ms = settings->timeout_ms };
+	struct explore explore = { .settings = settings, .err = err };
+	struct question own = { .kind = ASK_OWN };
+	size_t different;
+	int code = engine_create(transport, clock, &limits, &explore.engine, err);
+
+	if (code < 0)
+		return code;
+	if (settings->keys)
+		explore.common_mkey = keys_pick(settings->keys, 0, &different);
+	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
+	own.lane = explore.lanes++;
+	ask(&explore, &own);
+	code = run(&explore, err);
+	if (code == 0 && !explore.survey.count)
+		code = err_set(err, ERR_UNAVAILABLE, "not even this host's own node answers SMPs: has it an M_Key "
+			       "(--security-keys), or is its firmware at work?");
+	if (code == 0)
+		code = survey_finish(&explore.survey, ret, err);
+	if (code == 0) {
+		ret_trailer->smps = engine_counts(explore.engine).sent;
+		ret_trailer->hops = explore.hops;
+		ret_trailer->lost = explore.lost;
+		ret_trailer->silent = explore.silent;
+	}
+	survey_take_notes(&explore.survey, notes);
+	engine_destroy(explore.engine);
+	survey_done(&explore.survey);
+	return code;
+}

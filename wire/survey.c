@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/survey.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+
+#define NOTES_MAX 8
+
+void survey_done(struct survey *survey)
+{
+	size_t i;
+
+	for (i = 0; i < survey->count; i++)
+		free(survey->nodes[i].ports);
+	free(survey->nodes);
+	map_done(&survey->by_guid);
+	text_done(&survey->notes);
+}
+
+void survey_note(struct survey *survey, const char *fmt, ...)
+{
+	char line[400];
+	va_list args;
+
+	if (survey->note_count++ >= NOTES_MAX)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	text_appendf(&survey->notes, "%s\n", line);
+}
+
+void survey_take_notes(const struct survey *survey, struct text *ret)
+{
+	text_append(ret, text_chars(&survey->notes));
+	if (survey->note_count > NOTES_MAX)
+		text_appendf(ret, "and %u more of that kind\n", survey->note_count - NOTES_MAX);
+}
+
+static bool can_enter_by(const struct smp_node *info, const struct path *path)
+{
+	if (info->port > info->port_count)
+		return false;
+	/* Into a switch itself, as this host's own node, no port leads. */
+	return info->port || (info->type == NODE_SWITCH && !path->hops);
+}
+
+/* Is what answered now the node that answered first under this GUID? */
+static bool is_same(const struct survey_node *node, const struct smp_node *info)
+{
+	const struct smp_node *known = &node->info;
+	uint64_t port_guid = node->ports[info->port <= known->port_count ? info->port : 0].guid;
+
+	return known->type == info->type && known->port_count == info->port_count &&
+	       known->system_guid == info->system_guid && known->device_id == info->device_id &&
+	       known->vendor_id == info->vendor_id && (!port_guid || port_guid == info->port_guid) &&
+	       (known->type != NODE_SWITCH || known->port_guid == info->port_guid);
+}
+
+static int add_node(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t lane,
+		    struct error *err)
+{
+	struct survey_port *ports = calloc(info->port_count + 1u, sizeof(*ports));
+	struct survey_node *nodes = array_grow(survey->nodes, survey->count, &survey->capacity, sizeof(*nodes));
+
+	if (nodes)
+		survey->nodes = nodes;
+	if (!nodes || !ports || map_put(&survey->by_guid, info->guid, (uint32_t)survey->count) < 0) {
+		free(ports);
+		return err_nomem(err);
+	}
+	nodes[survey->count++] = (struct survey_node){
+		.info = *info, .path = *path, .lane = lane, .ports = ports,
+		.node = {
+			.guid = info->guid, .system_guid = info->system_guid, .vendor_id = info->vendor_id,
+			.device_id = info->device_id, .revision = info->revision, .type = info->type,
+			.port_count = info->port_count,
+		},
+	};
+	return 0;
+}
+
+int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t lane,
+		uint32_t *ret, bool *ret_new, struct error *err)
+{
+	uint32_t index;
+
+	if (!info->guid) {
+		survey_note(survey, "a node with the GUID 0 is left out: it cannot be told from others; was its "
+			    "flash lost?");
+		return 1;
+	}
+	if (!can_enter_by(info, path) || info->type > NODE_ROUTER) {
+		survey_note(survey, "node 0x%016" PRIx64 " is left out here: it says that it was reached at port %u of "
+			    "%u, and is of type %u", info->guid, info->port, info->port_count, info->type);
+		return 1;
+	}
+	*ret_new = !map_get(&survey->by_guid, info->guid, &index);
+	if (*ret_new) {
+		index = (uint32_t)survey->count;
+		if (add_node(survey, info, path, lane, err) < 0)
+			return ERR_NOMEM;
+	} else if (!is_same(&survey->nodes[index], info)) {
+		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the one that was found first is kept",
+			    info->guid);
+		survey->nodes[index].doubtful = true;
+		return 1;
+	}
+	survey->nodes[index].ports[info->type == NODE_SWITCH ? 0 : info->port].guid = info->port_guid;
+	*ret = index;
+	return 0;
+}
+
+static struct survey_port *port_at(const struct survey *survey, uint32_t node, uint8_t num)
+{
+	return &survey->nodes[node].ports[num];
+}
+
+static bool leads_to(const struct survey_port *port, uint32_t node, uint8_t num)
+{
+	return port->linked && port->peer_node == node && port->peer_port == num;
+}
+
+static void cut(struct survey *survey, struct survey_port *port)
+{
+	struct survey_port *peer = port_at(survey, port->peer_node, port->peer_port);
+
+	port->linked = port->own = false;
+	peer->linked = peer->own = false;
+}
+
+/*
+ * A link does not fit. The near port was asked itself: what another one said of it gives way. The far port's link
+ * stays until it is asked itself, and that brings us here again from its side; an HCA cannot be asked.
+ * Return: whether there is room for the link now.
+ */
+static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num)
+{
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
+
+	survey_note(survey, "0x%016" PRIx64 " port %u and 0x%016" PRIx64 " port %u: one of them has two peers, so two "
+		    "nodes have one GUID, or a cable was moved just now; what was found first is kept",
+		    survey->nodes[node].info.guid, num, survey->nodes[met].info.guid, met_num);
+	survey->nodes[node].doubtful = survey->nodes[met].doubtful = true;
+	if ((near->linked && near->own) || far->linked)
+		return false;
+	cut(survey, near);
+	return true;
+}
+
+bool survey_link(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num, bool first)
+{
+	struct survey_port *near = port_at(survey, node, num), *far = port_at(survey, met, met_num);
+	bool fits = leads_to(near, met, met_num) || (!near->linked && !far->linked);
+
+	if (!fits && !contradict(survey, node, num, met, met_num))
+		return false;
+	near->linked = far->linked = true;
+	near->peer_node = met;
+	near->peer_port = met_num;
+	far->peer_node = node;
+	far->peer_port = num;
+	near->own = true;
+	far->own |= first;
+	return fits;
+}
+
+const uint8_t *survey_caps(const struct survey_node *node, uint8_t num)
+{
+	return node->ports[node->info.type == NODE_SWITCH && node->ports[0].known ? 0 : num].info;
+}
+
+static int add_ports(struct fabric *fabric, const struct survey_node *node, struct error *err)
+{
+	bool is_switch = node->info.type == NODE_SWITCH;
+	unsigned num;
+
+	for (num = is_switch ? 0 : 1; num <= node->info.port_count; num++) {
+		const struct survey_port *from = &node->ports[num];
+		struct port port = { .num = (uint8_t)num };
+		int64_t code;
+
+		if (!from->known && !from->linked)
+			continue;
+		smp_read_port(from->info, survey_caps(node, (uint8_t)num), from->extended, &port);
+		if (!is_switch || !num) {
+			port.guid = from->guid;
+			port.lid = smp_read_base_lid(from->info);
+			port.lmc = smp_read_lmc(from->info);
+		}
+		code = fabric_add_port(fabric, &port, err);
+		if (code < 0)
+			return (int)code;
+	}
+	return 0;
+}
+
+static int add_links(struct fabric *fabric, const struct survey *survey, struct error *err)
+{
+	int code = 0;
+	unsigned num;
+	size_t i;
+
+	for (i = 0; i < survey->count; i++) {
+		const struct survey_node *node = &survey->nodes[i];
+
+		for (num = 1; num <= node->info.port_count && code == 0; num++) {
+			const struct survey_port *port = &node->ports[num];
+
+			if (port->linked)
+				code = fabric_link(fabric, fabric_node_port(fabric, (uint32_t)i, (uint8_t)num),
+						   fabric_node_port(fabric, port->peer_node, port->peer_port), err);
+		}
+	}
+	return code;
+}
+
+int survey_finish(const struct survey *survey, struct fabric **ret, struct error *err)
+{
+	struct fabric *fabric = fabric_create(err);
+	int64_t code = fabric ? 0 : ERR_NOMEM;
+	size_t i;
+
+	for (i = 0; i < survey->count && code >= 0; i++) {
+		struct node node = survey->nodes[i].node;
+
+		if (node.type == NODE_SWITCH)
+			node.lid = smp_read_base_lid(survey->nodes[i].ports[0].info);
+		code = fabric_add_node(fabric, &node, err);
+		if (code >= 0)
+			code = add_ports(fabric, &survey->nodes[i], err);
+	}
+	if (code >= 0)
+		code = add_links(fabric, survey, err);
+	if (code >= 0 && survey->count) {
+		fabric->from_node = 0;
+		fabric->from_port = survey->from_port;
+	}
+	if (code >= 0)
+		code = fabric_finish(fabric, NULL, err);
+	if (code < 0) {
+		fabric_destroy(fabric);
+		return (int)code;
+	}
+	*ret = fabric;
+	return 0;
+}
