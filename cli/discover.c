@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -84,7 +85,10 @@ static int discover_ourselves(const struct discover_options *options, struct hca
 	if (code < 0)
 		return code;
 	code = explore_run(hca_transport(hca), clock_system(), &settings, ret, trailer, &notes, err);
-	hca_close(hca);
+	if (code == EXPLORE_OPEN)
+		hca_leave(hca);
+	else
+		hca_close(hca);
 	fputs(text_chars(&notes), stderr);
 	text_done(&notes);
 	return code;
@@ -105,8 +109,14 @@ static int discover(const struct discover_options *options, int64_t started_us, 
 	else if (code == 0)
 		code = discover_ourselves(options, &local, keys, &fabric, &trailer, err);
 	trailer.took_us = (uint64_t)(clock_boottime_us(clock_system()) - started_us);
-	if (code == 0)
+	if (code >= 0) {
+		bool open = code == EXPLORE_OPEN;
+
 		code = print_records(fabric, &trailer, err);
+		/* Nobody waits for the answers of the dead; the simulator's exit handler would, for ever. */
+		if (open && code == 0)
+			_exit(0);
+	}
 	fabric_destroy(fabric);
 	keys_destroy(keys);
 	return code;

@@ -16,10 +16,14 @@
 #include "wire/survey.h"
 
 /*
- * Fully failed questions in a row after which a node is taken for dead and not asked
- * the rest: a switch has as many questions as ports.
+ * SMPs in a row without an answer after which a node is taken for dead and not asked
+ * the rest for now: a switch has as many questions as ports. Where a fifth of all is
+ * lost, so many in a row are one in 400,000.
  */
-#define FAILED_UNTIL_DEAD 3
+#define FAILED_UNTIL_DEAD 8
+
+/* So many different M_Keys are tried at a node that is not known; what does not fit counts there as a violation. */
+#define MKEYS_TRIED 4
 
 /* What is asked. Of a probe the node and port are those that it goes out of, else those that it is about. */
 enum question_kind { ASK_OWN, ASK_PROBE, ASK_SWITCH_INFO, ASK_PORT_INFO, ASK_EXTENDED, ASK_DESCRIPTION };
@@ -42,7 +46,9 @@ struct explore {
 	struct survey survey;
 	struct question *deferred; /* to be asked a last time when all others are done */
 	uint32_t lanes;            /* how many are taken */
-	uint64_t common_mkey;      /* what a node that is not known yet is asked with */
+	/* What a node that is not known yet is asked with: the most frequent M_Key, at each retry the next one. */
+	uint64_t mkeys[MKEYS_TRIED];
+	size_t mkey_count;
 	uint64_t lost, silent;
 	unsigned hops;
 	bool dropping;             /* what is cancelled now is a dead node's */
@@ -96,26 +102,29 @@ static void ask(struct explore *explore, const struct question *what)
 	explore->code = ERR_NOMEM;
 }
 
-/* The M_Key of a node: it has just answered to the common one where the table does not know it. */
+/* The M_Key of a node; 0: the table has none. */
 static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint64_t port_guid)
 {
 	uint64_t mkey = port_guid ? keys_find(explore->settings->keys, port_guid) : 0;
 
 	if (!mkey)
 		mkey = keys_find(explore->settings->keys, node_guid);
-	return mkey ? mkey : explore->common_mkey;
+	return mkey;
 }
 
-/* A question to a node that is known, about itself or one of its ports. */
+/*
+ * A question to a node that is known, about itself or one of its ports; where the table
+ * has no key for it, with the one that it answered to before.
+ */
 static void ask_node(struct explore *explore, enum question_kind kind, uint32_t index, uint8_t num,
-		     const struct path *path)
+		     const struct question *came_by)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
-	uint64_t port_guid = node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid;
+	uint64_t mkey = mkey_of(explore, node->info.guid, node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid);
 
 	ask(explore, &(struct question){
-		.kind = kind, .node = index, .num = num, .lane = node->lane, .path = *path,
-		.mkey = mkey_of(explore, node->info.guid, port_guid ? port_guid : node->info.port_guid) });
+		.kind = kind, .node = index, .num = num, .lane = node->lane, .path = came_by->path,
+		.mkey = mkey ? mkey : came_by->mkey });
 }
 
 /* Does a path lead on through this node by this port: out of a switch, or out of this host? */
@@ -132,7 +141,7 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
 	struct question question = { .kind = ASK_PROBE, .node = index, .num = num, .path = node->path,
-				     .mkey = explore->common_mkey };
+				     .mkey = explore->mkeys[0] };
 
 	node->ports[num].probed = true;
 	if (question.path.hops == PATH_HOPS_MAX) {
@@ -166,20 +175,20 @@ static void look_behind_all(struct explore *explore, uint32_t index)
 }
 
 /* All about a node that was met first here; port 0 before the others, whose speeds its capabilities explain. */
-static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct path *path)
+static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct question *came_by)
 {
 	const struct smp_node *info = &explore->survey.nodes[index].info;
 	unsigned i;
 
 	if (info->type == NODE_SWITCH) {
-		ask_node(explore, ASK_PORT_INFO, index, 0, path);
-		ask_node(explore, ASK_SWITCH_INFO, index, 0, path);
+		ask_node(explore, ASK_PORT_INFO, index, 0, came_by);
+		ask_node(explore, ASK_SWITCH_INFO, index, 0, came_by);
 		for (i = 1; i <= info->port_count; i++)
-			ask_node(explore, ASK_PORT_INFO, index, (uint8_t)i, path);
+			ask_node(explore, ASK_PORT_INFO, index, (uint8_t)i, came_by);
 	} else {
-		ask_node(explore, ASK_PORT_INFO, index, num, path);
+		ask_node(explore, ASK_PORT_INFO, index, num, came_by);
 	}
-	ask_node(explore, ASK_DESCRIPTION, index, num, path);
+	ask_node(explore, ASK_DESCRIPTION, index, num, came_by);
 }
 
 static void take_node_info(struct explore *explore, const struct question *question, const uint8_t mad[MAD_SIZE])
@@ -205,9 +214,9 @@ static void take_node_info(struct explore *explore, const struct question *quest
 	if (is_new) {
 		if (question->path.hops > explore->hops)
 			explore->hops = question->path.hops;
-		ask_all(explore, met, info.port, &question->path);
+		ask_all(explore, met, info.port, question);
 	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[met].ports[info.port].known) {
-		ask_node(explore, ASK_PORT_INFO, met, info.port, &question->path);
+		ask_node(explore, ASK_PORT_INFO, met, info.port, question);
 	}
 }
 
@@ -219,7 +228,7 @@ static void take_port_info(struct explore *explore, const struct question *quest
 	memcpy(port->info, mad + SMP_DATA_OFFSET, SMP_DATA_SIZE);
 	port->known = true;
 	if (question->num && smp_hides_fdr10(&node->info, port->info, survey_caps(node, question->num)))
-		ask_node(explore, ASK_EXTENDED, question->node, question->num, &question->path);
+		ask_node(explore, ASK_EXTENDED, question->node, question->num, question);
 	look_behind(explore, question->node, question->num);
 }
 
@@ -258,7 +267,7 @@ static bool defer(struct explore *explore, struct question *question)
 	return true;
 }
 
-/* A node that left several questions open is not asked the rest of them now. */
+/* Of a node that left so many open the others that it was to be asked wait until the end. */
 static void count_failure(struct explore *explore, const struct question *question)
 {
 	if (question->kind == ASK_PROBE || question->kind == ASK_OWN ||
@@ -282,11 +291,14 @@ static bool repeat(struct explore *explore, struct question *question, enum requ
 		return false;
 	if (result == REQUEST_CANCELLED)
 		return defer(explore, question);
-	if (++question->attempt < retries) {
+	count_failure(explore, question);
+	question->attempt++;
+	if (question->kind == ASK_PROBE && explore->mkey_count)
+		question->mkey = explore->mkeys[question->attempt % explore->mkey_count];
+	if (question->attempt < retries) {
 		explore->code = submit(question);
 		return explore->code == 0;
 	}
-	count_failure(explore, question);
 	return !last && defer(explore, question);
 }
 
@@ -344,14 +356,14 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 					  .timeout_ms = settings->timeout_ms };
 	struct explore explore = { .settings = settings, .err = err };
 	struct question own = { .kind = ASK_OWN };
-	size_t different;
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
 		return code;
-	if (settings->keys)
-		explore.common_mkey = keys_pick(settings->keys, 0, &different);
+	explore.mkey_count = keys_rank(settings->keys, explore.mkeys, MKEYS_TRIED);
 	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
+	if (!own.mkey)
+		own.mkey = explore.mkeys[0];
 	own.lane = explore.lanes++;
 	ask(&explore, &own);
 	code = run(&explore, err);
@@ -367,6 +379,12 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		ret_trailer->silent = explore.silent;
 	}
 	survey_take_notes(&explore.survey, notes);
+	/* A failure may take its time; who found something does not wait for the dead. */
+	while (code < 0 && engine_listen(explore.engine, 20))
+		;
+	if (code == 0 && engine_listen(explore.engine, 0))
+		code = EXPLORE_OPEN;
+	explicit_bzero(explore.mkeys, sizeof(explore.mkeys));
 	engine_destroy(explore.engine);
 	survey_done(&explore.survey);
 	return code;

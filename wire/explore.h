@@ -31,6 +31,9 @@ struct explore_settings {
 	uint64_t own_guid;       /* of the local port */
 };
 
+/* What explore_run() returns where it is done, and answers to what it has given up may still come. */
+#define EXPLORE_OPEN 1
+
 /*
  * explore_run - discover the fabric behind a transport's port
  * @ret:          a finished fabric, without a name map
@@ -38,7 +41,7 @@ struct explore_settings {
  * @notes:        lines are appended for a person: what does not fit together
  *
  * A node with the GUID 0 has no identity and is left out: its peer then has a link
- * and no peer. Return: 0; ERR_UNAVAILABLE where not even this host's own node answers,
+ * and no peer. Return: 0; EXPLORE_OPEN; ERR_UNAVAILABLE where not even this host's own node answers,
  * or the device fails; ERR_NOMEM.
  */
 int explore_run(const struct transport *transport, const struct clock *clock, const struct explore_settings *settings,

@@ -389,6 +389,13 @@ void hca_close(struct hca *hca)
 	for (i = 0; i < DEVICE_COUNT; i++)
 		if (hca->fd[i] >= 0)
 			umad_close_port(hca->fd[i]);
+	hca_leave(hca);
+}
+
+void hca_leave(struct hca *hca)
+{
+	if (!hca)
+		return;
 	free(hca->buffer);
 	free(hca);
 }

@@ -58,6 +58,14 @@ typedef bool mad_gate(const uint8_t mad[MAD_SIZE]);
 int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **ret, struct error *err);
 void hca_close(struct hca *hca);
 
+/*
+ * hca_leave - free it, and leave it to the end of the process to close the device
+ * For a process that ends by _exit() while answers may still come. umad2sim crashes where one
+ * meets a closed device, and hangs where one comes while it exits (ibsim 0.10, umad2sim.c,
+ * __receiver and umad2sim_cleanup()).
+ */
+void hca_leave(struct hca *hca);
+
 /* hca_transport - its table of functions (valid while it is open). */
 const struct transport *hca_transport(struct hca *hca);
 

@@ -195,3 +195,45 @@ uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_diffe
 	free(sorted);
 	return own ? own : most;
 }
+
+/* Put a key that @count GUIDs have where it belongs among those that are ranked. */
+static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
+{
+	size_t at = ranked, i;
+
+	while (at > 0 && counts[at - 1] < count)
+		at--;
+	if (at == max)
+		return ranked;
+	if (ranked < max)
+		ranked++;
+	for (i = ranked - 1; i > at; i--) {
+		keys[i] = keys[i - 1];
+		counts[i] = counts[i - 1];
+	}
+	keys[at] = key;
+	counts[at] = count;
+	return ranked;
+}
+
+size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max)
+{
+	size_t start, end, ranked = 0, *counts = calloc(max + 1, sizeof(*counts));
+	uint64_t *sorted = keys ? calloc(keys->count + 1, sizeof(*sorted)) : NULL;
+
+	if (!counts || !sorted)
+		goto out;
+	if (keys->count)
+		memcpy(sorted, keys->list, keys->count * sizeof(*sorted));
+	qsort(sorted, keys->count, sizeof(*sorted), compare_keys);
+	for (start = 0; start < keys->count; start = end) {
+		for (end = start + 1; end < keys->count && sorted[end] == sorted[start]; end++)
+			;
+		ranked = insert_ranked(ret, counts, ranked, max, sorted[start], end - start);
+	}
+	explicit_bzero(sorted, (keys->count + 1) * sizeof(*sorted));
+out:
+	free(sorted);
+	free(counts);
+	return ranked;
+}

@@ -50,4 +50,11 @@ uint64_t keys_find(const struct keys *keys, uint64_t guid);
  */
 uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different);
 
+/*
+ * keys_rank - the different keys, the one that most GUIDs have first
+ * @ret:  room for @max of them, to be wiped by the caller
+ * Return: how many are in @ret; 0 where @keys is NULL or there is no memory.
+ */
+size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max);
+
 #endif
