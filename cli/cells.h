@@ -36,7 +36,7 @@ void cells_state(struct result *result, size_t column, const struct port *port);
 /* cells_ber - in data: errors over bits, and where none was seen what that is below. "At least 0" is not known. */
 void cells_ber(struct result *result, size_t column, size_t below_column, const struct ber *ber);
 
-/* cells_ber_text - for people: "3.1e-12", "< 5.0e-15", ">= 3.1e-12"; NULL where nothing is known. Return: @ret or NULL. */
+/* cells_ber_text - for people: "3.1e-12", "< 5.0e-15", ">= 3.1e-12". Return: @ret; NULL where nothing is known. */
 #define CELLS_BER_SIZE 24
 const char *cells_ber_text(const struct ber *ber, char ret[CELLS_BER_SIZE]);
 

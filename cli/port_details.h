@@ -50,7 +50,8 @@ const struct detail_row *port_details_row(const struct port_details *details, ui
 void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port);
 
 /*
- * port_details_put_rows - a port in a table: a line for each bit error rate, for FEC, and for each counter that is not 0
+ * port_details_put_rows - a port in a table: a line for each bit error rate, for FEC,
+ * and for each counter that is not 0
  * @result:  made with port_details_table, PORT_DETAILS_TABLE_COLUMNS
  * @zeros:   counters that were left out are added to this
  *

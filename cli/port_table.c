@@ -146,13 +146,13 @@ static const char *why_not(const struct view *view, const struct port_view *port
 	if (which == VIEW_BER_SYMBOL)
 		return sum->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) ?
 			       "not known: symbol_errors is full or was cleared" :
-			       "not known: symbol_errors was not read at both ends of the window";
+			       "not known: nothing was counted in the window; try a longer --since";
 	if (!speeds)
-		return "not known: the node was not asked for what FEC counted, or did not answer";
+		return "not known: FEC was never read (refused, not asked, or its turn has not come)";
 	if (speeds->reading.layout == FEC_LAYOUT_UNKNOWN)
 		return "not known: see FEC";
 	if (!(speeds->sum.known & UINT32_C(1) << DETAIL_FEC_UNCORRECTED_BLOCKS))
-		return "not known: FEC was not read at both ends of the window, or its layout changed";
+		return "not known: no FEC counts in the window, or its layout changed; try a longer --since";
 	return "not known: a counter is full or was cleared";
 }
 
@@ -188,7 +188,7 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
 	};
 	static const char *const meanings[] = {
-		[FEC_LAYOUT_UNKNOWN] = "the node does not say which FEC the link has: what it counted cannot be read",
+		[FEC_LAYOUT_UNKNOWN] = "which FEC the link has is not known, so what it counted cannot be read",
 		[FEC_LAYOUT_LANES] = "what is corrected is counted in blocks, lane by lane",
 		[FEC_LAYOUT_RS] = "a Reed-Solomon code: blocks are counted for the port, symbols for its lanes",
 	};

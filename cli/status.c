@@ -172,7 +172,7 @@ static void fill_spread(struct result *result, struct page *page)
 		result_integer(result, SPREAD, sweep->spread_us);
 	if (sweep->node_spread_us >= 0)
 		result_integer(result, NODE_SPREAD, sweep->node_spread_us);
-	if (sweep->spread_us < 0 || sweep->node_spread_us < 0 || !sweep->ports_answered)
+	if (sweep->spread_us <= 0 || sweep->node_spread_us < 0)
 		return;
 	snprintf(line, sizeof(line), "%s; within one switch %s at most", when_format_span(sweep->spread_us, all),
 		 when_format_span(sweep->node_spread_us, node));
@@ -307,7 +307,8 @@ static void fill_not_asked(struct result *result, struct page *page)
 	result_integer(result, MIRRORED, mirrored);
 	if (!unplanned && !mirrored)
 		return;
-	snprintf(line, sizeof(line), "%" PRId64 " by the settings; of %" PRId64 " their switch ports tell the traffic",
+	snprintf(line, sizeof(line),
+		 "%" PRId64 " by the settings; %" PRId64 " of them mirrored: their switch ports tell the traffic",
 		 unplanned + mirrored, mirrored);
 	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
 	say(page, NOT_ASKED);
