@@ -279,7 +279,8 @@ static void make(struct made *made, enum fec_layout layout)
 	made->view = (struct view){ .snapshot = &made->snapshot, .fabric = made->fabric, .reference_us = 100000000,
 				    .names_shown = { .names = made->names } };
 	made->speeds = (struct detail_row){ .wall_us = 80000000,
-					    .reading = { .attribute = DETAIL_EXTENDED_SPEEDS, .layout = (uint8_t)layout } };
+					    .reading = { .attribute = DETAIL_EXTENDED_SPEEDS,
+							 .layout = (uint8_t)layout } };
 	made->index[DETAIL_EXTENDED_SPEEDS] = 1;
 	made->details = (struct port_details){ .rows = &made->speeds, .count = 1, .index = made->index };
 }
@@ -330,11 +331,16 @@ static void a_table_tells_what_a_link_does(void **state)
 	made.speeds.sum.reset = UINT32_C(1) << DETAIL_FEC_CORRECTED_SYMBOLS;
 	assert_table(&made,
 "PORT    COUNTER                    IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate of what reaches packets\n"
-"leaf/1  effective_ber              < 1.0e-13      -  errors/bit  50.0 s  20.0 s  bit error rate after FEC: what it could not correct\n"
-"leaf/1  raw_ber                   >= 2.0e-12      -  errors/bit  50.0 s  20.0 s  bit error rate before FEC: what cable and lanes do\n"
-"leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  a Reed-Solomon code: blocks are counted for the port, symbols for its lanes\n"
-"leaf/1  fec_corrected_blocks               0      7  blocks      50.0 s  20.0 s  blocks that FEC repaired: harmless\n"
+"leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate of what reaches packets\n"
+"leaf/1  effective_ber              < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate after FEC: what it could not correct\n"
+"leaf/1  raw_ber                   >= 2.0e-12      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate before FEC: what cable and lanes do\n"
+"leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  "
+	"a Reed-Solomon code: blocks are counted for the port, symbols for its lanes\n"
+"leaf/1  fec_corrected_blocks               0      7  blocks      50.0 s  20.0 s  "
+	"blocks that FEC repaired: harmless\n"
 "leaf/1  fec_corrected_symbols  20+ (cleared)     90  symbols     50.0 s  20.0 s  symbols that FEC repaired\n",
 		     3);
 }
@@ -351,7 +357,8 @@ static void an_unknown_layout_is_said_and_no_number_given(void **state)
 "leaf/1  symbol_ber      < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate of what reaches packets\n"
 "leaf/1  effective_ber           -      -  -                -  20.0 s  not known: see FEC\n"
 "leaf/1  raw_ber                 -      -  -                -  20.0 s  not known: see FEC\n"
-"leaf/1  FEC               unknown      -  -                -  20.0 s  which FEC the link has is not known, so what it counted cannot be read\n"
+"leaf/1  FEC               unknown      -  -                -  20.0 s  "
+	"which FEC the link has is not known, so what it counted cannot be read\n"
 "leaf/1  unknown_blocks          3      3  blocks      50.0 s  20.0 s  blocks of an unknown type\n",
 		     1);
 }
@@ -366,10 +373,14 @@ static void what_is_not_known_says_why(void **state)
 	made.row.sum.saturated = made.row.sum.known;
 	assert_table(&made,
 "PORT    COUNTER             IN WINDOW  VALUE  UNIT    WINDOW    AGE  MEANING\n"
-"leaf/1  symbol_ber                  -      -  -            -  5.0 s  not known: symbol_errors is full or was cleared\n"
-"leaf/1  effective_ber               -      -  -            -      -  not known: FEC was never read (refused, not asked, or its turn has not come)\n"
-"leaf/1  raw_ber                     -      -  -            -      -  not known: FEC was never read (refused, not asked, or its turn has not come)\n"
-"leaf/1  symbol_errors  0+ (saturated)      -  errors  10.0 s  5.0 s  minor link errors; with FEC, those that it could not correct\n",
+"leaf/1  symbol_ber                  -      -  -            -  5.0 s  "
+	"not known: symbol_errors is full or was cleared\n"
+"leaf/1  effective_ber               -      -  -            -      -  "
+	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
+"leaf/1  raw_ber                     -      -  -            -      -  "
+	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
+"leaf/1  symbol_errors  0+ (saturated)      -  errors  10.0 s  5.0 s  "
+	"minor link errors; with FEC, those that it could not correct\n",
 		     0);
 }
 
