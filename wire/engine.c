@@ -33,6 +33,9 @@
 /* Nothing heard for so long, though that was tried: it stood still. Nobody's answers are slower for that. */
 #define STALL_US (SILENCE_US * 3 / 2)
 
+/* So long a MAD is waited for where nobody is heard at all; a second and a third try wait as long again. */
+#define SILENT_WIRE_US (250 * US_PER_MS)
+
 /* Of how many agents that answered last one question is kept, to be repeated. */
 #define PROBES 8
 
@@ -436,11 +439,12 @@ static int64_t patience_us(const struct engine *engine, const struct flight *fli
  */
 static bool is_overdue(const struct engine *engine, const struct flight *flight, int64_t now_us)
 {
-	int64_t age_us = now_us - flight->sent_us;
+	int64_t age_us = now_us - flight->sent_us, silent_us = now_us - engine->heard_us;
 
 	if (age_us < patience_us(engine, flight))
 		return false;
 	return !engine->probe_count || engine->alive_us - flight->sent_us >= SILENCE_US / 2 ||
+	       (age_us >= SILENT_WIRE_US && silent_us >= SILENT_WIRE_US) ||
 	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
 }
 

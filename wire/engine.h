@@ -17,8 +17,8 @@
  *
  * Where nobody at all is heard the nodes are not to blame: the wire stands still, or
  * this process did. So a MAD is given up only when one that was sent later was answered; in
- * a silence of 20 ms those who answered last are asked the same once more, to find out. What was
- * never answered is given up after timeout_ms in any case.
+ * a silence of 20 ms those who answered last are asked the same once more, to find out. Where they are
+ * silent, too, a MAD is given up after 250 ms.
  *
  * A callback may submit further requests; they belong to the same run. A run may
  * have a deadline of its own, at which it ends with what it has.
