@@ -116,9 +116,9 @@ static void doubt(struct fabric_watch *watch, const struct fabric *found, struct
 	if (has_shrunk(known, found)) {
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, known->node_count);
-		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE,
-			   0, "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology "
-			   "stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
+		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "discovery found %zu nodes where %zu are known (%u of %u times); the last "
+			   "good topology stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
 			   TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
 		log_info("discovery lost what %zu nodes said of themselves; the last good topology stays",
