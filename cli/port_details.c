@@ -88,12 +88,23 @@ const struct detail_row *port_details_row(const struct port_details *details, ui
 	return place ? &details->rows[place - 1] : NULL;
 }
 
+bool port_details_fec_counts(const struct detail_row *speeds)
+{
+	const struct detail_reading *reading = &speeds->reading;
+	const struct detail_delta *sum = &speeds->sum;
+
+	/* The sum too: somebody may have cleared what was counted. */
+	return reading->layout != FEC_LAYOUT_LANES || reading->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
+	       reading->value[DETAIL_FEC_UNCORRECTED_BLOCKS] || sum->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
+	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
+}
+
 void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port)
 {
 	const struct detail_row *row = port_details_row(details, port->port, DETAIL_EXTENDED_SPEEDS);
 	uint64_t rate = port_rate_bits_per_s(&view->fabric->ports[port->port]);
 
-	if (!row)
+	if (!row || !port_details_fec_counts(row))
 		return;
 	port->ber[VIEW_BER_EFFECTIVE] = ber_effective(&row->sum, rate);
 	port->ber[VIEW_BER_RAW] = ber_raw(&row->sum, rate);

@@ -8,6 +8,7 @@
 #ifndef IBWIRE_CLI_PORT_DETAILS_H
 #define IBWIRE_CLI_PORT_DETAILS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,6 +46,13 @@ void port_details_done(struct port_details *details);
 /* port_details_row - what is known of an attribute of a port; NULL: it was never read. */
 const struct detail_row *port_details_row(const struct port_details *details, uint32_t port,
 					  enum detail_attribute attribute);
+
+/*
+ * port_details_fec_counts - does FEC count, as far as can be told?
+ * Blocks by lane are what a link without FEC has too, and there they stay 0: of
+ * those nothing is known until one was counted.
+ */
+bool port_details_fec_counts(const struct detail_row *speeds);
 
 /* port_details_ber - complete the bit error rates of a port. */
 void port_details_ber(const struct view *view, const struct port_details *details, struct port_view *port);

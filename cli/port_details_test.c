@@ -99,7 +99,11 @@ static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_
 	assert_text(row, "fec_layout", truth->newest ? layouts[truth->newest->reading.layout] : NULL);
 	for (number = 0; number < DETAIL_MAX; number++)
 		sum.value[number] = (uint32_t)truth->sum[number];
-	if (truth->any) {
+	/* Nothing in any lane may be a link without FEC. */
+	if (truth->any && !(truth->newest->reading.layout == FEC_LAYOUT_LANES &&
+			    !truth->newest->reading.value[DETAIL_FEC_CORRECTED_BLOCKS] &&
+			    !truth->newest->reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS] &&
+			    !sum.value[DETAIL_FEC_CORRECTED_BLOCKS] && !sum.value[DETAIL_FEC_UNCORRECTED_BLOCKS])) {
 		effective = ber_effective(&sum, bits_per_s);
 		raw = ber_raw(&sum, bits_per_s);
 	}
@@ -370,18 +374,55 @@ static void what_is_not_known_says_why(void **state)
 	(void)state;
 	make(&made, FEC_LAYOUT_RS);
 	made.index[DETAIL_EXTENDED_SPEEDS] = 0;
-	made.row.sum.saturated = made.row.sum.known;
+	made.row.sum.reset = made.row.sum.known;
 	assert_table(&made,
-"PORT    COUNTER             IN WINDOW  VALUE  UNIT    WINDOW    AGE  MEANING\n"
-"leaf/1  symbol_ber                  -      -  -            -  5.0 s  "
+"PORT    COUNTER           IN WINDOW  VALUE  UNIT    WINDOW    AGE  MEANING\n"
+"leaf/1  symbol_ber                -      -  -            -  5.0 s  "
 	"not known: symbol_errors is full or was cleared\n"
-"leaf/1  effective_ber               -      -  -            -      -  "
+"leaf/1  effective_ber             -      -  -            -      -  "
 	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
-"leaf/1  raw_ber                     -      -  -            -      -  "
+"leaf/1  raw_ber                   -      -  -            -      -  "
 	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
-"leaf/1  symbol_errors  0+ (saturated)      -  errors  10.0 s  5.0 s  "
+"leaf/1  symbol_errors  0+ (cleared)      -  errors  10.0 s  5.0 s  "
 	"minor link errors; with FEC, those that it could not correct\n",
 		     0);
+}
+
+/* Blocks of all lanes that stay 0 may be those of a link without FEC. */
+static void no_blocks_by_lane_are_no_good_news(void **state)
+{
+	static const char *const expected[] = {
+"PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber     < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate of what reaches packets\n"
+"leaf/1  effective_ber          -      -  -                -  20.0 s  "
+	"not known: no FEC was ever seen at work; a link without it counts nothing here\n"
+"leaf/1  raw_ber                -      -  -                -  20.0 s  "
+	"not known: no FEC was ever seen at work; a link without it counts nothing here\n"
+"leaf/1  FEC              by lane      -  -                -  20.0 s  "
+	"what is corrected is counted in blocks, lane by lane\n",
+"PORT    COUNTER               IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
+"leaf/1  symbol_ber            < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
+	"bit error rate of what reaches packets\n"
+"leaf/1  effective_ber         < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate after FEC: what it could not correct\n"
+"leaf/1  raw_ber               < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
+	"bit error rate before FEC: what cable and lanes do\n"
+"leaf/1  FEC                     by lane      -  -                -  20.0 s  "
+	"what is corrected is counted in blocks, lane by lane\n"
+"leaf/1  fec_corrected_blocks          0      1  blocks      50.0 s  20.0 s  "
+	"blocks that FEC repaired: harmless\n",
+	};
+	struct made made;
+	uint32_t corrected;
+
+	(void)state;
+	for (corrected = 0; corrected < 2; corrected++) {
+		make(&made, FEC_LAYOUT_LANES);
+		count(&made, DETAIL_FEC_CORRECTED_BLOCKS, 0, corrected);
+		count(&made, DETAIL_FEC_UNCORRECTED_BLOCKS, 0, 0);
+		assert_table(&made, expected[corrected], 3 - corrected);
+	}
 }
 
 int main(void)
@@ -394,6 +435,7 @@ int main(void)
 		cmocka_unit_test(a_table_tells_what_a_link_does),
 		cmocka_unit_test(an_unknown_layout_is_said_and_no_number_given),
 		cmocka_unit_test(what_is_not_known_says_why),
+		cmocka_unit_test(no_blocks_by_lane_are_no_good_news),
 	};
 
 	return cmocka_run_group_tests_name("port_details", tests, make_database, remove_database);

@@ -17,11 +17,11 @@ const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS] = {
 	[PORT] = { .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[COUNTER] = { .title = "COUNTER", .kind = COLUMN_TEXT },
 	[COUNTED] = { .title = "IN WINDOW", .kind = COLUMN_INTEGER },
-	[VALUE] = { .title = "VALUE", .kind = COLUMN_INTEGER, .priority = 3 },
-	[UNIT] = { .title = "UNIT", .kind = COLUMN_TEXT, .priority = 4 },
-	[WINDOW] = { .title = "WINDOW", .kind = COLUMN_SPAN_S, .priority = 5 },
+	[VALUE] = { .title = "VALUE", .kind = COLUMN_INTEGER, .priority = 1 },
+	[UNIT] = { .title = "UNIT", .kind = COLUMN_TEXT, .priority = 6 },
+	[WINDOW] = { .title = "WINDOW", .kind = COLUMN_SPAN_S, .priority = 3 },
 	[AGE] = { .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 2 },
-	[MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
+	[MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 4 },
 };
 
 /* One counter as a line says it. */
@@ -151,6 +151,8 @@ static const char *why_not(const struct view *view, const struct port_view *port
 		return "not known: FEC was never read (refused, not asked, or its turn has not come)";
 	if (speeds->reading.layout == FEC_LAYOUT_UNKNOWN)
 		return "not known: see FEC";
+	if (!port_details_fec_counts(speeds))
+		return "not known: no FEC was ever seen at work; a link without it counts nothing here";
 	if (!(speeds->sum.known & UINT32_C(1) << DETAIL_FEC_UNCORRECTED_BLOCKS))
 		return "not known: no FEC counts in the window, or its layout changed; try a longer --since";
 	return "not known: a counter is full or was cleared";

@@ -80,6 +80,9 @@ def shown_details(sim):
     tap.equal("a table has every counter that is not 0, and no other",
               set(re.findall(rf"^{LEAF}/1 +(\w+)", table, re.M)) - {"symbol_ber", "effective_ber", "raw_ber", "FEC"},
               {key for key, value in row["details"].items() if value})
+    rows = sim.json("ports", "--details", "--errors", "--since", since)
+    tap.equal("what FEC could not correct is an error", [(row["node"], row["port"], row["errors"]) for row in rows],
+              [(f"MF0;{LEAF}:MQM8700/U1", 1, {})])
     other, = sim.json("ports", "--details", f"{LEAF}/2")
     tap.equal("its neighbour has none of it", [key for key, value in other["details"].items() if value], [])
 
