@@ -116,9 +116,9 @@ static void doubt(struct fabric_watch *watch, const struct fabric *found, struct
 	if (has_shrunk(known, found)) {
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, known->node_count);
-		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE,
-			   0, "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology "
-			   "stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
+		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "discovery found %zu nodes where %zu are known (%u of %u times); the last "
+			   "good topology stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
 			   TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
 		log_info("discovery lost what %zu nodes said of themselves; the last good topology stays",
@@ -189,7 +189,8 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	}
 	forget_fruitless(watch);
 	/* One lost SMP can hide a node, or all ports of a switch: what is missing is looked for again soon. */
-	if (before && (found->node_count < before->node_count || found->port_count < before->port_count))
+	if (watch->lost ||
+	    (before && (found->node_count < before->node_count || found->port_count < before->port_count)))
 		fabric_watch_suspect(watch, WATCH_CHANGE);
 	if (before)
 		events_from_topology(events, wall_us, before, found);
@@ -226,6 +227,7 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 	watch->running = false;
 	watch->took_us = clock_boottime_us(watch->clock) - watch->started_us;
 	watch->smps = trailer.smps;
+	watch->lost = trailer.lost;
 	if (code < 0)
 		return fail(watch, events, &cause, err);
 	if (is_cut_off(found)) {

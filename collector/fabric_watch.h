@@ -61,6 +61,7 @@ struct fabric_watch {
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
+	uint64_t lost;           /* questions that the last discovery got no answer to */
 };
 
 /*

@@ -442,9 +442,11 @@ static int discover_step(void *ctx, unsigned timeout_ms, struct fabric **ret, st
 	if (model->discovery_fails)
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
 	*ret = build_fabric(model, false);
-	for (i = 0; i < MODEL_NODES; i++)
-		model->nodes[i].ports_lost = model->nodes[i].desc_lost = false;
 	*trailer = (struct record_trailer){ .smps = 100, .hops = 3, .took_us = 50000 };
+	for (i = 0; i < MODEL_NODES; i++) {
+		trailer->lost += model->nodes[i].ports_lost + model->nodes[i].desc_lost;
+		model->nodes[i].ports_lost = model->nodes[i].desc_lost = false;
+	}
 	return 1;
 }
 

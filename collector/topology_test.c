@@ -25,6 +25,22 @@ static struct model *create(uint64_t seed)
 	return model;
 }
 
+/* Nothing is known before, so nothing can be missed; but discovery says that it lost something. */
+static void what_the_first_discovery_lost_is_looked_for_again(void **state)
+{
+	unsigned lost;
+
+	(void)state;
+	for (lost = 0; lost < 2; lost++) {
+		struct model *model = create(1);
+
+		model->nodes[HOST + 1].desc_lost = lost;
+		assert_int_equal(model_run(model, 40, NULL, NULL), 0);
+		assert_int_equal(model->discoveries, 1 + lost);
+		free(model);
+	}
+}
+
 /* Its agents are dead and its links are up: discovery finds no node behind them. */
 static void a_host_dies_and_returns(struct model *model)
 {
@@ -88,11 +104,42 @@ static void a_description_that_stays_empty_is_believed(void **state)
 	free(model);
 }
 
+static void the_own_link_goes(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < MODEL_NODES - 1; i++)
+		model->nodes[i].silent = model->sweeps >= 2 && model->sweeps < 6;
+}
+
+/* It is not twenty nodes that broke: it is us. */
+static void a_collector_that_is_cut_off_says_so_once(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(4);
+
+	(void)state;
+	model->before_sweep = the_own_link_goes;
+	assert_int_equal(model_run(model, 4, &report, NULL), 0);
+	/* Three times 250 ms. */
+	assert_true(report.sweep_us < 900000);
+	assert_int_equal(model_events_of(model, EVENT_FABRIC_SILENT), 1);
+	model->sweeps = 4;
+	assert_int_equal(model_run(model, 6, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_FABRIC_ANSWERS), 1);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), 0);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_the_first_discovery_lost_is_looked_for_again),
 		cmocka_unit_test(a_node_that_dies_behind_a_link_moved_no_cable),
 		cmocka_unit_test(a_lost_description_renames_nobody),
+		cmocka_unit_test(a_collector_that_is_cut_off_says_so_once),
 		cmocka_unit_test(a_description_that_stays_empty_is_believed),
 	};
 

@@ -16,11 +16,11 @@
 #include "wire/survey.h"
 
 /*
- * SMPs in a row without an answer after which a node is taken for dead and not asked
- * the rest for now: a switch has as many questions as ports. Where a fifth of all is
- * lost, so many in a row are one in 400,000.
+ * A node that leaves so many times the attempts at one question open, in a row and
+ * whatever they asked, is taken for dead: a switch has as many questions as ports. The
+ * others wait until the end, and the second time are lost.
  */
-#define FAILED_UNTIL_DEAD 8
+#define DEAD_AFTER_QUESTIONS 2
 
 /* So many different M_Keys are tried at a node that is not known; what does not fit counts there as a violation. */
 #define MKEYS_TRIED 4
@@ -36,14 +36,21 @@ struct question {
 	uint32_t lane;
 	unsigned attempt;
 	uint64_t mkey;
-	struct path path;
+	const struct path *path;
 	struct question *next; /* among the deferred */
+};
+
+/* A path that was gone; the engine may repeat an answered question, so it stays until the end. */
+struct route {
+	struct path path;
+	struct route *next;
 };
 
 struct explore {
 	const struct explore_settings *settings;
 	struct engine *engine;
 	struct survey survey;
+	struct route *routes;
 	struct question *deferred; /* to be asked a last time when all others are done */
 	uint32_t lanes;            /* how many are taken */
 	/* What a node that is not known yet is asked with: the most frequent M_Key, at each retry the next one. */
@@ -51,7 +58,7 @@ struct explore {
 	size_t mkey_count;
 	uint64_t lost, silent;
 	unsigned hops;
-	bool dropping;             /* what is cancelled now is a dead node's */
+	bool dropping;             /* what is cancelled now waits until the end */
 	int code;                  /* of what failed in a callback */
 	struct error *err;
 };
@@ -74,7 +81,7 @@ static int submit(struct question *question)
 		.mgmt_class = CLASS_SUBN_DIRECTED,
 		.attribute = attributes[question->kind],
 		.modifier = by_port ? question->num : 0,
-		.path = &question->path,
+		.path = question->path,
 		.mkey = question->mkey,
 		/* Who was never heard gets little time at first, and more the last time. */
 		.once = question->attempt < explore->settings->retries,
@@ -133,6 +140,21 @@ static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
 }
 
+/* Room for a path that goes on from another one. Return: NULL where there is no memory: explore->code says so. */
+static struct path *add_route(struct explore *explore, const struct path *from)
+{
+	struct route *route = malloc(sizeof(*route));
+
+	if (!route) {
+		explore->code = err_nomem(explore->err);
+		return NULL;
+	}
+	route->path = *from;
+	route->next = explore->routes;
+	explore->routes = route;
+	return &route->path;
+}
+
 /*
  * Who is behind a port? Asked in a lane of its own, which becomes that of whoever answers:
  * a neighbour that is dead holds up neither the switch's own questions nor other neighbours.
@@ -140,16 +162,20 @@ static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
 	struct survey_node *node = &explore->survey.nodes[index];
-	struct question question = { .kind = ASK_PROBE, .node = index, .num = num, .path = node->path,
-				     .mkey = explore->mkeys[0] };
+	struct question question = { .kind = ASK_PROBE, .node = index, .num = num, .mkey = explore->mkeys[0] };
+	struct path *path;
 
 	node->ports[num].probed = true;
-	if (question.path.hops == PATH_HOPS_MAX) {
+	if (node->path.hops == PATH_HOPS_MAX) {
 		survey_note(&explore->survey, "0x%016" PRIx64 " is %d hops away: what is behind it is out of reach",
 			    node->info.guid, PATH_HOPS_MAX);
 		return;
 	}
-	question.path.ports[question.path.hops++] = num;
+	path = add_route(explore, &node->path);
+	if (!path)
+		return;
+	path->ports[path->hops++] = num;
+	question.path = path;
 	question.lane = explore->lanes++;
 	ask(explore, &question);
 }
@@ -196,7 +222,7 @@ static void take_node_info(struct explore *explore, const struct question *quest
 	struct smp_node info = smp_read_node(mad);
 	bool is_new;
 	uint32_t met;
-	int code = survey_meet(&explore->survey, &info, &question->path, question->lane, &met, &is_new, explore->err);
+	int code = survey_meet(&explore->survey, &info, question->path, question->lane, &met, &is_new, explore->err);
 
 	if (code < 0)
 		explore->code = code;
@@ -212,8 +238,8 @@ static void take_node_info(struct explore *explore, const struct question *quest
 		look_behind_all(explore, met);
 	}
 	if (is_new) {
-		if (question->path.hops > explore->hops)
-			explore->hops = question->path.hops;
+		if (question->path->hops > explore->hops)
+			explore->hops = question->path->hops;
 		ask_all(explore, met, info.port, question);
 	} else if (info.type != NODE_SWITCH && !explore->survey.nodes[met].ports[info.port].known) {
 		ask_node(explore, ASK_PORT_INFO, met, info.port, question);
@@ -261,19 +287,24 @@ static void count_lost(struct explore *explore, const struct question *question)
 
 static bool defer(struct explore *explore, struct question *question)
 {
-	question->attempt = explore->settings->retries;
 	question->next = explore->deferred;
 	explore->deferred = question;
 	return true;
 }
 
-/* Of a node that left so many open the others that it was to be asked wait until the end. */
+/* A question to a node stayed open. It may be the one after which the node is taken for dead. */
 static void count_failure(struct explore *explore, const struct question *question)
 {
-	if (question->kind == ASK_PROBE || question->kind == ASK_OWN ||
-	    ++explore->survey.nodes[question->node].failed_in_a_row % FAILED_UNTIL_DEAD)
+	unsigned dead_after = DEAD_AFTER_QUESTIONS * (explore->settings->retries + 1);
+	struct survey_node *node;
+
+	if (question->kind == ASK_PROBE || question->kind == ASK_OWN)
 		return;
-	explore->dropping = true;
+	node = &explore->survey.nodes[question->node];
+	if (++node->failed_in_a_row % dead_after)
+		return;
+	explore->dropping = !node->dropped;
+	node->dropped = true;
 	engine_drop_node(explore->engine, question->lane);
 	explore->dropping = false;
 }
@@ -287,7 +318,7 @@ static bool repeat(struct explore *explore, struct question *question, enum requ
 	unsigned retries = explore->settings->retries;
 	bool last = question->attempt >= retries;
 
-	if (explore->code < 0 || (result == REQUEST_CANCELLED && (last || !explore->dropping)))
+	if (explore->code < 0 || (result == REQUEST_CANCELLED && !explore->dropping))
 		return false;
 	if (result == REQUEST_CANCELLED)
 		return defer(explore, question);
@@ -355,7 +386,8 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	struct engine_settings limits = { .window = settings->max_smps, .per_node = settings->per_node,
 					  .timeout_ms = settings->timeout_ms };
 	struct explore explore = { .settings = settings, .err = err };
-	struct question own = { .kind = ASK_OWN };
+	const struct path here = { 0 };
+	struct question own = { .kind = ASK_OWN, .path = &here };
 	int code = engine_create(transport, clock, &limits, &explore.engine, err);
 
 	if (code < 0)
@@ -386,6 +418,12 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		code = EXPLORE_OPEN;
 	explicit_bzero(explore.mkeys, sizeof(explore.mkeys));
 	engine_destroy(explore.engine);
+	while (explore.routes) {
+		struct route *route = explore.routes;
+
+		explore.routes = route->next;
+		free(route);
+	}
 	survey_done(&explore.survey);
 	return code;
 }

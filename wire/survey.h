@@ -43,6 +43,7 @@ struct survey_node {
 	struct path path;          /* the one by which it was found */
 	uint32_t lane;             /* of its requests (wire/engine.h) */
 	unsigned failed_in_a_row;  /* SMPs to it that stayed without an answer */
+	bool dropped;              /* it was taken for dead once */
 	bool doubtful;             /* something contradicts its GUID or links: all of them are to be asked from here */
 	struct survey_port *ports; /* port_count + 1 of them, by number */
 };
