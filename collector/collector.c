@@ -139,11 +139,18 @@ static int64_t next_discovery_us(const struct collector *collector)
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }
 
-/* Sleep, but hear late answers, and let a discovery that runs or is due go on meanwhile. */
+/*
+ * Sleep, but hear late answers, and let a discovery that runs or is due go on
+ * meanwhile: a little also where there is no time for it, or a collector that is always
+ * late would never see a change.
+ */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
 	const struct clock *clock = collector->clock;
+	int64_t began_us = clock_boottime_us(clock);
 
+	if (until_us <= began_us && (collector->watch.running || began_us >= next_discovery_us(collector)))
+		until_us = began_us + DISCOVERY_SLICE_MS * US_PER_MS;
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
 		int64_t next_us = next_discovery_us(collector);
@@ -167,6 +174,9 @@ static void tell_sm(struct collector *collector, int64_t wall_us)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->last_sm;
 
+	/* The sweep ended before the answer was due: that says nothing. */
+	if (collector->result.sm_open)
+		return;
 	if (last->known && !now->known)
 		events_add(&collector->events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "the subnet manager at LID %u does not answer", now->lid ? now->lid : last->lid);
@@ -303,7 +313,7 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	const struct throttle_signs signs = {
 		.links_seen = collector->check.links_seen,
 		.links_not_active = collector->check.links_not_active,
-		.drops = collector->result.drops,
+		.drops = sweep_result_drops(&collector->result),
 	};
 	bool by_rate = settings->max_mads_per_s > 0;
 

@@ -352,6 +352,7 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 
 	(void)request;
 	(void)at_us;
+	state->result->sm_open = result == REQUEST_CANCELLED;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
 	info = smp_read_sm_info(mad);

@@ -2,6 +2,7 @@
 #include "collector/test_model.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -379,6 +380,8 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	(void)err;
 	assert_true(mad_is_allowed(mad));
 	model->now_us++;
+	if (model->stop_after && !--model->stop_after)
+		raise(SIGTERM);
 	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;
@@ -485,6 +488,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 	struct model *model = ctx;
 	size_t i;
 
+	model->now_us += model->store_us;
 	if (model->store_fails)
 		return err_set(err, ERR_IO, "the disk is full");
 	for (i = 0; i < sweep->sample_count; i++) {

@@ -94,6 +94,8 @@ struct model {
 	bool drops;              /* VL15Dropped does too */
 	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
+	int64_t store_us;        /* so long a sweep takes to be stored */
+	unsigned stop_after;     /* so many MADs, then somebody stops the collector; 0: nobody does */
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The collector on fabrics that are sick for long, in virtual time: what it must not miss, and what it must not say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/stop.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+#define LEAF MODEL_SPINES
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+
+static struct model *create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
+/* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
+static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(1);
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->store_us = 1200000;
+	assert_int_equal(model_run(model, 1100, &report, NULL), 0);
+	assert_true(report.sweeps_late > 1000);
+	/* Twenty-two minutes: at the start, and every ten. */
+	assert_int_equal(model->discoveries, 3);
+	free(model);
+}
+
+static void a_host_with_drops_takes_anothers_lid(struct model *model)
+{
+	uint16_t lid = model->nodes[HOST].lid;
+
+	if (model->sweeps != 3)
+		return;
+	model->nodes[HOST + 4].lid = lid;
+	model->nodes[HOST].lid = 500;
+}
+
+/* What another node has counted in its life is not what was dropped now. */
+static void readings_that_are_taken_back_are_no_drops(void **state)
+{
+	struct model *model = create(3);
+
+	(void)state;
+	model->nodes[HOST + 4].ports[1].value[COUNTER_VL15_DROPPED] = 1000;
+	model->before_sweep = a_host_with_drops_takes_anothers_lid;
+	model_run(model, 6, NULL, NULL);
+	assert_true(model_events_of(model, EVENT_NODE_LID) > 0);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 0);
+	free(model);
+}
+
+static void somebody_stops_it(struct model *model)
+{
+	if (model->sweeps != 3)
+		return;
+	model->nodes[MODEL_NODES - 1].answer_us = 15000;
+	model->stop_after = 5;
+}
+
+/* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
+static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
+{
+	struct model *model = create(2);
+
+	(void)state;
+	stop_install();
+	model->before_sweep = somebody_stops_it;
+	model_run(model, 10, NULL, NULL);
+	assert_true(stop_requested());
+	assert_int_equal(model->sweeps, 4);
+	assert_false(model->last_sweep.sm.known);
+	assert_int_equal(model_events_of(model, EVENT_SM_LOST), 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(discovery_is_not_starved_by_sweeps_that_are_always_late),
+		cmocka_unit_test(readings_that_are_taken_back_are_no_drops),
+		/* The last one: nobody takes a stop back. */
+		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
