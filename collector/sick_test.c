@@ -67,6 +67,75 @@ static void readings_that_are_taken_back_are_no_drops(void **state)
 	free(model);
 }
 
+static void a_queue_pair_gets_another_owner(struct model *model)
+{
+	model->queue_pairs_moved = model->sweeps >= 5;
+}
+
+/* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
+static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
+{
+	struct model *model = create(4);
+	const struct model_port *port = &model->nodes[HOST].ports[1];
+
+	(void)state;
+	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
+	model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
+	model->before_sweep = a_queue_pair_gets_another_owner;
+	model_run(model, 9, NULL, NULL);
+	assert_int_equal(port->status, SAMPLE_OK);
+	assert_false(port->sum.reset);
+	assert_true(model_check(model) > 0);
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
+	free(model);
+}
+
+/* Busy once with its first question is not silent. */
+static void a_node_that_is_busy_at_first_is_asked_again(void **state)
+{
+	struct model *model = create(5);
+
+	(void)state;
+	model->nodes[LEAF].caps_busy_once = true;
+	model_run(model, 1, NULL, NULL);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
+/* Counters that were full before the restart are no news. */
+static void full_counters_are_not_told_again_after_a_restart(void **state)
+{
+	struct model *model = create(6);
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[1].ports[1].value[COUNTER_LINK_DOWNED] = 300;
+	model_run(model, 2, NULL, NULL);
+	model_run(model, 2, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_COUNTER_SATURATED), 1);
+	model->nodes[1].ports[1].value[COUNTER_SYMBOL_ERRORS] = 70000;
+	model_run(model, 2, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_COUNTER_SATURATED), 2);
+	free(model);
+}
+
+/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is one finding all the same. */
+static void links_that_stay_in_init_throttle_once(void **state)
+{
+	struct model *model = create(7);
+	int port;
+
+	(void)state;
+	model->traffic = false;
+	for (port = 1; port <= 6; port++)
+		model->nodes[LEAF].ports[port].init = true;
+	model_run(model, 300, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
+	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	free(model);
+}
+
 static void somebody_stops_it(struct model *model)
 {
 	if (model->sweeps != 3)
@@ -96,6 +165,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(discovery_is_not_starved_by_sweeps_that_are_always_late),
 		cmocka_unit_test(readings_that_are_taken_back_are_no_drops),
+		cmocka_unit_test(a_redirection_that_leads_to_another_node_books_nothing),
+		cmocka_unit_test(a_node_that_is_busy_at_first_is_asked_again),
+		cmocka_unit_test(full_counters_are_not_told_again_after_a_restart),
+		cmocka_unit_test(links_that_stay_in_init_throttle_once),
 		/* The last one: nobody takes a stop back. */
 		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
 	};

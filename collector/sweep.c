@@ -166,7 +166,7 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 	uint32_t agent = agent_of(state, port_index);
 
 	/* Where it sent us may be the reason; the next sweep asks the node itself. */
-	memory_node(state->memory, state->fabric->ports[port_index].node)->redirect = (struct mad_address){ 0 };
+	*memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
 	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->answered[agent])
 		engine_drop_node(state->engine, memory_lane(state->memory, state->fabric, port_index));
 }
@@ -180,9 +180,12 @@ static void count_answer(struct sweep_state *state, uint32_t port_index)
 }
 
 /* "Ask there instead". Return: whether that is somewhere to go. */
-static bool follow_redirect(struct sweep_state *state, uint32_t node, const uint8_t mad[MAD_SIZE])
+static bool follow_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	return pma_read_redirect(mad, &memory_node(state->memory, node)->redirect);
+	struct port_memory *agent = memory_agent(state->memory, state->fabric, port_index);
+
+	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
+	return agent->redirect_new;
 }
 
 /* A port's attribute is there, or will not come: with the last one the port is done. */
@@ -231,7 +234,7 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 			look_at_details(state, request->tag, reading);
 		break;
 	case ANSWER_REDIRECT:
-		if (!follow_redirect(state, node_index, mad)) {
+		if (!follow_redirect(state, request->tag, mad)) {
 			state->result->bad_answers++;
 			break;
 		}
@@ -310,7 +313,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 
 	(void)at_us;
 	if (result == REQUEST_TIMED_OUT) {
-		node->redirect = (struct mad_address){ 0 };
+		*memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
 		/* An HCA's other port may be well. */
 		next = is_switch(state, node_index) ? FABRIC_NONE : next_asked(state, node_index, request->tag + 1);
 		if (next != FABRIC_NONE)
@@ -329,13 +332,17 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		node->caps = (struct pma_caps){ .known = true };
 		break;
 	case ANSWER_REDIRECT:
-		if (follow_redirect(state, node_index, mad) && state->again_left[state->sample_of[request->tag]]) {
-			state->again_left[state->sample_of[request->tag]]--;
-			ask_caps(state, request->tag);
+		if (!follow_redirect(state, request->tag, mad)) {
+			state->result->bad_answers++;
 			return;
 		}
 		/* fallthrough */
 	case ANSWER_BUSY:
+		if (state->again_left[state->sample_of[request->tag]]) {
+			state->again_left[state->sample_of[request->tag]]--;
+			ask_caps(state, request->tag);
+		}
+		return;
 	case ANSWER_BAD:
 		state->result->bad_answers++;
 		return;
@@ -441,6 +448,7 @@ static void plan(struct sweep_state *state)
 		enum sample_status status;
 
 		state->sample_of[i] = FABRIC_NONE;
+		memory_agent(state->memory, fabric, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);

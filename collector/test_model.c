@@ -270,6 +270,9 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 		answer_smp(model, index, mad);
 	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
 		put_be16(mad + 4, 0x000c);
+	} else if (node->caps_busy_once && header.attribute == PMA_CLASS_PORT_INFO) {
+		node->caps_busy_once = false;
+		put_be16(mad + 4, 0x0001);
 	} else if (header.attribute == PMA_CLASS_PORT_INFO) {
 		put_be16(mad + PMA_DATA_OFFSET + 2, node->caps.cap_mask);
 		put_be32(mad + PMA_DATA_OFFSET + 4, node->caps.cap_mask2 << 5);
@@ -301,7 +304,7 @@ static size_t receiver_of(const struct model *model, const struct mad_address *t
 		index++;
 	if (index < MODEL_NODES && to->qp >= REDIRECT_QP) {
 		assert_int_equal(to->qkey, 0x1234);
-		return to->qp - REDIRECT_QP;
+		return to->qp - REDIRECT_QP + model->queue_pairs_moved;
 	}
 	return index;
 }
@@ -337,12 +340,12 @@ static size_t find_receiver(struct model *model, const struct mad_address *to, c
 }
 
 /* "Ask there instead": ClassPortInfo with its redirection. */
-static void redirect(size_t node, uint16_t lid, uint8_t mad[MAD_SIZE])
+static void redirect(const struct model *model, size_t node, uint8_t mad[MAD_SIZE])
 {
 	mad[3] = METHOD_GET_RESPONSE;
 	put_be16(mad + 4, 0x0002);
-	put_be16(mad + PMA_DATA_OFFSET + 28, lid);
-	put_be32(mad + PMA_DATA_OFFSET + 32, REDIRECT_QP + (uint32_t)node);
+	put_be16(mad + PMA_DATA_OFFSET + 28, model->nodes[node].redirect);
+	put_be32(mad + PMA_DATA_OFFSET + 32, REDIRECT_QP + (uint32_t)node - model->queue_pairs_moved);
 	put_be32(mad + PMA_DATA_OFFSET + 36, 0x1234);
 }
 
@@ -397,7 +400,7 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	answered = model->flying[model->flying_count].mad;
 	memcpy(answered, mad, MAD_SIZE);
 	if (node->redirect && mad[1] == CLASS_PERFORMANCE && !to->qp)
-		redirect(index, node->redirect, answered);
+		redirect(model, index, answered);
 	else
 		answer(model, index, answered);
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
