@@ -16,6 +16,7 @@
 
 #define LEAF MODEL_SPINES
 #define HOST (MODEL_SPINES + MODEL_LEAFS)
+#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
 
 static struct model *create(uint64_t seed)
 {
@@ -120,7 +121,7 @@ static void full_counters_are_not_told_again_after_a_restart(void **state)
 	free(model);
 }
 
-/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is one finding all the same. */
+/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is told once. */
 static void links_that_stay_in_init_throttle_once(void **state)
 {
 	struct model *model = create(7);
@@ -133,6 +134,91 @@ static void links_that_stay_in_init_throttle_once(void **state)
 	model_run(model, 300, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	free(model);
+}
+
+static uint64_t reads_before;
+
+/* Sum of reads of one attribute over all ports. */
+static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
+{
+	uint64_t reads = 0;
+	size_t i;
+	int port;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			reads += model->nodes[i].ports[port].details[attribute].reads;
+	return reads;
+}
+
+static void the_wire_is_bad_for_hours(struct model *model)
+{
+	model->loss_percent = model->sweeps < 3000 ? 40 : 0;
+	if (model->sweeps == 3000 + 3600)
+		reads_before = reads_of(model, DETAIL_XMIT_DISCARDS);
+}
+
+/* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
+static void slow_counters_come_back_after_a_bad_day(void **state)
+{
+	struct model *model = create(8);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = the_wire_is_bad_for_hours;
+	model_run(model, 3000 + 3600 + 122, NULL, NULL);
+	assert_in_range(reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
+	assert_true(model_check_details(model) > 0);
+	free(model);
+}
+
+/* A switch that answers no slow question takes three timeouts for each, whatever its number of ports. */
+static void a_switch_without_slow_counters_takes_no_time(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(9);
+	int i;
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[LEAF].ignored = 0xff;
+	model->interval_us = US_PER_S;
+	model_run(model, 400, &report, NULL);
+	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		assert_int_equal(model->nodes[LEAF].ports[1].details[i].reads, 0);
+	assert_true(model->slow_requests_to[LEAF] < 4 * 6);
+	assert_int_equal(report.sweeps_cut, 0);
+	free(model);
+}
+
+static void a_link_goes(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[LEAF].ports[1].down = true;
+}
+
+/* Where no sweep comes to its end, changes are seen and slow counters are read all the same. */
+static void sweeps_that_are_always_cut_starve_nothing(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(10);
+	size_t i;
+	int port;
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->max_mads_per_s = 60;
+	model->before_sweep = a_link_goes;
+	assert_int_equal(model_run(model, 500, &report, NULL), 0);
+	assert_true(report.sweeps_cut > 480);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	/* Eight turns; the two ends of the link that went have had none. */
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			if (model->nodes[i].ports[port].has_first && model->nodes[i].ports[port].status != SAMPLE_DOWN)
+				assert_true(model->nodes[i].ports[port].details[DETAIL_RCV_ERRORS].reads >= 7);
 	free(model);
 }
 
@@ -169,6 +255,9 @@ int main(void)
 		cmocka_unit_test(a_node_that_is_busy_at_first_is_asked_again),
 		cmocka_unit_test(full_counters_are_not_told_again_after_a_restart),
 		cmocka_unit_test(links_that_stay_in_init_throttle_once),
+		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
+		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
+		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
 		/* The last one: nobody takes a stop back. */
 		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
 	};

@@ -477,6 +477,28 @@ static void mark_unfinished(struct sweep_state *state)
 	}
 }
 
+/* After a sweep that was cut: what goes with it would never come, were it last, and half a node is no reading. */
+static int ask_after_cut(struct sweep_state *state, struct link_check *check, struct error *err)
+{
+	int code = link_check_submit(check, state->engine, state->fabric, state->memory, err), ran;
+
+	ran = engine_run(state->engine, state->settings->deadline_us, err);
+	if (ran < 0 || code < 0)
+		return ran < 0 ? ran : code;
+	engine_finish_nodes(state->engine, true);
+	code = details_turn(state->details, state->settings->switches_only);
+	return code ? code : ask_nodes(state);
+}
+
+static int ask_all(struct sweep_state *state, struct link_check *check, struct error *err)
+{
+	int code = ask_nodes(state);
+
+	if (code == 0)
+		code = details_turn(state->details, state->settings->switches_only);
+	return code ? code : link_check_submit(check, state->engine, state->fabric, state->memory, err);
+}
+
 static int ask_and_wait(struct sweep_state *state, struct link_check *check, struct error *err)
 {
 	const struct sweep_settings *settings = state->settings;
@@ -489,13 +511,10 @@ static int ask_and_wait(struct sweep_state *state, struct link_check *check, str
 			submit(state, &sm_info);
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
-	code = ask_nodes(state);
-	if (code == 0)
-		code = details_turn(state->details, settings->switches_only);
-	if (code == 0)
-		code = link_check_submit(check, state->engine, state->fabric, state->memory, err);
+	code = state->by_age ? ask_after_cut(state, check, err) : ask_all(state, check, err);
 	/* Also after a failure: what is queued must be called back before our arrays go. */
 	ran = engine_run(state->engine, settings->deadline_us, err);
+	engine_finish_nodes(state->engine, false);
 	state->result->cut = ran == ENGINE_CUT;
 	if (ran < 0)
 		return ran;
