@@ -13,6 +13,7 @@
 #include "base/when.h"
 #include "collector/conservation.h"
 #include "collector/details.h"
+#include "collector/event_limit.h"
 #include "collector/events.h"
 #include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
@@ -59,6 +60,7 @@ struct collector {
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
 	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */
+	struct event_limit event_limit;
 	struct conservation conservation;
 	struct sweep_result result;
 	struct sm_state last_sm;
@@ -277,6 +279,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
 	details_keep(&collector->details);
 	events_clear(&collector->events);
+	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
 	collector->discovery_smps = 0;
 	collector->report->sweeps++;
@@ -470,6 +473,7 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 			  &collector->result);
 	tell_sm(collector, sweep.wall_us);
 	throttle(collector, sweep.wall_us);
+	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
 	fill_sweep(collector, &before, &sweep);
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
@@ -526,6 +530,8 @@ static void tell_rest(struct collector *collector)
 	struct error cause = { 0 };
 
 	sweep_events_flush(&collector->sweep_events, &collector->events);
+	event_limit_apply(&collector->event_limit, &collector->events, clock_boottime_us(collector->clock),
+			  clock_wall_us(collector->clock));
 	if (collector->report->sweeps && collector->events.count &&
 	    collector->sink->store_events(collector->sink->ctx, collector->events.list, collector->events.count,
 					  &cause) < 0)

@@ -222,6 +222,31 @@ static void sweeps_that_are_always_cut_starve_nothing(void **state)
 	free(model);
 }
 
+static void hosts_come_and_go(struct model *model)
+{
+	size_t i;
+
+	for (i = HOST; i < MODEL_NODES - 1; i++)
+		model->nodes[i].silent = (model->sweeps + i) % 2;
+}
+
+/* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
+static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
+{
+	struct model *model = create(11);
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->before_sweep = hosts_come_and_go;
+	model_run(model, 45 * 60, NULL, NULL);
+	/* Of some 20,000. */
+	assert_in_range(model_events_of(model, EVENT_NODE_SILENT), 1700, 1760);
+	assert_in_range(model_events_of(model, EVENT_EVENTS_LEFT_OUT), 30, 90);
+	assert_true(model->event_count < MODEL_EVENTS_MAX);
+	free(model);
+}
+
 static void somebody_stops_it(struct model *model)
 {
 	if (model->sweeps != 3)
@@ -258,6 +283,7 @@ int main(void)
 		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
 		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
 		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
+		cmocka_unit_test(nodes_that_come_and_go_for_hours_are_told_a_part_of),
 		/* The last one: nobody takes a stop back. */
 		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
 	};
