@@ -163,6 +163,11 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 			break;
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
+		/* Less than can be waited for otherwise. */
+		if (!slice_ms) {
+			clock->sleep_until(clock->ctx, until_us);
+			break;
+		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
 		if (discovering && step_watch(collector, listening ? 0 : slice_ms, err) < 0)
 			return err->code;
