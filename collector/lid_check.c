@@ -126,6 +126,8 @@ static void on_answer(void *ctx, const struct request *request, enum request_res
 	check->moved++;
 	take_back(check, request->tag);
 	/* They may be the other node's. */
+	*memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
+		(struct mad_address){ 0 };
 	memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
 	memory_node(check->memory, port->node)->caps_stored = false;
 }

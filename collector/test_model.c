@@ -465,11 +465,40 @@ static struct model_port *stored_port(struct model *model, const struct fabric *
 	return &model->nodes[fabric->nodes[which->node].guid - model_guid(0)].ports[which->num];
 }
 
+/* Nothing counts while a sweep runs: so what was read is what the port shows now, or it is another port's. */
+static void assert_own_reading(const struct reading *reading, const struct model_port *port)
+{
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		uint64_t max = reading_max(reading, (enum counter)counter);
+
+		if (reading->present & COUNTER_BIT(counter))
+			assert_true(reading->value[counter] ==
+				    (port->value[counter] < max ? port->value[counter] : max));
+	}
+}
+
+static void assert_own_detail(const struct detail_reading *reading, const struct model_port *port)
+{
+	const uint64_t *value = port->details[reading->attribute].value;
+	unsigned i;
+
+	/* Of FEC the model answers a part, as the mode lays it out. */
+	for (i = 0; reading->attribute != DETAIL_EXTENDED_SPEEDS && i < detail_count(reading->attribute); i++) {
+		uint64_t max = detail_max(reading->attribute, i);
+
+		if (reading->present & 1u << i)
+			assert_true(reading->value[i] == (value[i] < max ? value[i] : max));
+	}
+}
+
 static void store_detail(const struct sweep *sweep, const struct detail_sample *sample, struct model_port *port)
 {
 	struct model_detail *detail = &port->details[sample->reading->attribute];
 	unsigned i;
 
+	assert_own_detail(sample->reading, port);
 	assert_true((sample->delta != NULL) == detail->has_first);
 	if (!detail->has_first)
 		detail->first = *sample->reading;
@@ -502,6 +531,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		assert_true((sample->reading != NULL) == (sample->status == SAMPLE_OK));
 		if (!sample->reading)
 			continue;
+		assert_own_reading(sample->reading, port);
 		assert_true((sample->delta != NULL) == port->has_first);
 		if (!port->has_first)
 			port->first = *sample->reading;
