@@ -6,7 +6,8 @@
 
 double rate_per_s(const struct delta *delta, enum counter counter)
 {
-	if (!(delta->known & COUNTER_BIT(counter)) || delta->elapsed_us <= 0)
+	/* One that is full has counted more than it says: how much, nobody knows. */
+	if (!(delta->known & ~delta->saturated & COUNTER_BIT(counter)) || delta->elapsed_us <= 0)
 		return NAN;
 	return (double)delta->value[counter] * 1e6 / (double)delta->elapsed_us;
 }

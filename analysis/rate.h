@@ -13,7 +13,7 @@
 
 #include "analysis/delta.h"
 
-/* rate_per_s - a counter's units per second over the delta's own elapsed time. */
+/* rate_per_s - a counter's units per second over the delta's own elapsed time; NAN where it is full. */
 double rate_per_s(const struct delta *delta, enum counter counter);
 
 /* rate_bytes_per_s - the same for XMIT_DATA and RCV_DATA, in bytes. */

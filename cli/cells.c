@@ -97,6 +97,40 @@ void cells_state(struct result *result, size_t column, const struct port *port)
 		result_show(result, column, NULL, STYLE_WARNING);
 }
 
+static bool ber_is_known(const struct ber *ber)
+{
+	return !isnan(ber->rate) && (ber->rate > 0 || !ber->at_least);
+}
+
+void cells_ber(struct result *result, size_t column, size_t below_column, const struct ber *ber)
+{
+	result_real(result, column, ber_is_known(ber) ? ber->rate : NAN);
+	result_real(result, below_column, ber_below(ber));
+}
+
+const char *cells_ber_text(const struct ber *ber, char ret[CELLS_BER_SIZE])
+{
+	double below = ber_below(ber);
+
+	if (!ber_is_known(ber))
+		return NULL;
+	if (isnan(below))
+		snprintf(ret, CELLS_BER_SIZE, "%s%.1e", ber->at_least ? ">= " : "", ber->rate);
+	else
+		snprintf(ret, CELLS_BER_SIZE, "< %.1e", below);
+	return ret;
+}
+
+void cells_ber_at_least(struct result *result, size_t column, const struct port_view *port)
+{
+	int which;
+
+	result_empty(result, column);
+	for (which = 0; which < VIEW_BER_COUNT; which++)
+		if (ber_is_known(&port->ber[which]) && port->ber[which].at_least)
+			result_item(result, column, view_ber_key((enum view_ber)which));
+}
+
 /* What a table says: counts, a '+' where a counter is stuck at its maximum, a dash where nothing is known. */
 static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_view *port)
 {

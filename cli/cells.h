@@ -33,6 +33,16 @@ void cells_link(struct result *result, size_t column, const struct view *view, u
 /* cells_state - "Active", and in a table its colour. */
 void cells_state(struct result *result, size_t column, const struct port *port);
 
+/* cells_ber - in data: errors over bits, and where none was seen what that is below. "At least 0" is not known. */
+void cells_ber(struct result *result, size_t column, size_t below_column, const struct ber *ber);
+
+/* cells_ber_text - for people: "3.1e-12", "< 5.0e-15", ">= 3.1e-12". Return: @ret; NULL where nothing is known. */
+#define CELLS_BER_SIZE 24
+const char *cells_ber_text(const struct ber *ber, char ret[CELLS_BER_SIZE]);
+
+/* cells_ber_at_least - the list of those that are lower bounds. */
+void cells_ber_at_least(struct result *result, size_t column, const struct port_view *port);
+
 /* cells_errors - the object `errors`; cells_errors_unknown - the list beside it. */
 void cells_errors(struct result *result, size_t column, const struct view *view, const struct port_view *port);
 void cells_errors_unknown(struct result *result, size_t column, const struct port_view *port);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* The commands over a database whose truth is known (storage/test_model.h). */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -8,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -17,172 +15,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/command.h"
 #include "cli/selection.h"
+#include "cli/test_commands.h"
 #include "export/escape.h"
 #include "fabric/fabric.h"
 #include "storage/test_model.h"
-#include "storage/writer.h"
-
-enum { SWEEPS = 12, WORDS_MOST = 16 };
-
-static char folder[] = "/tmp/ibwire-commands-XXXXXX";
-static char db_path[64];
-static struct model *model;
-
-static int make_database(void **state)
-{
-	struct writer *writer;
-	int i;
-
-	(void)state;
-	/* Whatever this machine has is none of the test's business. */
-	unsetenv("IBWIRE_DB");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(db_path, sizeof(db_path), "%s/fabric.db", folder);
-	model = model_create(7, 6, 12, 20);
-	model->keep_history = true;
-	if (writer_open(db_path, &writer, NULL) < 0)
-		return -1;
-	for (i = 0; i < SWEEPS; i++)
-		if (writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(model), NULL) < 0)
-			return -1;
-	writer_close(writer);
-	return 0;
-}
-
-static int remove_database(void **state)
-{
-	static const char *const names[] = { "", "-wal", "-shm", ".lock" };
-	char path[96];
-	size_t i;
-
-	(void)state;
-	model_destroy(model);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", db_path, names[i]);
-		unlink(path);
-	}
-	return rmdir(folder);
-}
-
-/*
- * Run a command; words are separated by '|' (names hold spaces). Return: its
- * exit code; @ret_output what it wrote, for free().
- */
-static int run(const char *line, char **ret_output, struct error *err)
-{
-	FILE *output = tmpfile();
-	char *words = strdup(line), *word, *save = NULL, *argv[WORDS_MOST];
-	int argc = 0, before = dup(STDOUT_FILENO), code;
-	const struct command *command;
-	long len;
-
-	for (word = strtok_r(words, "|", &save); word && argc < WORDS_MOST - 3; word = strtok_r(NULL, "|", &save))
-		argv[argc++] = word;
-	argv[argc++] = (char[]){ "--db" };
-	argv[argc++] = db_path;
-	argv[argc] = NULL;
-	command = command_find(argv[0]);
-	assert_non_null(command);
-	fflush(stdout);
-	dup2(fileno(output), STDOUT_FILENO);
-	code = command->run(command, argc, argv, err);
-	fflush(stdout);
-	dup2(before, STDOUT_FILENO);
-	close(before);
-	free(words);
-	fseek(output, 0, SEEK_END);
-	len = ftell(output);
-	rewind(output);
-	*ret_output = calloc(1, (size_t)len + 1);
-	assert_int_equal(fread(*ret_output, 1, (size_t)len, output), len);
-	fclose(output);
-	return code;
-}
-
-static json_t *run_json(const char *line)
-{
-	char *output, with_format[512];
-	struct error err = { 0 };
-	json_t *json;
-
-	snprintf(with_format, sizeof(with_format), "%s|--format|json", line);
-	if (run(with_format, &output, &err) < 0)
-		fail_msg("%s: %s", line, err.text);
-	json = json_loads(output, 0, NULL);
-	assert_non_null(json);
-	free(output);
-	return json;
-}
-
-static uint64_t guid_of(const json_t *row, const char *key)
-{
-	const json_t *guid = json_object_get(row, key);
-
-	assert_true(json_is_string(guid) || json_is_null(guid));
-	return json_is_string(guid) ? strtoull(json_string_value(guid), NULL, 16) : 0;
-}
-
-static int64_t integer_of(const json_t *row, const char *key)
-{
-	const json_t *value = json_object_get(row, key);
-
-	assert_true(json_is_integer(value) || json_is_null(value));
-	return json_is_integer(value) ? json_integer_value(value) : -1;
-}
-
-static void assert_text(const json_t *row, const char *key, const char *expected)
-{
-	const json_t *value = json_object_get(row, key);
-
-	if (expected)
-		assert_string_equal(json_string_value(value), expected);
-	else
-		assert_true(json_is_null(value));
-}
-
-static void assert_number(const json_t *row, const char *key, double expected)
-{
-	const json_t *value = json_object_get(row, key);
-
-	if (isnan(expected))
-		assert_true(json_is_null(value));
-	else
-		assert_true(fabs(json_number_value(value) - expected) <= 1e-9 * fabs(expected));
-}
-
-/* An integer, or its digits where it does not fit. */
-static uint64_t unsigned_of(const json_t *value)
-{
-	if (json_is_string(value))
-		return strtoull(json_string_value(value), NULL, 10);
-	return (uint64_t)json_integer_value(value);
-}
-
-static bool list_has(const json_t *list, const char *word)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++)
-		if (!strcmp(json_string_value(json_array_get(list, i)), word))
-			return true;
-	return false;
-}
-
-static const json_t *find_row(const json_t *rows, uint64_t guid, int64_t port)
-{
-	size_t i;
-
-	for (i = 0; i < json_array_size(rows); i++) {
-		const json_t *row = json_array_get(rows, i);
-
-		if (guid_of(row, "node_guid") == guid && (port < 0 || integer_of(row, "port") == port))
-			return row;
-	}
-	return NULL;
-}
 
 static void assert_errors(const json_t *row, const struct delta *delta)
 {
@@ -324,7 +161,7 @@ static void ports_have_every_promised_key(void **state)
 		"state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
 		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
 		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s",
-		"counters",
+		"counters", "symbol_ber", "symbol_ber_below", "ber_at_least",
 	};
 	json_t *rows = run_json("ports");
 	size_t i, j;
@@ -547,7 +384,48 @@ static void status_counts_what_the_sweep_counted(void **state)
 	assert_int_equal(integer_of(status, "ports_answered"), sweep->ports_answered);
 	assert_true(unsigned_of(json_object_get(status, "mads_sent")) == sweep->mads_sent);
 	assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);
+	assert_int_equal(integer_of(status, "ports_unfinished"), sweep->ports_unfinished);
+	assert_int_equal(integer_of(status, "spread_us"), sweep->spread_us);
+	assert_int_equal(integer_of(status, "node_spread_us"), sweep->node_spread_us);
+	/* What does not run has no rate. */
+	assert_true(json_is_null(json_object_get(status, "throttled")));
+	assert_true(json_is_null(json_object_get(status, "throttled_time")));
 	json_decref(status);
+}
+
+static void status_counts_the_words_of_ports(void **state)
+{
+	json_t *status = run_json("status"), *rows = run_json("ports");
+	int64_t unplanned = 0, mirrored = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++) {
+		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
+
+		unplanned += !strcmp(word, "unplanned");
+		mirrored += !strcmp(word, "mirrored");
+	}
+	assert_true(unplanned + mirrored > 0);
+	assert_int_equal(integer_of(status, "ports_unplanned"), unplanned);
+	assert_int_equal(integer_of(status, "ports_mirrored"), mirrored);
+	json_decref(status);
+	json_decref(rows);
+}
+
+/* A page for people has a line only where there is something to say. */
+static void status_has_quiet_lines_only_where_they_say_something(void **state)
+{
+	char *output;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run("status", &output, &err), 0);
+	assert_null(strstr(output, "throttled"));
+	assert_int_equal(strstr(output, "not finished") != NULL, model->sweep.ports_unfinished > 0);
+	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
+	assert_non_null(strstr(output, "not asked"));
+	free(output);
 }
 
 static void events_are_those_that_were_stored(void **state)
@@ -603,7 +481,7 @@ static void assert_harmless(const char *line, const char *output)
 static void nothing_hostile_leaves_any_command_in_any_format(void **state)
 {
 	static const char *const lines[] = {
-		"status", "nodes", "ports|--all", "ports|--counters", "links", "events",
+		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
 		"sql|SELECT * FROM node_version", "sql|SELECT 1 AS \"\033[31m\", char(155, 8238, 127, 7)",
 	};
 	static const char *const formats[] = { "table", "json", "csv" };
@@ -637,6 +515,10 @@ static const struct {
 	{ "events|a|b", ERR_USAGE, "one node" },
 	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },
 	{ "ports|--sort|symbol_error", ERR_USAGE, "'symbol_errors'" },
+	{ "ports|--sort|raw_ber", ERR_USAGE, "--details" },
+	{ "ports|--details|--sort|raw_bre", ERR_USAGE, "'raw_ber'" },
+	{ "ports|--details|--counters", ERR_USAGE, "one of them" },
+	{ "ports|--details|no such node", ERR_USAGE, "no such node" },
 	{ "status|now", ERR_USAGE, "now" },
 	{ "sql", ERR_USAGE, "statement" },
 	{ "sql|DELETE FROM sweep", ERR_USAGE, "" },
@@ -675,6 +557,8 @@ int main(void)
 		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
 		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
+		cmocka_unit_test(status_counts_the_words_of_ports),
+		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
 		cmocka_unit_test(events_are_those_that_were_stored),
 		cmocka_unit_test(sql_gives_back_any_cell),
 		cmocka_unit_test(nothing_hostile_leaves_any_command_in_any_format),

@@ -41,6 +41,7 @@ struct options {
 	enum color_when color;
 	int64_t now_us;        /* wall clock when the command began */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
+	unsigned window_sweeps; /* set by a command: so many intervals without --since; 0: that one sweep */
 	/* What is left are the arguments. */
 	int argc;
 	char **argv;

@@ -105,6 +105,21 @@ static double by_status(const struct port_view *port)
 	return (double)port->word;
 }
 
+static double by_symbol_ber(const struct port_view *port)
+{
+	return port->ber[VIEW_BER_SYMBOL].rate;
+}
+
+static double by_effective_ber(const struct port_view *port)
+{
+	return port->ber[VIEW_BER_EFFECTIVE].rate;
+}
+
+static double by_raw_ber(const struct port_view *port)
+{
+	return port->ber[VIEW_BER_RAW].rate;
+}
+
 static const struct {
 	const char *key;
 	double (*value)(const struct port_view *port);
@@ -120,6 +135,9 @@ static const struct {
 	{ "errors", by_errors },
 	{ "age_s", by_age },
 	{ "status", by_status },
+	{ "symbol_ber", by_symbol_ber },
+	{ "effective_ber", by_effective_ber },
+	{ "raw_ber", by_raw_ber },
 };
 
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };

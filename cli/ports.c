@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/order.h"
+#include "cli/port_details.h"
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
@@ -18,7 +19,8 @@
 enum {
 	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT,
 	RCV_PERCENT, STALL, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
-	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS, COLUMN_COUNT,
+	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS,
+	SYMBOL_BER, SYMBOL_BER_BELOW, BER_AT_LEAST, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -61,10 +63,13 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[ERRORS_UNKNOWN] = { .key = "errors_unknown", .kind = COLUMN_LIST, .flags = DATA_ONLY },
 	[AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 6 },
 	[COUNTERS] = { .key = "counters", .kind = COLUMN_OBJECT, .flags = DATA_ONLY },
+	[SYMBOL_BER] = { .key = "symbol_ber", .kind = COLUMN_REAL, .flags = DATA_ONLY },
+	[SYMBOL_BER_BELOW] = { .key = "symbol_ber_below", .kind = COLUMN_REAL, .flags = DATA_ONLY },
+	[BER_AT_LEAST] = { .key = "ber_at_least", .kind = COLUMN_LIST, .flags = DATA_ONLY },
 };
 
 struct ports_options {
-	bool all, errors, counters;
+	bool all, errors, counters, details;
 	const char *sort;
 	int64_t top; /* 0: no limit */
 };
@@ -116,7 +121,9 @@ static void fill_counters(struct result *result, const struct port_row *row)
 				      row->reading.value[counter]);
 }
 
-static bool put_row(struct result *result, const struct view *view, const struct port_view *row)
+/* @details: NULL without --details */
+static bool put_row(struct result *result, const struct view *view, const struct port_details *details,
+		    const struct port_view *row)
 {
 	const struct port *port = &view->fabric->ports[row->port];
 
@@ -137,6 +144,10 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	cells_errors(result, ERRORS, view, row);
 	cells_errors_unknown(result, ERRORS_UNKNOWN, row);
 	fill_counters(result, &view->snapshot->rows[row->port]);
+	cells_ber(result, SYMBOL_BER, SYMBOL_BER_BELOW, &row->ber[VIEW_BER_SYMBOL]);
+	cells_ber_at_least(result, BER_AT_LEAST, row);
+	if (details)
+		port_details_fill(result, COLUMN_COUNT, view, details, row);
 	return result_end_row(result);
 }
 
@@ -179,6 +190,7 @@ struct rows {
 	struct port_view *views;
 	size_t count;
 	size_t hidden; /* left out of a table because they were never up */
+	struct port_details details; /* with --details */
 };
 
 /*
@@ -201,29 +213,87 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 	struct port_view *row = &rows->views[rows->count];
 
 	port_view_init(view, index, row);
-	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET)
+	if (own->details)
+		port_details_ber(view, &rows->details, row);
+	/* What FEC could not correct is lost as well. */
+	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET ||
+	    row->ber[VIEW_BER_EFFECTIVE].rate > 0)
 		rows->count++;
 }
 
 static int collect_rows(const struct view *view, const struct selection *selection, const struct ports_options *own,
-			struct rows *ret, struct error *err)
+			struct rows *rows, struct error *err)
 {
-	struct rows rows = { 0 };
 	size_t i;
 	uint32_t j;
+	int code;
 
-	rows.views = calloc(view->fabric->port_count + 1, sizeof(*rows.views));
-	if (!rows.views)
+	rows->views = calloc(view->fabric->port_count + 1, sizeof(*rows->views));
+	if (!rows->views)
 		return err_nomem(err);
+	code = own->details ? port_details_load(view, selection, &rows->details, err) : 0;
+	if (code < 0)
+		return code;
 	for (i = 0; i < view->fabric->node_count; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
 		for (j = node->first_port; j < node->first_port + node->ports; j++)
-			if (is_wanted(view, selection, own, j, &rows.hidden))
-				add_row(view, own, j, &rows);
+			if (is_wanted(view, selection, own, j, &rows->hidden))
+				add_row(view, own, j, rows);
 	}
-	*ret = rows;
 	return 0;
+}
+
+/* Columns of data and of the plain table, with what their objects hold. */
+struct columns {
+	struct column list[COLUMN_COUNT + PORT_DETAILS_COLUMNS];
+	const char *keys[COUNTER_COUNT];
+	struct port_details_names names;
+};
+
+static void describe_columns(struct columns *columns)
+{
+	memcpy(columns->list, port_columns, sizeof(port_columns));
+	cells_counter_keys(columns->keys);
+	columns->list[ERRORS].members = columns->keys + COUNTER_TRAFFIC_COUNT;
+	columns->list[ERRORS].member_count = CELLS_ERROR_COUNT;
+	columns->list[COUNTERS].members = columns->keys;
+	columns->list[COUNTERS].member_count = COUNTER_COUNT;
+	port_details_columns(&columns->names, &columns->list[COLUMN_COUNT]);
+}
+
+/* Who looks at one end of a link soon wants to see the other. */
+static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
+{
+	const struct port *port = &view->fabric->ports[rows->views[0].port], *peer;
+
+	if (rows->count != 1 || port->peer == FABRIC_NONE)
+		return;
+	peer = &view->fabric->ports[port->peer];
+	result_note(result, "the other end of its link is %s/%u", view->names_shown.names[peer->node], peer->num);
+}
+
+static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
+			 const struct rows *rows, struct error *err)
+{
+	struct result_options how = options_result(options);
+	struct result *result;
+	size_t i, zeros = 0;
+	bool more = true;
+	int code = result_create(stdout, &how, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
+
+	if (code < 0)
+		return code;
+	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
+		more = port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
+	if (zeros)
+		result_note(result, "%zu counters that are 0 are not shown: --format json has them", zeros);
+	note_peer(result, view, rows);
+	if (rows->hidden)
+		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
 }
 
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -231,24 +301,18 @@ static int print_rows(const struct view *view, const struct options *options, co
 {
 	struct result_options how = options_result(options);
 	bool is_long = own->counters && how.format == RESULT_TABLE, more = true;
-	struct column columns[COLUMN_COUNT];
-	const char *keys[COUNTER_COUNT];
+	size_t i, count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
+	struct columns columns;
 	struct result *result;
-	size_t i;
 	int code;
 
-	memcpy(columns, port_columns, sizeof(columns));
-	cells_counter_keys(keys);
-	columns[ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
-	columns[ERRORS].member_count = CELLS_ERROR_COUNT;
-	columns[COUNTERS].members = keys;
-	columns[COUNTERS].member_count = COUNTER_COUNT;
-	code = result_create(stdout, &how, is_long ? long_columns : columns, is_long ? LONG_COUNT : COLUMN_COUNT,
-			     &result, err);
+	describe_columns(&columns);
+	code = result_create(stdout, &how, is_long ? long_columns : columns.list, count, &result, err);
 	if (code < 0)
 		return code;
 	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
-		more = is_long ? put_long_rows(result, view, &rows->views[i]) : put_row(result, view, &rows->views[i]);
+		more = is_long ? put_long_rows(result, view, &rows->views[i]) :
+				 put_row(result, view, own->details ? &rows->details : NULL, &rows->views[i]);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
 	code = result_finish(result, err);
@@ -267,14 +331,29 @@ static int show(const struct command *command, const struct options *options, co
 		return code;
 	code = collect_rows(view, &selection, own, &rows, err);
 	selection_done(&selection);
-	if (code < 0)
-		return code;
-	if (own->sort)
+	if (code == 0 && own->sort)
 		code = order_ports(command, view, own->sort, rows.views, rows.count, err);
-	if (code == 0)
+	if (code == 0 && own->details && options->format == RESULT_TABLE)
+		code = print_details(view, options, own, &rows, err);
+	else if (code == 0)
 		code = print_rows(view, options, own, &rows, err);
+	port_details_done(&rows.details);
 	free(rows.views);
 	return code;
+}
+
+static int check(const struct command *command, const struct ports_options *own, struct error *err)
+{
+	int code = order_check(command, own->sort, err);
+
+	if (code < 0)
+		return code;
+	if (own->counters && own->details)
+		return options_usage_error(command, err, "--counters and --details are two tables: give one of them");
+	if (own->sort && !own->details && (!strcmp(own->sort, view_ber_key(VIEW_BER_EFFECTIVE)) ||
+					   !strcmp(own->sort, view_ber_key(VIEW_BER_RAW))))
+		return options_usage_error(command, err, "--sort %s needs --details", own->sort);
+	return 0;
 }
 
 int ports_run(const struct command *command, int argc, char **argv, struct error *err)
@@ -286,6 +365,8 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 		{ "errors", 'e', OPTION_FLAG, NULL, "only ports with errors in the window", &own.errors, 0 },
 		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one a line (JSON and CSV always have them)",
 		  &own.counters, 0 },
+		{ "details", 0, OPTION_FLAG, NULL, "bit error rates, FEC, errors and slow counters, one a line",
+		  &own.details, 0 },
 		{ "sort", 's', OPTION_TEXT, "KEY", "by a key of --format json, or a counter; the largest first",
 		  &own.sort, 0 },
 		{ "top", 'n', OPTION_NUMBER, "N", "only the first N", &own.top, 1 },
@@ -298,11 +379,12 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = order_check(command, own.sort, err);
+	code = check(command, &own, err);
 	if (code < 0)
 		return code;
 	own.all |= options.format != RESULT_TABLE;
-	code = view_open(&options, own.counters || options.format != RESULT_TABLE, &view, err);
+	options.window_sweeps = own.details ? PORT_DETAILS_SWEEPS : 0;
+	code = view_open(&options, own.counters || own.details || options.format != RESULT_TABLE, &view, err);
 	if (code < 0)
 		return code;
 	code = show(command, &options, &own, &view, err);

@@ -14,12 +14,14 @@
 #include "cli/command.h"
 #include "cli/locked.h"
 #include "cli/options.h"
+#include "cli/throttled.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
 enum {
-	STATE, LIVE, COLLECTOR_PID, LAST_TIME, AGE, INTERVAL, DURATION, PLANNED, ASKED, ANSWERED, COVERAGE, SILENT,
+	STATE, LIVE, COLLECTOR_PID, THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
+	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, PORTS_DOWN, SM, SM_LID, SM_GUID,
 	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY_TIME,
 	DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
@@ -27,18 +29,29 @@ enum {
 
 #define DATA_ONLY COLUMN_NO_TABLE
 
+/* Has a line in a table only where it says something, see say(). */
+#define QUIET COLUMN_NO_TABLE
+
 static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
 	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
+	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
+	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
 	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
 	[AGE] = { .key = "age_s", .title = "  age", .kind = COLUMN_SPAN_S },
 	[INTERVAL] = { .key = "interval_s", .title = "  interval", .kind = COLUMN_SPAN_S },
 	[DURATION] = { .key = "sweep_us", .title = "  took", .kind = COLUMN_SPAN_US },
+	[SPREAD] = { .key = "spread_us", .title = "  readings within", .kind = COLUMN_SPAN_US, .flags = QUIET },
+	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[ANSWERED] = { .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
+	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not finished", .kind = COLUMN_INTEGER, .flags = QUIET },
+	[NOT_ASKED] = { .title = "  not asked", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | QUIET },
+	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[SILENT_NODES] = { .key = "silent_nodes", .title = "silent nodes", .kind = COLUMN_LIST },
 	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
@@ -68,6 +81,22 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
 	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
 };
+
+/* What the page is made of. */
+struct page {
+	const char *path; /* of the database */
+	struct view view;
+	struct db_status db;
+	struct map locked;
+	struct throttled throttled;
+	struct column columns[COLUMN_COUNT];
+};
+
+/* say - give a quiet column its line. */
+static void say(struct page *page, size_t column)
+{
+	page->columns[column].flags &= ~(unsigned)QUIET;
+}
 
 /* A live collector whose newest sweep is older than this many intervals is stalled. */
 enum { STALLED_INTERVALS = 3 };
@@ -132,6 +161,55 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 		snprintf(line, sizeof(line), "%.0f MADs/s while it ran", mads_per_s);
 		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
 	}
+}
+
+static void fill_spread(struct result *result, struct page *page)
+{
+	const struct sweep_info *sweep = &page->db.last;
+	char all[WHEN_SIZE], node[WHEN_SIZE], line[128];
+
+	if (sweep->spread_us >= 0)
+		result_integer(result, SPREAD, sweep->spread_us);
+	if (sweep->node_spread_us >= 0)
+		result_integer(result, NODE_SPREAD, sweep->node_spread_us);
+	if (sweep->spread_us <= 0 || sweep->node_spread_us < 0)
+		return;
+	snprintf(line, sizeof(line), "%s; within one switch %s at most", when_format_span(sweep->spread_us, all),
+		 when_format_span(sweep->node_spread_us, node));
+	result_show(result, SPREAD, line, STYLE_PLAIN);
+	say(page, SPREAD);
+}
+
+static void fill_unfinished(struct result *result, struct page *page)
+{
+	const struct sweep_info *sweep = &page->db.last;
+	char line[128];
+
+	if (sweep->ports_unfinished >= 0)
+		result_integer(result, UNFINISHED, sweep->ports_unfinished);
+	if (sweep->ports_unfinished <= 0)
+		return;
+	snprintf(line, sizeof(line), "%" PRId64 ": the sweep's time was over before they answered",
+		 sweep->ports_unfinished);
+	result_show(result, UNFINISHED, line, STYLE_WARNING);
+	say(page, UNFINISHED);
+}
+
+/* A collector that does not run asks at no rate at all. */
+static void fill_throttled(struct result *result, struct page *page)
+{
+	const struct throttled *throttled = &page->throttled;
+	char since[WHEN_SIZE], line[WHEN_SIZE + sizeof(throttled->text) + 16];
+
+	if (!page->db.live)
+		return;
+	result_bool(result, THROTTLED, throttled->on);
+	if (!throttled->on)
+		return;
+	result_integer(result, THROTTLED_TIME, throttled->since_us);
+	snprintf(line, sizeof(line), "since %s: %s", when_format_local(throttled->since_us, since), throttled->text);
+	result_show(result, THROTTLED, line, STYLE_WARNING);
+	say(page, THROTTLED);
 }
 
 static void fill_discovery(struct result *result, const struct db_status *db)
@@ -208,6 +286,34 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	text_done(&shown);
 }
 
+/* Ports that the settings leave alone. */
+static void fill_not_asked(struct result *result, struct page *page)
+{
+	const struct fabric *fabric = page->view.fabric;
+	int64_t unplanned = 0, mirrored = 0;
+	char line[128];
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		struct port_view port;
+
+		if (!port_is_pollable(fabric, &fabric->ports[i]))
+			continue;
+		port_view_init(&page->view, i, &port);
+		unplanned += port.word == WORD_UNPLANNED;
+		mirrored += port.word == WORD_MIRRORED;
+	}
+	result_integer(result, UNPLANNED, unplanned);
+	result_integer(result, MIRRORED, mirrored);
+	if (!unplanned && !mirrored)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRId64 " by the settings; %" PRId64 " of them mirrored: their switch ports tell the traffic",
+		 unplanned + mirrored, mirrored);
+	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
+	say(page, NOT_ASKED);
+}
+
 static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
 {
 	const struct fabric *fabric = view->fabric;
@@ -252,29 +358,41 @@ static void fill_db(struct result *result, const char *path, const struct db_sta
 		result_integer(result, FIRST_TIME, db->first_wall_us);
 }
 
-static int print_status(const struct options *options, const char *path, const struct view *view,
-			const struct db_status *db, const struct map *locked, struct error *err)
+static void fill(struct result *result, const struct options *options, struct page *page)
 {
-	struct result_options how = options_result(options);
+	const struct db_status *db = &page->db;
 	double age_s = db->last_wall_us ? (double)(options->now_us - db->last_wall_us) / 1e6 : NAN;
-	struct result *result;
-	int code;
 
-	how.record = how.format != RESULT_CSV;
-	code = result_create(stdout, &how, status_columns, COLUMN_COUNT, &result, err);
-	if (code < 0)
-		return code;
 	fill_state(result, db, isnan(age_s) ? 0 : age_s);
-	fill_db(result, path, db);
+	fill_throttled(result, page);
+	fill_db(result, page->path, db);
 	if (db->last_wall_us) {
 		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);
 		fill_sweep(result, &db->last);
+		fill_spread(result, page);
+		fill_unfinished(result, page);
 		fill_discovery(result, db);
-		fill_sm(result, view, &db->last.sm);
+		fill_sm(result, &page->view, &db->last.sm);
 	}
-	if (view->fabric)
-		fill_fabric(result, view, locked);
+	if (page->view.fabric) {
+		fill_fabric(result, &page->view, &page->locked);
+		fill_not_asked(result, page);
+	}
+}
+
+static int print_status(const struct options *options, struct page *page, struct error *err)
+{
+	struct result_options how = options_result(options);
+	struct result *result;
+	int code;
+
+	how.record = how.format != RESULT_CSV;
+	memcpy(page->columns, status_columns, sizeof(status_columns));
+	code = result_create(stdout, &how, page->columns, COLUMN_COUNT, &result, err);
+	if (code < 0)
+		return code;
+	fill(result, options, page);
 	result_end_row(result);
 	code = result_finish(result, err);
 	result_destroy(result);
@@ -296,32 +414,40 @@ static int load_fabric(struct view *view, struct error *err)
 	return code;
 }
 
+static int load(struct page *page, struct error *err)
+{
+	int code = reader_status(page->view.reader, &page->db, err);
+
+	if (code == 0)
+		code = load_fabric(&page->view, err);
+	if (code == 0)
+		code = locked_load(page->view.reader, 0, &page->locked, err);
+	if (code == 0)
+		code = throttled_load(page->view.reader, &page->throttled, err);
+	return code;
+}
+
 int status_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct db_status db = { 0 };
-	struct map locked = { 0 };
+	struct page page = { 0 };
 	struct options options;
-	struct view view;
 	char path[4096];
 	int code = options_parse(command, COMMON_SHOW, NULL, argc, argv, clock_wall_us(clock_system()), &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
+	page.path = path;
 	code = options_no_arguments(command, &options, err);
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);
 	if (code == 0)
-		code = view_open_reader(&options, &view, err);
+		code = view_open_reader(&options, &page.view, err);
 	if (code < 0)
 		return code;
-	code = reader_status(view.reader, &db, err);
+	code = load(&page, err);
 	if (code == 0)
-		code = load_fabric(&view, err);
-	if (code == 0)
-		code = locked_load(view.reader, 0, &locked, err);
-	if (code == 0)
-		code = print_status(&options, path, &view, &db, &locked, err);
-	map_done(&locked);
-	view_done(&view);
+		code = print_status(&options, &page, err);
+	map_done(&page.locked);
+	view_done(&page.view);
 	return code;
 }

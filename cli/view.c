@@ -35,6 +35,18 @@ int view_open_reader(const struct options *options, struct view *ret, struct err
 	return 0;
 }
 
+/* A window of so many intervals has room for single sweeps too, which have none. */
+static int default_window(const struct options *options, const struct view *view, int64_t *ret_us, struct error *err)
+{
+	enum { INTERVAL_WITHOUT_US = 60000000 };
+	struct db_status status;
+	int code = reader_status(view->reader, &status, err);
+	int64_t interval_us = code == 0 && status.last.interval_us > 0 ? status.last.interval_us : INTERVAL_WITHOUT_US;
+
+	*ret_us = interval_us * options->window_sweeps;
+	return code;
+}
+
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err)
 {
 	int64_t end_us = options->until_us ? options->until_us : options->at_us;
@@ -51,8 +63,13 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 		/* A window has two ends: without a later one it goes up to now. */
 		query.at_us = view.reference_us;
 		query.window_us = view.reference_us - options->since_us;
+	} else if (options->window_sweeps) {
+		code = default_window(options, &view, &query.window_us, err);
 	}
-	code = snapshot_load(view.reader, &query, &view.snapshot, err);
+	view.at_us = query.at_us;
+	view.window_us = query.window_us;
+	if (code == 0)
+		code = snapshot_load(view.reader, &query, &view.snapshot, err);
 	if (code == 0) {
 		view.fabric = view.snapshot->fabric;
 		code = order_names(&view.names_shown, view.fabric, err);
@@ -77,6 +94,17 @@ void view_done(struct view *view)
 	reader_close(view->reader);
 	name_map_destroy(view->names);
 	memset(view, 0, sizeof(*view));
+}
+
+const char *view_ber_key(enum view_ber which)
+{
+	static const char *const keys[VIEW_BER_COUNT] = {
+		[VIEW_BER_SYMBOL] = "symbol_ber",
+		[VIEW_BER_EFFECTIVE] = "effective_ber",
+		[VIEW_BER_RAW] = "raw_ber",
+	};
+
+	return keys[which];
 }
 
 static void view_errors(const struct delta *sum, struct port_view *ret)
@@ -110,6 +138,8 @@ void port_view_init(const struct view *view, uint32_t index, struct port_view *r
 		.wait_ticks_per_s = rate_per_s(&row->sum, COUNTER_XMIT_WAIT),
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
 		.age_s = row->last_wall_us ? (double)(view->reference_us - row->last_wall_us) / 1e6 : NAN,
+		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
+			 [VIEW_BER_RAW].rate = NAN },
 	};
 	ret->xmit_percent = rate_utilization_percent(ret->xmit_bytes_per_s, rate);
 	ret->rcv_percent = rate_utilization_percent(ret->rcv_bytes_per_s, rate);

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/ber.h"
 #include "analysis/status.h"
 #include "fabric/counter.h"
 #include "tui/order.h"
@@ -28,12 +29,13 @@ struct view {
 	struct order names_shown;   /* its nodes' names as tables show them */
 	uint32_t *nodes;            /* indices of its nodes in the order of these names */
 	int64_t reference_us;       /* ages count up to here: now, or the time asked for */
+	int64_t at_us, window_us;   /* what the snapshot was asked for, as in struct snapshot_query */
 };
 
 /*
  * view_open_reader - open the database and the name map that the options mean
  * view_open - and load the fabric as it was at --at (or --until); counters over
- * --since up to then, without it those of that one sweep
+ * --since up to then, without it those of that one sweep (or options->window_sweeps)
  * @absolute:  absolute counters too
  *
  * Return: 0, or a negative error; then there is nothing to close.
@@ -41,6 +43,10 @@ struct view {
 int view_open_reader(const struct options *options, struct view *ret, struct error *err);
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
+
+/* Bit error rates, and the keys that they have everywhere. */
+enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
+const char *view_ber_key(enum view_ber which);
 
 /* One port's numbers. NAN where one is not known. */
 struct port_view {
@@ -57,6 +63,7 @@ struct port_view {
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* those without, and those that sit at their maximum */
 	uint64_t error_count;       /* sum over the known ones */
+	struct ber ber[VIEW_BER_COUNT]; /* without slow counters (cli/port_details.h) only that of symbols is known */
 };
 
 /* port_view_init - work out what is said of a port. */

@@ -40,6 +40,8 @@ struct fabric;
 #define EVENT_CLOCK_STEPPED "clock-stepped"
 #define EVENT_THROTTLED "collector-throttled"
 #define EVENT_UNTHROTTLED "collector-unthrottled"
+#define EVENT_FABRIC_SILENT "fabric-silent"
+#define EVENT_FABRIC_ANSWERS "fabric-answers"
 #define EVENT_HCAS_SILENT "hcas-silent"
 #define EVENT_HCAS_ANSWER "hcas-answer"
 #define EVENT_STORE_FAILED "store-failed"

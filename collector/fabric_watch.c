@@ -73,16 +73,58 @@ static bool is_cut_off(const struct fabric *found)
 	       (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
 }
 
-/* Is @found so small beside what we know that it must be said again before it is believed? */
+static bool has_shrunk(const struct fabric *known, const struct fabric *found)
+{
+	return found->node_count * 100 < known->node_count * TOPOLOGY_SHRUNK_PERCENT;
+}
+
+/*
+ * Nodes of which an SMP was lost on the way: without the description, or the LID, that
+ * they had. Discovery does not say so; they look as if they had changed.
+ */
+static size_t count_holes(const struct fabric *known, const struct fabric *found)
+{
+	size_t holes = 0, i;
+
+	for (i = 0; i < found->node_count; i++) {
+		const struct node *now = &found->nodes[i];
+		uint32_t was = fabric_find_node(known, now->guid);
+
+		if (was != FABRIC_NONE)
+			holes += (known->nodes[was].desc[0] && !now->desc[0]) || (known->nodes[was].lid && !now->lid);
+	}
+	return holes;
+}
+
+/* Must @found be said again before it is believed: is it so small beside what we know, or has it holes? */
 static bool is_suspicious(struct fabric_watch *watch, const struct fabric *found)
 {
 	const struct fabric *known = watch->fabric;
 
-	if (!known || found->node_count * 100 >= known->node_count * TOPOLOGY_SHRUNK_PERCENT) {
-		watch->shrunk_in_a_row = 0;
+	if (!known || (!has_shrunk(known, found) && !count_holes(known, found))) {
+		watch->suspicious_in_a_row = 0;
 		return false;
 	}
-	return ++watch->shrunk_in_a_row < TOPOLOGY_SHRUNK_REPEATS;
+	return ++watch->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
+}
+
+/* The last good topology stays for now; a fabric that shrank is worth an event, a lost SMP is not. */
+static void doubt(struct fabric_watch *watch, const struct fabric *found, struct events *events)
+{
+	const struct fabric *known = watch->fabric;
+
+	if (has_shrunk(known, found)) {
+		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
+			    found->node_count, known->node_count);
+		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "discovery found %zu nodes where %zu are known (%u of %u times); the last "
+			   "good topology stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
+			   TOPOLOGY_SUSPICIOUS_REPEATS);
+	} else {
+		log_info("discovery lost what %zu nodes said of themselves; the last good topology stays",
+			 count_holes(known, found));
+	}
+	fabric_watch_doubt(watch);
 }
 
 static void ignore_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
@@ -130,17 +172,11 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	int64_t wall_us = clock_wall_us(watch->clock);
 
 	if (is_suspicious(watch, found)) {
-		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
-			    found->node_count, before->node_count);
-		events_add(events, wall_us, EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "discovery found %zu nodes where %zu are known (%u of %u times); the last good topology "
-			   "stays",
-			   found->node_count, before->node_count, watch->shrunk_in_a_row, TOPOLOGY_SHRUNK_REPEATS);
+		doubt(watch, found, events);
 		fabric_destroy(found);
-		fabric_watch_doubt(watch);
 		return 0;
 	}
-	watch->shrunk_in_a_row = 0;
+	watch->suspicious_in_a_row = 0;
 	watch->confirmed = true;
 	if (before && !differs(before, found)) {
 		/* One that followed no sign says that it is quiet. */

@@ -53,7 +53,7 @@ struct fabric_watch {
 	int64_t started_us;
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
-	unsigned shrunk_in_a_row;
+	unsigned suspicious_in_a_row;
 	enum watch_sign suspected;   /* the strongest sign of a change since the last discovery began */
 	enum watch_sign follows;     /* and the one that this discovery follows */
 	unsigned failed_in_a_row;
@@ -70,9 +70,12 @@ struct fabric_watch {
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
-/* A discovery that finds less than this share of the nodes has to repeat it so often to be believed. */
+/*
+ * A discovery that finds less than this share of the nodes, or nodes without the
+ * description or the LID that they had, has to repeat it so often to be believed.
+ */
 #define TOPOLOGY_SHRUNK_PERCENT 75
-#define TOPOLOGY_SHRUNK_REPEATS 3
+#define TOPOLOGY_SUSPICIOUS_REPEATS 3
 
 /*
  * fabric_watch_init - start from the fabric that was last known

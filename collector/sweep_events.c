@@ -115,13 +115,16 @@ static struct node_answers next_node(const struct fabric *fabric, const struct s
 	return ret;
 }
 
+/* How much is silent at once. Not this host's own node: it answers without a fabric. */
+enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
+
 /*
- * Does no HCA answer, but this host's own, while switches do? Then it is not the
- * HCAs: something keeps us away from all of them.
+ * Does no HCA answer while switches do, or nobody at all? Then it is not the nodes:
+ * something keeps us away from all of them.
  */
-static bool are_hcas_silent(const struct fabric *fabric, const struct sweep_result *result)
+static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
 {
-	size_t hcas = 0, switches_answered = 0, i = 0;
+	size_t asked[2] = { 0 }, answered[2] = { 0 }, i = 0;
 
 	while (i < result->count) {
 		struct node_answers node = next_node(fabric, result, &i);
@@ -129,48 +132,62 @@ static bool are_hcas_silent(const struct fabric *fabric, const struct sweep_resu
 
 		if (!node.asked || node.node == fabric->from_node)
 			continue;
-		if (!is_switch && node.answered)
-			return false;
-		hcas += !is_switch;
-		switches_answered += is_switch && node.answered;
+		asked[is_switch]++;
+		answered[is_switch] += node.answered > 0;
 	}
-	return hcas >= 2 && switches_answered;
+	if (asked[false] + asked[true] >= 2 && !answered[false] && !answered[true])
+		return SILENCE_ALL;
+	return asked[false] >= 2 && !answered[false] ? SILENCE_HCAS : SILENCE_NONE;
 }
 
-static void tell_hcas(struct sweep_events *state, struct events *events, int64_t wall_us, bool silent)
+static void tell_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
 {
-	if (silent && !state->hcas_silent)
+	if (now == before)
+		return;
+	if (before == SILENCE_ALL)
+		events_add(events, wall_us, EVENT_FABRIC_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "the fabric answers again");
+	if (now == SILENCE_ALL)
+		events_add(events, wall_us, EVENT_FABRIC_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
+			   "nobody answers: this host's link, its switch or its device is down");
+	if (before == SILENCE_HCAS && now == SILENCE_NONE)
+		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "HCAs answer performance queries again");
+	if (now == SILENCE_HCAS)
 		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
 			   "no HCA answers performance queries while switches do: a PM_Key is set, or this host is no "
 			   "full member of the default partition");
-	else if (!silent && state->hcas_silent)
-		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "HCAs answer performance queries again");
+}
+
+/* Is a node's silence part of what was told of all of its kind? */
+static bool is_covered(const struct node *node, enum silence silence)
+{
+	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
 }
 
 static void tell_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
 			 const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
 {
-	bool hcas_silent = are_hcas_silent(fabric, result), were_silent = state->hcas_silent;
+	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
 	size_t i = 0;
 
-	tell_hcas(state, events, wall_us, hcas_silent);
-	state->hcas_silent = hcas_silent;
+	tell_together(events, wall_us, before, now);
+	state->silence = now;
 	while (i < result->count) {
 		struct node_answers answers = next_node(fabric, result, &i);
 		const struct node *node = &fabric->nodes[answers.node];
 		struct node_memory *remembered = memory_node(memory, answers.node);
-		bool was_told = remembered->silent_told, is_hca = node->type != NODE_SWITCH;
+		bool was_told = remembered->silent_told;
 
 		if (!answers.asked)
 			continue;
 		remembered->silent_sweeps = answers.answered ? 0 : remembered->silent_sweeps + 1;
-		/* What all HCAs do is one event, when it begins and when it ends. */
-		remembered->silent_told = !answers.answered && !(is_hca && hcas_silent);
+		remembered->silent_told = !answers.answered && (was_told || !is_covered(node, now));
 		if (remembered->silent_told && !was_told)
-			events_add(events, wall_us, EVENT_NODE_SILENT, is_hca ? EVENT_WARNING : EVENT_CRITICAL, fabric,
-				   answers.node, 0, "%s does not answer", node->name);
-		else if (answers.answered && was_told && !(is_hca && were_silent))
+			events_add(events, wall_us, EVENT_NODE_SILENT,
+				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,
+				   "%s does not answer", node->name);
+		else if (answers.answered && was_told)
 			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
 				   "%s answers again", node->name);
 	}

@@ -32,7 +32,7 @@ struct sweep_events {
 	int64_t window_wall_us;
 	size_t cleared;
 	struct event held[CLEARED_TOGETHER];
-	bool hcas_silent;        /* told */
+	int silence;             /* told of many nodes together: enum silence of sweep_events.c */
 };
 
 /*

@@ -84,9 +84,10 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1 + model->nodes[i].planes,
 				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
 
-		if (model->nodes[i].absent || (cut_off && i != OWN_NODE))
+		if (model->nodes[i].absent || model->nodes[i].hung || (cut_off && i != OWN_NODE))
 			continue;
-		snprintf(node.desc, sizeof(node.desc), "node%02zu", i);
+		if (all || !model->nodes[i].desc_lost)
+			snprintf(node.desc, sizeof(node.desc), "node%02zu", i);
 		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
 		for (port = is_switch(i) ? 0 : 1; port <= node.port_count && (all || !model->nodes[i].ports_lost);
 		     port++) {
@@ -448,7 +449,7 @@ static int discover_step(void *ctx, unsigned timeout_ms, struct fabric **ret, st
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
 	*ret = build_fabric(model, false);
 	for (i = 0; i < MODEL_NODES; i++)
-		model->nodes[i].ports_lost = false;
+		model->nodes[i].ports_lost = model->nodes[i].desc_lost = false;
 	*trailer = (struct record_trailer){ .smps = 100, .hops = 3, .took_us = 50000 };
 	return 1;
 }

@@ -61,7 +61,9 @@ struct model_node {
 	unsigned smps_refused; /* SMPs that were dropped for it */
 	int64_t answer_us; /* takes so long to answer, beside the wire's own time */
 	bool ports_lost;   /* the next discovery finds it without its ports, as where an SMP is lost */
+	bool desc_lost;    /* and without its description */
 	bool absent;       /* discovery does not find it */
+	bool hung;         /* nor this one, but its links are up */
 	bool no_caps;      /* has no ClassPortInfo */
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
 	bool no_counters;  /* says "unsupported" to everything */

@@ -33,6 +33,19 @@ static bool same_peer(const struct differ *differ, const struct port *before, co
 }
 
 /*
+ * Of two peers, one of them none: is the other one's node in both fabrics? Where it is
+ * not, the cable did not move: a node left or came behind it, and that is told.
+ */
+static bool knows_both_peers(const struct differ *differ, const struct port *before, const struct port *after)
+{
+	const struct fabric *has = before->peer == FABRIC_NONE ? differ->after : differ->before;
+	const struct fabric *other = before->peer == FABRIC_NONE ? differ->before : differ->after;
+	uint32_t peer = before->peer == FABRIC_NONE ? after->peer : before->peer;
+
+	return fabric_find_node(other, has->nodes[has->ports[peer].node].guid) != FABRIC_NONE;
+}
+
+/*
  * A link's state and rate change at both ends: only the end with the lower
  * index tells. A link that went down has its ends in @before only.
  */
@@ -62,7 +75,8 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 	if (!same_peer(differ, before, after) && after->peer != FABRIC_NONE && before->peer != FABRIC_NONE &&
 	    tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
-	else if (!same_peer(differ, before, after) && before->state == after->state)
+	else if (!same_peer(differ, before, after) && before->state == after->state &&
+		 knows_both_peers(differ, before, after))
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
 	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
 	    after->state >= PORT_INIT && tells_for_link(differ, before, after, new_index))

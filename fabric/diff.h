@@ -26,7 +26,7 @@ enum fabric_change {
  *
  * Nodes and ports are matched by GUID and port number. A change of a link is
  * reported once, at the end that comes first in @after. The ports of a node
- * that came or went are not reported; their peers' changes are.
+ * that came or went are not reported; its peers' changes of state are, but not that they lost or found it.
  * Return: how many changes were reported.
  */
 typedef void fabric_diff_report(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index);

@@ -61,6 +61,9 @@ none "only main functions end the program" "$(grep -nE '(^|[^_a-zA-Z])exit\(' $c
 none "only clear can open a device that writes" "$(grep -nE '(hca_open_gated|mad_is_clear|clear_open|clear_write)' $code |
 	grep -vE '^(wire/clear(_mad)?\.[ch]|wire/hca\.[ch]|cli/clear\.c|wire/(clear|clear_mad|hca)_test\.c|wire/mad\.h):')"
 
+none "every kind of event is in its manual page" "$(sed -n 's/^#define EVENT_[A-Z_]* "\(.*\)"$/\1/p' collector/events.h |
+	while read -r kind; do grep -qE "^.It Li .*\b$kind\b" man/ibwire-events.1 || echo "$kind"; done)"
+
 if command -v shellcheck >/dev/null; then
 	# shellcheck disable=SC2086
 	succeeds "shellcheck is content" shellcheck -x --source-path=. $scripts tests/lib.sh

@@ -24,6 +24,21 @@
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
 
+/*
+ * While something is in flight and nothing was heard from anybody for so long, it may
+ * be the wire that stands still, or this process: a question that was just answered is repeated.
+ */
+#define SILENCE_US PATIENCE_LEAST_US
+
+/* Nothing heard for so long, though that was tried: it stood still. Nobody's answers are slower for that. */
+#define STALL_US (SILENCE_US * 3 / 2)
+
+/* So long a MAD is waited for where nobody is heard at all; a second and a third try wait as long again. */
+#define SILENT_WIRE_US (250 * US_PER_MS)
+
+/* Of how many agents that answered last one question is kept, to be repeated. */
+#define PROBES 8
+
 #define NONE UINT32_MAX
 
 /* A queued request; free ones are chained through next. */
@@ -51,6 +66,7 @@ struct flight {
 	uint16_t attribute;
 	uint32_t node;
 	uint32_t entry; /* while open */
+	bool probe;     /* a repeated question that nobody waits for */
 	uint32_t tid;
 	int64_t sent_us;
 };
@@ -71,6 +87,13 @@ struct engine {
 	size_t queued;                   /* entries that wait to be sent */
 	struct flight flights[FLIGHTS];
 	unsigned in_flight;              /* open ones */
+	/* Does the wire move at all? */
+	struct request probes[PROBES];   /* answered ones, of different lanes */
+	unsigned probe_count, probe_next, probe_newest;
+	int64_t probed_us;               /* when one was sent last */
+	int64_t heard_us;                /* when an answer came last, or something was sent after a pause */
+	int64_t alive_us;                /* when the youngest MAD that was answered had been sent */
+	int64_t stall_from_us, stall_to_us; /* when it stood still last */
 	uint32_t generation;             /* upper three bytes of transaction ids */
 	bool (*stopped)(void);           /* may be NULL */
 	struct bucket bucket;            /* the rate limit */
@@ -249,10 +272,10 @@ static uint32_t find_slot(const struct engine *engine)
 	return oldest;
 }
 
-/* Write a request's MAD and send it. */
-static int send_entry(struct engine *engine, uint32_t index, struct error *err)
+/* Write a request's MAD and send it. @ret_flight: free, but with all that its answer is known by. */
+static int send_request(struct engine *engine, const struct request *request, struct flight **ret_flight,
+			struct error *err)
 {
-	const struct request *request = &engine->entries[index].request;
 	uint32_t slot = find_slot(engine);
 	struct flight *flight = &engine->flights[slot];
 	uint8_t mad[MAD_SIZE];
@@ -272,15 +295,62 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 	code = engine->transport->send(engine->transport->ctx, &request->to, mad, engine->settings.timeout_ms, err);
 	if (code < 0)
 		return code;
-	flight->state = FLIGHT_OPEN;
-	flight->entry = index;
+	flight->probe = false;
 	flight->node = request->node;
 	flight->mgmt_class = request->mgmt_class;
 	flight->attribute = request->attribute;
 	flight->sent_us = clock_boottime_us(engine->clock);
-	engine->in_flight++;
-	engine->lanes[request->node].in_flight++;
 	engine->counts.sent++;
+	*ret_flight = flight;
+	return 0;
+}
+
+static int send_entry(struct engine *engine, uint32_t index, struct error *err)
+{
+	struct flight *flight;
+	int code = send_request(engine, &engine->entries[index].request, &flight, err);
+
+	if (code < 0)
+		return code;
+	flight->state = FLIGHT_OPEN;
+	flight->entry = index;
+	/* Silence begins when there is something to hear. */
+	if (!engine->in_flight++ && engine->heard_us < flight->sent_us)
+		engine->heard_us = flight->sent_us;
+	engine->lanes[flight->node].in_flight++;
+	return 0;
+}
+
+/* An agent has answered this: a question to repeat. */
+static void keep_probe(struct engine *engine, const struct request *request)
+{
+	if (engine->probe_count && engine->probes[engine->probe_newest].node != request->node)
+		engine->probe_newest = (engine->probe_newest + 1) % PROBES;
+	if (engine->probe_newest >= engine->probe_count)
+		engine->probe_count = engine->probe_newest + 1;
+	engine->probes[engine->probe_newest] = *request;
+}
+
+/*
+ * Silence: is it the nodes that were asked, or everything? Those who answered last are
+ * asked again, one after the other, beside all limits: one MAD each time.
+ */
+static int probe_silence(struct engine *engine, int64_t now_us, struct error *err)
+{
+	struct flight *flight;
+	int code;
+
+	if (!engine->probe_count || !engine->in_flight || now_us - engine->heard_us < SILENCE_US ||
+	    now_us - engine->probed_us < SILENCE_US)
+		return 0;
+	engine->probed_us = now_us;
+	engine->probe_next = (engine->probe_next + 1) % engine->probe_count;
+	code = send_request(engine, &engine->probes[engine->probe_next], &flight, err);
+	if (code < 0)
+		return code;
+	flight->state = FLIGHT_GIVEN_UP;
+	flight->probe = true;
+	engine->counts.probes++;
 	return 0;
 }
 
@@ -378,6 +448,37 @@ static int64_t patience_us(const struct engine *engine, const struct flight *fli
 }
 
 /*
+ * Is an open flight to be given up? Not before something that was sent well after it was
+ * answered: else nobody is heard, and it says nothing of this node.
+ */
+static bool is_overdue(const struct engine *engine, const struct flight *flight, int64_t now_us)
+{
+	int64_t age_us = now_us - flight->sent_us, silent_us = now_us - engine->heard_us;
+
+	if (age_us < patience_us(engine, flight))
+		return false;
+	return !engine->probe_count || engine->alive_us - flight->sent_us >= SILENCE_US / 2 ||
+	       (age_us >= SILENT_WIRE_US && silent_us >= SILENT_WIRE_US) ||
+	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
+}
+
+/* An answer came. Return: how long its node took, without the time in which everything stood still. */
+static int64_t hear(struct engine *engine, const struct flight *flight, int64_t now_us)
+{
+	int64_t from_us, answer_us = now_us - flight->sent_us;
+
+	if (engine->in_flight && now_us - engine->heard_us >= STALL_US) {
+		engine->stall_from_us = engine->heard_us;
+		engine->stall_to_us = now_us;
+	}
+	engine->heard_us = now_us;
+	if (flight->sent_us > engine->alive_us)
+		engine->alive_us = flight->sent_us;
+	from_us = flight->sent_us > engine->stall_from_us ? flight->sent_us : engine->stall_from_us;
+	return engine->stall_to_us > from_us ? answer_us - (engine->stall_to_us - from_us) : answer_us;
+}
+
+/*
  * Nobody answered: ask again at the head of the node's queue, or tell.
  * @state:  FLIGHT_GIVEN_UP where an answer may still come, else FLIGHT_FREE
  */
@@ -407,7 +508,7 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 	struct mad_header header = mad_read_header(mad);
 	struct flight *flight = match(engine, &header);
 	int64_t now_us = clock_boottime_us(engine->clock);
-	uint32_t node;
+	uint32_t node, entry;
 
 	if (flight && event == TRANSPORT_TIMEOUT) {
 		if (flight->state == FLIGHT_OPEN)
@@ -421,13 +522,15 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 		return;
 	}
 	node = flight->node;
-	learn(engine, &engine->lanes[node], now_us - flight->sent_us);
+	learn(engine, &engine->lanes[node], hear(engine, flight, now_us));
 	if (flight->state == FLIGHT_GIVEN_UP) {
 		flight->state = FLIGHT_FREE;
-		engine->counts.late++;
+		engine->counts.late += !flight->probe;
 		return;
 	}
-	finish_entry(engine, land(engine, flight, FLIGHT_FREE), REQUEST_ANSWERED, mad, now_us);
+	entry = land(engine, flight, FLIGHT_FREE);
+	keep_probe(engine, &engine->entries[entry].request);
+	finish_entry(engine, entry, REQUEST_ANSWERED, mad, now_us);
 	make_ready(engine, node, true);
 }
 
@@ -439,7 +542,7 @@ static void check_deadlines(struct engine *engine)
 	for (i = 0; i < FLIGHTS; i++) {
 		struct flight *flight = &engine->flights[i];
 
-		if (flight->state == FLIGHT_OPEN && now_us - flight->sent_us >= patience_us(engine, flight))
+		if (flight->state == FLIGHT_OPEN && is_overdue(engine, flight, now_us))
 			time_out(engine, flight, FLIGHT_GIVEN_UP);
 	}
 }
@@ -488,6 +591,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	int code = 0;
 
 	bucket_resume(&engine->bucket, now_us);
+	engine->heard_us = now_us;
 	while (engine->queued || engine->in_flight) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
 			cancel_all(engine, FLIGHT_GIVEN_UP);
@@ -505,6 +609,9 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 		now_us = clock_boottime_us(engine->clock);
 		if (now_us - checked_us >= US_PER_MS) {
 			check_deadlines(engine);
+			code = probe_silence(engine, now_us, err);
+			if (code < 0)
+				break;
 			checked_us = now_us;
 		}
 	}

@@ -15,6 +15,11 @@
  * limits, so a dead node delays nobody. Its answer, should it still come, only
  * teaches how slow the node is: the next question is waited for longer.
  *
+ * Where nobody at all is heard the nodes are not to blame: the wire stands still, or
+ * this process did. So a MAD is given up only when one that was sent later was answered; in
+ * a silence of 20 ms those who answered last are asked the same once more, to find out. Where they are
+ * silent, too, a MAD is given up after 250 ms.
+ *
  * A callback may submit further requests; they belong to the same run. A run may
  * have a deadline of its own, at which it ends with what it has.
  * One thread owns an engine and its transport.
@@ -51,6 +56,7 @@ struct engine_counts {
 	uint64_t timed_out; /* MADs that nobody answered in time */
 	uint64_t late;      /* answers to MADs that had been given up */
 	uint64_t ignored;   /* MADs that came and answered nothing that was asked */
+	uint64_t probes;    /* questions that were repeated in a silence, to hear whether the wire is alive */
 };
 
 enum request_result { REQUEST_ANSWERED, REQUEST_TIMED_OUT, REQUEST_CANCELLED };

@@ -30,6 +30,8 @@ static void fly(struct network *network, const uint8_t mad[MAD_SIZE], int64_t at
 	struct flying *flying = &network->flying[network->count++];
 
 	assert_true(network->count < NETWORK_FLYING_MAX);
+	if (at_us >= network->stall_from_us && at_us < network->stall_to_us)
+		at_us = network->stall_to_us + (at_us - network->stall_from_us) / 100;
 	memcpy(flying->mad, mad, MAD_SIZE);
 	flying->at_us = at_us;
 	flying->event = event;
@@ -103,6 +105,10 @@ static int network_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms
 	uint16_t lid;
 
 	(void)err;
+	if (network->pause_us && network->now_us >= network->pause_at_us) {
+		network->now_us += network->pause_us;
+		network->pause_us = 0;
+	}
 	for (i = 0; i < network->count; i++)
 		if (best == network->count || network->flying[i].at_us < network->flying[best].at_us)
 			best = i;

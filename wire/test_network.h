@@ -38,6 +38,8 @@ struct network {
 	bool dead[NETWORK_NODES + 1];   /* by LID */
 	bool broken;            /* sends fail */
 	int64_t latency_us, jitter_us;
+	int64_t stall_from_us, stall_to_us; /* nothing arrives between; what should have comes then, in its order */
+	int64_t pause_at_us, pause_us;      /* the process does not run for so long */
 	uint64_t sent;
 	struct mad_address last_to;
 	uint8_t last_sent[MAD_SIZE];

@@ -123,6 +123,8 @@ def clean(sim, times):
     middle = times.middle
     figure("discovery, defaults (max_smps 8)", middle("defaults discovery"), "ms", "iblinkinfo", middle("iblinkinfo"))
     figure("discovery, --max-smps 128", middle("free discovery"), "ms", "iblinkinfo -o 128", middle("iblinkinfo -o 128"))
+    figure("discovery, --max-smps 128, against its default", middle("free discovery"), "ms", "iblinkinfo",
+           middle("iblinkinfo"))
     figure("collect --once, defaults", middle("defaults"), "ms", "ibqueryerrors", middle("ibqueryerrors"))
     figure("collect --once, no limit", middle("free"), "ms", "ibqueryerrors -o 128", middle("ibqueryerrors -o 128"))
     figure("sweep, defaults", middle("defaults sweep"), "ms", "ibqueryerrors", middle("ibqueryerrors"))
@@ -131,6 +133,9 @@ def clean(sim, times):
     if FLOOD:
         figure("sweep, no limit, against the bare loop", middle("free sweep"), "ms", "flood, window 128", middle("flood 128 1"))
         figure("bare loop, window 32", middle("flood 32 1"), "ms")
+        # What a program would take that discovers as iblinkinfo does, asks as the bare loop does, and does nothing else.
+        figure("collect --once, no limit, against what the wire allows", middle("free"), "ms",
+               "iblinkinfo -o 128 and the bare loop", middle("iblinkinfo -o 128") + middle("flood 128 1"))
     figure("commit", middle("free commit"), "ms")
 
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 180
-"""The sweep on a wire: slow counters as perfquery reads them, redirections, sweeps that are cut, a stop in the midst of
+"""The sweep on a wire: slow counters as perfquery reads them, and as they are shown, redirections, sweeps that are cut, a stop in the midst of
 one, hosts that are left alone, half the rate while agents drop datagrams."""
 import os
 import re
 import signal
 import sys
 import time
+from datetime import datetime, timezone
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
@@ -39,6 +40,62 @@ def lid_of(sim, name):
     return int(re.search(rf"^(?:CA|SW) +(\d+) +\d+ 0x[0-9a-f]{{16}} .*\( '{re.escape(name)}' - '", text, re.M).group(1))
 
 
+# What `ports --details` calls what perfquery says. Source: libibmad fields.c.
+SHOWN = {"--rcverr": {"PortLocalPhysicalErrors": "local_physical_errors",
+                      "PortMalformedPktErrors": "malformed_packet_errors",
+                      "PortBufferOverrunErrors": "buffer_overrun_errors",
+                      "PortDLIDMappingErrors": "dlid_mapping_errors", "PortVLMappingErrors": "vl_mapping_errors",
+                      "PortLoopingErrors": "looping_errors"},
+         "-T": {"SyncHeaderErrorCounter": "sync_header_errors", "UnknownBlockCounter": "unknown_blocks",
+                "PortFECCorrectableBlockCtr": "fec_corrected_blocks",
+                "PortFECUncorrectableBlockCtr": "fec_uncorrected_blocks",
+                "PortFECCorrectedSymbolCtr": "fec_corrected_symbols",
+                **{f"FECCorrectableSymbolCtrLane{lane}": f"fec_corrected_lane{lane}" for lane in range(12)}}}
+
+
+def shown_details(sim):
+    """What people see is what perfquery reads; rates are counts over elapsed time x 200 Gb/s (4x HDR)."""
+    lid = str(lid_of(sim, f"MF0;{LEAF}:MQM8700/U1"))
+    tell(sim, LEAF, "port=1 local_physical_errors=21 looping_errors=4 unknown_blocks=2 fec_corrected_blocks=80000 "
+                    "fec_corrected_symbols=100000 fec_uncorrected_blocks=5")
+    since = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    sim.ibwire("collect", "--interval", "50ms", "--count", "62")
+    row, = sim.json("ports", "--details", "--since", since, f"{LEAF}/1")
+    for option, keys in SHOWN.items():
+        text = sim.run("perfquery", option, lid, "1").out
+        tap.same(f"ports --details shows what perfquery {option} reads",
+                 {key: row["details"][key] for key in keys.values()},
+                 {key: number(text, name) for name, key in keys.items()})
+    tap.equal("and FEC's layout", row["fec_layout"], "rs")
+    tap.same("what was counted since is that between the readings",
+             {key: value for key, value in row["details_counted"].items() if value},
+             {"local_physical_errors": 21, "looping_errors": 4, "unknown_blocks": 2, "fec_corrected_blocks": 10000,
+              "fec_corrected_symbols": 10000, "fec_uncorrected_blocks": 2,
+              **{f"fec_corrected_lane{lane}": 2500 for lane in range(4)}})
+    bits = row["details_window_us"]["extended_speeds"] / 1e6 * 200e9
+    tap.equal("the bit error rates are those counts over the bits of that time",
+              [round(row[key] * bits, 3) for key in ("raw_ber", "effective_ber")], [10002.0, 2.0])
+    tap.equal("and no symbol error was seen", (row["symbol_ber"], row["symbol_ber_below"] > 0), (0, True))
+    table = sim.ibwire("ports", "--details", "--since", since, f"{LEAF}/1").out
+    tap.equal("a table has every counter that is not 0, and no other",
+              set(re.findall(rf"^{LEAF}/1 +(\w+)", table, re.M)) - {"symbol_ber", "effective_ber", "raw_ber", "FEC"},
+              {key for key, value in row["details"].items() if value})
+    rows = sim.json("ports", "--details", "--errors", "--since", since)
+    tap.equal("what FEC could not correct is an error", [(row["node"], row["port"], row["errors"]) for row in rows],
+              [(f"MF0;{LEAF}:MQM8700/U1", 1, {})])
+    other, = sim.json("ports", "--details", f"{LEAF}/2")
+    tap.equal("its neighbour has none of it", [key for key, value in other["details"].items() if value], [])
+
+
+def status_tells(sim):
+    status = sim.json("status")
+    newest, = sql(sim, "SELECT spread_us, node_spread_us, ports_unfinished FROM sweep ORDER BY id DESC LIMIT 1")
+    tap.equal("status has the newest sweep's spread, and what it did not come to",
+              {key: status[key] for key in newest}, newest)
+    tap.equal("readings of one switch are no further apart than those of all",
+              0 < status["node_spread_us"] <= status["spread_us"] < status["sweep_us"], True)
+
+
 def slow_counters(sim):
     """Told, read by ibwire in turn, and as perfquery reads them; then one more error, explained by the sweep it is in."""
     tell(sim, LEAF, "caps=0x5300 fec=rs tick=7")
@@ -64,6 +121,8 @@ def slow_counters(sim):
     rows = sql(sim, "SELECT counter, value FROM details WHERE value > 0 AND sweep = (SELECT max(id) FROM sweep)")
     tap.equal("an error is explained in the sweep that sees it",
               [row for row in rows if row["counter"] == "looping_errors"], [{"counter": "looping_errors", "value": 2}])
+    shown_details(sim)
+    status_tells(sim)
 
 
 def redirection(sim):
@@ -119,6 +178,7 @@ def hosts_left_alone(sim):
              or row["rcv_packets_per_s"] != rows[row["peer"], row["peer_port"]]["xmit_packets_per_s"]
              or row["errors"] or "rcv_errors" not in row["errors_unknown"]]
     tap.equal("hosts show what their switch ports counted, and no errors", (len(mirrored) > 5, wrong), (True, []))
+    tap.equal("status says how many", sim.json("status")["ports_mirrored"], len(mirrored))
     sent = sql(sim, "SELECT count(*) AS n FROM delta d JOIN port p ON p.id = d.port JOIN node_version v ON "
                     "v.node = p.node AND v.to_sweep IS NULL WHERE v.type = 1 AND d.sweep > "
                     "(SELECT max(id) FROM sweep) - 3")
@@ -128,11 +188,16 @@ def hosts_left_alone(sim):
 def throttled(sim):
     before = len(events(sim, "collector-throttled"))
     process = sim.start(IBWIRE, "collect", "--interval", "200ms")
+    said = []
     for value in range(1, 9):
         tell(sim, LEAF, f"port=2 vl15_dropped={value}")
         time.sleep(0.2)
+        said.append(sim.json("status")["throttled"])
     wait_for(lambda: events(sim, "collector-unthrottled"))
+    said.append(sim.json("status")["throttled"])
     status = stop(process, signal.SIGINT)
+    tap.equal("status says so as long as it lasts", (True in said, said[-1], sim.json("status")["throttled"]),
+              (True, False, None))
     tap.equal("drops throttle once, and their end ends it",
               (status, len(events(sim, "collector-throttled")) - before,
                len(events(sim, "collector-unthrottled")) - before), (0, 1, 1))

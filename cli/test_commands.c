@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "cli/test_commands.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "cli/command.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+enum { WORDS_MOST = 16 };
+
+static char folder[] = "/tmp/ibwire-commands-XXXXXX";
+static char db_path[64];
+struct model *model;
+
+int make_database(void **state)
+{
+	struct writer *writer;
+	int i;
+
+	(void)state;
+	/* Whatever this machine has is none of the test's business. */
+	unsetenv("IBWIRE_DB");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(db_path, sizeof(db_path), "%s/fabric.db", folder);
+	model = model_create(7, 6, 12, 20);
+	model->keep_history = true;
+	if (writer_open(db_path, &writer, NULL) < 0)
+		return -1;
+	for (i = 0; i < SWEEPS; i++)
+		if (writer_sink(writer)->store(writer_sink(writer)->ctx, model_step(model), NULL) < 0)
+			return -1;
+	writer_close(writer);
+	return 0;
+}
+
+int remove_database(void **state)
+{
+	static const char *const names[] = { "", "-wal", "-shm", ".lock" };
+	char path[96];
+	size_t i;
+
+	(void)state;
+	model_destroy(model);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", db_path, names[i]);
+		unlink(path);
+	}
+	return rmdir(folder);
+}
+
+int run(const char *line, char **ret_output, struct error *err)
+{
+	FILE *output = tmpfile();
+	char *words = strdup(line), *word, *save = NULL, *argv[WORDS_MOST];
+	int argc = 0, before = dup(STDOUT_FILENO), code;
+	const struct command *command;
+	long len;
+
+	for (word = strtok_r(words, "|", &save); word && argc < WORDS_MOST - 3; word = strtok_r(NULL, "|", &save))
+		argv[argc++] = word;
+	argv[argc++] = (char[]){ "--db" };
+	argv[argc++] = db_path;
+	argv[argc] = NULL;
+	command = command_find(argv[0]);
+	assert_non_null(command);
+	fflush(stdout);
+	dup2(fileno(output), STDOUT_FILENO);
+	code = command->run(command, argc, argv, err);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	free(words);
+	fseek(output, 0, SEEK_END);
+	len = ftell(output);
+	rewind(output);
+	*ret_output = calloc(1, (size_t)len + 1);
+	assert_int_equal(fread(*ret_output, 1, (size_t)len, output), len);
+	fclose(output);
+	return code;
+}
+
+json_t *run_json(const char *line)
+{
+	char *output, with_format[512];
+	struct error err = { 0 };
+	json_t *json;
+
+	snprintf(with_format, sizeof(with_format), "%s|--format|json", line);
+	if (run(with_format, &output, &err) < 0)
+		fail_msg("%s: %s", line, err.text);
+	json = json_loads(output, 0, NULL);
+	assert_non_null(json);
+	free(output);
+	return json;
+}
+
+uint64_t guid_of(const json_t *row, const char *key)
+{
+	const json_t *guid = json_object_get(row, key);
+
+	assert_true(json_is_string(guid) || json_is_null(guid));
+	return json_is_string(guid) ? strtoull(json_string_value(guid), NULL, 16) : 0;
+}
+
+int64_t integer_of(const json_t *row, const char *key)
+{
+	const json_t *value = json_object_get(row, key);
+
+	assert_true(json_is_integer(value) || json_is_null(value));
+	return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+void assert_text(const json_t *row, const char *key, const char *expected)
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (expected)
+		assert_string_equal(json_string_value(value), expected);
+	else
+		assert_true(json_is_null(value));
+}
+
+void assert_number(const json_t *row, const char *key, double expected)
+{
+	const json_t *value = json_object_get(row, key);
+
+	if (isnan(expected))
+		assert_true(json_is_null(value));
+	else
+		assert_true(fabs(json_number_value(value) - expected) <= 1e-9 * fabs(expected));
+}
+
+/* An integer, or its digits where it does not fit. */
+uint64_t unsigned_of(const json_t *value)
+{
+	if (json_is_string(value))
+		return strtoull(json_string_value(value), NULL, 10);
+	return (uint64_t)json_integer_value(value);
+}
+
+bool list_has(const json_t *list, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++)
+		if (!strcmp(json_string_value(json_array_get(list, i)), word))
+			return true;
+	return false;
+}
+
+const json_t *find_row(const json_t *rows, uint64_t guid, int64_t port)
+{
+	size_t i;
+
+	for (i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		if (guid_of(row, "node_guid") == guid && (port < 0 || integer_of(row, "port") == port))
+			return row;
+	}
+	return NULL;
+}

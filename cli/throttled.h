@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * throttled.h - whether the collector asks at half its rate
+ *
+ * The state is that of the newest event of its two kinds since the collector
+ * started: one that starts asks at the full rate.
+ */
+#ifndef IBWIRE_CLI_THROTTLED_H
+#define IBWIRE_CLI_THROTTLED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct reader;
+
+struct throttled {
+	bool on;
+	int64_t since_us; /* wall clock */
+	char text[256];   /* why, of the event */
+};
+
+/*
+ * throttled_load - of the collector that ran last
+ * @ret:  filled completely
+ *
+ * Return: 0; ERR_IO; ERR_NOMEM.
+ */
+int throttled_load(struct reader *reader, struct throttled *ret, struct error *err);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Who is silent: a node, the wire, or we ourselves? */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "wire/engine.h"
+#include "wire/test_network.h"
+
+struct bed {
+	struct network network;
+	struct tally tally;
+	struct engine *engine;
+};
+
+/* An engine that has heard every node already. */
+static struct bed *create(uint64_t seed, unsigned window)
+{
+	struct engine_settings settings = { .window = window, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
+	struct bed *bed = calloc(1, sizeof(*bed));
+
+	assert_non_null(bed);
+	network_init(&bed->network, seed);
+	bed->network.latency_us = 150;
+	bed->network.jitter_us = 50;
+	assert_int_equal(engine_create(&bed->network.transport, &bed->network.clock, &settings, &bed->engine, NULL), 0);
+	tally_submit_all(bed->engine, &bed->tally, 4);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	memset(&bed->tally, 0, sizeof(bed->tally));
+	return bed;
+}
+
+static void destroy(struct bed *bed)
+{
+	engine_destroy(bed->engine);
+	free(bed);
+}
+
+/* Run so many questions per node. Return: how long it took, us. */
+static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
+{
+	int64_t start_us = bed->network.now_us;
+
+	*ret_total = tally_submit_all(bed->engine, &bed->tally, per_node);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	return bed->network.now_us - start_us;
+}
+
+/* The wire stands still for a while, anywhere in a run: nobody is blamed, and nobody counts as slow afterwards. */
+static void a_wire_that_stands_still_makes_nobody_silent(void **state)
+{
+	int64_t at_us;
+
+	(void)state;
+	for (at_us = 0; at_us < 9000; at_us += 250) {
+		struct bed *bed = create((uint64_t)at_us + 1, at_us % 500 ? 32 : 8);
+		int64_t took_us;
+		uint32_t total;
+
+		bed->network.stall_from_us = bed->network.now_us + at_us;
+		bed->network.stall_to_us = bed->network.stall_from_us + 200 * US_PER_MS;
+		took_us = run(bed, 10, &total);
+		assert_int_equal(bed->tally.answered, total);
+		assert_int_equal(engine_counts(bed->engine).timed_out, 0);
+		assert_true(took_us < 230 * US_PER_MS);
+		/* A node that dies now is noticed as fast as ever: three times 20 ms, and what finding out takes. */
+		memset(&bed->tally, 0, sizeof(bed->tally));
+		bed->network.stall_to_us = 0;
+		bed->network.dead[7] = true;
+		took_us = run(bed, 1, &total);
+		assert_int_equal(bed->tally.timed_out, 1);
+		assert_true(took_us < 72 * US_PER_MS);
+		destroy(bed);
+	}
+}
+
+/* Longer than a try is waited for: the tries are as many as ever. */
+static void a_wire_that_stands_still_for_long_makes_nobody_silent(void **state)
+{
+	struct bed *bed = create(1, 32);
+	uint32_t total;
+
+	(void)state;
+	bed->network.stall_from_us = bed->network.now_us + 1000;
+	bed->network.stall_to_us = bed->network.stall_from_us + 700 * US_PER_MS;
+	run(bed, 10, &total);
+	assert_int_equal(bed->tally.answered, total);
+	destroy(bed);
+}
+
+/* This process does not run for a while: the answers are all there when it does again. */
+static void a_pause_of_our_own_makes_nobody_silent(void **state)
+{
+	int64_t at_us;
+
+	(void)state;
+	for (at_us = 0; at_us < 3000; at_us += 100) {
+		struct bed *bed = create((uint64_t)at_us + 1, 32);
+		uint32_t total;
+
+		bed->network.pause_at_us = bed->network.now_us + at_us;
+		bed->network.pause_us = 500 * US_PER_MS;
+		run(bed, 10, &total);
+		assert_int_equal(bed->tally.answered, total);
+		assert_int_equal(engine_counts(bed->engine).timed_out, 0);
+		destroy(bed);
+	}
+}
+
+/* The dead are told apart from a silent wire by one question to somebody who lives, also when nobody else is asked. */
+static void the_dead_are_found_out_by_asking_the_living(void **state)
+{
+	struct bed *bed = create(1, 32);
+	uint32_t total, i;
+	int64_t took_us;
+
+	(void)state;
+	for (i = 10; i < 20; i++)
+		bed->network.dead[i] = true;
+	took_us = run(bed, 1, &total);
+	assert_int_equal(bed->tally.answered, total - 10);
+	assert_int_equal(bed->tally.timed_out, 10);
+	assert_true(took_us < 72 * US_PER_MS);
+	assert_in_range(engine_counts(bed->engine).probes, 1, 4);
+	destroy(bed);
+}
+
+/* We are cut off: that is seen within a second. */
+static void where_everybody_is_dead_it_ends_all_the_same(void **state)
+{
+	struct bed *bed = create(1, 64);
+	uint32_t total, i;
+
+	(void)state;
+	for (i = 0; i <= NETWORK_NODES; i++)
+		bed->network.dead[i] = true;
+	assert_true(run(bed, 1, &total) < 800 * US_PER_MS);
+	assert_int_equal(bed->tally.timed_out, total);
+	destroy(bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_wire_that_stands_still_makes_nobody_silent),
+		cmocka_unit_test(a_wire_that_stands_still_for_long_makes_nobody_silent),
+		cmocka_unit_test(a_pause_of_our_own_makes_nobody_silent),
+		cmocka_unit_test(the_dead_are_found_out_by_asking_the_living),
+		cmocka_unit_test(where_everybody_is_dead_it_ends_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
