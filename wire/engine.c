@@ -324,6 +324,9 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 /* An agent has answered this: a question to repeat. */
 static void keep_probe(struct engine *engine, const struct request *request)
 {
+	/* A path is borrowed until the request is called back; a probe outlives that. */
+	if (request->path)
+		return;
 	if (engine->probe_count && engine->probes[engine->probe_newest].node != request->node)
 		engine->probe_newest = (engine->probe_newest + 1) % PROBES;
 	if (engine->probe_newest >= engine->probe_count)
