@@ -477,7 +477,7 @@ static void mark_unfinished(struct sweep_state *state)
 	}
 }
 
-/* After a sweep that was cut: what goes with it would never come, were it last, and half a node is no reading. */
+/* After a sweep that was cut: SMPs that look for changes would never be sent, were they last. */
 static int ask_after_cut(struct sweep_state *state, struct link_check *check, struct error *err)
 {
 	int code = link_check_submit(check, state->engine, state->fabric, state->memory, err), ran;
@@ -485,8 +485,8 @@ static int ask_after_cut(struct sweep_state *state, struct link_check *check, st
 	ran = engine_run(state->engine, state->settings->deadline_us, err);
 	if (ran < 0 || code < 0)
 		return ran < 0 ? ran : code;
-	code = details_turn(state->details, state->settings->switches_only);
-	return code ? code : ask_nodes(state);
+	code = ask_nodes(state);
+	return code ? code : details_turn(state->details, state->settings->switches_only);
 }
 
 static int ask_all(struct sweep_state *state, struct link_check *check, struct error *err)
