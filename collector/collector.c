@@ -13,6 +13,7 @@
 #include "base/when.h"
 #include "collector/conservation.h"
 #include "collector/details.h"
+#include "collector/event_limit.h"
 #include "collector/events.h"
 #include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
@@ -59,6 +60,7 @@ struct collector {
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
 	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */
+	struct event_limit event_limit;
 	struct conservation conservation;
 	struct sweep_result result;
 	struct sm_state last_sm;
@@ -139,11 +141,18 @@ static int64_t next_discovery_us(const struct collector *collector)
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }
 
-/* Sleep, but hear late answers, and let a discovery that runs or is due go on meanwhile. */
+/*
+ * Sleep, but hear late answers, and let a discovery that runs or is due go on
+ * meanwhile: a little also where there is no time for it, or a collector that is always
+ * late would never see a change.
+ */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
 	const struct clock *clock = collector->clock;
+	int64_t began_us = clock_boottime_us(clock);
 
+	if (until_us <= began_us && (collector->watch.running || began_us >= next_discovery_us(collector)))
+		until_us = began_us + DISCOVERY_SLICE_MS * US_PER_MS;
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
 		int64_t next_us = next_discovery_us(collector);
@@ -154,6 +163,11 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 			break;
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
+		/* Less than can be waited for otherwise. */
+		if (!slice_ms) {
+			clock->sleep_until(clock->ctx, until_us);
+			break;
+		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
 		if (discovering && step_watch(collector, listening ? 0 : slice_ms, err) < 0)
 			return err->code;
@@ -167,6 +181,9 @@ static void tell_sm(struct collector *collector, int64_t wall_us)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->last_sm;
 
+	/* The sweep ended before the answer was due: that says nothing. */
+	if (collector->result.sm_open)
+		return;
 	if (last->known && !now->known)
 		events_add(&collector->events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "the subnet manager at LID %u does not answer", now->lid ? now->lid : last->lid);
@@ -267,6 +284,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
 	details_keep(&collector->details);
 	events_clear(&collector->events);
+	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
 	collector->discovery_smps = 0;
 	collector->report->sweeps++;
@@ -303,7 +321,7 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	const struct throttle_signs signs = {
 		.links_seen = collector->check.links_seen,
 		.links_not_active = collector->check.links_not_active,
-		.drops = collector->result.drops,
+		.drops = sweep_result_drops(&collector->result),
 	};
 	bool by_rate = settings->max_mads_per_s > 0;
 
@@ -460,6 +478,7 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 			  &collector->result);
 	tell_sm(collector, sweep.wall_us);
 	throttle(collector, sweep.wall_us);
+	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
 	fill_sweep(collector, &before, &sweep);
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
@@ -516,6 +535,8 @@ static void tell_rest(struct collector *collector)
 	struct error cause = { 0 };
 
 	sweep_events_flush(&collector->sweep_events, &collector->events);
+	event_limit_apply(&collector->event_limit, &collector->events, clock_boottime_us(collector->clock),
+			  clock_wall_us(collector->clock));
 	if (collector->report->sweeps && collector->events.count &&
 	    collector->sink->store_events(collector->sink->ctx, collector->events.list, collector->events.count,
 					  &cause) < 0)

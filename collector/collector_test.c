@@ -798,7 +798,7 @@ static void it_asks_less_while_agents_drop_datagrams(void **state)
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
 	model->sweeps = 0;
-	model_run(model, 14, NULL, NULL);
+	model_run(model, 22, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 2);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 1);
 	free(model);

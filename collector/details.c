@@ -23,8 +23,12 @@
 /* In how many sweeps the ticks of all nodes are known: much sooner than the rest, since stalls wait for them. */
 #define TICK_SWEEPS 10
 
-/* Questions in a row that a node may leave open before an attribute counts as not there. */
+/*
+ * Questions in a row that a node may leave open before an attribute counts as not there: for so
+ * many turns, since MADs are lost, too.
+ */
 #define UNANSWERED_MAX 3
+#define UNANSWERED_TURNS 60
 
 /* Where node_memory.unanswered counts those about the tick. */
 #define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
@@ -94,6 +98,12 @@ static void count_unanswered(struct node_memory *node, unsigned which, enum requ
 		node->unanswered[which] = 0;
 }
 
+/* Has it been given up? Then it is asked at one port now and then. */
+static bool is_given_up(const struct details *details, const struct node_memory *node, unsigned which)
+{
+	return node->unanswered[which] >= UNANSWERED_MAX && details->sweep / DETAILS_SWEEPS % UNANSWERED_TURNS != 0;
+}
+
 static void refuse(struct node_memory *node, uint8_t bit)
 {
 	node->caps.missing |= bit;
@@ -112,6 +122,9 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	enum answer_status status;
 
 	count_unanswered(node, attribute, result);
+	/* Given up with this one: not all ports of a big switch are waited for. The others' turn comes again. */
+	if (result == REQUEST_TIMED_OUT && node->unanswered[attribute] == UNANSWERED_MAX)
+		engine_drop_node(details->engine, request->node);
 	if (result != REQUEST_ANSWERED)
 		return;
 	entries = array_grow(details->entries, details->entry_count, &details->entry_capacity, sizeof(*entries));
@@ -132,13 +145,26 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	details->entry_count++;
 }
 
+static uint32_t first_live_port(const struct details *details, uint32_t node_index)
+{
+	const struct node *node = &details->fabric->nodes[node_index];
+	uint32_t port;
+
+	for (port = node->first_port; port < node->first_port + node->ports; port++)
+		if (is_live(details, port))
+			return port;
+	return FABRIC_NONE;
+}
+
 /* Is there anything to learn from the attribute at this port? */
 static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
 {
 	const struct port *which = &details->fabric->ports[port];
 	const struct node_memory *node = memory_node(details->memory, which->node);
 
-	if (!node->caps.known || node->caps.missing & 1u << attribute || node->unanswered[attribute] >= UNANSWERED_MAX)
+	if (!node->caps.known || node->caps.missing & 1u << attribute || is_given_up(details, node, attribute))
+		return false;
+	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_live_port(details, which->node))
 		return false;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
@@ -244,22 +270,11 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 	}
 }
 
-static uint32_t first_live_port(const struct details *details, uint32_t node_index)
-{
-	const struct node *node = &details->fabric->nodes[node_index];
-	uint32_t port;
-
-	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (is_live(details, port))
-			return port;
-	return FABRIC_NONE;
-}
-
-static bool wants_tick(const struct node_memory *node)
+static bool wants_tick(const struct details *details, const struct node_memory *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
 	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       node->unanswered[UNANSWERED_TICK] < UNANSWERED_MAX;
+	       !is_given_up(details, node, UNANSWERED_TICK);
 }
 
 /* Once per node; a tenth of the nodes a sweep. */
@@ -274,7 +289,7 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 		uint32_t node = details->next_tick, port;
 
 		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
-		    !wants_tick(memory_node(details->memory, node)))
+		    !wants_tick(details, memory_node(details->memory, node)))
 			continue;
 		port = first_live_port(details, node);
 		if (port != FABRIC_NONE) {
@@ -350,14 +365,22 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 	}
 }
 
-/* Mark the ports that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
-static bool *read_ports(const struct details *details, const struct sweep_result *result)
+/* The port that stands for the agent that answers for a port: the first of a switch, else the port itself. */
+static uint32_t agent_of(const struct details *details, uint32_t port)
+{
+	const struct node *node = &details->fabric->nodes[details->fabric->ports[port].node];
+
+	return node->type == NODE_SWITCH ? node->first_port : port;
+}
+
+/* Mark the agents that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
+static bool *read_agents(const struct details *details, const struct sweep_result *result)
 {
 	bool *read = calloc(details->fabric->port_count + 1, sizeof(*read));
 	size_t i;
 
 	for (i = 0; read && i < result->count; i++)
-		read[result->samples[i].port] = result->samples[i].reading != NULL;
+		read[agent_of(details, result->samples[i].port)] |= result->samples[i].reading != NULL;
 	return read;
 }
 
@@ -377,7 +400,7 @@ static int reserve_samples(struct details *details)
 
 int details_finish(struct details *details, const struct sweep_result *result)
 {
-	bool *read = details->entry_count ? read_ports(details, result) : NULL;
+	bool *read = details->entry_count ? read_agents(details, result) : NULL;
 	size_t i;
 
 	if (details->code < 0 || !details->entry_count) {
@@ -393,7 +416,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 		const struct port_memory *port = memory_port(details->memory, details->fabric, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
 
-		if (!read[entry->port])
+		if (!read[agent_of(details, entry->port)])
 			continue;
 		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
 		if (entry->has_delta)

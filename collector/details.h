@@ -6,8 +6,8 @@
  * turn, so that all have been asked after DETAILS_SWEEPS sweeps and every delta has
  * a reading to start from; a port whose error or discard counter has just moved is
  * asked at once why. With the turn of a node's first port its ClassPortInfo is asked again, for
- * firmware changes. Attributes that a node refuses, or never answers, are not asked
- * again. What cannot be asked in a sweep waits for the next turn: nothing here is
+ * firmware changes. Attributes that a node refuses are not asked again, those that it never
+ * answers once in sixty turns. What cannot be asked in a sweep waits for the next turn: nothing here is
  * sent twice.
  */
 #ifndef IBWIRE_COLLECTOR_DETAILS_H
@@ -81,7 +81,7 @@ void details_moved(struct details *details, uint32_t port, counter_set moved);
 
 /*
  * details_finish - the sweep is over: what the answers say since the last stored ones
- * @result:  of the sweep. A port that it did not read is left out: its answers may be another node's.
+ * @result:  of the sweep. Where it read no port of an agent that is left out: its answers may be another node's.
  * Return: 0 or ERR_NOMEM. Then details->samples is what the sink gets.
  */
 int details_finish(struct details *details, const struct sweep_result *result);

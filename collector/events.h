@@ -45,6 +45,7 @@ struct fabric;
 #define EVENT_HCAS_SILENT "hcas-silent"
 #define EVENT_HCAS_ANSWER "hcas-answer"
 #define EVENT_STORE_FAILED "store-failed"
+#define EVENT_EVENTS_LEFT_OUT "events-left-out"
 
 /*
  * A growing list; a zeroed struct is empty. Where memory runs out events are

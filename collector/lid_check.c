@@ -97,6 +97,21 @@ static bool has_lid(const struct lid_check *check, const struct port *port, enum
 	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(check->fabric, port);
 }
 
+/*
+ * Strange readings that came from where an agent had sent us in an earlier sweep:
+ * who has that LID now cannot be asked. The next sweep asks the agent itself.
+ */
+static bool forget_redirect(struct lid_check *check, size_t first)
+{
+	struct port_memory *agent = memory_agent(check->memory, check->fabric, check->result->samples[first].port);
+
+	if (!agent->redirect.lid || agent->redirect_new)
+		return false;
+	agent->redirect = (struct mad_address){ 0 };
+	take_back(check, first);
+	return true;
+}
+
 static void on_answer(void *ctx, const struct request *request, enum request_result result,
 		      const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
@@ -111,6 +126,8 @@ static void on_answer(void *ctx, const struct request *request, enum request_res
 	check->moved++;
 	take_back(check, request->tag);
 	/* They may be the other node's. */
+	*memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
+		(struct mad_address){ 0 };
 	memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
 	memory_node(check->memory, port->node)->caps_stored = false;
 }
@@ -140,14 +157,17 @@ static int ask_each(struct lid_check *check, bool all, struct error *err)
 	int code = 0, ran;
 
 	for (first = 0; first < check->result->count && code == 0; first = end) {
-		bool wanted = false;
+		bool wanted = false, strange = false;
 
 		end = end_of_lid(check, first);
-		for (i = first; i < end && !wanted; i++) {
+		for (i = first; i < end && !strange; i++) {
 			const struct port_sample *sample = &check->result->samples[i];
 
-			wanted = sample->reading && (all || is_strange(check, sample));
+			strange = sample->reading && is_strange(check, sample);
+			wanted |= strange || (all && sample->reading);
 		}
+		if (strange && forget_redirect(check, first))
+			continue;
 		if (wanted && !check->asked[first])
 			code = ask(check, first, err);
 	}

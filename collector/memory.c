@@ -175,12 +175,37 @@ struct port_memory *memory_port(struct memory *memory, const struct fabric *fabr
 	return &memory->ports[memory_node(memory, which->node)->first_port + which->num];
 }
 
+struct port_memory *memory_agent(struct memory *memory, const struct fabric *fabric, uint32_t port)
+{
+	const struct port *which = &fabric->ports[port];
+	bool is_switch = fabric->nodes[which->node].type == NODE_SWITCH;
+
+	return &memory->ports[memory_node(memory, which->node)->first_port + (is_switch ? 0 : which->num)];
+}
+
+struct mad_address *memory_redirect(struct memory *memory, const struct fabric *fabric, uint32_t port)
+{
+	return &memory_agent(memory, fabric, port)->redirect;
+}
+
+counter_set memory_full(const struct reading *reading)
+{
+	counter_set full = 0;
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		if (reading->present & COUNTER_BIT(counter) &&
+		    reading->value[counter] == reading_max(reading, (enum counter)counter))
+			full |= COUNTER_BIT(counter);
+	return full;
+}
+
 struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port)
 {
-	const struct node_memory *node = memory_node(memory, fabric->ports[port].node);
+	const struct mad_address *redirect = memory_redirect(memory, fabric, port);
 
-	if (node->redirect.lid)
-		return node->redirect;
+	if (redirect->lid)
+		return *redirect;
 	return (struct mad_address){ .lid = fabric_port_lid(fabric, &fabric->ports[port]) };
 }
 
@@ -224,6 +249,8 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 		to->has_last = true;
 		to->last = from->reading;
 		to->last.at_us = moved_here(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+		/* What was full then was told then. */
+		to->saturated = memory_full(&to->last);
 	}
 	for (i = 0; i < restored->detail_count; i++) {
 		const struct restored_detail *from = &restored->details[i];

@@ -37,6 +37,8 @@ struct port_memory {
 	uint64_t wait_sweep;   /* in which PortVLXmitWait was asked, 0: never */
 	uint8_t detail_asked;  /* bits 1 << enum detail_attribute */
 	uint8_t fec_layout;    /* enum fec_layout */
+	bool redirect_new;     /* it said so in this sweep */
+	struct mad_address redirect; /* memory_redirect(); LID 0: none */
 };
 
 /* What a node did with a sweep's SMPs; one answer is enough. */
@@ -48,7 +50,6 @@ struct node_memory {
 	bool caps_stored;
 	uint32_t silent_sweeps; /* in a row in which it answered nothing */
 	bool silent_told;       /* in an event of its own */
-	struct mad_address redirect; /* its agent says to ask there; LID 0: no */
 	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* slow questions in a row, per attribute, and for the tick */
 	/* Of SMPs, and not of counters (collector/locked.h): */
 	uint64_t smp_asked_at;  /* sweep in which a locked node was asked last (link_check.h) */
@@ -120,6 +121,19 @@ struct port_memory *memory_port(struct memory *memory, const struct fabric *fabr
 
 /* memory_address - where a port's performance agent is asked. */
 struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/*
+ * memory_redirect - where the agent of a port says to ask instead; LID 0: nowhere
+ * The ports of a switch share it, each port of an HCA has its own: its agent answers
+ * for that port alone.
+ */
+struct mad_address *memory_redirect(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/* memory_agent - what is remembered of the port that stands for a port's agent: 0 of a switch, else the port itself. */
+struct port_memory *memory_agent(struct memory *memory, const struct fabric *fabric, uint32_t port);
+
+/* memory_full - the counters of a reading that sit at their maximum. */
+counter_set memory_full(const struct reading *reading);
 
 /* memory_keep_detail - this is the port's last reading of an attribute now. Return: 0 or ERR_NOMEM. */
 int memory_keep_detail(struct port_memory *port, const struct detail_reading *reading);

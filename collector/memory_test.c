@@ -73,11 +73,39 @@ static void ports_of_nodes_that_left_are_restored_too(void **state)
 	memory_done(&memory);
 }
 
+/* The agent of one port of an HCA speaks for that port; that of a switch for all of them. */
+static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
+				      { .guid = 2, .type = NODE_SWITCH, .port_count = 2, .lid = 9 } };
+	struct memory memory = { 0 };
+	uint8_t num;
+
+	(void)state;
+	assert_true(fabric_add_node(fabric, &added[0], NULL) >= 0);
+	for (num = 1; num <= 2; num++)
+		fabric_add_port(fabric, &(struct port){ .num = num, .lid = (uint16_t)(4 + num) }, NULL);
+	assert_true(fabric_add_node(fabric, &added[1], NULL) >= 0);
+	for (num = 1; num <= 2; num++)
+		fabric_add_port(fabric, &(struct port){ .num = num }, NULL);
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	assert_int_equal(memory_follow(&memory, fabric, NULL), 0);
+	memory_redirect(&memory, fabric, 0)->lid = 50;
+	assert_int_equal(memory_address(&memory, fabric, 0).lid, 50);
+	assert_int_equal(memory_address(&memory, fabric, 1).lid, 6);
+	memory_redirect(&memory, fabric, 2)->lid = 60;
+	assert_int_equal(memory_address(&memory, fabric, 3).lid, 60);
+	memory_done(&memory);
+	fabric_destroy(fabric);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_restored_takes_no_more_room_than_the_fabric),
 		cmocka_unit_test(ports_of_nodes_that_left_are_restored_too),
+		cmocka_unit_test(a_redirection_holds_for_the_ports_of_one_agent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,7 +166,7 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 	uint32_t agent = agent_of(state, port_index);
 
 	/* Where it sent us may be the reason; the next sweep asks the node itself. */
-	memory_node(state->memory, state->fabric->ports[port_index].node)->redirect = (struct mad_address){ 0 };
+	*memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
 	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->answered[agent])
 		engine_drop_node(state->engine, memory_lane(state->memory, state->fabric, port_index));
 }
@@ -180,9 +180,12 @@ static void count_answer(struct sweep_state *state, uint32_t port_index)
 }
 
 /* "Ask there instead". Return: whether that is somewhere to go. */
-static bool follow_redirect(struct sweep_state *state, uint32_t node, const uint8_t mad[MAD_SIZE])
+static bool follow_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	return pma_read_redirect(mad, &memory_node(state->memory, node)->redirect);
+	struct port_memory *agent = memory_agent(state->memory, state->fabric, port_index);
+
+	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
+	return agent->redirect_new;
 }
 
 /* A port's attribute is there, or will not come: with the last one the port is done. */
@@ -231,7 +234,7 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 			look_at_details(state, request->tag, reading);
 		break;
 	case ANSWER_REDIRECT:
-		if (!follow_redirect(state, node_index, mad)) {
+		if (!follow_redirect(state, request->tag, mad)) {
 			state->result->bad_answers++;
 			break;
 		}
@@ -310,7 +313,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 
 	(void)at_us;
 	if (result == REQUEST_TIMED_OUT) {
-		node->redirect = (struct mad_address){ 0 };
+		*memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
 		/* An HCA's other port may be well. */
 		next = is_switch(state, node_index) ? FABRIC_NONE : next_asked(state, node_index, request->tag + 1);
 		if (next != FABRIC_NONE)
@@ -329,13 +332,17 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		node->caps = (struct pma_caps){ .known = true };
 		break;
 	case ANSWER_REDIRECT:
-		if (follow_redirect(state, node_index, mad) && state->again_left[state->sample_of[request->tag]]) {
-			state->again_left[state->sample_of[request->tag]]--;
-			ask_caps(state, request->tag);
+		if (!follow_redirect(state, request->tag, mad)) {
+			state->result->bad_answers++;
 			return;
 		}
 		/* fallthrough */
 	case ANSWER_BUSY:
+		if (state->again_left[state->sample_of[request->tag]]) {
+			state->again_left[state->sample_of[request->tag]]--;
+			ask_caps(state, request->tag);
+		}
+		return;
 	case ANSWER_BAD:
 		state->result->bad_answers++;
 		return;
@@ -352,6 +359,7 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 
 	(void)request;
 	(void)at_us;
+	state->result->sm_open = result == REQUEST_CANCELLED;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
 	info = smp_read_sm_info(mad);
@@ -440,6 +448,7 @@ static void plan(struct sweep_state *state)
 		enum sample_status status;
 
 		state->sample_of[i] = FABRIC_NONE;
+		memory_agent(state->memory, fabric, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);
@@ -468,10 +477,32 @@ static void mark_unfinished(struct sweep_state *state)
 	}
 }
 
+/* After a sweep that was cut: SMPs that look for changes would never be sent, were they last. */
+static int ask_after_cut(struct sweep_state *state, struct link_check *check, struct error *err)
+{
+	int code = link_check_submit(check, state->engine, state->fabric, state->memory, err), ran;
+
+	ran = engine_run(state->engine, state->settings->deadline_us, err);
+	if (ran < 0 || code < 0)
+		return ran < 0 ? ran : code;
+	code = ask_nodes(state);
+	return code ? code : details_turn(state->details, state->settings->switches_only);
+}
+
+static int ask_all(struct sweep_state *state, struct link_check *check, struct error *err)
+{
+	int code = ask_nodes(state);
+
+	if (code == 0)
+		code = details_turn(state->details, state->settings->switches_only);
+	return code ? code : link_check_submit(check, state->engine, state->fabric, state->memory, err);
+}
+
 static int ask_and_wait(struct sweep_state *state, struct link_check *check, struct error *err)
 {
 	const struct sweep_settings *settings = state->settings;
 	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
+	bool beside_first;
 	int code, ran;
 
 	if (settings->sm_lid) {
@@ -480,13 +511,13 @@ static int ask_and_wait(struct sweep_state *state, struct link_check *check, str
 			submit(state, &sm_info);
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
-	code = ask_nodes(state);
-	if (code == 0)
-		code = details_turn(state->details, settings->switches_only);
-	if (code == 0)
-		code = link_check_submit(check, state->engine, state->fabric, state->memory, err);
+	engine_finish_nodes(state->engine, state->by_age);
+	/* Every third sweep, and of each turn of slow counters another third: the counters' own time is short enough. */
+	beside_first = state->by_age && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
+	code = beside_first ? ask_after_cut(state, check, err) : ask_all(state, check, err);
 	/* Also after a failure: what is queued must be called back before our arrays go. */
 	ran = engine_run(state->engine, settings->deadline_us, err);
+	engine_finish_nodes(state->engine, false);
 	state->result->cut = ran == ENGINE_CUT;
 	if (ran < 0)
 		return ran;

@@ -81,15 +81,9 @@ static void tell_saturated(struct events *events, int64_t wall_us, const struct 
 			   const struct port_sample *sample, struct port_memory *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
-	counter_set now = 0, fresh;
+	counter_set now = memory_full(sample->reading), fresh = now & ~port->saturated;
 	char name[128], keys[128];
-	int counter;
 
-	for (counter = 0; counter < COUNTER_COUNT; counter++)
-		if (sample->reading->present & COUNTER_BIT(counter) &&
-		    sample->reading->value[counter] == reading_max(sample->reading, (enum counter)counter))
-			now |= COUNTER_BIT(counter);
-	fresh = now & ~port->saturated;
 	port->saturated = now;
 	if (!fresh)
 		return;

@@ -41,16 +41,6 @@ void sweep_result_clear(struct sweep_result *result)
 	};
 }
 
-static void count_drops(struct sweep_result *result, const struct delta *delta)
-{
-	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
-	size_t i;
-
-	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
-		if (delta->known & ~delta->reset & COUNTER_BIT(counters[i]))
-			result->drops += delta->value[counters[i]];
-}
-
 /* Times of readings, of all ports or of one switch's. */
 struct spread {
 	int64_t first_us, last_us; /* 0: none */
@@ -104,9 +94,24 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 			continue;
 		delta_between(&port->last, &result->readings[i], &result->deltas[i]);
 		sample->delta = &result->deltas[i];
-		count_drops(result, sample->delta);
 	}
 	measure_spread(result, fabric);
+}
+
+uint64_t sweep_result_drops(const struct sweep_result *result)
+{
+	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
+	uint64_t drops = 0;
+	size_t i, j;
+
+	for (i = 0; i < result->count; i++) {
+		const struct delta *delta = result->samples[i].delta;
+
+		for (j = 0; delta && j < sizeof(counters) / sizeof(counters[0]); j++)
+			if (delta->known & ~delta->reset & COUNTER_BIT(counters[j]))
+				drops += delta->value[counters[j]];
+	}
+	return drops;
 }
 
 void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory)

@@ -25,10 +25,10 @@ struct sweep_result {
 	uint32_t ports_unfinished; /* not asked or not answered when the deadline came */
 	uint32_t bad_answers; /* answers with an error status, or to another question */
 	bool cut;             /* it ended at its deadline, or because the program shall stop */
-	uint64_t drops;       /* management datagrams that the nodes say they dropped since their last readings */
 	int64_t spread_us;      /* between the first reading and the last */
 	int64_t node_spread_us; /* the same within one switch, the largest */
 	struct sm_state sm;
+	bool sm_open;         /* it ended before SMInfo was answered or given up */
 };
 
 void sweep_result_done(struct sweep_result *result);
@@ -41,6 +41,12 @@ void sweep_result_clear(struct sweep_result *result);
 
 /* sweep_result_finish - all answers are in: what has changed since the last stored reading of each port? */
 void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct memory *memory);
+
+/*
+ * sweep_result_drops - management datagrams that the nodes say they dropped since their last readings
+ * Of the readings that count: to be asked when it is known whose they are (lid_check.h).
+ */
+uint64_t sweep_result_drops(const struct sweep_result *result);
 
 /* sweep_keep - the sweep was stored: its readings are the last ones from now on. */
 void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory);

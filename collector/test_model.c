@@ -2,6 +2,7 @@
 #include "collector/test_model.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,6 +271,9 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 		answer_smp(model, index, mad);
 	} else if (node->no_counters || (node->no_caps && header.attribute == PMA_CLASS_PORT_INFO)) {
 		put_be16(mad + 4, 0x000c);
+	} else if (node->caps_busy_once && header.attribute == PMA_CLASS_PORT_INFO) {
+		node->caps_busy_once = false;
+		put_be16(mad + 4, 0x0001);
 	} else if (header.attribute == PMA_CLASS_PORT_INFO) {
 		put_be16(mad + PMA_DATA_OFFSET + 2, node->caps.cap_mask);
 		put_be32(mad + PMA_DATA_OFFSET + 4, node->caps.cap_mask2 << 5);
@@ -301,7 +305,7 @@ static size_t receiver_of(const struct model *model, const struct mad_address *t
 		index++;
 	if (index < MODEL_NODES && to->qp >= REDIRECT_QP) {
 		assert_int_equal(to->qkey, 0x1234);
-		return to->qp - REDIRECT_QP;
+		return to->qp - REDIRECT_QP + model->queue_pairs_moved;
 	}
 	return index;
 }
@@ -337,12 +341,12 @@ static size_t find_receiver(struct model *model, const struct mad_address *to, c
 }
 
 /* "Ask there instead": ClassPortInfo with its redirection. */
-static void redirect(size_t node, uint16_t lid, uint8_t mad[MAD_SIZE])
+static void redirect(const struct model *model, size_t node, uint8_t mad[MAD_SIZE])
 {
 	mad[3] = METHOD_GET_RESPONSE;
 	put_be16(mad + 4, 0x0002);
-	put_be16(mad + PMA_DATA_OFFSET + 28, lid);
-	put_be32(mad + PMA_DATA_OFFSET + 32, REDIRECT_QP + (uint32_t)node);
+	put_be16(mad + PMA_DATA_OFFSET + 28, model->nodes[node].redirect);
+	put_be32(mad + PMA_DATA_OFFSET + 32, REDIRECT_QP + (uint32_t)node - model->queue_pairs_moved);
 	put_be32(mad + PMA_DATA_OFFSET + 36, 0x1234);
 }
 
@@ -380,6 +384,8 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	(void)err;
 	assert_true(mad_is_allowed(mad));
 	model->now_us++;
+	if (model->stop_after && !--model->stop_after)
+		raise(SIGTERM);
 	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;
@@ -395,7 +401,7 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	answered = model->flying[model->flying_count].mad;
 	memcpy(answered, mad, MAD_SIZE);
 	if (node->redirect && mad[1] == CLASS_PERFORMANCE && !to->qp)
-		redirect(index, node->redirect, answered);
+		redirect(model, index, answered);
 	else
 		answer(model, index, answered);
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
@@ -462,11 +468,40 @@ static struct model_port *stored_port(struct model *model, const struct fabric *
 	return &model->nodes[fabric->nodes[which->node].guid - model_guid(0)].ports[which->num];
 }
 
+/* Nothing counts while a sweep runs: so what was read is what the port shows now, or it is another port's. */
+static void assert_own_reading(const struct reading *reading, const struct model_port *port)
+{
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		uint64_t max = reading_max(reading, (enum counter)counter);
+
+		if (reading->present & COUNTER_BIT(counter))
+			assert_true(reading->value[counter] ==
+				    (port->value[counter] < max ? port->value[counter] : max));
+	}
+}
+
+static void assert_own_detail(const struct detail_reading *reading, const struct model_port *port)
+{
+	const uint64_t *value = port->details[reading->attribute].value;
+	unsigned i;
+
+	/* Of FEC the model answers a part, as the mode lays it out. */
+	for (i = 0; reading->attribute != DETAIL_EXTENDED_SPEEDS && i < detail_count(reading->attribute); i++) {
+		uint64_t max = detail_max(reading->attribute, i);
+
+		if (reading->present & 1u << i)
+			assert_true(reading->value[i] == (value[i] < max ? value[i] : max));
+	}
+}
+
 static void store_detail(const struct sweep *sweep, const struct detail_sample *sample, struct model_port *port)
 {
 	struct model_detail *detail = &port->details[sample->reading->attribute];
 	unsigned i;
 
+	assert_own_detail(sample->reading, port);
 	assert_true((sample->delta != NULL) == detail->has_first);
 	if (!detail->has_first)
 		detail->first = *sample->reading;
@@ -488,6 +523,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 	struct model *model = ctx;
 	size_t i;
 
+	model->now_us += model->store_us;
 	if (model->store_fails)
 		return err_set(err, ERR_IO, "the disk is full");
 	for (i = 0; i < sweep->sample_count; i++) {
@@ -498,6 +534,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		assert_true((sample->reading != NULL) == (sample->status == SAMPLE_OK));
 		if (!sample->reading)
 			continue;
+		assert_own_reading(sample->reading, port);
 		assert_true((sample->delta != NULL) == port->has_first);
 		if (!port->has_first)
 			port->first = *sample->reading;

@@ -67,6 +67,7 @@ struct model_node {
 	bool no_caps;      /* has no ClassPortInfo */
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
 	bool no_counters;  /* says "unsupported" to everything */
+	bool caps_busy_once; /* the same for ClassPortInfo */
 	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
 	uint8_t ignored;   /* the same, but it does not answer */
 	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
@@ -96,6 +97,9 @@ struct model {
 	bool drops;              /* VL15Dropped does too */
 	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
+	int64_t store_us;        /* so long a sweep takes to be stored */
+	unsigned queue_pairs_moved; /* at what was a node's queue pair answers the node so much behind it */
+	unsigned stop_after;     /* so many MADs, then somebody stops the collector; 0: nobody does */
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;

@@ -24,8 +24,8 @@ struct throttle_signs {
 #define THROTTLE_LINKS 2
 #define THROTTLE_LINKS_PERCENT 10
 
-/* So many sweeps without a sign end it. */
-#define THROTTLE_CALM_SWEEPS 3
+/* So many sweeps without a sign end it: in fewer not all links have been looked at (LINK_CHECK_SWEEPS). */
+#define THROTTLE_CALM_SWEEPS 11
 
 struct throttle {
 	bool on;

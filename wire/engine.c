@@ -82,6 +82,8 @@ struct engine {
 	struct lane *lanes;
 	size_t lane_count;
 	uint32_t ready_head, ready_tail; /* ring of lanes with work and room */
+	bool finish_nodes;               /* lanes go back to its head */
+	uint32_t calling;                /* lane whose question is being called back, else NONE */
 	size_t queued;                   /* entries that wait to be sent */
 	struct flight flights[FLIGHTS];
 	unsigned in_flight;              /* open ones */
@@ -118,7 +120,7 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	if (engine->settings.per_node < 1)
 		engine->settings.per_node = 1;
 	engine->bucket.max_per_s = settings->max_mads_per_s;
-	engine->free_entry = NONE;
+	engine->free_entry = engine->calling = NONE;
 	engine->ready_head = engine->ready_tail = NONE;
 	/* A number of our own to start from: answers to a former process must not fit. */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
@@ -178,14 +180,19 @@ static bool grow_entries(struct engine *engine)
 	return true;
 }
 
-/* Put a lane at the ring's end, if it has work and room and is not there. */
-static void make_ready(struct engine *engine, uint32_t node)
+/* Put a lane into the ring, if it has work and room and is not there: at the end, or where it was @before. */
+static void make_ready(struct engine *engine, uint32_t node, bool before)
 {
 	struct lane *lane = &engine->lanes[node];
 
 	if (lane->ready || lane->head == NONE || lane->in_flight >= engine->settings.per_node)
 		return;
 	lane->ready = true;
+	if ((before || node == engine->calling) && engine->finish_nodes && engine->ready_head != NONE) {
+		lane->next_ready = engine->ready_head;
+		engine->ready_head = node;
+		return;
+	}
 	lane->next_ready = NONE;
 	if (engine->ready_tail == NONE)
 		engine->ready_head = node;
@@ -211,7 +218,7 @@ int engine_submit(struct engine *engine, const struct request *request, struct e
 		engine->entries[lane->tail].next = index;
 	lane->tail = index;
 	engine->queued++;
-	make_ready(engine, request->node);
+	make_ready(engine, request->node, false);
 	return 0;
 }
 
@@ -235,7 +242,9 @@ static void finish_entry(struct engine *engine, uint32_t index, enum request_res
 
 	engine->entries[index].next = engine->free_entry;
 	engine->free_entry = index;
+	engine->calling = request.node;
 	request.done(request.ctx, &request, result, mad, at_us);
+	engine->calling = NONE;
 }
 
 void engine_drop_node(struct engine *engine, uint32_t node)
@@ -315,6 +324,9 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 /* An agent has answered this: a question to repeat. */
 static void keep_probe(struct engine *engine, const struct request *request)
 {
+	/* A path is borrowed until the request is called back; a probe outlives that. */
+	if (request->path)
+		return;
 	if (engine->probe_count && engine->probes[engine->probe_newest].node != request->node)
 		engine->probe_newest = (engine->probe_newest + 1) % PROBES;
 	if (engine->probe_newest >= engine->probe_count)
@@ -351,6 +363,11 @@ void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned wi
 	engine->settings.window = clamp_window(window);
 }
 
+void engine_finish_nodes(struct engine *engine, bool on)
+{
+	engine->finish_nodes = on;
+}
+
 void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 {
 	engine->stopped = stopped;
@@ -379,7 +396,7 @@ static int send_more(struct engine *engine, struct error *err)
 			return code;
 		}
 		bucket_take(&engine->bucket);
-		make_ready(engine, node);
+		make_ready(engine, node, true);
 	}
 	return 0;
 }
@@ -486,7 +503,7 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 		engine->queued++;
 		engine->counts.retried++;
 	}
-	make_ready(engine, node);
+	make_ready(engine, node, true);
 }
 
 static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum transport_event event)
@@ -517,7 +534,7 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 	entry = land(engine, flight, FLIGHT_FREE);
 	keep_probe(engine, &engine->entries[entry].request);
 	finish_entry(engine, entry, REQUEST_ANSWERED, mad, now_us);
-	make_ready(engine, node);
+	make_ready(engine, node, true);
 }
 
 static void check_deadlines(struct engine *engine)

@@ -113,6 +113,14 @@ void engine_drop_node(struct engine *engine, uint32_t node);
 void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned window);
 
 /*
+ * engine_finish_nodes - in which order nodes take turns, from now on
+ * @on:  a node that was begun with comes before those that wait, until its queue is
+ *       empty: a run that is cut leaves few nodes half asked. Else (at first) each
+ *       node sends one and goes to the end, which keeps all of them busy.
+ */
+void engine_finish_nodes(struct engine *engine, bool on);
+
+/*
  * engine_stop_when - a question that may cut every run short, asked with each MAD and each millisecond
  * @stopped:  as stop_requested() of base/stop.h; NULL: nothing does
  */

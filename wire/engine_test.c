@@ -231,6 +231,52 @@ static void dropping_a_node_cancels_only_its_queue(void **state)
 	free(network);
 }
 
+static void note_answer(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	unsigned *answered = ctx;
+
+	(void)mad;
+	(void)at_us;
+	answered[request->node] += result == REQUEST_ANSWERED;
+}
+
+/* Ten questions to each node, cut in the middle. Return: how many nodes were begun with and not finished. */
+static unsigned count_half_asked(bool finish_nodes)
+{
+	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 100, .retries = 1 };
+	struct network *network = malloc(sizeof(*network));
+	unsigned answered[NETWORK_NODES] = { 0 }, half = 0, all = 0;
+	struct engine *engine;
+	uint32_t node, i;
+
+	network_init(network, 5);
+	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
+	engine_finish_nodes(engine, finish_nodes);
+	for (node = 0; node < NETWORK_NODES; node++)
+		for (i = 0; i < 10; i++)
+			engine_submit(engine, &(struct request){
+				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
+				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i,
+				.done = note_answer, .ctx = answered }, NULL);
+	assert_int_equal(engine_run(engine, network->now_us + 1500, NULL), ENGINE_CUT);
+	for (node = 0; node < NETWORK_NODES; node++) {
+		half += answered[node] > 0 && answered[node] < 10;
+		all += answered[node];
+	}
+	assert_in_range(all, 100, 400);
+	engine_destroy(engine);
+	free(network);
+	return half;
+}
+
+static void a_cut_leaves_few_nodes_half_asked(void **state)
+{
+	(void)state;
+	assert_true(count_half_asked(false) > NETWORK_NODES - 4);
+	assert_true(count_half_asked(true) <= 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +287,7 @@ int main(void)
 		cmocka_unit_test(the_rate_limit_holds_over_time),
 		cmocka_unit_test(a_broken_device_cancels_everything),
 		cmocka_unit_test(dropping_a_node_cancels_only_its_queue),
+		cmocka_unit_test(a_cut_leaves_few_nodes_half_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The collector on fabrics that are sick for long, in virtual time: what it must not miss, and what it must not say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/stop.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+#define LEAF MODEL_SPINES
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
+
+static struct model *create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
+/* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
+static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(1);
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->store_us = 1200000;
+	assert_int_equal(model_run(model, 1100, &report, NULL), 0);
+	assert_true(report.sweeps_late > 1000);
+	/* Twenty-two minutes: at the start, and every ten. */
+	assert_int_equal(model->discoveries, 3);
+	free(model);
+}
+
+static void a_host_with_drops_takes_anothers_lid(struct model *model)
+{
+	uint16_t lid = model->nodes[HOST].lid;
+
+	if (model->sweeps != 3)
+		return;
+	model->nodes[HOST + 4].lid = lid;
+	model->nodes[HOST].lid = 500;
+}
+
+/* What another node has counted in its life is not what was dropped now. */
+static void readings_that_are_taken_back_are_no_drops(void **state)
+{
+	struct model *model = create(3);
+
+	(void)state;
+	model->nodes[HOST + 4].ports[1].value[COUNTER_VL15_DROPPED] = 1000;
+	model->before_sweep = a_host_with_drops_takes_anothers_lid;
+	model_run(model, 6, NULL, NULL);
+	assert_true(model_events_of(model, EVENT_NODE_LID) > 0);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 0);
+	free(model);
+}
+
+static void a_queue_pair_gets_another_owner(struct model *model)
+{
+	model->queue_pairs_moved = model->sweeps >= 5;
+}
+
+/* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
+static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
+{
+	struct model *model = create(4);
+	const struct model_port *port = &model->nodes[HOST].ports[1];
+
+	(void)state;
+	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
+	model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
+	model->before_sweep = a_queue_pair_gets_another_owner;
+	model_run(model, 9, NULL, NULL);
+	assert_int_equal(port->status, SAMPLE_OK);
+	assert_false(port->sum.reset);
+	assert_true(model_check(model) > 0);
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
+	free(model);
+}
+
+/* Busy once with its first question is not silent. */
+static void a_node_that_is_busy_at_first_is_asked_again(void **state)
+{
+	struct model *model = create(5);
+
+	(void)state;
+	model->nodes[LEAF].caps_busy_once = true;
+	model_run(model, 1, NULL, NULL);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
+/* Counters that were full before the restart are no news. */
+static void full_counters_are_not_told_again_after_a_restart(void **state)
+{
+	struct model *model = create(6);
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[1].ports[1].value[COUNTER_LINK_DOWNED] = 300;
+	model_run(model, 2, NULL, NULL);
+	model_run(model, 2, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_COUNTER_SATURATED), 1);
+	model->nodes[1].ports[1].value[COUNTER_SYMBOL_ERRORS] = 70000;
+	model_run(model, 2, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_COUNTER_SATURATED), 2);
+	free(model);
+}
+
+/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is told once. */
+static void links_that_stay_in_init_throttle_once(void **state)
+{
+	struct model *model = create(7);
+	int port;
+
+	(void)state;
+	model->traffic = false;
+	for (port = 1; port <= 6; port++)
+		model->nodes[LEAF].ports[port].init = true;
+	model_run(model, 300, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
+	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	free(model);
+}
+
+static uint64_t reads_before;
+
+/* Sum of reads of one attribute over all ports. */
+static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
+{
+	uint64_t reads = 0;
+	size_t i;
+	int port;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			reads += model->nodes[i].ports[port].details[attribute].reads;
+	return reads;
+}
+
+static void the_wire_is_bad_for_hours(struct model *model)
+{
+	model->loss_percent = model->sweeps < 3000 ? 40 : 0;
+	if (model->sweeps == 3000 + 3600)
+		reads_before = reads_of(model, DETAIL_XMIT_DISCARDS);
+}
+
+/* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
+static void slow_counters_come_back_after_a_bad_day(void **state)
+{
+	struct model *model = create(8);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = the_wire_is_bad_for_hours;
+	model_run(model, 3000 + 3600 + 122, NULL, NULL);
+	assert_in_range(reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
+	assert_true(model_check_details(model) > 0);
+	free(model);
+}
+
+/* A switch that answers no slow question takes three timeouts for each, whatever its number of ports. */
+static void a_switch_without_slow_counters_takes_no_time(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(9);
+	int i;
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[LEAF].ignored = 0xff;
+	model->interval_us = US_PER_S;
+	model_run(model, 400, &report, NULL);
+	for (i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++)
+		assert_int_equal(model->nodes[LEAF].ports[1].details[i].reads, 0);
+	assert_true(model->slow_requests_to[LEAF] < 4 * 6);
+	assert_int_equal(report.sweeps_cut, 0);
+	free(model);
+}
+
+static void a_link_goes(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[LEAF].ports[1].down = true;
+}
+
+/* Where no sweep comes to its end, changes are seen and slow counters are read all the same. */
+static void sweeps_that_are_always_cut_starve_nothing(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(10);
+	size_t i;
+	int port;
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->max_mads_per_s = 60;
+	model->before_sweep = a_link_goes;
+	assert_int_equal(model_run(model, 500, &report, NULL), 0);
+	assert_true(report.sweeps_cut > 480);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	/* A third of eight turns, at least one; the two ends of the link that went have had none. */
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			if (model->nodes[i].ports[port].has_first && model->nodes[i].ports[port].status != SAMPLE_DOWN)
+				assert_true(model->nodes[i].ports[port].details[DETAIL_RCV_ERRORS].reads >= 1);
+	free(model);
+}
+
+static void hosts_come_and_go(struct model *model)
+{
+	size_t i;
+
+	for (i = HOST; i < MODEL_NODES - 1; i++)
+		model->nodes[i].silent = (model->sweeps + i) % 2;
+}
+
+/* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
+static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
+{
+	struct model *model = create(11);
+
+	(void)state;
+	model->traffic = false;
+	model->interval_us = US_PER_S;
+	model->before_sweep = hosts_come_and_go;
+	model_run(model, 45 * 60, NULL, NULL);
+	/* Of some 20,000. */
+	assert_in_range(model_events_of(model, EVENT_NODE_SILENT), 1700, 1760);
+	assert_in_range(model_events_of(model, EVENT_EVENTS_LEFT_OUT), 30, 90);
+	assert_true(model->event_count < MODEL_EVENTS_MAX);
+	free(model);
+}
+
+static void lids_and_rates_may_change(struct model *model)
+{
+	struct model_node *node = &model->nodes[HOST + model_random(model) % MODEL_HOSTS];
+	struct model_node *other = &model->nodes[model_random(model) % MODEL_NODES];
+	uint16_t lid = node->lid;
+
+	switch (model_random(model) % 12) {
+	case 0:
+		node->lid = other->lid;
+		other->lid = lid;
+		break;
+	case 1:
+		other->silent = !other->silent;
+		break;
+	case 2:
+		model->store_us = (int64_t)(model_random(model) % 1200000);
+		break;
+	case 3:
+		memset(node->ports[1].value, 0, sizeof(node->ports[1].value));
+		break;
+	case 4:
+		other->caps_busy_once = other->busy_once = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/*
+ * LIDs change hands, sweeps are late, agents are busy: each reading is the port's own. Not where MADs are lost or
+ * sweeps are cut: there of two that change places one may be read alone, and look credible.
+ */
+static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 500; seed < 540; seed++) {
+		struct model *model = create(seed);
+		int run;
+
+		model->interval_us = US_PER_S;
+		for (run = 0; run < 6; run++) {
+			model->before_sweep = run ? lids_and_rates_may_change : NULL;
+			model_run(model, 60, NULL, NULL);
+		}
+		assert_true(model_check(model) > 0);
+		assert_true(model_check_details(model) > 0);
+		free(model);
+	}
+}
+
+static void somebody_stops_it(struct model *model)
+{
+	if (model->sweeps != 3)
+		return;
+	model->nodes[MODEL_NODES - 1].answer_us = 15000;
+	model->stop_after = 5;
+}
+
+/* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
+static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
+{
+	struct model *model = create(2);
+
+	(void)state;
+	stop_install();
+	model->before_sweep = somebody_stops_it;
+	model_run(model, 10, NULL, NULL);
+	assert_true(stop_requested());
+	assert_int_equal(model->sweeps, 4);
+	assert_false(model->last_sweep.sm.known);
+	assert_int_equal(model_events_of(model, EVENT_SM_LOST), 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(discovery_is_not_starved_by_sweeps_that_are_always_late),
+		cmocka_unit_test(readings_that_are_taken_back_are_no_drops),
+		cmocka_unit_test(a_redirection_that_leads_to_another_node_books_nothing),
+		cmocka_unit_test(a_node_that_is_busy_at_first_is_asked_again),
+		cmocka_unit_test(full_counters_are_not_told_again_after_a_restart),
+		cmocka_unit_test(links_that_stay_in_init_throttle_once),
+		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
+		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
+		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
+		cmocka_unit_test(nodes_that_come_and_go_for_hours_are_told_a_part_of),
+		cmocka_unit_test(whatever_happens_no_reading_is_booked_on_another_port),
+		/* The last one: nobody takes a stop back. */
+		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
