@@ -470,7 +470,8 @@ static int64_t hear(struct engine *engine, const struct flight *flight, int64_t 
 {
 	int64_t from_us, answer_us = now_us - flight->sent_us;
 
-	if (engine->in_flight && now_us - engine->heard_us >= STALL_US) {
+	/* Where there is nothing to repeat it was not tried: who is silent alone is slow. */
+	if (engine->probe_count && engine->in_flight && now_us - engine->heard_us >= STALL_US) {
 		engine->stall_from_us = engine->heard_us;
 		engine->stall_to_us = now_us;
 	}

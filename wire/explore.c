@@ -40,7 +40,7 @@ struct question {
 	struct question *next; /* among the deferred */
 };
 
-/* A path along which questions go; the engine may repeat one that was answered, so it stays until the end. */
+/* A path along which questions go; it stays until the end. */
 struct route {
 	struct path path;
 	struct route *next;
