@@ -18,6 +18,7 @@
 #include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
+#include "collector/loop_events.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
@@ -38,9 +39,6 @@
 
 /* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
 #define DISCOVERY_HOLD_US (60 * US_PER_S)
-
-/* The wall clock was set, not slewed: it moved against CLOCK_BOOTTIME by so much from one sweep to the next. */
-#define CLOCK_STEP_US US_PER_S
 
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
@@ -63,14 +61,12 @@ struct collector {
 	struct event_limit event_limit;
 	struct conservation conservation;
 	struct sweep_result result;
-	struct sm_state last_sm;
+	struct loop_events loop_events;
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* not in a stored sweep yet */
 	uint64_t discovery_smps;
 	bool accepted;               /* the fabric is the store's */
 	bool store_failed;           /* told already */
-	bool late, cut;              /* told already */
-	int64_t wall_offset_us;      /* wall clock minus CLOCK_BOOTTIME at the last sweep, 0: none yet */
 };
 
 static int restore(struct collector *collector, struct error *err)
@@ -177,31 +173,13 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 	return 0;
 }
 
-static void tell_sm(struct collector *collector, int64_t wall_us)
-{
-	const struct sm_state *now = &collector->result.sm, *last = &collector->last_sm;
-
-	/* The sweep ended before the answer was due: that says nothing. */
-	if (collector->result.sm_open)
-		return;
-	if (last->known && !now->known)
-		events_add(&collector->events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "the subnet manager at LID %u does not answer", now->lid ? now->lid : last->lid);
-	else if (now->known && last->guid && now->guid != last->guid)
-		events_add(&collector->events, wall_us, EVENT_SM_CHANGED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "the subnet manager is now 0x%016" PRIx64 ", before 0x%016" PRIx64, now->guid, last->guid);
-	if (now->known)
-		collector->last_sm = *now;
-	collector->last_sm.known = now->known;
-}
-
 /*
  * Is there a reason to doubt all LIDs: a topology that discovery could not
  * confirm, another subnet manager, or a node that is not where it was?
  */
 static bool doubts_lids(struct collector *collector)
 {
-	const struct sm_state *now = &collector->result.sm, *last = &collector->last_sm;
+	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
 	size_t i;
 
 	if (!collector->watch.confirmed || (now->known && last->guid && now->guid != last->guid))
@@ -345,37 +323,6 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	}
 }
 
-/* The wall clock only labels; but who reads the labels should know that somebody set it. */
-static void tell_clock(struct collector *collector, const struct sweep *sweep)
-{
-	int64_t offset_us = sweep->wall_us - sweep->start_us, step_us = offset_us - collector->wall_offset_us;
-	char by[WHEN_SIZE];
-
-	if (collector->wall_offset_us && (step_us >= CLOCK_STEP_US || step_us <= -CLOCK_STEP_US))
-		events_add(&collector->events, sweep->wall_us, EVENT_CLOCK_STEPPED, EVENT_WARNING, NULL, FABRIC_NONE,
-			   0, "the wall clock was set %s by %s; rates and the order of sweeps are not touched by it",
-			   step_us > 0 ? "forward" : "back",
-			   when_format_span(step_us > 0 ? step_us : -step_us, by));
-	collector->wall_offset_us = offset_us;
-}
-
-/* A sweep that was cut says what is missing: once, until one comes to its end. */
-static void tell_cut(struct collector *collector, const struct sweep *sweep)
-{
-	const struct sweep_result *result = &collector->result;
-	bool cut = result->cut && result->ports_unfinished && !stop_requested();
-	char every[WHEN_SIZE];
-
-	collector->report->sweeps_cut += cut;
-	if (cut && !collector->cut)
-		events_add(&collector->events, sweep->wall_us, EVENT_SWEEP_CUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "%u of %u ports were not read within the interval of %s: they come first in the next "
-			   "sweep; a longer interval or a higher limit would read all",
-			   result->ports_unfinished, result->ports_asked,
-			   when_format_span(collector->settings->interval_us, every));
-	collector->cut = cut;
-}
-
 /* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
@@ -468,15 +415,16 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
 	else if (collector->check.changed)
 		fabric_watch_suspect(&collector->watch, WATCH_HINT);
-	tell_clock(collector, &sweep);
-	tell_cut(collector, &sweep);
+	loop_events_clock(&collector->loop_events, &collector->events, sweep.wall_us, sweep.start_us);
+	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, &collector->events, sweep.wall_us,
+							 &collector->result, collector->settings->interval_us);
 	sweep_events_tell(&collector->sweep_events, &collector->events, sweep.start_us, sweep.wall_us, fabric,
 			  &collector->result, &collector->memory);
 	if (last)
 		sweep_events_flush(&collector->sweep_events, &collector->events);
 	conservation_step(&collector->conservation, &collector->events, sweep.wall_us, sweep.start_us, fabric,
 			  &collector->result);
-	tell_sm(collector, sweep.wall_us);
+	loop_events_sm(&collector->loop_events, &collector->events, sweep.wall_us, &collector->result);
 	throttle(collector, sweep.wall_us);
 	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
 	fill_sweep(collector, &before, &sweep);
@@ -485,23 +433,17 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	return handle_store(collector, code, sweep.wall_us, err);
 }
 
-/* The next start on the beat of the interval; beats that were missed are skipped and told once. */
+/* The next start on the beat of the interval; beats that were missed are skipped. */
 static int64_t next_beat(struct collector *collector, int64_t last_us)
 {
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	int64_t next_us = last_us + interval_us;
-	char took[WHEN_SIZE], every[WHEN_SIZE];
 
-	if (next_us > now_us) {
-		collector->late = false;
+	loop_events_late(&collector->loop_events, &collector->events, clock_wall_us(collector->clock), now_us - last_us,
+			 interval_us);
+	if (next_us > now_us)
 		return next_us;
-	}
 	collector->report->sweeps_late++;
-	if (!collector->late)
-		events_add(&collector->events, clock_wall_us(collector->clock), EVENT_SWEEP_LATE, EVENT_WARNING, NULL,
-			   FABRIC_NONE, 0, "a sweep took %s, longer than the interval of %s",
-			   when_format_span(now_us - last_us, took), when_format_span(interval_us, every));
-	collector->late = true;
 	return next_us + (now_us - next_us) / interval_us * interval_us;
 }
 

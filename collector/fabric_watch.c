@@ -37,6 +37,8 @@ void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign)
 	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
 	int64_t now_us = clock_boottime_us(watch->clock);
 
+	if (watch->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < watch->started_us + TOPOLOGY_BUSY_US)
+		soon_us = watch->started_us + TOPOLOGY_BUSY_US;
 	if (sign > watch->suspected)
 		watch->suspected = sign;
 	if (soon_us < now_us)
@@ -212,6 +214,10 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 	if (!watch->running) {
 		if (now_us < watch->next_us)
 			return 0;
+		if (watch->started_us && now_us - watch->started_us <= 2 * TOPOLOGY_BUSY_US)
+			watch->busy_in_a_row++;
+		else
+			watch->busy_in_a_row = 0;
 		watch->started_us = now_us;
 		watch->next_us = now_us + watch->interval_us;
 		watch->follows = watch->suspected;

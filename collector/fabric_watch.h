@@ -57,6 +57,7 @@ struct fabric_watch {
 	enum watch_sign suspected;   /* the strongest sign of a change since the last discovery began */
 	enum watch_sign follows;     /* and the one that this discovery follows */
 	unsigned failed_in_a_row;
+	unsigned busy_in_a_row;      /* discoveries that each began within twice TOPOLOGY_BUSY_US of the one before */
 	unsigned fruitless_in_a_row[WATCH_SIGN_COUNT]; /* discoveries that followed such a sign and found no change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
@@ -70,6 +71,13 @@ struct fabric_watch {
  * little. A hint that does not go away does not delay what follows a change.
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
+
+/*
+ * A link that flaps for hours is a change each time. After so many discoveries in close
+ * succession they are so far apart.
+ */
+#define TOPOLOGY_BUSY_REPEATS 6
+#define TOPOLOGY_BUSY_US (30 * 1000000LL)
 
 /*
  * A discovery that finds less than this share of the nodes, or nodes without the

@@ -512,7 +512,7 @@ static int ask_and_wait(struct sweep_state *state, struct link_check *check, str
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
 	engine_finish_nodes(state->engine, state->by_age);
-	/* Every third sweep, and of each turn of slow counters another third: the counters' own time is short enough. */
+	/* Every third sweep, and of each turn of slow counters another third: time is short for the counters. */
 	beside_first = state->by_age && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
 	code = beside_first ? ask_after_cut(state, check, err) : ask_all(state, check, err);
 	/* Also after a failure: what is queued must be called back before our arrays go. */

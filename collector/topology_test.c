@@ -104,6 +104,28 @@ static void a_description_that_stays_empty_is_believed(void **state)
 	free(model);
 }
 
+static void a_link_flaps(struct model *model)
+{
+	/* So that each discovery finds it otherwise than the one before. */
+	model->nodes[HOST].ports[1].down = model->discoveries % 2;
+	model->nodes[LEAF].ports[3].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A link that flaps for an hour does not cost a discovery every few seconds. */
+static void a_link_that_flaps_for_long_is_looked_at_less_often(void **state)
+{
+	struct model *model = create(5);
+
+	(void)state;
+	model->before_sweep = a_link_flaps;
+	model->interval_us = 1000000;
+	assert_int_equal(model_run(model, 1800, NULL, NULL), 0);
+	/* Half an hour: some at once, then two a minute. */
+	assert_in_range(model->discoveries, 30, 80);
+	assert_true(model_events_of(model, EVENT_LINK_DOWN) > 10);
+	free(model);
+}
+
 static void the_own_link_goes(struct model *model)
 {
 	size_t i;
@@ -139,6 +161,7 @@ int main(void)
 		cmocka_unit_test(what_the_first_discovery_lost_is_looked_for_again),
 		cmocka_unit_test(a_node_that_dies_behind_a_link_moved_no_cable),
 		cmocka_unit_test(a_lost_description_renames_nobody),
+		cmocka_unit_test(a_link_that_flaps_for_long_is_looked_at_less_often),
 		cmocka_unit_test(a_collector_that_is_cut_off_says_so_once),
 		cmocka_unit_test(a_description_that_stays_empty_is_believed),
 	};
