@@ -321,8 +321,8 @@ class Soak:
         with open("collect.err", "wb") as err:
             process = sim.start(lib.IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err)
         try:
-            # Until there is a sweep there may be no database.
-            if not wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30, 0.2):
+            # Until there is a sweep there are no nodes, and may be no database.
+            if not wait_for(lambda: sim.ibwire("nodes", check=False).status == 0, 30, 0.2):
                 raise RuntimeError("no sweep was stored within 30 s:\n" + self.said())
             sim.traffic("resume")
             self.watch_it(sim, process)

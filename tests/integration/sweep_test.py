@@ -59,7 +59,7 @@ def shown_details(sim):
     tell(sim, LEAF, "port=1 local_physical_errors=21 looping_errors=4 unknown_blocks=2 fec_corrected_blocks=80000 "
                     "fec_corrected_symbols=100000 fec_uncorrected_blocks=5")
     since = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    sim.ibwire("collect", "--interval", "50ms", "--count", "62")
+    sim.ibwire("collect", "--interval", "120ms", "--count", "62")
     row, = sim.json("ports", "--details", "--since", since, f"{LEAF}/1")
     for option, keys in SHOWN.items():
         text = sim.run("perfquery", option, lid, "1").out
@@ -101,7 +101,7 @@ def slow_counters(sim):
     tell(sim, LEAF, "caps=0x5300 fec=rs tick=7")
     tell(sim, LEAF, "port=1 fec_corrected_blocks=70000 fec_uncorrected_blocks=3 fec_corrected_symbols=90000")
     tell(sim, "node0001 mlx5_0", "port=1 looping_errors=7 switch_hoq_discards=5 xmit_wait_vl3=11")
-    sim.ibwire("collect", "--interval", "50ms", "--count", "62")
+    sim.ibwire("collect", "--interval", "120ms", "--count", "62")
     rows = sql(sim, "SELECT node, port, counter, reading FROM details WHERE reading > 0 AND counter NOT LIKE '%lane%'")
     found = {(row["node"], row["port"], row["counter"]): row["reading"] for row in rows}
     tap.same("every port's slow counters are read in sixty sweeps", found, {
