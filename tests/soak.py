@@ -452,6 +452,8 @@ class Soak:
 def keep_programs(folder):
     """What runs for hours shall not change when somebody builds meanwhile: run copies."""
     os.makedirs(folder, exist_ok=True)
+    # What ibwire-sim preloads is looked for beside it.
+    shutil.copy(os.path.join(os.path.dirname(lib.IBWIRE_SIM), "ibwire-sim-umad.so"), folder)
     lib.IBWIRE, lib.IBWIRE_SIM = (shutil.copy(program, folder) for program in (lib.IBWIRE, lib.IBWIRE_SIM))
 
 
