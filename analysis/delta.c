@@ -100,3 +100,23 @@ void detail_delta_between(const struct detail_reading *prev, const struct detail
 			ret->saturated |= bit;
 	}
 }
+
+void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later)
+{
+	int i;
+
+	if (!sum->elapsed_us && !sum->known) {
+		*sum = *later;
+		return;
+	}
+	sum->elapsed_us += later->elapsed_us;
+	sum->known &= later->known;
+	sum->reset |= later->reset;
+	sum->saturated |= later->saturated;
+	for (i = 0; i < DETAIL_MAX; i++) {
+		if (!__builtin_add_overflow(sum->value[i], later->value[i], &sum->value[i]))
+			continue;
+		sum->value[i] = UINT32_MAX;
+		sum->saturated |= UINT32_C(1) << i;
+	}
+}

@@ -73,4 +73,10 @@ struct detail_delta {
 void detail_delta_between(const struct detail_reading *prev, const struct detail_reading *cur,
 			  struct detail_delta *ret);
 
+/*
+ * detail_delta_add - put a later delta behind an earlier one of the same port and attribute
+ * As delta_add(); a value that does not fit any more is marked as saturated: at least so many.
+ */
+void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later);
+
 #endif

@@ -15,24 +15,10 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-#define LEAF MODEL_SPINES
-#define HOST (MODEL_SPINES + MODEL_LEAFS)
-/* Leafs have six cables, spines four, hosts one. */
-#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
-
-static struct model *create(uint64_t seed)
-{
-	struct model *model = malloc(sizeof(*model));
-
-	assert_non_null(model);
-	model_init(model, seed);
-	return model;
-}
-
 static void every_live_port_is_read_and_sums_are_exact(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(1);
+	struct model *model = model_create(1);
 	size_t counters;
 
 	(void)state;
@@ -53,7 +39,7 @@ static void every_live_port_is_read_and_sums_are_exact(void **state)
 /* A node's capabilities are asked once; what it has not is not asked. */
 static void capabilities_are_asked_once(void **state)
 {
-	struct model *model = create(2);
+	struct model *model = model_create(2);
 
 	(void)state;
 	model_run(model, 10, NULL, NULL);
@@ -68,7 +54,7 @@ static void capabilities_are_asked_once(void **state)
 
 static void a_restart_is_one_longer_delta(void **state)
 {
-	struct model *model = create(3);
+	struct model *model = model_create(3);
 	int run;
 
 	(void)state;
@@ -85,7 +71,7 @@ static void a_restart_is_one_longer_delta(void **state)
 /* After a reboot boottime starts anew: the wall clock bridges it, and nothing is lost or negative. */
 static void a_reboot_keeps_the_counts(void **state)
 {
-	struct model *model = create(4);
+	struct model *model = model_create(4);
 	uint64_t first, sum, last;
 
 	(void)state;
@@ -106,7 +92,7 @@ static void a_reboot_keeps_the_counts(void **state)
 /* The clock came up hours behind: what was read before the boot is still older than the boot. */
 static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 {
-	struct model *model = create(24);
+	struct model *model = model_create(24);
 	const struct model_port *port = &model->nodes[1].ports[1];
 
 	(void)state;
@@ -125,7 +111,7 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 static void a_silent_node_is_told_once_and_catches_up(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(5);
+	struct model *model = model_create(5);
 
 	(void)state;
 	model_run(model, 2, NULL, NULL);
@@ -153,7 +139,7 @@ static void a_leaf_dies(struct model *model)
 static void a_dead_node_costs_one_question_a_sweep(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(6);
+	struct model *model = model_create(6);
 
 	(void)state;
 	model->before_sweep = a_leaf_dies;
@@ -164,7 +150,7 @@ static void a_dead_node_costs_one_question_a_sweep(void **state)
 	assert_true(report.sweep_us < 70000);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
 	free(model);
-	model = create(6);
+	model = model_create(6);
 	model->before_sweep = a_leaf_dies;
 	model_run(model, 12, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 1);
@@ -181,7 +167,7 @@ static void a_leaf_returns(struct model *model)
 static void a_node_that_returns_is_read_in_that_sweep(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(14);
+	struct model *model = model_create(14);
 
 	(void)state;
 	model->before_sweep = a_leaf_returns;
@@ -206,7 +192,7 @@ static void ten_hosts_die(struct model *model)
 static void ten_dead_nodes_delay_nobody(void **state)
 {
 	struct collector_report clean, dead;
-	struct model *model = create(15);
+	struct model *model = model_create(15);
 
 	(void)state;
 	model_run(model, 2, &clean, NULL);
@@ -226,7 +212,7 @@ static void ten_dead_nodes_delay_nobody(void **state)
 static void a_slow_node_is_waited_for_once_it_is_known(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(16);
+	struct model *model = model_create(16);
 
 	(void)state;
 	model->nodes[HOST].answer_us = 60000;
@@ -246,7 +232,7 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 
 	(void)state;
 	for (seed = 200; seed < 230; seed++) {
-		struct model *model = create(seed);
+		struct model *model = model_create(seed);
 		size_t i;
 		int port;
 
@@ -283,7 +269,7 @@ static void somebody_clears_counters(struct model *model)
 
 static void counters_that_are_cleared_are_marked_and_told(void **state)
 {
-	struct model *model = create(7);
+	struct model *model = model_create(7);
 
 	(void)state;
 	model->before_sweep = somebody_clears_counters;
@@ -297,7 +283,7 @@ static void counters_that_are_cleared_are_marked_and_told(void **state)
 
 static void a_full_counter_is_told_once(void **state)
 {
-	struct model *model = create(8);
+	struct model *model = model_create(8);
 
 	(void)state;
 	model->traffic = false;
@@ -318,7 +304,7 @@ static void the_disk_is_full_for_a_while(struct model *model)
 static void a_store_that_fails_loses_nothing(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(9);
+	struct model *model = model_create(9);
 
 	(void)state;
 	model->before_sweep = the_disk_is_full_for_a_while;
@@ -341,7 +327,7 @@ static void a_link_goes_and_comes(struct model *model)
 /* Nothing tells of either but PortInfo, a tenth of the ports with each sweep. */
 static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 {
-	struct model *model = create(10);
+	struct model *model = model_create(10);
 
 	(void)state;
 	model->traffic = false;
@@ -366,7 +352,7 @@ static void a_link_downed_moves(struct model *model)
 /* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
 static void discovery_follows_signs_of_change(void **state)
 {
-	struct model *model = create(17);
+	struct model *model = model_create(17);
 
 	(void)state;
 	model->traffic = false;
@@ -392,7 +378,7 @@ static void a_link_goes_after_hours_of_quiet(struct model *model)
 /* Discoveries that found nothing because nothing had happened do not make a sign of change wait. */
 static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
 {
-	struct model *model = create(19);
+	struct model *model = model_create(19);
 
 	(void)state;
 	model->traffic = false;
@@ -411,7 +397,7 @@ static void a_link_goes_late(struct model *model)
 /* A hint that never goes away costs ever less, and what is really seen is followed at once all the same. */
 static void a_stuck_hint_costs_little_and_delays_no_change(void **state)
 {
-	struct model *model = create(40);
+	struct model *model = model_create(40);
 
 	(void)state;
 	model->traffic = false;
@@ -452,7 +438,7 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 	(void)state;
 	for (seed = 300; seed < 310; seed++) {
 		struct collector_report report;
-		struct model *model = create(seed);
+		struct model *model = model_create(seed);
 
 		model->before_sweep = two_hosts_change_lids;
 		assert_int_equal(model_run(model, 4, &report, NULL), 0);
@@ -468,7 +454,7 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 
 static void hosts_that_change_lids_are_told(void **state)
 {
-	struct model *model = create(299);
+	struct model *model = model_create(299);
 
 	(void)state;
 	model->before_sweep = two_hosts_change_lids;
@@ -497,7 +483,7 @@ static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
 
 static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
 {
-	struct model *model = create(18);
+	struct model *model = model_create(18);
 
 	(void)state;
 	model->before_sweep = a_host_takes_the_lid_of_one_that_is_gone;
@@ -511,7 +497,7 @@ static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
 static void discovery_that_fails_leaves_the_last_topology(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(11);
+	struct model *model = model_create(11);
 	struct error err = { 0 };
 
 	(void)state;
@@ -535,7 +521,7 @@ static void discovery_fails_after_a_while(struct model *model)
 /* A discovery that crashes each time is no event every few seconds, for days. */
 static void discovery_that_keeps_failing_is_tried_ever_less(void **state)
 {
-	struct model *model = create(20);
+	struct model *model = model_create(20);
 
 	(void)state;
 	model->traffic = false;
@@ -555,7 +541,7 @@ static void the_hosts_own_cable_is_pulled(struct model *model)
 static void a_fabric_behind_a_dead_port_of_this_host_stays(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(21);
+	struct model *model = model_create(21);
 
 	(void)state;
 	model->before_sweep = the_hosts_own_cable_is_pulled;
@@ -579,7 +565,7 @@ static void a_discovery_loses_an_smp(struct model *model)
 static void what_a_discovery_misses_is_looked_for_again(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(23);
+	struct model *model = model_create(23);
 
 	(void)state;
 	model->traffic = false;
@@ -603,7 +589,7 @@ static void half_the_fabric_is_gone(struct model *model)
 static void a_fabric_that_shrank_must_say_so_three_times(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(12);
+	struct model *model = model_create(12);
 
 	(void)state;
 	model->before_sweep = half_the_fabric_is_gone;
@@ -618,7 +604,7 @@ static void a_fabric_that_shrank_must_say_so_three_times(void **state)
 /* The answer with the 64-bit traffic counters dates a reading, also where the other one comes last. */
 static void a_busy_answer_does_not_date_the_traffic(void **state)
 {
-	struct model *model = create(22);
+	struct model *model = model_create(22);
 
 	(void)state;
 	model->nodes[0].busy_once = true;
@@ -632,7 +618,7 @@ static void a_busy_answer_does_not_date_the_traffic(void **state)
 static void nodes_without_counters_are_unsupported(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(13);
+	struct model *model = model_create(13);
 
 	(void)state;
 	model->nodes[HOST].no_counters = true;
@@ -661,7 +647,7 @@ static uint64_t reads_of(const struct model *model, enum detail_attribute attrib
 /* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
 static void slow_counters_are_read_in_turn_and_exactly(void **state)
 {
-	struct model *model = create(30);
+	struct model *model = model_create(30);
 	uint64_t once;
 
 	(void)state;
@@ -688,7 +674,7 @@ static void slow_counters_are_read_in_turn_and_exactly(void **state)
 /* Why is asked in the sweep that sees it. */
 static void a_counter_that_moves_is_explained_at_once(void **state)
 {
-	struct model *model = create(31);
+	struct model *model = model_create(31);
 	struct model_port *port = &model->nodes[LEAF].ports[2];
 	const struct model_detail *detail = &port->details[DETAIL_RCV_ERRORS];
 
@@ -708,7 +694,7 @@ static void a_counter_that_moves_is_explained_at_once(void **state)
 static void what_is_never_answered_is_given_up(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(32);
+	struct model *model = model_create(32);
 
 	(void)state;
 	model->traffic = false;
@@ -726,7 +712,7 @@ static void what_is_never_answered_is_given_up(void **state)
 static void a_redirection_is_followed_and_remembered(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(33);
+	struct model *model = model_create(33);
 	uint64_t asked;
 
 	(void)state;
@@ -751,7 +737,7 @@ static void a_redirection_is_followed_and_remembered(void **state)
 static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(34);
+	struct model *model = model_create(34);
 	int64_t began_us;
 	size_t i;
 	int port;
@@ -790,7 +776,7 @@ static void agents_drop_for_a_while(struct model *model)
 
 static void it_asks_less_while_agents_drop_datagrams(void **state)
 {
-	struct model *model = create(35);
+	struct model *model = model_create(35);
 
 	(void)state;
 	model->before_sweep = agents_drop_for_a_while;
@@ -819,7 +805,7 @@ static void the_subnet_manager_brings_links_up(struct model *model)
 
 static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **state)
 {
-	struct model *model = create(36);
+	struct model *model = model_create(36);
 
 	(void)state;
 	model->traffic = false;
@@ -838,7 +824,7 @@ static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **stat
 static void only_switches_are_asked_where_told(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(37);
+	struct model *model = model_create(37);
 	size_t i;
 
 	(void)state;
@@ -865,7 +851,7 @@ static void all_other_hosts_fall_silent(struct model *model)
 /* It is not fifteen hosts that broke at once. */
 static void hcas_that_are_silent_together_are_one_event(void **state)
 {
-	struct model *model = create(38);
+	struct model *model = model_create(38);
 
 	(void)state;
 	model->before_sweep = all_other_hosts_fall_silent;
@@ -886,7 +872,7 @@ static void somebody_sets_the_clock(struct model *model)
 /* Rates and order stay right, whatever the clock on the wall says. */
 static void a_step_of_the_wall_clock_is_told_and_touches_no_rate(void **state)
 {
-	struct model *model = create(39);
+	struct model *model = model_create(39);
 
 	(void)state;
 	model->before_sweep = somebody_sets_the_clock;
@@ -942,7 +928,7 @@ static void whatever_happens_sums_are_exact_or_marked(void **state)
 
 	(void)state;
 	for (seed = 100; seed < 130; seed++) {
-		struct model *model = create(seed);
+		struct model *model = model_create(seed);
 		int run;
 
 		for (run = 0; run < 5; run++) {

@@ -13,15 +13,10 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-#define LEAF MODEL_SPINES
-#define HOST (MODEL_SPINES + MODEL_LEAFS)
-
 static struct model *create(uint64_t seed)
 {
-	struct model *model = malloc(sizeof(*model));
+	struct model *model = model_create(seed);
 
-	assert_non_null(model);
-	model_init(model, seed);
 	model->wire.directed_smps = true;
 	return model;
 }

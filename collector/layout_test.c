@@ -13,21 +13,10 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-#define HOST (MODEL_SPINES + MODEL_LEAFS)
-
-static struct model *create(uint64_t seed)
-{
-	struct model *model = malloc(sizeof(*model));
-
-	assert_non_null(model);
-	model_init(model, seed);
-	return model;
-}
-
 static void planes_are_told_once_and_not_asked(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(1);
+	struct model *model = model_create(1);
 	size_t i;
 
 	(void)state;
@@ -67,7 +56,7 @@ static void planes_appear(struct model *model)
 /* Other firmware makes two planes of a port, and one again: counters stop, and go on. */
 static void planes_that_come_and_go_are_followed(void **state)
 {
-	struct model *model = create(2);
+	struct model *model = model_create(2);
 
 	(void)state;
 	model->before_sweep = planes_appear;

@@ -19,18 +19,7 @@
 #include "wire/keys.h"
 
 #define SPINE 0
-#define LEAF MODEL_SPINES
-#define HOST (MODEL_SPINES + MODEL_LEAFS)
 #define LAST_HOST (MODEL_NODES - 1)
-
-static struct model *create(uint64_t seed)
-{
-	struct model *model = malloc(sizeof(*model));
-
-	assert_non_null(model);
-	model_init(model, seed);
-	return model;
-}
 
 /* The only event of a kind, which must be about this node. */
 static const struct event *only_event(const struct model *model, const char *kind, size_t node)
@@ -47,14 +36,14 @@ static const struct event *only_event(const struct model *model, const char *kin
 static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(1);
+	struct model *model = model_create(1);
 
 	(void)state;
 	model->nodes[LEAF].mkey = 0xfeed;
 	assert_int_equal(model_run(model, LOCKED_AFTER_SWEEPS - 1, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
 	free(model);
-	model = create(1);
+	model = model_create(1);
 	model->nodes[LEAF].mkey = 0xfeed;
 	assert_int_equal(model_run(model, 20, &report, NULL), 0);
 	assert_int_equal(only_event(model, EVENT_NODE_LOCKED, LEAF)->severity, EVENT_WARNING);
@@ -67,7 +56,7 @@ static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
 
 static void a_locked_switch_is_asked_now_and_then(void **state)
 {
-	struct model *model = create(2);
+	struct model *model = model_create(2);
 	unsigned refused;
 
 	(void)state;
@@ -75,7 +64,7 @@ static void a_locked_switch_is_asked_now_and_then(void **state)
 	assert_int_equal(model_run(model, 10, NULL, NULL), 0);
 	refused = model->nodes[LEAF].smps_refused;
 	free(model);
-	model = create(2);
+	model = model_create(2);
 	model->nodes[LEAF].mkey = 0xfeed;
 	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
 	assert_in_range(model->nodes[LEAF].smps_refused - refused, 1, 2);
@@ -90,7 +79,7 @@ static void the_lock_is_opened(struct model *model)
 
 static void a_lock_that_is_opened_is_told_once(void **state)
 {
-	struct model *model = create(3);
+	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[LEAF].mkey = 0xfeed;
@@ -110,7 +99,7 @@ static void a_host_dies(struct model *model)
 
 static void a_host_is_locked_once_it_was_asked(void **state)
 {
-	struct model *model = create(4);
+	struct model *model = model_create(4);
 
 	(void)state;
 	model->nodes[HOST + 5].mkey = 0xfeed;
@@ -124,7 +113,7 @@ static void a_host_is_locked_once_it_was_asked(void **state)
 
 static void a_dead_node_is_silent_and_not_locked(void **state)
 {
-	struct model *model = create(5);
+	struct model *model = model_create(5);
 
 	(void)state;
 	model->nodes[LEAF].silent = true;
@@ -142,7 +131,7 @@ static void lost_smps_lock_nobody(void **state)
 
 	(void)state;
 	for (seed = 10; seed < 20; seed++) {
-		struct model *model = create(seed);
+		struct model *model = model_create(seed);
 
 		model->loss_percent = 10;
 		assert_int_equal(model_run(model, 60, NULL, NULL), 0);
@@ -183,7 +172,7 @@ static struct keys *keys_of(const struct model *model)
 
 static void each_node_is_asked_with_its_own_key(void **state)
 {
-	struct model *model = create(6);
+	struct model *model = model_create(6);
 	struct keys *keys;
 	size_t i;
 
@@ -202,7 +191,7 @@ static void each_node_is_asked_with_its_own_key(void **state)
 
 static void without_keys_all_that_are_asked_are_locked(void **state)
 {
-	struct model *model = create(7);
+	struct model *model = model_create(7);
 
 	(void)state;
 	lock_all(model);

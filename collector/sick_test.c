@@ -14,24 +14,11 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-#define LEAF MODEL_SPINES
-#define HOST (MODEL_SPINES + MODEL_LEAFS)
-#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
-
-static struct model *create(uint64_t seed)
-{
-	struct model *model = malloc(sizeof(*model));
-
-	assert_non_null(model);
-	model_init(model, seed);
-	return model;
-}
-
 /* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
 static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(1);
+	struct model *model = model_create(1);
 
 	(void)state;
 	model->traffic = false;
@@ -57,7 +44,7 @@ static void a_host_with_drops_takes_anothers_lid(struct model *model)
 /* What another node has counted in its life is not what was dropped now. */
 static void readings_that_are_taken_back_are_no_drops(void **state)
 {
-	struct model *model = create(3);
+	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[HOST + 4].ports[1].value[COUNTER_VL15_DROPPED] = 1000;
@@ -76,7 +63,7 @@ static void a_queue_pair_gets_another_owner(struct model *model)
 /* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
 static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
 {
-	struct model *model = create(4);
+	struct model *model = model_create(4);
 	const struct model_port *port = &model->nodes[HOST].ports[1];
 
 	(void)state;
@@ -94,7 +81,7 @@ static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
 /* Busy once with its first question is not silent. */
 static void a_node_that_is_busy_at_first_is_asked_again(void **state)
 {
-	struct model *model = create(5);
+	struct model *model = model_create(5);
 
 	(void)state;
 	model->nodes[LEAF].caps_busy_once = true;
@@ -107,7 +94,7 @@ static void a_node_that_is_busy_at_first_is_asked_again(void **state)
 /* Counters that were full before the restart are no news. */
 static void full_counters_are_not_told_again_after_a_restart(void **state)
 {
-	struct model *model = create(6);
+	struct model *model = model_create(6);
 
 	(void)state;
 	model->traffic = false;
@@ -124,7 +111,7 @@ static void full_counters_are_not_told_again_after_a_restart(void **state)
 /* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is told once. */
 static void links_that_stay_in_init_throttle_once(void **state)
 {
-	struct model *model = create(7);
+	struct model *model = model_create(7);
 	int port;
 
 	(void)state;
@@ -162,7 +149,7 @@ static void the_wire_is_bad_for_hours(struct model *model)
 /* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
 static void slow_counters_come_back_after_a_bad_day(void **state)
 {
-	struct model *model = create(8);
+	struct model *model = model_create(8);
 
 	(void)state;
 	model->traffic = false;
@@ -177,7 +164,7 @@ static void slow_counters_come_back_after_a_bad_day(void **state)
 static void a_switch_without_slow_counters_takes_no_time(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(9);
+	struct model *model = model_create(9);
 	int i;
 
 	(void)state;
@@ -202,7 +189,7 @@ static void a_link_goes(struct model *model)
 static void sweeps_that_are_always_cut_starve_nothing(void **state)
 {
 	struct collector_report report;
-	struct model *model = create(10);
+	struct model *model = model_create(10);
 	size_t i;
 	int port;
 
@@ -233,7 +220,7 @@ static void hosts_come_and_go(struct model *model)
 /* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
 static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
 {
-	struct model *model = create(11);
+	struct model *model = model_create(11);
 
 	(void)state;
 	model->traffic = false;
@@ -285,7 +272,7 @@ static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
 
 	(void)state;
 	for (seed = 500; seed < 540; seed++) {
-		struct model *model = create(seed);
+		struct model *model = model_create(seed);
 		int run;
 
 		model->interval_us = US_PER_S;
@@ -310,7 +297,7 @@ static void somebody_stops_it(struct model *model)
 /* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
 static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
 {
-	struct model *model = create(2);
+	struct model *model = model_create(2);
 
 	(void)state;
 	stop_install();

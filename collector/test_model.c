@@ -646,6 +646,15 @@ void model_init(struct model *model, uint64_t seed)
 					       .sm_lid = sm_lid, .ctx = model };
 }
 
+struct model *model_create(uint64_t seed)
+{
+	struct model *model = malloc(sizeof(*model));
+
+	assert_non_null(model);
+	model_init(model, seed);
+	return model;
+}
+
 int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret, struct error *err)
 {
 	struct collector_settings settings = {

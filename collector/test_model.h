@@ -26,6 +26,11 @@
 #define MODEL_HOSTS 16
 #define MODEL_NODES (MODEL_SPINES + MODEL_LEAFS + MODEL_HOSTS)
 #define MODEL_PORTS_MAX 8
+
+/* The first leaf and the first host, by number; live ports: leafs have six cables, spines four, hosts one. */
+#define LEAF MODEL_SPINES
+#define HOST (MODEL_SPINES + MODEL_LEAFS)
+#define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
 #define MODEL_EVENTS_MAX 4096
 
 /* Slow counters of one attribute, and what the sink was given of them. */
@@ -117,6 +122,9 @@ struct model {
 };
 
 void model_init(struct model *model, uint64_t seed);
+
+/* model_create - one on the heap, initialised; free() it. */
+struct model *model_create(uint64_t seed);
 
 /* model_random - the next number of the model's own sequence. */
 uint64_t model_random(struct model *model);

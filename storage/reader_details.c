@@ -42,25 +42,6 @@ static const char walk_some[] =
 static const char last_all[] = LAST;
 static const char last_some[] = LAST " AND l.port IN " ASKED_PORTS;
 
-/* The same as delta_add() does: known only where all know it, marks of all, values that stop. */
-static void add_delta(struct detail_delta *sum, const struct detail_delta *later)
-{
-	if (!sum->elapsed_us && !sum->known) {
-		*sum = *later;
-		return;
-	}
-	sum->elapsed_us += later->elapsed_us;
-	sum->known &= later->known;
-	sum->reset |= later->reset;
-	sum->saturated |= later->saturated;
-	for (int i = 0; i < DETAIL_MAX; i++) {
-		if (!__builtin_add_overflow(sum->value[i], later->value[i], &sum->value[i]))
-			continue;
-		sum->value[i] = UINT32_MAX;
-		sum->saturated |= UINT32_C(1) << i; /* at least so many */
-	}
-}
-
 /* The entry of a row's port and attribute, a new one where there was none. Return: NULL without memory. */
 static struct found *entry_of(struct gathering *gathering, const struct stored_detail *stored)
 {
@@ -107,7 +88,7 @@ static int gather(struct gathering *gathering, const char *from, int64_t after, 
 		if (stored.sweep > found->newest.sweep)
 			found->newest = stored;
 		if (stored.sweep > gathering->after && stored.has_delta)
-			add_delta(&found->sum, &stored.delta);
+			detail_delta_add(&found->sum, &stored.delta);
 	}
 	detail_scan_end(&scan);
 	return result;
