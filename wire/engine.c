@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "wire/bucket.h"
+#include "wire/silence.h"
 #include "wire/transport.h"
 
 /*
@@ -23,21 +24,6 @@
 
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
-
-/*
- * While something is in flight and nothing was heard from anybody for so long, it may
- * be the wire that stands still, or this process: a question that was just answered is repeated.
- */
-#define SILENCE_US PATIENCE_LEAST_US
-
-/* Nothing heard for so long, though that was tried: it stood still. Nobody's answers are slower for that. */
-#define STALL_US (SILENCE_US * 3 / 2)
-
-/* So long a MAD is waited for where nobody is heard at all; a second and a third try wait as long again. */
-#define SILENT_WIRE_US (250 * US_PER_MS)
-
-/* Of how many agents that answered last one question is kept, to be repeated. */
-#define PROBES 8
 
 #define NONE UINT32_MAX
 
@@ -87,13 +73,7 @@ struct engine {
 	size_t queued;                   /* entries that wait to be sent */
 	struct flight flights[FLIGHTS];
 	unsigned in_flight;              /* open ones */
-	/* Does the wire move at all? */
-	struct request probes[PROBES];   /* answered ones, of different lanes */
-	unsigned probe_count, probe_next, probe_newest;
-	int64_t probed_us;               /* when one was sent last */
-	int64_t heard_us;                /* when an answer came last, or something was sent after a pause */
-	int64_t alive_us;                /* when the youngest MAD that was answered had been sent */
-	int64_t stall_from_us, stall_to_us; /* when it stood still last */
+	struct silence silence;          /* does the wire move at all? */
 	uint32_t generation;             /* upper three bytes of transaction ids */
 	bool (*stopped)(void);           /* may be NULL */
 	struct bucket bucket;            /* the rate limit */
@@ -315,40 +295,22 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 	flight->state = FLIGHT_OPEN;
 	flight->entry = index;
 	/* Silence begins when there is something to hear. */
-	if (!engine->in_flight++ && engine->heard_us < flight->sent_us)
-		engine->heard_us = flight->sent_us;
+	if (!engine->in_flight++)
+		silence_begins(&engine->silence, flight->sent_us);
 	engine->lanes[flight->node].in_flight++;
 	return 0;
 }
 
-/* An agent has answered this: a question to repeat. */
-static void keep_probe(struct engine *engine, const struct request *request)
-{
-	/* A path is borrowed until the request is called back; a probe outlives that. */
-	if (request->path)
-		return;
-	if (engine->probe_count && engine->probes[engine->probe_newest].node != request->node)
-		engine->probe_newest = (engine->probe_newest + 1) % PROBES;
-	if (engine->probe_newest >= engine->probe_count)
-		engine->probe_count = engine->probe_newest + 1;
-	engine->probes[engine->probe_newest] = *request;
-}
-
-/*
- * Silence: is it the nodes that were asked, or everything? Those who answered last are
- * asked again, one after the other, beside all limits: one MAD each time.
- */
+/* Nobody is heard: ask somebody who answered last once more, beside all limits. */
 static int probe_silence(struct engine *engine, int64_t now_us, struct error *err)
 {
+	const struct request *probe = engine->in_flight ? silence_probe(&engine->silence, now_us) : NULL;
 	struct flight *flight;
 	int code;
 
-	if (!engine->probe_count || !engine->in_flight || now_us - engine->heard_us < SILENCE_US ||
-	    now_us - engine->probed_us < SILENCE_US)
+	if (!probe)
 		return 0;
-	engine->probed_us = now_us;
-	engine->probe_next = (engine->probe_next + 1) % engine->probe_count;
-	code = send_request(engine, &engine->probes[engine->probe_next], &flight, err);
+	code = send_request(engine, probe, &flight, err);
 	if (code < 0)
 		return code;
 	flight->state = FLIGHT_GIVEN_UP;
@@ -450,36 +412,15 @@ static int64_t patience_us(const struct engine *engine, const struct flight *fli
 	return patience < most_us ? patience : most_us;
 }
 
-/*
- * Is an open flight to be given up? Not before something that was sent well after it was
- * answered: else nobody is heard, and it says nothing of this node.
- */
+/* Is an open flight to be given up? */
 static bool is_overdue(const struct engine *engine, const struct flight *flight, int64_t now_us)
 {
-	int64_t age_us = now_us - flight->sent_us, silent_us = now_us - engine->heard_us;
+	int64_t age_us = now_us - flight->sent_us;
 
 	if (age_us < patience_us(engine, flight))
 		return false;
-	return !engine->probe_count || engine->alive_us - flight->sent_us >= SILENCE_US / 2 ||
-	       (age_us >= SILENT_WIRE_US && silent_us >= SILENT_WIRE_US) ||
+	return silence_is_nodes(&engine->silence, flight->sent_us, now_us) ||
 	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
-}
-
-/* An answer came. Return: how long its node took, without the time in which everything stood still. */
-static int64_t hear(struct engine *engine, const struct flight *flight, int64_t now_us)
-{
-	int64_t from_us, answer_us = now_us - flight->sent_us;
-
-	/* Where there is nothing to repeat it was not tried: who is silent alone is slow. */
-	if (engine->probe_count && engine->in_flight && now_us - engine->heard_us >= STALL_US) {
-		engine->stall_from_us = engine->heard_us;
-		engine->stall_to_us = now_us;
-	}
-	engine->heard_us = now_us;
-	if (flight->sent_us > engine->alive_us)
-		engine->alive_us = flight->sent_us;
-	from_us = flight->sent_us > engine->stall_from_us ? flight->sent_us : engine->stall_from_us;
-	return engine->stall_to_us > from_us ? answer_us - (engine->stall_to_us - from_us) : answer_us;
 }
 
 /*
@@ -526,14 +467,15 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 		return;
 	}
 	node = flight->node;
-	learn(engine, &engine->lanes[node], hear(engine, flight, now_us));
+	learn(engine, &engine->lanes[node],
+	      silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
 	if (flight->state == FLIGHT_GIVEN_UP) {
 		flight->state = FLIGHT_FREE;
 		engine->counts.late += !flight->probe;
 		return;
 	}
 	entry = land(engine, flight, FLIGHT_FREE);
-	keep_probe(engine, &engine->entries[entry].request);
+	silence_keep(&engine->silence, &engine->entries[entry].request);
 	finish_entry(engine, entry, REQUEST_ANSWERED, mad, now_us);
 	make_ready(engine, node, true);
 }
@@ -595,7 +537,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	int code = 0;
 
 	bucket_resume(&engine->bucket, now_us);
-	engine->heard_us = now_us;
+	silence_begins(&engine->silence, now_us);
 	while (engine->queued || engine->in_flight) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
 			cancel_all(engine, FLIGHT_GIVEN_UP);
