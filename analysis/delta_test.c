@@ -171,6 +171,51 @@ static void rates_use_true_time_and_bytes(void **state)
 	assert_true(isnan(rate_bytes_per_s(&delta, COUNTER_RCV_DATA)));
 }
 
+/* Slow counters, at random: what is known is what was counted, and each exception carries its mark. */
+static void slow_counters_change_as_the_fast_ones_do(void **state)
+{
+	uint64_t random = 1;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 20000; round++) {
+		enum detail_attribute attribute = (enum detail_attribute)(round % DETAIL_ATTRIBUTE_COUNT);
+		struct detail_reading prev = { .attribute = (uint8_t)attribute, .layout = FEC_LAYOUT_RS, .at_us = 1000 };
+		struct detail_reading cur = prev;
+		struct detail_delta delta;
+		unsigned i;
+
+		cur.at_us = 1000 + round;
+		cur.layout = round % 7 ? FEC_LAYOUT_RS : FEC_LAYOUT_LANES;
+		for (i = 0; i < detail_count(attribute); i++) {
+			uint32_t max = detail_max(attribute, i);
+
+			random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+			prev.value[i] = (uint32_t)(random >> 33) & max;
+			cur.value[i] = (random >> 20) % 5 ? prev.value[i] | ((uint32_t)(random >> 40) & max) : 0;
+			cur.value[i] = (random >> 24) % 11 ? cur.value[i] : max;
+			prev.present |= (random >> 50) % 9 ? 1u << i : 0;
+			cur.present |= (random >> 54) % 9 ? 1u << i : 0;
+		}
+		detail_delta_between(&prev, &cur, &delta);
+		assert_int_equal(delta.elapsed_us, round);
+		for (i = 0; i < detail_count(attribute); i++) {
+			bool fec = attribute == DETAIL_EXTENDED_SPEEDS && i >= DETAIL_FEC_CORRECTED_BLOCKS;
+			bool known = prev.present & cur.present & 1u << i && !(fec && prev.layout != cur.layout);
+
+			assert_int_equal(!!(delta.known & 1u << i), known);
+			if (!known)
+				continue;
+			assert_int_equal(!!(delta.reset & 1u << i), cur.value[i] < prev.value[i]);
+			assert_int_equal(!!(delta.saturated & 1u << i), cur.value[i] == detail_max(attribute, i));
+			if (!(delta.reset & 1u << i))
+				assert_int_equal(prev.value[i] + delta.value[i], cur.value[i]);
+			else
+				assert_int_equal(delta.value[i], cur.value[i]);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +225,7 @@ int main(void)
 		cmocka_unit_test(what_was_not_read_twice_is_not_known),
 		cmocka_unit_test(first_plus_sum_is_last_or_the_sum_is_marked),
 		cmocka_unit_test(rates_use_true_time_and_bytes),
+		cmocka_unit_test(slow_counters_change_as_the_fast_ones_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
