@@ -175,14 +175,16 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 
 /*
  * Is there a reason to doubt all LIDs: a topology that discovery could not
- * confirm, another subnet manager, or a node that is not where it was?
+ * confirm, another or a restarted subnet manager, or a node that is not where it was?
  */
 static bool doubts_lids(struct collector *collector)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
 	size_t i;
 
-	if (!collector->watch.confirmed || (now->known && last->guid && now->guid != last->guid))
+	/* One whose count of activity fell has started anew, and may give out LIDs anew. */
+	if (!collector->watch.confirmed ||
+	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
 		return true;
 	for (i = 0; i < collector->result.count; i++) {
 		const struct port_sample *sample = &collector->result.samples[i];

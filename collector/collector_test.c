@@ -452,6 +452,26 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 	}
 }
 
+static void the_sm_starts_anew_and_gives_out_lids(struct model *model)
+{
+	model->sm_act_count = model->sweeps < 3 ? 1000 + (uint32_t)model->sweeps : 1;
+	two_hosts_change_lids(model);
+}
+
+/* Two hosts that count the same change places: nothing falls or is too fast, but the subnet manager was restarted. */
+static void lids_are_doubted_where_the_sm_was_restarted(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(298);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = the_sm_starts_anew_and_gives_out_lids;
+	assert_int_equal(model_run(model, 4, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
+	free(model);
+}
+
 static void hosts_that_change_lids_are_told(void **state)
 {
 	struct model *model = model_create(299);
@@ -965,6 +985,7 @@ int main(void)
 		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
 		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
 		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
+		cmocka_unit_test(lids_are_doubted_where_the_sm_was_restarted),
 		cmocka_unit_test(hosts_that_change_lids_are_told),
 		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),

@@ -245,6 +245,7 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		info[11] = model->state_change_stuck ? 4 : 0;
 	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
+		put_be32(info + 16, model->sm_act_count);
 		info[20] = 3;
 	} else if (header.attribute == SMP_PORT_INFO) {
 		info[31] = LINK_WIDTH_4X;

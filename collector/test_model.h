@@ -119,6 +119,7 @@ struct model {
 	unsigned max_mads_per_s; /* for model_run() */
 	int64_t interval_us;
 	bool switches_only;
+	uint32_t sm_act_count;
 };
 
 void model_init(struct model *model, uint64_t seed);
