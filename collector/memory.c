@@ -229,6 +229,19 @@ static int64_t moved_here(int64_t at_us, int64_t wall_us, bool same_boot, int64_
 	return at_us > 0 ? 0 : at_us;
 }
 
+/* The highest number among the ports of one node that stand together from @first on. */
+static uint8_t highest_port(const struct restored *restored, size_t first)
+{
+	uint64_t guid = restored->ports[first].node_guid;
+	uint8_t highest = 0;
+	size_t i;
+
+	for (i = first; i < restored->port_count && restored->ports[i].node_guid == guid; i++)
+		if (restored->ports[i].port > highest)
+			highest = restored->ports[i].port;
+	return highest;
+}
+
 int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
 		   int64_t wall_now_us, struct error *err)
 {
@@ -240,7 +253,7 @@ int memory_restore(struct memory *memory, const struct restored *restored, const
 		return ERR_NOMEM;
 	for (i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
-		int64_t index = find_or_add(memory, from->node_guid, from->port);
+		int64_t index = find_or_add(memory, from->node_guid, highest_port(restored, i));
 		struct port_memory *to;
 
 		if (index < 0)

@@ -66,6 +66,7 @@ static void ports_of_nodes_that_left_are_restored_too(void **state)
 	(void)state;
 	fabric.node_count = 1;
 	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
 	fabric.node_count = NODES;
 	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
 	assert_int_equal(memory.ports[memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],

@@ -329,7 +329,8 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		break;
 	case ANSWER_UNSUPPORTED:
 		/* No ClassPortInfo: PortCounters is mandatory all the same, and nothing else can be believed. */
-		node->caps = (struct pma_caps){ .known = true };
+		if (!node->caps.known)
+			node->caps = (struct pma_caps){ .known = true };
 		break;
 	case ANSWER_REDIRECT:
 		if (!follow_redirect(state, request->tag, mad)) {
