@@ -180,7 +180,9 @@ static void slow_counters_change_as_the_fast_ones_do(void **state)
 	(void)state;
 	for (round = 0; round < 20000; round++) {
 		enum detail_attribute attribute = (enum detail_attribute)(round % DETAIL_ATTRIBUTE_COUNT);
-		struct detail_reading prev = { .attribute = (uint8_t)attribute, .layout = FEC_LAYOUT_RS, .at_us = 1000 };
+		struct detail_reading prev = {
+			.attribute = (uint8_t)attribute, .layout = FEC_LAYOUT_RS, .at_us = 1000,
+		};
 		struct detail_reading cur = prev;
 		struct detail_delta delta;
 		unsigned i;

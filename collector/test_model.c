@@ -134,6 +134,8 @@ static void count_port(struct model *model, struct model_port *port)
 
 		if (counter == COUNTER_VL15_DROPPED || counter == COUNTER_QP1_DROPPED)
 			port->value[counter] += model->drops;
+		else if (counter == COUNTER_LINK_DOWNED && model->no_downs)
+			continue;
 		else if (counter < COUNTER_TRAFFIC_COUNT)
 			port->value[counter] += random % 100000000;
 		else if (random % 50 == 0)
@@ -405,6 +407,8 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 		redirect(model, index, answered);
 	else
 		answer(model, index, answered);
+	if (model_random(model) % 100 < model->loss_percent)
+		return 0;
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +
 						      (int64_t)(model_random(model) % 200);
 	return 0;

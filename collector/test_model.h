@@ -90,7 +90,7 @@ struct model {
 	int64_t now_us, wall_offset_us;
 	char boot_id[BOOT_ID_SIZE];
 	struct model_node nodes[MODEL_NODES];
-	unsigned loss_percent;
+	unsigned loss_percent; /* of all MADs: questions and answers */
 	unsigned smps_by_lid, smps_by_path;
 	/* MADs on their way. */
 	struct {
@@ -100,6 +100,7 @@ struct model {
 	size_t flying_count;
 	bool traffic;            /* counters grow between sweeps */
 	bool drops;              /* VL15Dropped does too */
+	bool no_downs;           /* LinkDowned does not: no sign of a change comes by chance */
 	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
 	int64_t store_us;        /* so long a sweep takes to be stored */

@@ -25,12 +25,22 @@
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
 
+/*
+ * A wire that loses MADs: of those that were answered in the end so many had to be sent
+ * again, and at least one in so many. Then a question gets more tries before its node counts as silent.
+ */
+#define LOSSY_LEAST 8
+#define LOSSY_SHARE 50
+#define LOSSY_RETRIES 4
+
 #define NONE UINT32_MAX
 
 /* A queued request; free ones are chained through next. */
 struct entry {
 	struct request request;
 	unsigned retries_left;
+	unsigned tries;      /* that nobody answered */
+	bool extended;       /* has had the tries of a wire that loses MADs */
 	uint32_t next;
 };
 
@@ -74,6 +84,7 @@ struct engine {
 	struct flight flights[FLIGHTS];
 	unsigned in_flight;              /* open ones */
 	struct silence silence;          /* does the wire move at all? */
+	uint64_t answered, repeated;     /* of late: questions answered, and how often those had to be sent again */
 	uint32_t generation;             /* upper three bytes of transaction ids */
 	bool (*stopped)(void);           /* may be NULL */
 	struct bucket bucket;            /* the rate limit */
@@ -190,7 +201,9 @@ int engine_submit(struct engine *engine, const struct request *request, struct e
 		return err_nomem(err);
 	index = engine->free_entry;
 	engine->free_entry = engine->entries[index].next;
-	engine->entries[index] = (struct entry){ *request, request->once ? 0 : engine->settings.retries, NONE };
+	engine->entries[index] = (struct entry){
+		.request = *request, .retries_left = request->once ? 0 : engine->settings.retries, .next = NONE,
+	};
 	lane = &engine->lanes[request->node];
 	if (lane->tail == NONE)
 		lane->head = index;
@@ -423,6 +436,22 @@ static bool is_overdue(const struct engine *engine, const struct flight *flight,
 	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
 }
 
+static bool is_lossy(const struct engine *engine)
+{
+	return engine->repeated >= LOSSY_LEAST && engine->repeated * LOSSY_SHARE >= engine->answered;
+}
+
+/* May a question be asked again? Where MADs get lost, more often. */
+static bool has_retry(const struct engine *engine, struct entry *entry)
+{
+	if (!entry->retries_left && !entry->extended && !entry->request.once && engine->settings.retries &&
+	    is_lossy(engine)) {
+		entry->extended = true;
+		entry->retries_left = LOSSY_RETRIES;
+	}
+	return entry->retries_left > 0;
+}
+
 /*
  * Nobody answered: ask again at the head of the node's queue, or tell.
  * @state:  FLIGHT_GIVEN_UP where an answer may still come, else FLIGHT_FREE
@@ -434,7 +463,8 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 	struct lane *lane = &engine->lanes[node];
 
 	engine->counts.timed_out++;
-	if (!entry->retries_left) {
+	entry->tries++;
+	if (!has_retry(engine, entry)) {
 		finish_entry(engine, index, REQUEST_TIMED_OUT, NULL, 0);
 	} else {
 		entry->retries_left--;
@@ -476,6 +506,8 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 	}
 	entry = land(engine, flight, FLIGHT_FREE);
 	silence_keep(&engine->silence, &engine->entries[entry].request);
+	engine->answered++;
+	engine->repeated += engine->entries[entry].tries;
 	finish_entry(engine, entry, REQUEST_ANSWERED, mad, now_us);
 	make_ready(engine, node, true);
 }
@@ -538,6 +570,9 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 
 	bucket_resume(&engine->bucket, now_us);
 	silence_begins(&engine->silence, now_us);
+	/* What was long ago counts less. */
+	engine->answered /= 2;
+	engine->repeated /= 2;
 	while (engine->queued || engine->in_flight) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
 			cancel_all(engine, FLIGHT_GIVEN_UP);

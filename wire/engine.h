@@ -47,7 +47,7 @@ struct engine_settings {
 	unsigned per_node;   /* MADs in flight to one node, 1.. */
 	unsigned max_mads_per_s; /* 0: no limit */
 	unsigned timeout_ms; /* how long an answer may take at most, however slow the node */
-	unsigned retries;    /* how often a question is asked again, with a new deadline */
+	unsigned retries;    /* how often a question is asked again, with a new deadline; on a lossy wire 4 more */
 };
 
 struct engine_counts {

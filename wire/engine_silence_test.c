@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Who is silent: a node, the wire, or we ourselves? */
+/* Who is silent: a node, the wire, or we ourselves? And a wire that loses MADs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -146,6 +146,28 @@ static void where_everybody_is_dead_it_ends_all_the_same(void **state)
 	destroy(bed);
 }
 
+/* Where MADs get lost a question is asked more often; a dead node on a good wire is not. */
+static void a_wire_that_loses_mads_gets_more_tries(void **state)
+{
+	struct bed *bed = create(1, 64);
+	uint64_t sent;
+	uint32_t total;
+
+	(void)state;
+	bed->network.loss_percent = 36;
+	run(bed, 40, &total);
+	/* Three tries would lose 0.36^3 of them: 93 of 2,000. */
+	assert_true(bed->tally.timed_out < 10);
+	assert_int_equal(bed->tally.answered + bed->tally.timed_out, total);
+	destroy(bed);
+	bed = create(1, 64);
+	bed->network.dead[7] = true;
+	sent = engine_counts(bed->engine).sent;
+	run(bed, 1, &total);
+	assert_int_equal(engine_counts(bed->engine).sent - sent, total + 2 + engine_counts(bed->engine).probes);
+	destroy(bed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +175,7 @@ int main(void)
 		cmocka_unit_test(a_wire_that_stands_still_for_long_makes_nobody_silent),
 		cmocka_unit_test(a_pause_of_our_own_makes_nobody_silent),
 		cmocka_unit_test(the_dead_are_found_out_by_asking_the_living),
+		cmocka_unit_test(a_wire_that_loses_mads_gets_more_tries),
 		cmocka_unit_test(where_everybody_is_dead_it_ends_all_the_same),
 	};
 
