@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "fabric/diff.h"
 #include "fabric/fabric.h"
+#include "fabric/keep.h"
 
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
 		   int64_t interval_us, struct fabric *fabric)
@@ -170,7 +171,7 @@ static void forget_fruitless(struct fabric_watch *watch)
 
 static int take_over(struct fabric_watch *watch, struct fabric *found, struct events *events)
 {
-	struct fabric *before = watch->fabric;
+	struct fabric *before = watch->fabric, *kept;
 	int64_t wall_us = clock_wall_us(watch->clock);
 
 	if (is_suspicious(watch, found)) {
@@ -179,6 +180,11 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 		return 0;
 	}
 	watch->suspicious_in_a_row = 0;
+	/* Who does not answer but is cabled to a port that is up has not left; without memory for it, it has. */
+	if (before && fabric_keep_silent(before, found, &kept, NULL) > 0) {
+		fabric_destroy(found);
+		found = kept;
+	}
 	watch->confirmed = true;
 	if (before && !differs(before, found)) {
 		/* One that followed no sign says that it is quiet. */

@@ -150,6 +150,11 @@ static int ask(struct lid_check *check, size_t sample, struct error *err)
 	return engine_submit(check->engine, &request, err);
 }
 
+static bool was_silent(const struct lid_check *check, const struct port_sample *sample)
+{
+	return memory_node(check->memory, check->fabric->ports[sample->port].node)->silent_sweeps > 0;
+}
+
 /* Ask each LID that gave a reading, was not asked yet, and is strange, or @all of them. */
 static int ask_each(struct lid_check *check, bool all, struct error *err)
 {
@@ -164,7 +169,8 @@ static int ask_each(struct lid_check *check, bool all, struct error *err)
 			const struct port_sample *sample = &check->result->samples[i];
 
 			strange = sample->reading && is_strange(check, sample);
-			wanted |= strange || (all && sample->reading);
+			/* Who was silent may have lost its LID meanwhile. */
+			wanted |= strange || (sample->reading && (all || was_silent(check, sample)));
 		}
 		if (strange && forget_redirect(check, first))
 			continue;

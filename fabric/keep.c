@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/keep.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+/* Is a port's old peer still there: a port of @found with a link and nobody behind it, or one of a node that is kept? */
+static bool is_held(const struct fabric *before, const struct fabric *found, const bool *kept, const struct port *port)
+{
+	const struct port *peer;
+	uint32_t now;
+
+	if (port->peer == FABRIC_NONE)
+		return false;
+	peer = &before->ports[port->peer];
+	if (kept[peer->node])
+		return true;
+	now = fabric_find_port(found, before->nodes[peer->node].guid, peer->num);
+	return now != FABRIC_NONE && found->ports[now].state >= PORT_INIT && found->ports[now].peer == FABRIC_NONE;
+}
+
+/* Mark what is kept; a switch that is kept holds what hangs on it, so it takes several rounds. */
+static int mark(const struct fabric *before, const struct fabric *found, bool *kept)
+{
+	bool more = true;
+	int count = 0;
+
+	while (more) {
+		uint32_t i, p;
+
+		more = false;
+		for (i = 0; i < before->node_count; i++) {
+			const struct node *node = &before->nodes[i];
+
+			if (kept[i] || fabric_find_node(found, node->guid) != FABRIC_NONE)
+				continue;
+			for (p = node->first_port; p < node->first_port + node->ports && !kept[i]; p++)
+				kept[i] = is_held(before, found, kept, &before->ports[p]);
+			more |= kept[i];
+			count += kept[i];
+		}
+	}
+	return count;
+}
+
+static int add_node(struct fabric *to, const struct fabric *from, uint32_t index, struct error *err)
+{
+	const struct node *node = &from->nodes[index];
+	int64_t code = fabric_add_node(to, node, err);
+	uint32_t p;
+
+	for (p = node->first_port; p < node->first_port + node->ports && code >= 0; p++)
+		code = fabric_add_port(to, &from->ports[p], err);
+	return code < 0 ? (int)code : 0;
+}
+
+/* The links of @from between ports that are both in @to and free there. */
+static int add_links(struct fabric *to, const struct fabric *from, struct error *err)
+{
+	uint32_t p;
+	int code = 0;
+
+	for (p = 0; p < from->port_count && code == 0; p++) {
+		const struct port *port = &from->ports[p], *peer;
+		uint32_t here, there;
+
+		if (port->peer == FABRIC_NONE || port->peer < p)
+			continue;
+		peer = &from->ports[port->peer];
+		here = fabric_find_port(to, from->nodes[port->node].guid, port->num);
+		there = fabric_find_port(to, from->nodes[peer->node].guid, peer->num);
+		if (here != FABRIC_NONE && there != FABRIC_NONE && to->ports[here].peer == FABRIC_NONE &&
+		    to->ports[there].peer == FABRIC_NONE && to->ports[here].state >= PORT_INIT &&
+		    to->ports[there].state >= PORT_INIT)
+			code = fabric_link(to, here, there, err);
+	}
+	return code;
+}
+
+static int build(const struct fabric *before, const struct fabric *found, const bool *kept, struct fabric *to,
+		 struct error *err)
+{
+	uint32_t i;
+	int code = 0;
+
+	for (i = 0; i < found->node_count && code == 0; i++)
+		code = add_node(to, found, i, err);
+	for (i = 0; i < before->node_count && code == 0; i++)
+		if (kept[i])
+			code = add_node(to, before, i, err);
+	/* What was found first: a cable that was moved is where it is now. */
+	if (code == 0)
+		code = add_links(to, found, err);
+	if (code == 0)
+		code = add_links(to, before, err);
+	if (code == 0)
+		code = fabric_finish(to, NULL, err);
+	if (code == 0 && found->from_node != FABRIC_NONE) {
+		to->from_node = fabric_find_node(to, found->nodes[found->from_node].guid);
+		to->from_port = found->from_port;
+	}
+	return code;
+}
+
+int fabric_keep_silent(const struct fabric *before, const struct fabric *found, struct fabric **ret,
+		       struct error *err)
+{
+	bool *kept = calloc(before->node_count + 1, sizeof(*kept));
+	struct fabric *to = NULL;
+	int count, code;
+
+	if (!kept)
+		return err_nomem(err);
+	count = mark(before, found, kept);
+	if (count) {
+		to = fabric_create(err);
+		code = to ? build(before, found, kept, to, err) : ERR_NOMEM;
+		if (code == 0) {
+			*ret = to;
+		} else {
+			fabric_destroy(to);
+			count = code;
+		}
+	}
+	free(kept);
+	return count;
+}
