@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-/* Is a port's old peer still there: a port of @found with a link and nobody behind it, or one of a node that is kept? */
+/* Is a port's old peer still there: a port of @found with a link and nobody behind it, or one of a kept node? */
 static bool is_held(const struct fabric *before, const struct fabric *found, const bool *kept, const struct port *port)
 {
 	const struct port *peer;
