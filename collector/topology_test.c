@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "base/log.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
@@ -157,6 +158,204 @@ static void a_collector_that_is_cut_off_says_so_once(void **state)
 	free(model);
 }
 
+static void a_link_goes_and_comes(struct model *model)
+{
+	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 20;
+}
+
+/* Nothing tells of either but PortInfo, a tenth of the ports with each sweep. */
+static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
+{
+	struct model *model = model_create(10);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_link_goes_and_comes;
+	model_run(model, 16, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_DOWN);
+	model_run(model, 16, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	assert_int_equal(model_events_of(model, EVENT_LINK_UP), 1);
+	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_OK);
+	model_check(model);
+	free(model);
+}
+
+static void a_link_downed_moves(struct model *model)
+{
+	if (model->sweeps == 3)
+		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
+static void discovery_follows_signs_of_change(void **state)
+{
+	struct model *model = model_create(17);
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 59, NULL, NULL);
+	assert_int_equal(model->discoveries, 1);
+	model_run(model, 59 * 3, NULL, NULL);
+	assert_int_equal(model->discoveries, 1 + 1 + 2);
+	model->sweeps = 0;
+	model->before_sweep = a_link_downed_moves;
+	model_run(model, 30, NULL, NULL);
+	assert_int_equal(model->discoveries, 4 + 2);
+	free(model);
+}
+
+static void a_link_goes_after_hours_of_quiet(struct model *model)
+{
+	if (model->sweeps != 630 || model->nodes[LEAF].ports[1].down)
+		return;
+	model->nodes[LEAF].ports[1].down = true;
+	model->nodes[LEAF].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* Discoveries that found nothing because nothing had happened do not make a sign of change wait. */
+static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
+{
+	struct model *model = model_create(19);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_link_goes_after_hours_of_quiet;
+	model_run(model, 632, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	free(model);
+}
+
+static void a_link_goes_late(struct model *model)
+{
+	if (model->sweeps == 200)
+		model->nodes[LEAF].ports[1].down = true;
+}
+
+/* A hint that never goes away costs ever less, and what is really seen is followed at once all the same. */
+static void a_stuck_hint_costs_little_and_delays_no_change(void **state)
+{
+	struct model *model = model_create(40);
+
+	(void)state;
+	model->traffic = false;
+	model->state_change_stuck = true;
+	model->before_sweep = a_link_goes_late;
+	model_run(model, 190, NULL, NULL);
+	assert_true(model->discoveries < 15);
+	model_run(model, 24, NULL, NULL);
+	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
+	free(model);
+}
+
+static void discovery_that_fails_leaves_the_last_topology(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(11);
+	struct error err = { 0 };
+
+	(void)state;
+	model->discovery_fails = true;
+	assert_int_equal(model_run(model, 1, NULL, &err), ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "discovery crashed");
+	model->discovery_fails = false;
+	model_run(model, 1, NULL, NULL);
+	model->discovery_fails = true;
+	assert_int_equal(model_run(model, 3, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_true(model_events_of(model, EVENT_DISCOVERY_FAILED) >= 1);
+	free(model);
+}
+
+static void discovery_fails_after_a_while(struct model *model)
+{
+	model->discovery_fails = model->sweeps >= 2;
+}
+
+/* A discovery that crashes each time is no event every few seconds, for days. */
+static void discovery_that_keeps_failing_is_tried_ever_less(void **state)
+{
+	struct model *model = model_create(20);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = discovery_fails_after_a_while;
+	model_run(model, 360, NULL, NULL);
+	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
+	assert_in_range(model_events_of(model, EVENT_DISCOVERY_FAILED), 7, 13);
+	free(model);
+}
+
+static void the_hosts_own_cable_is_pulled(struct model *model)
+{
+	model->nodes[MODEL_NODES - 1].ports[1].down = model->sweeps >= 3 && model->sweeps < 40;
+}
+
+/* What cannot be seen from here is not gone. */
+static void a_fabric_behind_a_dead_port_of_this_host_stays(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(21);
+
+	(void)state;
+	model->before_sweep = the_hosts_own_cable_is_pulled;
+	model_run(model, 50, &report, NULL);
+	assert_true(model_events_of(model, EVENT_DISCOVERY_FAILED) > 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_REMOVED), 0);
+	assert_int_equal(report.nodes, MODEL_NODES);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	free(model);
+}
+
+static void a_discovery_loses_an_smp(struct model *model)
+{
+	if (model->sweeps != 3)
+		return;
+	model->nodes[LEAF].ports_lost = true;
+	model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* One lost SMP hides all ports of a switch: what is missing is looked for again soon, not in ten minutes. */
+static void what_a_discovery_misses_is_looked_for_again(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(23);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = a_discovery_loses_an_smp;
+	model_run(model, 8, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	/* The first, the one that lost it, and the one that found it again. */
+	assert_int_equal(model->discoveries, 3);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+static void half_the_fabric_is_gone(struct model *model)
+{
+	size_t i;
+
+	for (i = HOST; i < MODEL_NODES; i++)
+		model->nodes[i].absent = model->sweeps >= 2;
+}
+
+static void a_fabric_that_shrank_must_say_so_three_times(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(12);
+
+	(void)state;
+	model->before_sweep = half_the_fabric_is_gone;
+	model_run(model, 20, &report, NULL);
+	assert_int_equal(model_events_of(model, EVENT_DISCOVERY_SHRUNK), 2);
+	assert_int_equal(model_events_of(model, EVENT_NODE_REMOVED), MODEL_HOSTS);
+	assert_int_equal(report.nodes, MODEL_NODES - MODEL_HOSTS);
+	model_check(model);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +365,15 @@ int main(void)
 		cmocka_unit_test(a_link_that_flaps_for_long_is_looked_at_less_often),
 		cmocka_unit_test(a_collector_that_is_cut_off_says_so_once),
 		cmocka_unit_test(a_description_that_stays_empty_is_believed),
+		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
+		cmocka_unit_test(discovery_follows_signs_of_change),
+		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
+		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
+		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
+		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
+		cmocka_unit_test(a_fabric_behind_a_dead_port_of_this_host_stays),
+		cmocka_unit_test(what_a_discovery_misses_is_looked_for_again),
+		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Slow counters: asked in turn, and where something moved. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+/* Sum of reads of one attribute over all ports. */
+static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
+{
+	uint64_t reads = 0;
+	size_t i;
+	int port;
+
+	for (i = 0; i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			reads += model->nodes[i].ports[port].details[attribute].reads;
+	return reads;
+}
+
+/* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
+static void slow_counters_are_read_in_turn_and_exactly(void **state)
+{
+	struct model *model = model_create(30);
+	uint64_t once;
+
+	(void)state;
+	model->nodes[HOST].refused = 1 << DETAIL_EXTENDED_SPEEDS;
+	/* The counters that they explain stand still. */
+	model->traffic = false;
+	/* What a node can do is known after the first sweep. */
+	model_run(model, 61, NULL, NULL);
+	once = reads_of(model, DETAIL_RCV_ERRORS);
+	assert_int_equal(once, LIVE_PORTS);
+	assert_int_equal(reads_of(model, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
+	assert_int_equal(reads_of(model, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
+	model->traffic = true;
+	model_run(model, 200, NULL, NULL);
+	assert_true(reads_of(model, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
+	assert_int_equal(model->nodes[HOST].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_int_equal(model->nodes[HOST + 1].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_LANES);
+	assert_int_equal(model->nodes[0].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);
+	assert_true(model_check_details(model) > LIVE_PORTS * 20);
+	model_check(model);
+	free(model);
+}
+
+/* Why is asked in the sweep that sees it. */
+static void a_counter_that_moves_is_explained_at_once(void **state)
+{
+	struct model *model = model_create(31);
+	struct model_port *port = &model->nodes[LEAF].ports[2];
+	const struct model_detail *detail = &port->details[DETAIL_RCV_ERRORS];
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 70, NULL, NULL);
+	assert_true(detail->has_first);
+	port->value[COUNTER_RCV_ERRORS] += 3;
+	port->details[DETAIL_RCV_ERRORS].value[0] += 3;
+	model_run(model, 1, NULL, NULL);
+	assert_int_equal(detail->sum[0], 3);
+	assert_int_equal(detail->last.value[0], 3);
+	free(model);
+}
+
+/* An attribute that a node never answers costs it three questions, and nobody a sweep's time. */
+static void what_is_never_answered_is_given_up(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(32);
+
+	(void)state;
+	model->traffic = false;
+	model->nodes[LEAF].ignored = 1 << DETAIL_EXTENDED_SPEEDS;
+	model_run(model, 400, &report, NULL);
+	assert_int_equal(model->nodes[LEAF].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_true(model->nodes[LEAF].ports[1].details[DETAIL_RCV_ERRORS].reads >= 6);
+	assert_int_equal(report.mads_timed_out, 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slow_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(a_counter_that_moves_is_explained_at_once),
+		cmocka_unit_test(what_is_never_answered_is_given_up),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

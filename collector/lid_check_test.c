@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* LIDs that move between two discoveries: nothing is booked on the wrong port. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+static void two_hosts_change_lids(struct model *model)
+{
+	uint16_t lid = model->nodes[HOST].lid;
+
+	/* Once: it may sleep more than once between two sweeps. */
+	if (model->sweeps != 3 || lid != HOST + 1)
+		return;
+	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
+	model->nodes[HOST + 4].lid = lid;
+}
+
+/* Is what was stored of a host's port its own: no mark, and the last reading what the port shows? */
+static void assert_own_counts(const struct model *model, size_t host)
+{
+	const struct model_port *port = &model->nodes[host].ports[1];
+
+	assert_true(port->has_first);
+	assert_true(!port->sum.reset);
+	assert_true(port->last.value[COUNTER_XMIT_DATA] == port->value[COUNTER_XMIT_DATA]);
+}
+
+/* Between two discoveries the subnet manager gives LIDs to others: nothing is booked on the wrong port. */
+static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 300; seed < 310; seed++) {
+		struct collector_report report;
+		struct model *model = model_create(seed);
+
+		model->no_downs = true;
+		model->before_sweep = two_hosts_change_lids;
+		assert_int_equal(model_run(model, 4, &report, NULL), 0);
+		assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
+		assert_int_equal(model_run(model, 3, &report, NULL), 0);
+		assert_int_equal(report.ports_answered, LIVE_PORTS);
+		assert_own_counts(model, HOST);
+		assert_own_counts(model, HOST + 4);
+		assert_true(model_check(model) > 0);
+		free(model);
+	}
+}
+
+static void the_sm_starts_anew_and_gives_out_lids(struct model *model)
+{
+	model->sm_act_count = model->sweeps < 3 ? 1000 + (uint32_t)model->sweeps : 1;
+	two_hosts_change_lids(model);
+}
+
+/* Two hosts that count the same change places: nothing falls or is too fast, but the subnet manager was restarted. */
+static void lids_are_doubted_where_the_sm_was_restarted(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(298);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = the_sm_starts_anew_and_gives_out_lids;
+	assert_int_equal(model_run(model, 4, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
+	free(model);
+}
+
+static void hosts_that_change_lids_are_told(void **state)
+{
+	struct model *model = model_create(299);
+
+	(void)state;
+	model->no_downs = true;
+	model->before_sweep = two_hosts_change_lids;
+	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_NODE_LID), 2);
+	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
+	free(model);
+}
+
+static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
+{
+	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
+	int counter;
+
+	if (model->sweeps != 3 || gone->absent)
+		return;
+	gone->absent = true;
+	heir->lid = gone->lid;
+	model->traffic = false;
+	/* Nothing falls and nothing is too fast: only that the heir is not where it was tells. */
+	for (counter = 0; counter < COUNTER_COUNT; counter++)
+		if (heir->ports[1].value[counter] < gone->ports[1].value[counter])
+			heir->ports[1].value[counter] = gone->ports[1].value[counter];
+	heir->ports[1].value[COUNTER_XMIT_DATA] += 1000;
+}
+
+static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
+{
+	struct model *model = model_create(18);
+
+	(void)state;
+	model->before_sweep = a_host_takes_the_lid_of_one_that_is_gone;
+	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
+	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
+		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
+	assert_own_counts(model, HOST + 4);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
+		cmocka_unit_test(lids_are_doubted_where_the_sm_was_restarted),
+		cmocka_unit_test(hosts_that_change_lids_are_told),
+		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
