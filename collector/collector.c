@@ -80,8 +80,7 @@ static int restore(struct collector *collector, struct error *err)
 	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
 			      clock_wall_us(clock), err);
 	if (code == 0) {
-		fabric_watch_init(&collector->watch, collector->wire->discoverer, clock,
-			      collector->settings->discovery_interval_us, restored.fabric);
+		fabric_watch_restore(&collector->watch, restored.fabric);
 		restored.fabric = NULL;
 		if (collector->watch.fabric)
 			code = memory_follow(&collector->memory, collector->watch.fabric, err);
@@ -459,11 +458,13 @@ static int run(struct collector *collector, struct error *err)
 		return code;
 	if (stop_requested())
 		return 0;
+	collector->check.fresh = collector->watch.confirmed;
 	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
 		   FABRIC_NONE, 0, "collector started");
 	beat_us = clock_boottime_us(collector->clock);
 	for (;;) {
 		code = one_sweep(collector, left == 1, err);
+		fabric_watch_tidy(&collector->watch);
 		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
 		beat_us = next_beat(collector, beat_us);
@@ -503,14 +504,17 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	/* Single sweeps, too, shall ask all ports for their slow counters in time: so the first turn is anybody's. */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
+	fabric_watch_init(&collector.watch, wire->discoverer, clock, settings->discovery_interval_us);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
-	if (code == 0)
+	if (code == 0) {
+		/* It takes a while, and so does the store. */
+		fabric_watch_begin(&collector.watch);
 		code = restore(&collector, err);
+	}
 	if (code == 0)
 		code = run(&collector, err);
 	tell_rest(&collector);
-	if (collector.watch.discoverer)
-		fabric_watch_done(&collector.watch);
+	fabric_watch_done(&collector.watch);
 	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;

@@ -145,6 +145,10 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 		else if (is_suspect(check, i))
 			code = submit(check, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
+	if (check->fresh) {
+		check->fresh = false;
+		return code;
+	}
 	if (check->next_port >= count)
 		check->next_port = 0;
 	for (i = check->next_port; i < check->next_port + tenth && i < count && code == 0; i++) {
