@@ -16,7 +16,9 @@
 
 static void a_number_is_what_printf_makes_of_it(void **state)
 {
-	static const uint64_t values[] = { 0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX };
+	static const uint64_t values[] = {
+		0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX,
+	};
 	size_t i;
 
 	(void)state;
