@@ -18,6 +18,7 @@
 #include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
+#include "collector/link_look.h"
 #include "collector/loop_events.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
@@ -53,6 +54,7 @@ struct collector {
 	struct fabric_watch watch;
 	struct memory memory;
 	struct link_check check;
+	struct link_look look;
 	struct details details;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
@@ -209,26 +211,6 @@ static int check_lids(struct collector *collector, struct error *err)
 	return code;
 }
 
-/* Does the sweep hint at a change of topology? */
-static bool hints_at_change(struct collector *collector)
-{
-	const struct sweep_result *result = &collector->result;
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-		const struct port_memory *port = memory_port(&collector->memory, collector->watch.fabric,
-							     sample->port);
-
-		if (sample->status == SAMPLE_SILENT && port->status == SAMPLE_OK)
-			return true;
-		if (sample->delta && sample->delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
-		    sample->delta->value[COUNTER_LINK_DOWNED])
-			return true;
-	}
-	return false;
-}
-
 /* Keep what nodes can do: asked once per node, for ever. */
 static void store_caps(struct collector *collector)
 {
@@ -372,6 +354,18 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->mads_timed_out = sweep->mads_timed_out;
 }
 
+/* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
+static int look_at_links(struct collector *collector, int64_t start_us, struct error *err)
+{
+	int code = link_look_run(&collector->look, collector->engine, sweep_deadline_us(collector, start_us), err);
+
+	if (collector->look.changed || collector->check.changed_port != FABRIC_NONE)
+		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
+	else if (collector->check.changed)
+		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	return code;
+}
+
 /* Ask all ports; what was answered by the wrong node is taken back. */
 static int ask(struct collector *collector, int64_t start_us, struct error *err)
 {
@@ -412,10 +406,7 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
-	if (collector->check.changed_port != FABRIC_NONE || hints_at_change(collector))
-		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
-	else if (collector->check.changed)
-		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
 	loop_events_clock(&collector->loop_events, &collector->events, sweep.wall_us, sweep.start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, &collector->events, sweep.wall_us,
 							 &collector->result, collector->settings->interval_us);
@@ -431,7 +422,9 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	fill_sweep(collector, &before, &sweep);
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
-	return handle_store(collector, code, sweep.wall_us, err);
+	code = handle_store(collector, code, sweep.wall_us, err);
+	/* What was read is kept first; the last sweep needs no discovery after it. */
+	return code < 0 || last ? code : look_at_links(collector, sweep.start_us, err);
 }
 
 /* The next start on the beat of the interval; beats that were missed are skipped. */
