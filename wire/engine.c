@@ -581,7 +581,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 		code = send_more(engine, err);
 		if (code < 0)
 			break;
-		/* One millisecond is as fine as the wait can be; the rate's bucket holds as much. */
+		/* One millisecond is as fine as the wait can be; the rate's bucket holds more. */
 		code = engine->transport->receive(engine->transport->ctx, mad, 1, err);
 		if (code < 0)
 			break;
