@@ -249,13 +249,31 @@ const char tables_history[] =
 	"	unknown INTEGER NOT NULL, -- set of counters that not every one of them knows: 1 << counter.id\n" \
 	"	reset INTEGER NOT NULL, -- set of counters that fell; then the sum is at least the value\n" \
 	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
-/* The counters' columns: what was counted where it is known; NULL where it never is. */
+/*
+ * The traffic counters' columns: what was counted where it is known; NULL where it never is.
+ * Error counters are sparse: what moved of them has a row in chunk_error and hour_error.
+ */
 const char tables_chunk_sum_begin[] =
 	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	SUM_COLUMNS;
 const char tables_chunk_sum_end[] =
 	"	PRIMARY KEY (window, port)\n"
+	") WITHOUT ROWID;\n";
+const char tables_chunk_error[] =
+	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (chunk_sum.unknown)\n"
+	"	window INTEGER NOT NULL, -- chunk_window.id\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL, -- counted; at least so many where chunk_sum.reset or .saturated have its bit\n"
+	"	PRIMARY KEY (window, port, counter)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE TABLE hour_error ( -- the same in one hour\n"
+	"	hour INTEGER NOT NULL, -- hour.id\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL,\n"
+	"	PRIMARY KEY (hour, port, counter)\n"
 	") WITHOUT ROWID;\n";
 const char tables_hour_sum_begin[] =
 	"CREATE TABLE hour_sum ( -- the same in one hour\n"
