@@ -181,8 +181,7 @@ static int load_readings(struct loading *loading, struct error *err)
 
 	if (!by_port)
 		return err_nomem(err);
-	result = readings_load(loading->reader->db, loading->sweep.info.id, loading->reader->absolute_every, by_port,
-			       loading->id_count, err);
+	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, loading->id_count, err);
 	for (size_t i = 0; !result && i < loading->id_count; i++) {
 		struct port_row *row = row_of(loading, i);
 
@@ -198,9 +197,7 @@ static int load_readings(struct loading *loading, struct error *err)
 /* Both are in order of node id. */
 static int load_caps(struct loading *loading, struct error *err)
 {
-#define CAPS(tick) "SELECT node, known, cap_mask, cap_mask2, resp_time, " tick " FROM caps ORDER BY node"
-	static const char query[] = CAPS("tick"), version_1[] = CAPS("NULL");
-#undef CAPS
+	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick FROM caps ORDER BY node";
 	const struct topology *topology = &loading->reader->topology;
 	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
 	sqlite3_stmt *rows;
@@ -210,7 +207,7 @@ static int load_caps(struct loading *loading, struct error *err)
 	if (!caps)
 		return err_nomem(err);
 	loading->snapshot->caps = caps;
-	result = db_prepare(loading->reader->db, loading->reader->version < 2 ? version_1 : query, &rows, err);
+	result = db_prepare(loading->reader->db, query, &rows, err);
 	if (result < 0)
 		return result;
 	while ((result = db_step(rows, err)) > 0) {
