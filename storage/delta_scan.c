@@ -48,6 +48,8 @@ static void note_damage(struct delta_scan *scan, int64_t from_sweep, int64_t to_
 	if (!scan->damaged++)
 		snprintf(scan->damage, sizeof(scan->damage), "sweeps %lld to %lld of ports %u to %u",
 			 (long long)from_sweep, (long long)to_sweep - 1, from_port, to_port - 1);
+	if (scan->on_damage)
+		scan->on_damage(scan->on_damage_ctx, from_sweep, to_sweep, from_port, to_port);
 }
 
 /* A page that cannot be read costs what stands on it, and the walk goes on behind it. */
