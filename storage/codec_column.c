@@ -13,6 +13,7 @@ enum { SAME, FEW, MOST };
 #define STEP_WIDTH 6
 #define FAR_WIDTH 3
 #define FAR_MAX (1 << FAR_WIDTH)
+#define SAMPLE 32
 #define SIGN (UINT64_C(1) << 63)
 
 /* How a column is kept. */
@@ -46,10 +47,10 @@ static unsigned place_width(unsigned count)
 	return bits_needed(count - 1);
 }
 
-/* Shell's sort with Ciura's gaps: the columns are short, and a call for each comparison would cost more than the rest. */
+/* Shell's sort with Ciura's gaps: a call for each comparison would cost more than the rest. */
 static void sort_numbers(uint64_t *numbers, unsigned count)
 {
-	static const uint8_t gaps[] = { 132, 57, 23, 10, 4, 1 };
+	static const uint8_t gaps[] = { 10, 4, 1 };
 
 	for (size_t g = 0; g < sizeof(gaps); g++) {
 		unsigned gap = gaps[g];
@@ -65,17 +66,21 @@ static void sort_numbers(uint64_t *numbers, unsigned count)
 	}
 }
 
-/* The number in the middle, and how many bits the numbers around it are apart. */
+/*
+ * The number in the middle, and how many bits the numbers around it are apart; judged by
+ * a sample, which is a quarter of the time for a hundredth of the bytes.
+ */
 static uint64_t middle_of(const uint64_t *values, unsigned count, unsigned *ret_spread)
 {
-	uint64_t sorted[COLUMN_MAX];
+	uint64_t sorted[SAMPLE];
+	unsigned few = count < SAMPLE ? count : SAMPLE;
 
 	/* With the sign turned, unsigned order is that of signed numbers. */
-	for (unsigned i = 0; i < count; i++)
-		sorted[i] = values[i] ^ SIGN;
-	sort_numbers(sorted, count);
-	*ret_spread = bits_needed(sorted[count * 3 / 4] - sorted[count / 4]);
-	return sorted[count / 2] ^ SIGN;
+	for (unsigned i = 0, at = 0; i < few; i++, at += count)
+		sorted[i] = values[few == SAMPLE ? at / SAMPLE : i] ^ SIGN;
+	sort_numbers(sorted, few);
+	*ret_spread = bits_needed(sorted[few * 3 / 4] - sorted[few / 4]);
+	return sorted[few / 2] ^ SIGN;
 }
 
 static struct packing measure_few(const uint64_t *values, unsigned count, uint64_t base)
@@ -127,7 +132,7 @@ static struct packing measure_most(const uint64_t *values, unsigned count, uint6
 static struct packing choose(const uint64_t *values, unsigned count)
 {
 	struct packing best, next;
-	unsigned spread, largest;
+	unsigned spread;
 	uint64_t middle;
 
 	best = measure_few(values, count, values[0]);
@@ -135,13 +140,12 @@ static struct packing choose(const uint64_t *values, unsigned count)
 		return best;
 	middle = middle_of(values, count, &spread);
 	best = measure_few(values, count, middle);
-	largest = best.width;
-	for (unsigned i = 0; i < 6; i++) {
-		/* Steps about as long as most numbers are apart; and the one in which none is far away. */
-		unsigned step = i < 4 ? spread + i - (spread ? 1 : 0) : i == 4 ? 0 : largest > 2 ? largest - 2 : 0;
+	/* Steps about half as long as the numbers around the middle are apart; or none, where most are the middle. */
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned step = i == 3 || spread < i ? 0 : spread - i < 62 ? spread - i : 62;
 
-		if (step > 62)
-			step = 62;
+		if (!step && i < 3)
+			continue;
 		next = measure_most(values, count, middle, step);
 		if (next.cost < best.cost)
 			best = next;
@@ -168,7 +172,11 @@ static void put_most(struct bit_writer *out, const struct packing *packing, cons
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t distance = bits_fold(values[i] - packing->base), steps = distance >> packing->step;
 
-		if (steps < packing->far) {
+		if (steps < packing->far && packing->step < 64 - FAR_MAX) {
+			/* The ones, the zero and the step at once. */
+			bits_put(out, (bits_low(distance, packing->step) << 1 << steps) + (UINT64_C(1) << steps) - 1,
+				 (unsigned)steps + 1 + packing->step);
+		} else if (steps < packing->far) {
 			bits_put(out, (UINT64_C(1) << steps) - 1, (unsigned)steps + 1);
 			bits_put(out, bits_low(distance, packing->step), packing->step);
 		} else {
@@ -212,10 +220,8 @@ static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, un
 	unsigned far = (unsigned)bits_get(in, FAR_WIDTH) + 1, width = bits_get_width(in);
 
 	for (unsigned i = 0; i < count && !in->bad; i++) {
-		uint64_t steps = 0, distance;
+		uint64_t steps = bits_get_ones(in, far), distance;
 
-		while (steps < far && bits_get(in, 1))
-			steps++;
 		distance = steps < far ? steps << step | bits_get(in, step) : bits_get(in, width);
 		values[i] += bits_unfold(distance);
 	}

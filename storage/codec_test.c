@@ -3,8 +3,8 @@
  * What is read is what was written, whatever the numbers; and bytes that nobody wrote do no harm.
  *
  * Samples are drawn from every distribution that might be hard: each counter of
- * each chunk from another. IBWIRE_CODEC_SAMPLES says how many (10000000 take a
- * minute). What is read ends where a page ends that cannot be read.
+ * each chunk from another. IBWIRE_CODEC_SAMPLES says how many (10000000 take
+ * some seconds). What is read ends where a page ends that cannot be read.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -182,7 +182,7 @@ static unsigned draw_count(bool block)
 static void what_is_read_is_what_was_written(void **state)
 {
 	const char *text = getenv("IBWIRE_CODEC_SAMPLES");
-	uint64_t wanted = text ? strtoull(text, NULL, 10) : 300000, done = 0;
+	uint64_t wanted = text ? strtoull(text, NULL, 10) : 3000000, done = 0;
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
 
