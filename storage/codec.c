@@ -105,14 +105,26 @@ static uint64_t value_of(const struct codec_sample *sample, unsigned counter)
 	return sample->unknown & COUNTER_BIT(counter) ? 0 : sample->value[counter];
 }
 
-static uint64_t predict(const struct column *column, const struct codec_sample *sample, struct shares shares)
+/* What a counter should be, by those that come before it. */
+static void predict(uint64_t *ret, const struct column *column, const struct codec_sample *samples,
+		    const struct places *known, struct shares shares)
 {
-	if (column->words != NONE)
-		return share_of(value_of(sample, column->words), shares.of_words) +
-			share_of(value_of(sample, column->answers), shares.of_answers);
-	if (column->sum != NONE)
-		return value_of(sample, column->sum) - value_of(sample, column->other);
-	return 0;
+	if (column->words != NONE) {
+		for (unsigned i = 0; i < known->count; i++) {
+			const struct codec_sample *sample = &samples[known->at[i]];
+
+			ret[i] = share_of(value_of(sample, column->words), shares.of_words) +
+				share_of(value_of(sample, column->answers), shares.of_answers);
+		}
+	} else if (column->sum != NONE) {
+		for (unsigned i = 0; i < known->count; i++) {
+			const struct codec_sample *sample = &samples[known->at[i]];
+
+			ret[i] = value_of(sample, column->sum) - value_of(sample, column->other);
+		}
+	} else {
+		memset(ret, 0, known->count * sizeof(*ret));
+	}
 }
 
 /* Those of @from that know a counter. */
@@ -174,13 +186,13 @@ static struct shares choose_shares(const struct column *column, const struct cod
 				   const struct places *known)
 {
 	struct shares ret = fit_shares(column, samples, known);
-	uint64_t worst = 0, largest = 0;
+	uint64_t worst = 0, largest = 0, predicted[CODEC_CHUNK_SWEEPS];
 
+	predict(predicted, column, samples, known, ret);
 	for (unsigned i = 0; i < known->count; i++) {
-		const struct codec_sample *sample = &samples[known->at[i]];
-		uint64_t value = sample->value[column->counter];
+		uint64_t value = samples[known->at[i]].value[column->counter];
 
-		worst |= bits_fold(value - predict(column, sample, ret)) >> 1;
+		worst |= bits_fold(value - predicted[i]) >> 1;
 		largest |= value;
 	}
 	return bits_needed(worst) < bits_needed(largest) ? ret : (struct shares){ 0 };
@@ -198,10 +210,9 @@ static void write_counter(struct bit_writer *out, const struct column *column, c
 		return;
 	if (column->words != NONE)
 		shares = choose_shares(column, samples, &known);
+	predict(left, column, samples, &known, shares);
 	for (unsigned i = 0; i < known.count; i++) {
-		const struct codec_sample *sample = &samples[known.at[i]];
-
-		left[i] = sample->value[column->counter] - predict(column, sample, shares);
+		left[i] = samples[known.at[i]].value[column->counter] - left[i];
 		any |= left[i];
 	}
 	any |= shares.of_words | shares.of_answers;
@@ -377,7 +388,7 @@ static void read_counter(struct bit_reader *in, const struct column *column, str
 			 const struct places *group)
 {
 	struct places known;
-	uint64_t left[CODEC_CHUNK_SWEEPS];
+	uint64_t left[CODEC_CHUNK_SWEEPS], predicted[CODEC_CHUNK_SWEEPS];
 	struct shares shares = { 0 };
 
 	places_that_know(&known, group, samples, column->counter);
@@ -392,11 +403,9 @@ static void read_counter(struct bit_reader *in, const struct column *column, str
 		}
 		column_get(in, left, known.count);
 	}
-	for (unsigned i = 0; i < known.count; i++) {
-		struct codec_sample *sample = &samples[known.at[i]];
-
-		sample->value[column->counter] = left[i] + predict(column, sample, shares);
-	}
+	predict(predicted, column, samples, &known, shares);
+	for (unsigned i = 0; i < known.count; i++)
+		samples[known.at[i]].value[column->counter] = left[i] + predicted[i];
 }
 
 static void read_members(struct bit_reader *in, bool *second, unsigned count)
