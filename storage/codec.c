@@ -99,6 +99,12 @@ static uint64_t share_of(uint64_t words, uint32_t share)
 	return (words >> SHARE_BITS) * share + (bits_low(words, SHARE_BITS) * share >> SHARE_BITS);
 }
 
+/*
+ * How columns are written: column_put, or for blocks column_put_flat, and then all else that takes time is
+ * left out too. A sweep must be stored at once, and what is a byte or two longer becomes chunks in minutes.
+ */
+typedef void put_fn(struct bit_writer *out, const uint64_t *values, unsigned count);
+
 /* A counter, 0 where it is unknown. */
 static uint64_t value_of(const struct codec_sample *sample, unsigned counter)
 {
@@ -199,7 +205,7 @@ static struct shares choose_shares(const struct column *column, const struct cod
 }
 
 static void write_counter(struct bit_writer *out, const struct column *column, const struct codec_sample *samples,
-			  const struct places *group)
+			  const struct places *group, put_fn *put)
 {
 	struct places known;
 	uint64_t left[CODEC_CHUNK_SWEEPS], any = 0;
@@ -223,7 +229,7 @@ static void write_counter(struct bit_writer *out, const struct column *column, c
 		bits_put_number(out, shares.of_words);
 		bits_put_number(out, shares.of_answers);
 	}
-	column_put(out, left, known.count);
+	put(out, left, known.count);
 }
 
 /* The traffic of one sample: what groups are made by. */
@@ -308,9 +314,10 @@ static void write_members(struct bit_writer *out, const bool *second, unsigned c
 		bits_put(out, second[i], 1);
 }
 
-static void write_groups(struct bit_writer *out, const struct codec_sample *samples, const struct places *there)
+static void write_groups(struct bit_writer *out, const struct codec_sample *samples, const struct places *there,
+			 put_fn *put)
 {
-	unsigned split = choose_split(samples, there);
+	unsigned split = put == column_put ? choose_split(samples, there) : 0;
 	bool second[CODEC_CHUNK_SWEEPS] = { false };
 
 	for (unsigned i = 0; split && i < there->count; i++)
@@ -323,11 +330,11 @@ static void write_groups(struct bit_writer *out, const struct codec_sample *samp
 
 		places_of_group(&group, there, second, g);
 		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-			write_counter(out, &columns[i], samples, &group);
+			write_counter(out, &columns[i], samples, &group, put);
 	}
 }
 
-static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count)
+static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count, put_fn *put)
 {
 	struct places there = { .count = 0 };
 	uint64_t numbers[CODEC_CHUNK_SWEEPS];
@@ -349,15 +356,15 @@ static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sam
 	if (there.count) {
 		for (unsigned i = 0; i < there.count; i++)
 			numbers[i] = samples[there.at[i]].unknown & COUNTER_ALL;
-		column_put(&bits, numbers, there.count);
+		put(&bits, numbers, there.count);
 		for (unsigned i = 0; i < there.count; i++) {
 			int64_t elapsed_us = samples[there.at[i]].elapsed_us;
 
 			/* A time that runs backwards would be refused by the reader, with all samples beside it. */
 			numbers[i] = elapsed_us > 0 ? (uint64_t)elapsed_us : 0;
 		}
-		column_put(&bits, numbers, there.count);
-		write_groups(&bits, samples, &there);
+		put(&bits, numbers, there.count);
+		write_groups(&bits, samples, &there, put);
 	}
 	bits_flush(&bits);
 	out->len = (size_t)(bits.at - out->data);
@@ -366,12 +373,12 @@ static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sam
 
 int codec_write_block(struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	return write_samples(out, BLOCK_1, samples, count);
+	return write_samples(out, BLOCK_1, samples, count, column_put_flat);
 }
 
 int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	return write_samples(out, CHUNK_1, samples, count);
+	return write_samples(out, CHUNK_1, samples, count, column_put);
 }
 
 static uint32_t get_share(struct bit_reader *in)

@@ -6,7 +6,7 @@
 
 #include "storage/codec_bits.h"
 
-enum { SAME, FEW, MOST };
+enum { SAME, FEW, MOST, FLAT };
 
 #define WAY_WIDTH 2
 #define COUNT_WIDTH 8
@@ -206,6 +206,28 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 		put_most(out, &packing, values, count);
 }
 
+void column_put_flat(struct bit_writer *out, const uint64_t *values, unsigned count)
+{
+	uint64_t low = values[0] ^ SIGN, high = low;
+	unsigned width;
+
+	for (unsigned i = 1; i < count; i++) {
+		uint64_t value = values[i] ^ SIGN;
+
+		low = value < low ? value : low;
+		high = value > high ? value : high;
+	}
+	width = bits_needed(high - low);
+	low ^= SIGN;
+	bits_put(out, width ? FLAT : SAME, WAY_WIDTH);
+	bits_put_number(out, bits_fold(low));
+	if (!width)
+		return;
+	bits_put(out, width, BITS_WIDTH);
+	for (unsigned i = 0; i < count; i++)
+		bits_put(out, values[i] - low, width);
+}
+
 static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
 {
 	unsigned few = (unsigned)bits_get(in, COUNT_WIDTH) + 1, width = bits_get_width(in);
@@ -233,6 +255,14 @@ static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, un
 	}
 }
 
+static void get_flat(struct bit_reader *in, uint64_t *values, unsigned count)
+{
+	unsigned width = bits_get_width(in);
+
+	for (unsigned i = 0; i < count; i++)
+		values[i] += bits_get(in, width);
+}
+
 void column_get(struct bit_reader *in, uint64_t *values, unsigned count)
 {
 	unsigned way = (unsigned)bits_get(in, WAY_WIDTH);
@@ -245,8 +275,8 @@ void column_get(struct bit_reader *in, uint64_t *values, unsigned count)
 		get_few(in, values, count);
 	else if (way == MOST)
 		get_most(in, values, count, step);
-	else if (way != SAME)
-		in->bad = true;
+	else if (way == FLAT)
+		get_flat(in, values, count);
 	if (in->bad)
 		memset(values, 0, count * sizeof(*values));
 }
