@@ -287,6 +287,15 @@ static time_t split_seconds(int64_t wall_us, int64_t *ret_fraction_us)
 	return (time_t)seconds;
 }
 
+int64_t when_zone_us(int64_t wall_us)
+{
+	int64_t fraction_us;
+	time_t seconds = split_seconds(wall_us, &fraction_us);
+	struct tm parts;
+
+	return localtime_r(&seconds, &parts) ? (int64_t)parts.tm_gmtoff * US_PER_S : 0;
+}
+
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE])
 {
 	int64_t fraction_us;

@@ -33,6 +33,9 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
  */
 int when_span_parse(const char *typed, int64_t *ret_us, struct error *err);
 
+/* when_zone_us - how much local time is ahead of UTC at some time, microseconds. */
+int64_t when_zone_us(int64_t wall_us);
+
 /* when_format_utc - "2026-11-20T13:00:00.123456Z", for data. Return: @ret. */
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE]);
 

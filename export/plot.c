@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/when.h"
 
 enum { AXIS_LINES = 2, COLUMNS_LEAST = 10, TICKS = 4, LEVELS = 8 };
 
@@ -165,15 +166,6 @@ static void append_row(const struct drawing *drawing, unsigned row, struct text 
 	text_append(ret, "\n");
 }
 
-/* Local time behind UTC's, at some time. */
-static int64_t offset_us(int64_t wall_us)
-{
-	time_t seconds = (time_t)(wall_us / US_PER_S);
-	struct tm parts;
-
-	return localtime_r(&seconds, &parts) ? (int64_t)parts.tm_gmtoff * US_PER_S : 0;
-}
-
 /* "14:00", with seconds where ticks are that near, the day where it begins. Return: columns. */
 static unsigned format_tick(int64_t wall_us, int64_t every_us, char *ret, size_t size)
 {
@@ -217,7 +209,7 @@ static struct tick first_tick(const struct drawing *drawing)
 {
 	struct tick tick = { .every_us = choose_ticks(drawing) };
 
-	tick.local_us = drawing->plot->from_us + offset_us(drawing->plot->from_us);
+	tick.local_us = drawing->plot->from_us + when_zone_us(drawing->plot->from_us);
 	tick.local_us += (tick.every_us - tick.local_us % tick.every_us) % tick.every_us;
 	return tick;
 }
@@ -229,9 +221,9 @@ static bool next_tick(const struct drawing *drawing, struct tick *tick)
 
 	for (;;) {
 		/* Summer time may begin or end between two ticks. */
-		int64_t guess_us = tick->local_us - offset_us(tick->local_us);
+		int64_t guess_us = tick->local_us - when_zone_us(tick->local_us);
 
-		tick->time_us = tick->local_us - offset_us(guess_us);
+		tick->time_us = tick->local_us - when_zone_us(guess_us);
 		tick->local_us += tick->every_us;
 		if (tick->time_us >= plot->until_us)
 			return false;
