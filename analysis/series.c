@@ -62,7 +62,7 @@ static struct series_step *step_at(struct series *series, int64_t at_us)
 	return &series->steps[at < (int64_t)series->count ? (size_t)at : series->count - 1];
 }
 
-int series_begin(struct series *series, int64_t from_us, int64_t to_us)
+int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags)
 {
 	struct series_step *steps;
 
@@ -72,6 +72,7 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us)
 	if (series->step_us) {
 		/* A sum counts where its middle is, a sweep where it was. */
 		series->at = step_at(series, from_us + (to_us - from_us) / 2);
+		series->at->tags |= tags;
 		return 0;
 	}
 	steps = array_grow(series->steps, series->count, &series->capacity, sizeof(*steps));
@@ -81,6 +82,7 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us)
 	series->at = &steps[series->count++];
 	*series->at = empty_step;
 	series->at->until_us = to_us;
+	series->at->tags = tags;
 	return 0;
 }
 

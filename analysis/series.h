@@ -28,6 +28,7 @@ struct series_step {
 	int64_t samples;    /* readings of ports in it */
 	size_t ports;       /* the fewest ports that a piece in it knows; 0: a gap */
 	double weight_us;   /* the time that the mean is over */
+	unsigned tags;      /* those of its pieces, or-ed */
 };
 
 struct series {
@@ -60,12 +61,13 @@ void series_done(struct series *series);
 
 /*
  * series_begin - a piece begins: a sweep (@from_us and @to_us are its time) or some (of the first and the last)
+ *                @tags: bits of the caller's own
  * series_add - what a port counted in it
  * series_end - the piece is complete
  *
  * Return: 0 or ERR_NOMEM.
  */
-int series_begin(struct series *series, int64_t from_us, int64_t to_us);
+int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags);
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples);
 void series_end(struct series *series);
 

@@ -55,7 +55,7 @@ static void steps_of_any_length_tell_the_same(void **state)
 			double rate = (double)delta.value[COUNTER_RCV_DATA] * 4e6 / (double)delta.elapsed_us;
 
 			assert_int_equal(series_begin(&series, noon_us + (int64_t)i * second_us,
-						      noon_us + (int64_t)i * second_us), 0);
+						      noon_us + (int64_t)i * second_us, 1), 0);
 			if (i % 100 < 90) { /* gaps */
 				series_add(&series, &nobody, &delta, 1);
 				truth += 4 * delta.value[COUNTER_RCV_DATA];
@@ -100,10 +100,10 @@ static void a_step_without_readings_is_a_gap_and_a_zero_is_none(void **state)
 	(void)state;
 	assert_int_equal(series_init(&series, &metric, noon_us, noon_us + 3 * second_us, second_us, 0, NULL), 0);
 	assert_int_equal(series.count, 3);
-	series_begin(&series, noon_us + second_us, noon_us + second_us);
+	series_begin(&series, noon_us + second_us, noon_us + second_us, 1);
 	series_add(&series, &nobody, &quiet, 1);
 	series_end(&series);
-	series_begin(&series, noon_us + 2 * second_us, noon_us + 2 * second_us);
+	series_begin(&series, noon_us + 2 * second_us, noon_us + 2 * second_us, 1);
 	series_add(&series, &nobody, &unknown, 1);
 	series_end(&series);
 	assert_true(series.steps[0].mean == 0 && series.steps[0].has_total && series.steps[0].total == 0);
@@ -126,7 +126,7 @@ static void ports_of_a_piece_add_up(void **state)
 	for (int both = 0; both < 2; both++) {
 		assert_int_equal(series_init(&series, both ? &share : &bytes, noon_us, noon_us + second_us, second_us,
 					     0, NULL), 0);
-		series_begin(&series, noon_us + 1, noon_us + 1);
+		series_begin(&series, noon_us + 1, noon_us + 1, 1);
 		for (int i = 0; i < 2; i++) {
 			delta.value[COUNTER_XMIT_DATA] = i ? 1250000000 : 2500000000;
 			series_add(&series, &ports[i], &delta, 1);

@@ -63,10 +63,10 @@ static void fill_bars(struct drawing *drawing)
 	}
 }
 
-/* The next of 1, 2, 2.5, 5 times a power of ten, so that quarters of it are short numbers too. */
+/* The next of these times a power of ten: quarters of them are short numbers too. */
 static double round_top(double high)
 {
-	static const double steps[] = { 1, 2, 2.5, 5, 10 };
+	static const double steps[] = { 1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10 };
 	double scale;
 
 	if (!(high > 0))
@@ -97,7 +97,9 @@ static bool has_tick(const struct drawing *drawing, unsigned row)
 
 static const char *label_of(const struct drawing *drawing, unsigned row, char ret[PLOT_LABEL_SIZE])
 {
-	return drawing->plot->label(drawing->top * (drawing->rows - row) / drawing->rows, ret, PLOT_LABEL_SIZE);
+	const struct plot *plot = drawing->plot;
+
+	return plot->label(plot->label_ctx, drawing->top * (drawing->rows - row) / drawing->rows, ret, PLOT_LABEL_SIZE);
 }
 
 static unsigned widest_label(const struct drawing *drawing)

@@ -28,7 +28,8 @@ struct plot {
 	unsigned width, height;    /* of the whole text in columns and lines; 3 lines at least */
 	bool ascii;                /* else Unicode's block elements */
 	/* A value as the axis on the left shows it, at most @size bytes. Return: @ret. */
-	const char *(*label)(double value, char *ret, size_t size);
+	const char *(*label)(const void *ctx, double value, char *ret, size_t size);
+	const void *label_ctx;
 	double top;                /* where the axis ends; 0: as the points need it */
 };
 

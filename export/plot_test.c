@@ -17,8 +17,9 @@
 
 enum { MOST_LINES = 64, MOST_POINTS = 300 };
 
-static const char *plain(double value, char *ret, size_t size)
+static const char *plain(const void *ctx, double value, char *ret, size_t size)
 {
+	(void)ctx;
 	snprintf(ret, size, "%g", value);
 	return ret;
 }
