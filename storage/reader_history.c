@@ -21,7 +21,10 @@ const char *history_source_name(enum history_source source)
 	return names[source];
 }
 
-enum { NOT_WANTED = 0 };
+enum {
+	NOT_WANTED = 0,
+	PORTS_A_SCAN = 8, /* more than this part of all ports: all are read, and the others passed over */
+};
 
 /* The statements that read one kind of sums. */
 struct sum_reader {
@@ -133,7 +136,10 @@ static void give_piece(struct giving *giving, const struct history_piece *piece)
 static int begin_scan(struct giving *giving, struct delta_scan *scan, const struct plan_part *part,
 		      struct error *err)
 {
-	return delta_scan_begin(scan, giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, err);
+	bool few = giving->query->ports && giving->wanted <= giving->id_count / PORTS_A_SCAN;
+
+	return delta_scan_begin_ports(scan, giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, giving->ids,
+				      few ? giving->wanted : 0, err);
 }
 
 /* The deltas of one sweep; @standing: the scan stands on one that is not used up. */
@@ -156,9 +162,10 @@ static int give_sweep(struct giving *giving, struct delta_scan *scan, int64_t sw
 
 static int give_raw(struct giving *giving, const struct plan_part *part, struct error *err)
 {
-	struct delta_scan scan;
+	bool any = !giving->query->ports || giving->wanted;
+	struct delta_scan scan = { 0 };
 	sqlite3_stmt *sweeps = NULL;
-	int standing = 0, result = begin_scan(giving, &scan, part, err);
+	int standing = 0, result = any ? begin_scan(giving, &scan, part, err) : 0;
 
 	if (!result)
 		result = db_prepare(giving->reader->db, "SELECT id, wall_us FROM sweep WHERE id >= ?1 AND id < ?2"
@@ -166,7 +173,7 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 	if (!result) {
 		sqlite3_bind_int64(sweeps, 1, part->from_sweep);
 		sqlite3_bind_int64(sweeps, 2, part->to_sweep);
-		result = standing = delta_scan_next(&scan, err);
+		result = standing = any ? delta_scan_next(&scan, err) : 0;
 	}
 	while (result >= 0 && giving->more && (result = db_step(sweeps, err)) > 0) {
 		int64_t id = sqlite3_column_int64(sweeps, 0), wall_us = sqlite3_column_int64(sweeps, 1);

@@ -10,7 +10,7 @@
 
 const char tables_fixed[] =
 	"CREATE TABLE meta ( -- about the database itself\n"
-	"	key TEXT PRIMARY KEY, -- absolute_every: sweeps between absolute readings; created_us: wall clock\n"
+	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value\n"
 	") WITHOUT ROWID;\n"
 	"CREATE TABLE counter ( -- the counters that there are; bit 1 << id in sets\n"
@@ -191,16 +191,6 @@ const char tables_detail[] =
 	"	attribute INTEGER NOT NULL,\n"
 	"	sweep INTEGER NOT NULL,\n"
 	"	PRIMARY KEY (port, attribute)\n"
-	") WITHOUT ROWID;\n";
-
-const char tables_delta_begin[] =
-	"CREATE TABLE delta ( -- what a port counted from one reading to the next; error counters not in error: 0\n"
-	"	sweep INTEGER NOT NULL, -- of the later reading\n"
-	"	port INTEGER NOT NULL,\n"
-	"	elapsed_us INTEGER NOT NULL, -- between the port's own two answers\n"
-	"	unknown INTEGER NOT NULL, -- set of counters of which nothing can be said: 1 << counter.id\n";
-const char tables_delta_end[] =
-	"	PRIMARY KEY (sweep, port)\n"
 	") WITHOUT ROWID;\n";
 
 /*
