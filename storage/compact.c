@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 
 /* Rows of hot that are removed at once. */
@@ -258,7 +259,7 @@ static int read_blocks(struct compaction *compaction, int64_t sweep, struct erro
 		size_t first = (size_t)(sqlite3_column_int64(rows, 0) % HOT_BLOCKS - block) * CODEC_BLOCK_PORTS;
 		const void *packed = sqlite3_column_blob(rows, 1);
 
-		if (codec_read_block(packed, (size_t)sqlite3_column_bytes(rows, 1), unpacked, CODEC_BLOCK_PORTS) < 0) {
+		if (hot_read_block(packed, (size_t)sqlite3_column_bytes(rows, 1), unpacked) < 0) {
 			/* Without these samples no reading of later can be told; nor is one. */
 			compaction->damaged++;
 			for (size_t i = first; i < first + CODEC_BLOCK_PORTS; i++)

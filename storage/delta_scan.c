@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 
 /* Of 96 bytes each: 48 MB for a window of 4,096 ports and 120 sweeps, and never more. */
@@ -291,7 +292,7 @@ static int unpack_block(struct delta_scan *scan, struct error *err)
 	const void *packed = sqlite3_column_blob(walk->hot, 1);
 	size_t len = (size_t)sqlite3_column_bytes(walk->hot, 1);
 
-	if (codec_read_block(packed, len, walk->unpacked, CODEC_BLOCK_PORTS) < 0) {
+	if (hot_read_block(packed, len, walk->unpacked) < 0) {
 		note_damage(scan, walk->slice_from, walk->slice_from + 1, first, first + CODEC_BLOCK_PORTS);
 		return 0;
 	}

@@ -15,6 +15,7 @@
 #include "fabric/fabric.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 #include "storage/writer_state.h"
 
@@ -113,7 +114,7 @@ static int store_blocks(struct writer *writer, int64_t id, struct error *err)
 		if (!any_there(&writer->samples[i]))
 			continue;
 		writer->packed.len = 0;
-		if (codec_write_block(&writer->packed, &writer->samples[i], CODEC_BLOCK_PORTS) < 0)
+		if (hot_write_block(&writer->packed, &writer->samples[i]) < 0)
 			return err_nomem(err);
 		sqlite3_bind_int64(insert, 1, HOT_ID(id, (int64_t)(i / CODEC_BLOCK_PORTS)));
 		sqlite3_bind_blob(insert, 2, writer->packed.data, (int)writer->packed.len, SQLITE_STATIC);
