@@ -74,6 +74,9 @@ static int compare_rows(const void *a, const void *b)
 
 	if (left->rank != right->rank)
 		return left->rank > right->rank ? -1 : 1;
+	/* Totals that are alike as floating-point numbers. */
+	if (left->value.total != right->value.total)
+		return left->value.total > right->value.total ? -1 : 1;
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
