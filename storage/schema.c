@@ -49,6 +49,12 @@ static int insert_codes(sqlite3 *db, struct error *err)
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
 	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_WRITING, "being written", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_COMPLETE, "complete", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_SUMS_ONLY, "sums only", err);
+	if (!result)
 		result = insert_code(insert, "layout", FEC_LAYOUT_LANES, "lanes", err);
 	if (!result)
 		result = insert_code(insert, "layout", FEC_LAYOUT_RS, "rs", err);
@@ -131,13 +137,29 @@ static void append_view_column(struct text *sql, enum counter counter)
 	const char *key = counter_info(counter)->key;
 
 	if (counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA)
-		text_appendf(sql,
-			     ",\n\tCASE WHEN d.%s BETWEEN 0 AND %lld THEN d.%s * %d WHEN d.%s IS NOT NULL THEN %lld"
-			     " END AS %s", key, (long long)(INT64_MAX / COUNTER_WORD_BYTES), key, COUNTER_WORD_BYTES,
-			     key, (long long)INT64_MAX, counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
+		text_appendf(sql, ",\n\td.%s AS %s", counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes",
+			     counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
 	else
 		text_appendf(sql, ",\n\tCASE WHEN d.%s < 0 THEN %lld ELSE d.%s END AS %s", key, (long long)INT64_MAX,
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
+}
+
+int schema_make_history(sqlite3 *db, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	text_append(&sql, tables_history);
+	text_append(&sql, tables_chunk_sum_begin);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
+	text_append(&sql, tables_chunk_sum_end);
+	text_append(&sql, tables_hour_sum_begin);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
+	text_append(&sql, tables_hour_sum_end);
+	text_append(&sql, tables_chunk_error);
+	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
+	text_done(&sql);
+	return result;
 }
 
 static int create_tables(sqlite3 *db, struct error *err)
@@ -146,9 +168,6 @@ static int create_tables(sqlite3 *db, struct error *err)
 	int result;
 
 	text_append(&sql, tables_fixed);
-	text_append(&sql, tables_delta_begin);
-	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
-	text_append(&sql, tables_delta_end);
 	text_append(&sql, tables_absolute_begin);
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_absolute_end);
@@ -176,13 +195,12 @@ int schema_make_views(sqlite3 *db, struct error *err)
 static int insert_meta(sqlite3 *db, struct error *err)
 {
 	sqlite3_stmt *insert;
-	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('absolute_every', ?), ('created_us', ?)",
+	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('created_us', ?)",
 				&insert, err);
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int(insert, 1, SCHEMA_ABSOLUTE_EVERY);
-	sqlite3_bind_int64(insert, 2, clock_wall_us(clock_system()));
+	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);
 	return result;
@@ -194,6 +212,8 @@ int schema_fill(sqlite3 *db, struct error *err)
 
 	if (!result)
 		result = create_tables(db, err);
+	if (!result)
+		result = schema_make_history(db, err);
 	if (!result)
 		result = schema_make_views(db, err);
 	if (!result)

@@ -10,7 +10,7 @@
 
 const char tables_fixed[] =
 	"CREATE TABLE meta ( -- about the database itself\n"
-	"	key TEXT PRIMARY KEY, -- absolute_every: sweeps between absolute readings; created_us: wall clock\n"
+	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value\n"
 	") WITHOUT ROWID;\n"
 	"CREATE TABLE counter ( -- the counters that there are; bit 1 << id in sets\n"
@@ -193,14 +193,84 @@ const char tables_detail[] =
 	"	PRIMARY KEY (port, attribute)\n"
 	") WITHOUT ROWID;\n";
 
-const char tables_delta_begin[] =
-	"CREATE TABLE delta ( -- what a port counted from one reading to the next; error counters not in error: 0\n"
-	"	sweep INTEGER NOT NULL, -- of the later reading\n"
+/*
+ * Samples of ports are packed (storage/codec.h): whole sweeps while they are new,
+ * then one run of sweeps of one port after the other. Rowids are composed with
+ * time first, so that each sweep and each window is written in one place; blobs
+ * in a table WITHOUT ROWID would spill to overflow pages.
+ */
+const char tables_history[] =
+	"CREATE TABLE hot ( -- the samples of the newest sweeps, a row for each 32 ports; traffic unpacks them\n"
+	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
+	"	samples BLOB NOT NULL -- packed, of ports 32 * (port / 32) and up\n"
+	");\n"
+	"CREATE TABLE chunk_window ( -- a run of sweeps whose samples stand together, in a chunk for each port\n"
+	"	id INTEGER PRIMARY KEY, -- rises with the sweeps: one window begins where the one before it ends\n"
+	"	from_sweep INTEGER NOT NULL, -- the first\n"
+	"	to_sweep INTEGER NOT NULL, -- the first behind it\n"
+	"	from_us INTEGER NOT NULL, -- wall clock of the first sweep, us since 1970 UTC\n"
+	"	to_us INTEGER NOT NULL, -- wall clock of the last sweep\n"
+	"	state INTEGER NOT NULL, -- code window_state: 0 is being written, its samples are in hot;\n"
+	"		-- 1 chunks and sums; 2 the chunks expired\n"
+	"	next_port INTEGER NOT NULL -- while it is written: the first port whose chunk is not there yet\n"
+	");\n"
+	"CREATE INDEX chunk_window_by_sweep ON chunk_window (to_sweep);\n"
+	"CREATE TABLE chunk ( -- the samples of one port in one window; no row: it was not read in any of its sweeps\n"
+	"	id INTEGER PRIMARY KEY, -- window * 2097152 + port\n"
+	"	samples BLOB NOT NULL -- packed, one for each sweep of the window\n"
+	");\n"
+	"CREATE TABLE hour ( -- a run of windows, about an hour of the wall clock, whose sums stand together\n"
+	"	id INTEGER PRIMARY KEY, -- rises with the sweeps\n"
+	"	from_sweep INTEGER NOT NULL, -- as in chunk_window\n"
+	"	to_sweep INTEGER NOT NULL,\n"
+	"	from_us INTEGER NOT NULL,\n"
+	"	to_us INTEGER NOT NULL,\n"
+	"	from_window INTEGER NOT NULL, -- the first\n"
+	"	to_window INTEGER NOT NULL, -- the first behind it\n"
+	"	state INTEGER NOT NULL, -- 0 is being written; 1 complete\n"
+	"	next_port INTEGER NOT NULL -- while it is written: the first port whose sum is not there yet\n"
+	");\n"
+	"CREATE INDEX hour_by_sweep ON hour (to_sweep);\n";
+
+#define SUM_COLUMNS \
+	"	port INTEGER NOT NULL,\n" \
+	"	samples INTEGER NOT NULL, -- how many sweeps have a delta of it\n" \
+	"	elapsed_us INTEGER NOT NULL, -- of all of them\n" \
+	"	unknown INTEGER NOT NULL, -- set of counters that not every one of them knows: 1 << counter.id\n" \
+	"	reset INTEGER NOT NULL, -- set of counters that fell; then the sum is at least the value\n" \
+	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
+/*
+ * The traffic counters' columns: what was counted where it is known; NULL where it never is.
+ * Error counters are sparse: what moved of them has a row in chunk_error and hour_error.
+ */
+const char tables_chunk_sum_begin[] =
+	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
+	"	window INTEGER NOT NULL, -- chunk_window.id\n"
+	SUM_COLUMNS;
+const char tables_chunk_sum_end[] =
+	"	PRIMARY KEY (window, port)\n"
+	") WITHOUT ROWID;\n";
+const char tables_chunk_error[] =
+	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (unknown)\n"
+	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	"	port INTEGER NOT NULL,\n"
-	"	elapsed_us INTEGER NOT NULL, -- between the port's own two answers\n"
-	"	unknown INTEGER NOT NULL, -- set of counters of which nothing can be said: 1 << counter.id\n";
-const char tables_delta_end[] =
-	"	PRIMARY KEY (sweep, port)\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL, -- counted; at least so many where chunk_sum.reset or .saturated have its bit\n"
+	"	PRIMARY KEY (window, port, counter)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE TABLE hour_error ( -- the same in one hour\n"
+	"	hour INTEGER NOT NULL, -- hour.id\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL,\n"
+	"	PRIMARY KEY (hour, port, counter)\n"
+	") WITHOUT ROWID;\n";
+const char tables_hour_sum_begin[] =
+	"CREATE TABLE hour_sum ( -- the same in one hour\n"
+	"	hour INTEGER NOT NULL, -- hour.id\n"
+	SUM_COLUMNS;
+const char tables_hour_sum_end[] =
+	"	PRIMARY KEY (hour, port)\n"
 	") WITHOUT ROWID;\n";
 
 const char tables_absolute_begin[] =
@@ -217,6 +287,8 @@ const char tables_absolute_end[] =
 #define TIME(us) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " us " / 1000000, 'unixepoch') || printf('.%06dZ', " us " % 1000000)"
 #define GUID(guid) "printf('0x%016x', " guid ")"
+/* The sweep, or where its row expired the first one behind it that is left: errors and spans are kept for longer. */
+#define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
 /* The node's name at a sweep; the last one where it had just left. */
 #define NAME_AT(node, sweep) \
 	"(SELECT v.name FROM node_version v WHERE v.node = " node " AND v.from_sweep <= " sweep \
@@ -225,11 +297,9 @@ const char tables_absolute_end[] =
 
 const char tables_traffic_begin[] =
 	"CREATE VIEW traffic AS -- what each port counted; above 2^63 - 1 it says 2^63 - 1\n"
-	"SELECT " TIME("s.wall_us") " AS time, d.sweep AS sweep,\n"
-	"	" NAME_AT("p.node", "d.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
+	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
-const char tables_traffic_end[] =
-	"\nFROM delta d JOIN sweep s ON s.id = d.sweep JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node;\n";
+const char tables_traffic_end[] = "\nFROM sample d; -- packed: ibwire sql has it, others load ibwire-sql.so\n";
 
 const char tables_views[] =
 	"CREATE VIEW errors AS -- error counters that moved, fell or are full\n"
@@ -237,13 +307,14 @@ const char tables_views[] =
 	"	" NAME_AT("p.node", "e.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	k.key AS counter, CASE WHEN e.value < 0 THEN 9223372036854775807 ELSE e.value END AS value,\n"
 	"	k.unit AS unit, e.marks & 1 AS reset, e.marks >> 1 & 1 AS saturated\n"
-	"FROM error e JOIN sweep s ON s.id = e.sweep JOIN port p ON p.id = e.port JOIN node n ON n.id = p.node\n"
-	"	JOIN counter k ON k.id = e.counter;\n"
+	"FROM error e JOIN sweep s ON s.id = " KEPT("e.sweep") " JOIN port p ON p.id = e.port\n"
+	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n"
 	"CREATE VIEW gaps AS -- spans without data\n"
 	"SELECT " TIME("s.wall_us") " AS since, " TIME("u.wall_us") " AS until,\n"
 	"	" NAME_AT("p.node", "g.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("why", "g.why") " AS why, g.from_sweep AS from_sweep, g.to_sweep AS to_sweep\n"
-	"FROM span g JOIN sweep s ON s.id = g.from_sweep LEFT JOIN sweep u ON u.id = g.to_sweep\n"
+	"FROM span g JOIN sweep s ON s.id = " KEPT("g.from_sweep") "\n"
+	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
 	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
 	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
 	"SELECT v.name AS node, " GUID("n.guid") " AS node_guid, " CODE("node_type", "v.type") " AS type,\n"
