@@ -57,7 +57,7 @@ void codec_group_give(const struct codec_group *group, struct codec_sample *samp
 /* codec_group_known - Return: how many members know a counter; @ret: which, in order. */
 unsigned codec_group_known(const struct codec_group *group, unsigned counter, uint8_t *ret);
 
-/* codec_group_predict - what a counter of each member should be, by the columns before it; @ret: group->count numbers. */
+/* codec_group_predict - what a counter of each member should be, by the columns before it: @ret. */
 void codec_group_predict(const struct codec_group *group, const struct codec_column *column,
 			 struct codec_shares shares, uint64_t *ret);
 
