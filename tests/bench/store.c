@@ -327,8 +327,10 @@ static int measure_large(const char *folder, struct error *err)
 /* A reader that began, and neither ends nor asks anything more. */
 static int begin_reading(const char *path, sqlite3 **ret, struct error *err)
 {
+	static const char sql[] = "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep";
+
 	if (sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-	    sqlite3_exec(*ret, "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep", NULL, NULL, NULL) != SQLITE_OK)
+	    sqlite3_exec(*ret, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot read %s: %s", path, sqlite3_errmsg(*ret));
 	return 0;
 }
