@@ -43,12 +43,15 @@ static int prepare_all(struct plain_rows *rows, struct error *err)
 				 &rows->insert, err);
 	/* The key begins with the sweep: a port is looked up in each of them. */
 	if (!result)
-		result = prepare(rows, "SELECT plain.* FROM sweep CROSS JOIN plain ON plain.id = sweep.id * 1048576 + ?1"
+		result = prepare(rows, "SELECT plain.* FROM sweep"
+				 " CROSS JOIN plain ON plain.id = sweep.id * 1048576 + ?1"
 				 " WHERE sweep.id > ?2 AND sweep.id <= ?3",
 				 &rows->read_port, err);
 	if (!result)
-		result = prepare(rows, "SELECT id & 1048575 AS port, sum(xmit_data), sum(rcv_data), sum(xmit_packets), sum(rcv_packets)"
-				 " FROM plain WHERE id >= (?1 + 1) * 1048576 AND id < (?2 + 1) * 1048576 GROUP BY 1", &rows->sum_ports, err);
+		result = prepare(rows, "SELECT id & 1048575 AS port, sum(xmit_data), sum(rcv_data),"
+				 " sum(xmit_packets), sum(rcv_packets) FROM plain"
+				 " WHERE id >= (?1 + 1) * 1048576 AND id < (?2 + 1) * 1048576 GROUP BY 1",
+				 &rows->sum_ports, err);
 	return result;
 }
 
