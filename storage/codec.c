@@ -334,7 +334,8 @@ static void write_groups(struct bit_writer *out, const struct codec_sample *samp
 	}
 }
 
-static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count, put_fn *put)
+static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count,
+			 put_fn *put)
 {
 	struct places there = { .count = 0 };
 	uint64_t numbers[CODEC_CHUNK_SWEEPS];
