@@ -117,17 +117,34 @@ static int64_t round_step(int64_t span_us)
 	return (span_us / (28 * 86400 * US_PER_S) + 1) * 28 * 86400 * US_PER_S;
 }
 
-/* Steps of the points, and of a table's rows; 0: each sweep is one. */
-static void choose_steps(const struct history *history, int64_t *ret_fine_us, int64_t *ret_coarse_us)
+/* The shortest step that lets stored sums be read, where samples, or shorter sums, would be too many to wait for. */
+static int64_t least_step(const struct history *history, size_t ports)
 {
-	int64_t span_us = history->until_us - history->since_us;
+	enum { ROWS_MOST = 3000000 };
+	const struct history_range *range = &history->range;
+	int64_t samples = (range->until - range->after) * (int64_t)ports;
+
+	/* A piece is half a step at most. */
+	if (range->hour_us && range->chunk_sweeps && samples / range->chunk_sweeps > ROWS_MOST)
+		return 2 * range->hour_us;
+	return range->chunk_us && samples > ROWS_MOST ? 2 * range->chunk_us : 0;
+}
+
+/* Steps of the points, and of a table's rows; 0: each sweep is one. */
+static void choose_steps(const struct history *history, size_t ports, int64_t *ret_fine_us, int64_t *ret_coarse_us)
+{
+	int64_t span_us = history->until_us - history->since_us, least_us = least_step(history, ports);
 	int64_t sweeps = history->range.until - history->range.after;
 
 	*ret_fine_us = *ret_coarse_us = history->step_us;
 	if (history->step_us)
 		return;
-	*ret_fine_us = sweeps <= SWEEPS_MOST ? 0 : round_step(span_us / POINTS);
+	*ret_fine_us = sweeps <= SWEEPS_MOST ? 0 : span_us / POINTS > least_us ? span_us / POINTS : least_us;
+	if (*ret_fine_us)
+		*ret_fine_us = round_step(*ret_fine_us);
 	*ret_coarse_us = sweeps <= ROWS ? 0 : round_step(span_us / ROWS);
+	if (*ret_coarse_us && *ret_coarse_us < *ret_fine_us)
+		*ret_coarse_us = *ret_fine_us;
 }
 
 static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
@@ -384,9 +401,12 @@ int history_series(struct history *history, const struct subjects *subjects, str
 	struct result_options how = options_result(&history->options);
 	struct result *result = NULL;
 	int64_t fine_us, coarse_us;
+	size_t ports = 0;
 	int code = 0;
 
-	choose_steps(history, &fine_us, &coarse_us);
+	for (size_t i = 0; i < subjects->count; i++)
+		ports += subjects->items[i].port_count;
+	choose_steps(history, ports, &fine_us, &coarse_us);
 	for (size_t i = 0; code == 0 && i < subjects->count; i++) {
 		struct reading_one one = { .history = history, .subject = &subjects->items[i] };
 

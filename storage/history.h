@@ -35,6 +35,9 @@ struct history_range {
 	int64_t after, until;   /* sweeps in (after, until]; equal: there is none */
 	int64_t first_us, last_us; /* wall clock of the first and the last of them; 0 where that is not known */
 	int64_t oldest_us, newest_us; /* wall clock of the oldest and newest sweep of all that are kept, in any form */
+	/* How long the last chunk sum and the last hour sum in it are, from first to last sweep; 0: it has none. */
+	int64_t chunk_us, hour_us;
+	int64_t chunk_sweeps; /* sweeps in that chunk sum */
 };
 
 /*
