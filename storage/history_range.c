@@ -149,8 +149,8 @@ static int find_range(struct reader *reader, int64_t since_us, int64_t until_us,
 static int round_sweep(sqlite3 *db, int64_t *sweep, struct error *err)
 {
 	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT from_sweep, to_sweep FROM chunk_window WHERE to_sweep > ?1 + 1 AND state > 0"
-				" ORDER BY to_sweep LIMIT 1", &row, err);
+	int result = db_prepare(db, "SELECT from_sweep, to_sweep FROM chunk_window"
+				" WHERE to_sweep > ?1 + 1 AND state > 0 ORDER BY to_sweep LIMIT 1", &row, err);
 
 	if (result < 0)
 		return result;
