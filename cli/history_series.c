@@ -317,7 +317,7 @@ static void append_sources(const struct reading_one *one, struct text *text)
 	}
 }
 
-/* "leaf01/12: rcv_bytes, 13:00 to 14:00, steps of 20 s from raw" */
+/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window in a line of its own. */
 static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
 			   struct text *text)
 {
@@ -327,14 +327,14 @@ static void append_heading(const struct reading_one *one, const struct series *f
 	escape_append(text, one->subject->name, strlen(one->subject->name));
 	if (one->subject->port_count > 1)
 		text_appendf(text, " (%zu ports together)", one->subject->port_count);
-	text_appendf(text, "  %s  %s to %s  ", fine->metric.key, when_format_local(history->since_us, from),
-		     when_format_local(history->until_us, until));
+	text_appendf(text, "  %s  ", fine->metric.key);
 	if (rows->step_us)
 		text_appendf(text, "rows of %s, from ", when_format_span(rows->step_us, span));
 	else
 		text_append(text, "a row for each sweep, from ");
 	append_sources(one, text);
-	text_append(text, "\n");
+	text_appendf(text, "\n%s to %s\n", when_format_local(history->since_us, from),
+		     when_format_local(history->until_us, until));
 }
 
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *how,
