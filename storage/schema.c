@@ -158,6 +158,7 @@ int schema_make_history(sqlite3 *db, struct error *err)
 	text_append(&sql, tables_hour_sum_begin);
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_hour_sum_end);
+	tables_append_snapshot(&sql);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;
