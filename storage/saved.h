@@ -52,7 +52,7 @@ struct saved {
 };
 
 /*
- * saved_list - call @each for every snapshot, oldest first, until it returns false
+ * saved_list - call @each for every snapshot, in the order in which they were taken, until it returns false
  * Return: 0 or ERR_IO. A database of a version without snapshots has none.
  */
 typedef bool saved_fn(void *ctx, const struct saved_info *info);
