@@ -287,7 +287,7 @@ def no_collector():
         database = sim.env["IBWIRE_DB"]
     net = run(IBWIRE_SIM, "net", "rail", "--hosts", "1").out
     with open("other.net", "w", encoding="utf-8") as file:
-        file.write(net.replace("0c42a1", "0c42a2").replace("b8cef6", "b8cef7"))
+        file.write(net.replace("c42a1", "c42a2").replace("b8cef6", "b8cef7"))
     with Simulation("--net", "other.net") as sim:
         done = sim.ibwire("snapshot", "take", "elsewhere", "--db", database, check=False)
         tap.result(done.status == 69 and "another fabric" in done.err, "another fabric's database is refused", str(done))
