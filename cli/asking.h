@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* asking.h - what `collect` and `snapshot take` share of asking the fabric: defaults, keys, the helper's command line */
+/* asking.h - what `collect` and `snapshot take` share: defaults, keys, the discovery helper's command line */
 #ifndef IBWIRE_CLI_ASKING_H
 #define IBWIRE_CLI_ASKING_H
 

@@ -155,7 +155,7 @@ static int load_infos(struct infos *infos, struct reader *reader, struct error *
 	return code == 0 && infos->failed ? err_nomem(err) : code;
 }
 
-static int not_found(const struct infos *infos, const char *typed, struct error *err)
+static int not_found(const struct infos *infos, const char *typed, bool or_time, struct error *err)
 {
 	struct nearest nearest;
 	size_t i;
@@ -164,9 +164,10 @@ static int not_found(const struct infos *infos, const char *typed, struct error 
 	for (i = 0; i < infos->count; i++)
 		nearest_offer(&nearest, infos->list[i].name);
 	if (nearest.best)
-		return err_set(err, ERR_USAGE, "no snapshot is called '%.64s': did you mean '%s'?", typed, nearest.best);
-	return err_set(err, ERR_USAGE, "no snapshot is called '%.64s', and it is no time such as -10m or "
-		       "2026-11-20T14:00:00Z; see: ibwire snapshot list", typed);
+		return err_set(err, ERR_USAGE, "no snapshot is called '%.64s': did you mean '%s'?", typed,
+			       nearest.best);
+	return err_set(err, ERR_USAGE, "no snapshot is called '%.64s'%s; see: ibwire snapshot list", typed,
+		       or_time ? ", and it is no time such as -10m or 2026-11-20T14:00:00Z" : "");
 }
 
 /* By name, or the one that was taken nearest to a time. */
@@ -181,7 +182,7 @@ static int choose(const struct infos *infos, const char *typed, int64_t now_us, 
 			return 0;
 		}
 	if (!is_time(typed, now_us, &at_us))
-		return not_found(infos, typed, err);
+		return not_found(infos, typed, true, err);
 	for (i = 0; i < infos->count; i++) {
 		int64_t away_us = infos->list[i].wall_us > at_us ? infos->list[i].wall_us - at_us
 								 : at_us - infos->list[i].wall_us;
@@ -284,7 +285,7 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 	for (i = 0; i < infos.count && strcmp(infos.list[i].name, name); i++)
 		;
 	if (code == 0 && i == infos.count)
-		code = not_found(&infos, name, err);
+		code = not_found(&infos, name, false, err);
 	if (code == 0)
 		code = options_db_path(&options->common, false, path, sizeof(path), err);
 	if (code == 0)
@@ -412,7 +413,8 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		  0 },
 		{ "all", 'a', OPTION_FLAG, NULL, "diff: also what did not move (JSON and CSV always have it)",
 		  &options.all, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "take: MADs in flight over all, up to 128 (32)", &options.window, 1 },
+		{ "window", 0, OPTION_NUMBER, "N", "take: MADs in flight over all, up to 128 (32)", &options.window,
+		  1 },
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "take: limit of MADs sent, 0: none (20000)",
 		  &options.max_mads_per_s, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR",

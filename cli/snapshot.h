@@ -62,7 +62,7 @@ const struct fabric *diff_fabric(const struct diff *diff, const struct diff_port
 /* One end of a row: a port, or several added up. */
 struct diff_side {
 	const struct diff_port *port;   /* NULL: a sum */
-	const struct counted *counters; /* COUNTED_COUNT of them, the port's or the row's; NULL: there is no such side */
+	const struct counted *counters; /* COUNTED_COUNT, the port's or the row's; NULL: there is no such side */
 };
 
 struct diff_row {

@@ -60,7 +60,8 @@ void details_done(struct details *details);
 
 /*
  * details_begin - a new sweep: forget the last one's answers
- * @details:  zeroed at first, but for `all`, and `sweep`, which may begin anywhere; must live until engine_run() has returned
+ * @details:  zeroed at first, but for `all`, and `sweep`, which may begin anywhere; must live until
+ *            engine_run() has returned
  * @engine, @fabric, @memory:  as of the sweep; borrowed until details_finish()
  */
 void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
