@@ -130,7 +130,8 @@ static void what_was_not_read_twice_is_not_known(void **unused)
 
 static void a_port_that_was_not_read_at_both_times_has_no_numbers(void **unused)
 {
-	struct full_reading ok = { .status = SAMPLE_OK }, silent = { .status = SAMPLE_SILENT }, down = { .status = SAMPLE_DOWN };
+	struct full_reading ok = { .status = SAMPLE_OK }, silent = { .status = SAMPLE_SILENT };
+	struct full_reading down = { .status = SAMPLE_DOWN };
 	const struct full_reading *all[] = { &ok, &silent, &down, NULL };
 	struct difference difference;
 	size_t a, b, i;

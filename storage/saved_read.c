@@ -59,8 +59,8 @@ int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *e
 	if (result < 0)
 		return result;
 	if (reader->version >= VERSION_FIRST)
-		result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE complete ORDER BY id", &rows,
-				    err);
+		result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE complete ORDER BY id",
+				    &rows, err);
 	while (rows && (result = db_step(rows, err)) > 0) {
 		read_info(rows, &info);
 		if (!each(ctx, &info))

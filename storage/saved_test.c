@@ -294,8 +294,8 @@ static void killed_at_any_moment_none_is_half(void **state)
 		kill(child, SIGKILL);
 		assert_int_equal(waitpid(child, &status, 0), child);
 		assert_true(WIFSIGNALED(status));
-		assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot s WHERE complete AND ports_planned <>"
-						     " (SELECT count(*) FROM snapshot_port WHERE snapshot = s.id)"), 0);
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot s WHERE complete AND ports_planned"
+					       " <> (SELECT count(*) FROM snapshot_port WHERE snapshot = s.id)"), 0);
 		/* The next children's names shall be free. */
 		writer = open_saved();
 		for (int i = 0; i < 400; i++) {
