@@ -53,7 +53,7 @@ struct saved {
 
 /*
  * saved_list - call @each for every snapshot, in the order in which they were taken, until it returns false
- * Return: 0 or ERR_IO. A database of a version without snapshots has none.
+ * Return: 0 or ERR_IO.
  */
 typedef bool saved_fn(void *ctx, const struct saved_info *info);
 int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *err);

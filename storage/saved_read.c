@@ -13,9 +13,6 @@
 #include "storage/saved_columns.h"
 #include "storage/schema.h"
 
-/* The version of the schema that has them first. */
-#define VERSION_FIRST 3
-
 #define INFO_COLUMNS \
 	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_asked," \
 	" ports_answered, mads_sent, mads_timed_out, spread_us"
@@ -58,10 +55,9 @@ int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *e
 
 	if (result < 0)
 		return result;
-	if (reader->version >= VERSION_FIRST)
-		result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE complete ORDER BY id",
-				    &rows, err);
-	while (rows && (result = db_step(rows, err)) > 0) {
+	result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE complete ORDER BY id", &rows,
+			    err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
 		read_info(rows, &info);
 		if (!each(ctx, &info))
 			break;
@@ -75,19 +71,17 @@ int saved_list(struct reader *reader, saved_fn *each, void *ctx, struct error *e
 
 static int load_info(struct reader *reader, int64_t id, struct saved_info *ret, struct error *err)
 {
-	sqlite3_stmt *row = NULL;
-	int result = 0;
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE id = ? AND complete", &row,
+				err);
 
-	if (reader->version >= VERSION_FIRST)
-		result = db_prepare(reader->db, "SELECT " INFO_COLUMNS " FROM snapshot WHERE id = ? AND complete", &row,
-				    err);
-	if (row) {
-		sqlite3_bind_int64(row, 1, id);
-		result = db_step(row, err);
-		if (result > 0)
-			read_info(row, ret);
-		sqlite3_finalize(row);
-	}
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, id);
+	result = db_step(row, err);
+	if (result > 0)
+		read_info(row, ret);
+	sqlite3_finalize(row);
 	if (result)
 		return result < 0 ? result : 0;
 	return err_set(err, ERR_UNAVAILABLE, "the snapshot was removed meanwhile; see: ibwire snapshot list");

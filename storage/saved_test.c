@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "storage/lock.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
 #include "storage/test_check.h"
@@ -398,27 +399,62 @@ static void a_full_disk_leaves_nothing_half(void **state)
 	model_destroy(model);
 }
 
-/* A reader may meet a database that has no such tables; it has no snapshots. */
-static void an_old_database_has_none(void **state)
+/* One of an older version is brought up to date, but not under a collector that is of that version. */
+static void an_older_database_is_brought_up_to_date(void **state)
 {
 	struct model *model = model_create(98, 2, 6, 4);
+	struct saved_writer *writer = NULL;
+	struct writer *collector;
+	struct error err = { 0 };
 	char full[80];
-	struct writer *writer;
-	struct names names;
+	int lock = -1;
 
 	(void)state;
 	model->no_details = true;
 	snprintf(full, sizeof(full), "%s/full.db", folder);
-	writer = check_open_writer(full);
-	check_store(writer, model_step(model));
-	writer_close(writer);
+	collector = check_open_writer(full);
+	check_store(collector, model_step(model));
+	writer_close(collector);
 	check_make_version_1(path, full);
-	list_names(&names);
-	assert_int_equal(names.count, 0);
-	/* And brought up to date it takes one. */
-	saved_writer_close(open_saved());
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM snapshot"), 0);
+	assert_int_equal(lock_take(path, &lock, NULL), 0);
+	assert_int_equal(saved_writer_open(path, &writer, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "older version"));
+	lock_release(lock);
+	writer = open_saved();
+	save(writer, "first", model_step(model));
+	saved_writer_close(writer);
+	check_saved("first", &model->sweep);
 	model_destroy(model);
+}
+
+static void who_may_not_write_is_told(void **state)
+{
+	struct error err = { 0 };
+	int status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("# only root can become somebody else\n");
+		skip();
+	}
+	saved_writer_close(open_saved());
+	assert_int_equal(chmod(folder, 0755), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct saved_writer *writer = NULL;
+		char fresh[96];
+
+		snprintf(fresh, sizeof(fresh), "%s/fresh.db", folder);
+		if (setgid(65534) < 0 || setuid(65534) < 0)
+			_exit(90);
+		if (saved_writer_open(path, &writer, &err) != ERR_IO || !strstr(err.text, "may not be written"))
+			_exit(91);
+		_exit(saved_writer_open(fresh, &writer, &err) == ERR_IO ? 0 : 92);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 /* What somebody wrote into the file by hand does no harm. */
@@ -473,7 +509,8 @@ int main(void)
 		TEST(killed_at_any_moment_none_is_half),
 		TEST(a_collector_writes_on_beside_it),
 		TEST(a_full_disk_leaves_nothing_half),
-		TEST(an_old_database_has_none),
+		TEST(an_older_database_is_brought_up_to_date),
+		TEST(who_may_not_write_is_told),
 		TEST(damaged_rows_are_an_error_and_no_crash),
 	};
 
