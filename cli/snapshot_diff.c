@@ -44,13 +44,15 @@ static bool is_recabled(const struct diff *diff, uint32_t before, uint32_t after
 	return was != FABRIC_NONE && is != FABRIC_NONE && find_in(diff->before->fabric, diff->after->fabric, is) != was;
 }
 
-static void note_reset(void *ctx, uint64_t node_guid, uint8_t port, enum counter counter)
+static void note_resets(void *ctx, uint64_t node_guid, uint8_t port, counter_set counters)
 {
 	struct diff *diff = ctx;
 	uint32_t index = fabric_find_port(diff->after->fabric, node_guid, port);
+	int counter;
 
-	if (index != FABRIC_NONE)
-		difference_note_reset(&diff->ports[index].difference, counter);
+	for (counter = 0; index != FABRIC_NONE && counter < COUNTER_COUNT; counter++)
+		if (counters & COUNTER_BIT(counter))
+			difference_note_reset(&diff->ports[index].difference, (enum counter)counter);
 }
 
 static void compare_ports(struct diff *diff)
@@ -96,7 +98,7 @@ int diff_init(struct diff *diff, struct reader *reader, const struct saved *befo
 		return err_nomem(err);
 	}
 	compare_ports(diff);
-	code = saved_resets(reader, before->info.sweep, after->info.sweep, note_reset, diff, err);
+	code = saved_resets(reader, before->info.sweep, after->info.sweep, note_resets, diff, err);
 	if (code < 0)
 		diff_done(diff);
 	return code;

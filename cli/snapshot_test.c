@@ -203,7 +203,8 @@ static void by_link_both_ends_stand_side_by_side(void **state)
 		for (i = 0; i < json_array_size(links); i++) {
 			const json_t *row = json_array_get(links, i);
 			uint64_t guid = guid_of(row, "node_guid"), peer_guid = guid_of(row, "peer_guid");
-			uint8_t num = (uint8_t)integer_of(row, "port"), peer_num = (uint8_t)integer_of(row, "peer_port");
+			uint8_t num = (uint8_t)integer_of(row, "port");
+			uint8_t peer_num = (uint8_t)integer_of(row, "peer_port");
 			bool was = link_in(before, guid, num, peer_guid, peer_num);
 			bool is = link_in(after, guid, num, peer_guid, peer_num);
 
@@ -249,7 +250,8 @@ static void by_switch_sums_are_exact_or_bounds(void **state)
 				if (guid_of(port, "node_guid") != guid_of(sum, "node_guid") ||
 				    ((!from || !strcmp(from, "down")) && (!now || !strcmp(now, "down"))))
 					continue;
-				at_least |= json_is_null(value) || list_has(json_object_get(port, "at_least"), "rcv_packets");
+				at_least |= json_is_null(value) ||
+					    list_has(json_object_get(port, "at_least"), "rcv_packets");
 				known |= !json_is_null(value);
 				if (!json_is_null(value) &&
 				    __builtin_add_overflow(expected, unsigned_of(value), &expected)) {
@@ -283,7 +285,8 @@ static void every_form_comes_out_whole(void **state)
 		for (form = 0; form < 2; form++) {
 			char line[96], *output;
 
-			snprintf(line, sizeof(line), "snapshot|diff|s2|s8|--all|--by|%s|--format|%s", bys[by], forms[form]);
+			snprintf(line, sizeof(line), "snapshot|diff|s2|s8|--all|--by|%s|--format|%s", bys[by],
+				 forms[form]);
 			assert_int_equal(run(line, &output, NULL), 0);
 			assert_true(strlen(output) > 200);
 			free(output);

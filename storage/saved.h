@@ -74,7 +74,7 @@ void saved_destroy(struct saved *saved);
  *                   is told that happened just before the second snapshot
  * Return: 0 or ERR_IO.
  */
-typedef void saved_reset_fn(void *ctx, uint64_t node_guid, uint8_t port, enum counter counter);
+typedef void saved_reset_fn(void *ctx, uint64_t node_guid, uint8_t port, counter_set counters);
 int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
 		 struct error *err);
 

@@ -309,31 +309,98 @@ void saved_destroy(struct saved *saved)
 
 /* --- what a collector saw in between --- */
 
+/* Sweeps [from, to) and the ids of the hours or windows that they are; none: to is 0. */
+struct covered {
+	int64_t from, to, first, last;
+};
+
+static int find_covered(sqlite3 *db, const char *sql, int64_t from, int64_t to, struct covered *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, sql, &row, err);
+
+	*ret = (struct covered){ 0 };
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, from);
+	sqlite3_bind_int64(row, 2, to);
+	result = db_step(row, err);
+	if (result > 0)
+		*ret = (struct covered){ sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+					 sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3) };
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* @sql: GUID, port number and set of counters for ids from ?1 to ?2. */
+static int tell_resets(sqlite3 *db, const char *sql, int64_t first, int64_t last, saved_reset_fn *each, void *ctx,
+		       struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result;
+
+	if (first > last)
+		return 0;
+	result = db_prepare(db, sql, &rows, err);
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, first);
+	sqlite3_bind_int64(rows, 2, last);
+	while ((result = db_step(rows, err)) > 0)
+		each(ctx, db_u64(rows, 0), (uint8_t)sqlite3_column_int(rows, 1), db_u64(rows, 2));
+	sqlite3_finalize(rows);
+	return result;
+}
+
+#define WHOSE "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
+
+static const char resets_of_sweeps[] = "SELECT n.guid, p.number, 1 << r.counter FROM error r " WHOSE
+				       " WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
+
+/* The same in [from, to) from windows' sums where there are any, and at the edges sweep by sweep. */
+static int tell_in_windows(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+{
+	struct covered windows;
+	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM chunk_window"
+				  " WHERE state >= 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &windows, err);
+
+	if (result < 0)
+		return result;
+	if (!windows.to)
+		return tell_resets(db, resets_of_sweeps, from, to - 1, each, ctx, err);
+	result = tell_resets(db, resets_of_sweeps, from, windows.from - 1, each, ctx, err);
+	if (!result)
+		result = tell_resets(db, "SELECT n.guid, p.number, r.reset FROM chunk_sum r " WHOSE
+				     " WHERE r.window BETWEEN ?1 AND ?2 AND r.reset", windows.first, windows.last, each,
+				     ctx, err);
+	return result ? result : tell_resets(db, resets_of_sweeps, windows.to, to - 1, each, ctx, err);
+}
+
+/* Whole hours from their sums: a counter that stands full has a row in error for each sweep. */
+static int tell_in_hours(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
+{
+	struct covered hours;
+	int result = find_covered(db, "SELECT min(from_sweep), max(to_sweep), min(id), max(id) FROM hour"
+				  " WHERE state = 1 AND from_sweep >= ?1 AND to_sweep <= ?2", from, to, &hours, err);
+
+	if (result < 0 || !hours.to)
+		return result < 0 ? result : tell_in_windows(db, from, to, each, ctx, err);
+	result = tell_in_windows(db, from, hours.from, each, ctx, err);
+	if (!result)
+		result = tell_resets(db, "SELECT n.guid, p.number, r.reset FROM hour_sum r " WHOSE
+				     " WHERE r.hour BETWEEN ?1 AND ?2 AND r.reset", hours.first, hours.last, each, ctx,
+				     err);
+	return result ? result : tell_in_windows(db, hours.to, to, each, ctx, err);
+}
+
 int saved_resets(struct reader *reader, int64_t before, int64_t after, saved_reset_fn *each, void *ctx,
 		 struct error *err)
 {
-	sqlite3_stmt *rows;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = db_prepare(reader->db,
-			    "SELECT n.guid, p.number, e.counter FROM error e JOIN port p ON p.id = e.port"
-			    " JOIN node n ON n.id = p.node WHERE e.sweep > ?1 AND e.sweep <= ?2 AND e.marks & ?3",
-			    &rows, err);
-	if (!result) {
-		sqlite3_bind_int64(rows, 1, before);
-		sqlite3_bind_int64(rows, 2, after + 1);
-		sqlite3_bind_int(rows, 3, MARK_RESET);
-	}
-	while (!result && (result = db_step(rows, err)) > 0) {
-		int64_t counter = sqlite3_column_int64(rows, 2);
-
-		if (counter >= 0 && counter < COUNTER_COUNT)
-			each(ctx, db_u64(rows, 0), (uint8_t)sqlite3_column_int(rows, 1), (enum counter)counter);
-		result = 0;
-	}
-	sqlite3_finalize(rows);
+	result = tell_in_hours(reader->db, before + 1, after + 2, each, ctx, err);
 	reader_end(reader);
-	return result < 0 ? result : 0;
+	return result;
 }

@@ -399,6 +399,66 @@ static void a_full_disk_leaves_nothing_half(void **state)
 	model_destroy(model);
 }
 
+struct resets {
+	const struct model *model;
+	counter_set *by_port;
+};
+
+static void add_resets(void *ctx, uint64_t node_guid, uint8_t num, counter_set counters)
+{
+	struct resets *resets = ctx;
+	size_t i;
+
+	for (i = 0; i < resets->model->port_count; i++)
+		if (resets->model->nodes[resets->model->ports[i].node].node.guid == node_guid &&
+		    resets->model->ports[i].num == num)
+			break;
+	assert_true(i < resets->model->port_count);
+	resets->by_port[i] |= counters;
+}
+
+/* From single sweeps, windows and hours alike. */
+static void resets_that_a_collector_saw_are_found(void **state)
+{
+	struct model *model = model_create(99, 3, 10, 8);
+	struct writer *writer = check_open_writer_with(path, 3);
+	struct resets resets = { .model = model };
+	struct reader *reader;
+	size_t found = 0, i;
+	int round;
+
+	(void)state;
+	model->keep_history = true;
+	for (round = 0; round < 300; round++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_true(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1") > 20);
+	reader = check_open_reader(path);
+	resets.by_port = calloc(model->port_count, sizeof(*resets.by_port));
+	for (round = 0; round < 200; round++) {
+		int64_t before = (int64_t)model_random(model, 301);
+		int64_t after = before + (int64_t)model_random(model, (uint64_t)(301 - before)), id;
+
+		memset(resets.by_port, 0, model->port_count * sizeof(*resets.by_port));
+		assert_int_equal(saved_resets(reader, before, after, add_resets, &resets, NULL), 0);
+		for (i = 0; i < model->port_count; i++) {
+			counter_set expected = 0;
+
+			for (id = before + 1; id <= after + 1 && id <= 300; id++) {
+				const struct model_truth *truth = &model->sweeps[id - 1].truth[i];
+
+				expected |= truth->has_delta ? truth->delta.reset & truth->delta.known : 0;
+			}
+			assert_true(resets.by_port[i] == expected);
+			found += expected != 0;
+		}
+	}
+	assert_true(found > 100);
+	free(resets.by_port);
+	reader_close(reader);
+	model_destroy(model);
+}
+
 /* One of an older version is brought up to date, but not under a collector that is of that version. */
 static void an_older_database_is_brought_up_to_date(void **state)
 {
@@ -509,6 +569,7 @@ int main(void)
 		TEST(killed_at_any_moment_none_is_half),
 		TEST(a_collector_writes_on_beside_it),
 		TEST(a_full_disk_leaves_nothing_half),
+		TEST(resets_that_a_collector_saw_are_found),
 		TEST(an_older_database_is_brought_up_to_date),
 		TEST(who_may_not_write_is_told),
 		TEST(damaged_rows_are_an_error_and_no_crash),
