@@ -138,6 +138,9 @@ int saved_writer_open(const char *path, struct saved_writer **ret, struct error 
 		result = prepare_file(path, there, err);
 	if (!result)
 		result = schema_open_writer(path, &writer->db, err);
+	/* The collector empties the log, or the last one who closes it does: not in the middle of a step. */
+	if (!result)
+		result = db_exec(writer->db, "PRAGMA wal_autocheckpoint = 0", err);
 	if (result < 0) {
 		saved_writer_close(writer);
 		return result;
