@@ -354,8 +354,9 @@ static int tell_resets(sqlite3 *db, const char *sql, int64_t first, int64_t last
 
 #define WHOSE "JOIN port p ON p.id = r.port JOIN node n ON n.id = p.node"
 
-static const char resets_of_sweeps[] = "SELECT n.guid, p.number, 1 << r.counter FROM error r " WHOSE
-				       " WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
+static const char resets_of_sweeps[] =
+	"SELECT n.guid, p.number, 1 << r.counter FROM error r " WHOSE
+	" WHERE r.sweep BETWEEN ?1 AND ?2 AND r.marks & 1 AND r.counter BETWEEN 0 AND 62";
 
 /* The same in [from, to) from windows' sums where there are any, and at the edges sweep by sweep. */
 static int tell_in_windows(sqlite3 *db, int64_t from, int64_t to, saved_reset_fn *each, void *ctx, struct error *err)
