@@ -3,13 +3,14 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "storage/compact.h"
-#include "storage/db.h"
+#include "storage/retain.h"
 #include "storage/schema.h"
 #include "storage/writer.h"
 
@@ -24,6 +25,7 @@ struct compactor {
 	/* The thread's alone. */
 	sqlite3 *db;
 	struct compaction compaction;
+	struct writer_keep keep;
 	unsigned pause;
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -62,11 +64,14 @@ static void work(struct compactor *compactor)
 		return;
 	do {
 		result = compact_step(&compactor->compaction, &err);
+		if (!result)
+			result = retain_step(&compactor->compaction, &compactor->keep, &err);
 	} while (result > 0 && may_go_on(compactor));
 	if (result >= 0)
 		memset(&err, 0, sizeof(err));
 	else
 		compactor->pause = PAUSE_SWEEPS_MOST;
+	if (result < 0 && getenv("DEBUGC")) fprintf(stderr, "TROUBLE %s\n", err.text);
 	set_trouble(compactor, &err);
 }
 
@@ -141,6 +146,7 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 
 	if (!compactor)
 		return err_nomem(err);
+	compactor->keep = *keep;
 	pthread_mutex_init(&compactor->mutex, NULL);
 	pthread_cond_init(&compactor->wake, NULL);
 	result = schema_open_second(path, &compactor->db, err);
