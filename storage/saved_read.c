@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
 #include "storage/saved.h"
@@ -227,6 +228,54 @@ static int add_node(struct loading *loading, sqlite3_stmt *row, struct error *er
 	return result;
 }
 
+/* Is this text as text_sanitise() leaves it? Its escapes are text. */
+static bool is_harmless(const char *chars)
+{
+	char plain[NODE_NAME_SIZE], clean[4 * NODE_NAME_SIZE];
+	size_t i, len = strlen(chars);
+
+	if (!len || len >= sizeof(plain))
+		return false;
+	for (i = 0; i <= len; i++)
+		plain[i] = chars[i] == '\\' ? '/' : chars[i];
+	text_sanitise(plain, len, clean, sizeof(clean));
+	return !strcmp(plain, clean);
+}
+
+/*
+ * Nodes are called as they were shown then: that is not always what their
+ * descriptions say, since one that lost its description was called by its last name.
+ */
+static int put_names(struct loading *loading, int64_t id, const struct name_map *names, struct error *err)
+{
+	struct fabric *fabric = loading->saved->fabric;
+	sqlite3_stmt *rows;
+	int result = db_prepare(loading->reader->db, "SELECT node, name FROM snapshot_node WHERE snapshot = ?", &rows,
+				err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, id);
+	while ((result = db_step(rows, err)) > 0) {
+		struct node *node = &fabric->nodes[sqlite3_column_int64(rows, 0)];
+		const char *name = (const char *)sqlite3_column_text(rows, 1);
+		char *copy;
+
+		if (!name || !strcmp(name, node->name) || !is_harmless(name) ||
+		    (names && name_map_find(names, node->guid)))
+			continue;
+		copy = strdup(name);
+		if (!copy) {
+			result = err_nomem(err);
+			break;
+		}
+		free(node->name);
+		node->name = copy;
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
 static int link_ports(struct loading *loading, struct error *err)
 {
 	struct fabric *fabric = loading->saved->fabric;
@@ -274,6 +323,8 @@ static int load(struct loading *loading, int64_t id, const struct name_map *name
 		result = link_ports(loading, err);
 	if (!result)
 		result = fabric_finish(loading->saved->fabric, names, err);
+	if (!result)
+		result = put_names(loading, id, names, err);
 	sqlite3_finalize(nodes);
 	sqlite3_finalize(loading->ports);
 	return result;

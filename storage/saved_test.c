@@ -399,6 +399,29 @@ static void a_full_disk_leaves_nothing_half(void **state)
 	model_destroy(model);
 }
 
+/* A node that lost its description was called by its last name; what could harm a terminal is not believed. */
+static void a_node_is_called_as_it_was_shown(void **state)
+{
+	struct model *model = model_create(90, 2, 8, 6);
+	struct saved_writer *writer = open_saved();
+	char derived[NODE_NAME_SIZE];
+	struct saved *saved;
+
+	(void)state;
+	save(writer, "one", model_step(model));
+	saved_writer_close(writer);
+	saved = load("one");
+	snprintf(derived, sizeof(derived), "%s", saved->fabric->nodes[1].name);
+	saved_destroy(saved);
+	change("UPDATE snapshot_node SET name = 'node0001 mlx5_0 \\x1b (was)' WHERE node = 0");
+	change("UPDATE snapshot_node SET name = 'evil' || char(27) || '[2J' WHERE node = 1");
+	saved = load("one");
+	assert_string_equal(saved->fabric->nodes[0].name, "node0001 mlx5_0 \\x1b (was)");
+	assert_string_equal(saved->fabric->nodes[1].name, derived);
+	saved_destroy(saved);
+	model_destroy(model);
+}
+
 struct resets {
 	const struct model *model;
 	counter_set *by_port;
@@ -569,6 +592,7 @@ int main(void)
 		TEST(killed_at_any_moment_none_is_half),
 		TEST(a_collector_writes_on_beside_it),
 		TEST(a_full_disk_leaves_nothing_half),
+		TEST(a_node_is_called_as_it_was_shown),
 		TEST(resets_that_a_collector_saw_are_found),
 		TEST(an_older_database_is_brought_up_to_date),
 		TEST(who_may_not_write_is_told),
