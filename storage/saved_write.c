@@ -17,9 +17,9 @@
 #include "storage/schema.h"
 
 /*
- * The database is locked for about this long (and a commit), then free for longer. SQLite's
- * busy handler looks again after 1, 3, 8, 18 and 33 ms: a collector that comes while a
- * step of up to 7 ms runs finds it free 8 ms later, and one of up to 15 ms after 18.
+ * The database is locked for about this long (and a commit), and then free for as long as it was
+ * locked, and at least for PAUSE_US. SQLite's busy handler looks again after 1, 3, 8, 18, 33 and 53 ms: so
+ * a collector that comes while a step runs finds the database free when it looks next.
  */
 #define STEP_US (4 * US_PER_MS)
 #define PAUSE_US (10 * US_PER_MS)
@@ -70,7 +70,7 @@ static int step_end(struct saved_writer *writer, int result, struct error *err)
 static int step_pace(struct saved_writer *writer, struct error *err)
 {
 	const struct clock *clock = clock_system();
-	int64_t pid;
+	int64_t pid, held_us;
 	int result;
 
 	if (now_us() - writer->began_us < STEP_US)
@@ -78,8 +78,9 @@ static int step_pace(struct saved_writer *writer, struct error *err)
 	result = step_end(writer, 0, err);
 	if (result < 0)
 		return result;
+	held_us = now_us() - writer->began_us;
 	if (lock_held(writer->path, &pid))
-		clock->sleep_until(clock->ctx, now_us() + PAUSE_US);
+		clock->sleep_until(clock->ctx, now_us() + (held_us > PAUSE_US ? held_us : PAUSE_US));
 	return step_begin(writer, err);
 }
 
