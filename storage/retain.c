@@ -157,12 +157,13 @@ static int tell_full(struct compaction *compaction, const struct writer_keep *ke
 	sqlite3_stmt *insert;
 	int result = db_prepare(compaction->db, "INSERT INTO event (sweep, wall_us, kind, severity, text)"
 				" SELECT (SELECT max(id) FROM sweep), ?1, 'history-trimmed', ?2, ?3 WHERE NOT EXISTS"
-				" (SELECT 1 FROM event WHERE wall_us > ?1 - ?4 AND kind = 'history-trimmed')", &insert, err);
+				" (SELECT 1 FROM event WHERE wall_us > ?1 - ?4 AND kind = 'history-trimmed')", &insert,
+				err);
 
 	if (result < 0)
 		return result;
-	snprintf(text, sizeof(text), "the database is as large as it may be (%.1f GB): samples up to %s go before their "
-		 "time, their sums stay; give more with --max-size", (double)keep->max_bytes / 1e9,
+	snprintf(text, sizeof(text), "the database is as large as it may be (%.1f GB): samples up to %s go before "
+		 "their time, their sums stay; give more with --max-size", (double)keep->max_bytes / 1e9,
 		 when_format_utc(run->to_us, when));
 	sqlite3_bind_int64(insert, 1, now_us);
 	sqlite3_bind_int(insert, 2, EVENT_INFO);

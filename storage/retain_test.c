@@ -181,7 +181,8 @@ static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 	keep.hours_us = INT64_C(14400000000);
 	live(model, &keep, 100);
 	assert_true(check_integer(path, "SELECT min(from_sweep) FROM hour") > 100);
-	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
+			 0);
 	check_kept(model);
 	model_destroy(model);
 }
