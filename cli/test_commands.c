@@ -19,7 +19,7 @@
 enum { WORDS_MOST = 16 };
 
 static char folder[] = "/tmp/ibwire-commands-XXXXXX";
-static char db_path[64];
+char db_path[64];
 struct model *model;
 
 int make_database(void **state)
