@@ -23,6 +23,7 @@ struct stored_node {
 	int64_t from_sweep;
 	struct node node; /* name is NULL, first_port and ports index the topology's ports */
 	char name[NODE_NAME_SIZE];
+	char was[NODE_NAME_SIZE]; /* its description names nobody: the last one that did; "": none did */
 };
 
 struct stored_port {
@@ -46,10 +47,22 @@ struct topology {
  * @ret:    topology_done() frees it; untouched on error
  */
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err);
+
+/*
+ * topology_last_name - the last name that a node said, until a sweep
+ * A node whose description names nobody (names_is_generic()) is called as it was before, with NAMES_WAS behind it.
+ * @rows:  topology_prepare_names(), made once for many
+ * @ret:   what is shown; "" where it never said one
+ */
+int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
+int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
+		       struct error *err);
+
 void topology_done(struct topology *topology);
 
 /*
  * topology_fabric - the same as a finished fabric: node i and port i are those of the topology
+ * A name of @names wins; then what the node says, or said last.
  * @names:      or NULL
  * @from_node:  id of the node that was asked from, 0: none
  */
