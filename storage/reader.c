@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/reader.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,9 +272,12 @@ struct event_rows {
 
 static int put_last_name(struct event_rows *rows, uint64_t guid, char *buffer, const char **name, struct error *err)
 {
-	int result = 0;
+	char digits[24];
+	int result;
 
-	if (!*name || !names_is_generic(*name))
+	/* One that said nothing at all was stored under its GUID. */
+	snprintf(digits, sizeof(digits), "0x%016" PRIx64, guid);
+	if (!*name || (!names_is_generic(*name) && strcmp(*name, digits)))
 		return 0;
 	result = topology_last_name(rows->last_names, guid, sqlite3_column_int64(rows->rows, 11), buffer, err);
 	if (!result && buffer[0])

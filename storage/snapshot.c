@@ -263,6 +263,8 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 		result = topology_fabric(&reader->topology, query->names, loading->sweep.from_node,
 					 loading->sweep.from_port, &loading->snapshot->fabric, err);
 	if (!result)
+		result = topology_put_last_names(&reader->topology, query->names, loading->snapshot->fabric, err);
+	if (!result)
 		result = make_rows(loading, err);
 	if (!result)
 		result = load_caps(loading, err);

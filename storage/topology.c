@@ -282,9 +282,8 @@ static int add_all(const struct topology *topology, struct fabric *fabric, struc
 	return 0;
 }
 
-/* Nodes that say no name any more are called by the last one. */
-static int put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
-			  struct error *err)
+int topology_put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
+			    struct error *err)
 {
 	for (size_t i = 0; i < topology->node_count; i++) {
 		const struct stored_node *stored = &topology->nodes[i];
@@ -310,8 +309,6 @@ int topology_fabric(const struct topology *topology, const struct name_map *name
 
 	if (!result)
 		result = fabric_finish(fabric, names, &local);
-	if (!result)
-		result = put_last_names(topology, names, fabric, &local);
 	if (result < 0) {
 		fabric_destroy(fabric);
 		return err_set(err, result, "%s", local.text);

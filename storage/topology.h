@@ -62,11 +62,17 @@ void topology_done(struct topology *topology);
 
 /*
  * topology_fabric - the same as a finished fabric: node i and port i are those of the topology
- * A name of @names wins; then what the node says, or said last.
  * @names:      or NULL
  * @from_node:  id of the node that was asked from, 0: none
  */
 int topology_fabric(const struct topology *topology, const struct name_map *names, uint32_t from_node,
 		    uint8_t from_port, struct fabric **ret, struct error *err);
+
+/*
+ * topology_put_last_names - call the fabric's nodes that name nobody any more by their last names
+ * For what is shown; the collector goes on with what nodes say. A name of @names wins.
+ */
+int topology_put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
+			    struct error *err);
 
 #endif
