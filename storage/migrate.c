@@ -30,8 +30,29 @@ static const char *const version_1_to_2[] = {
 	NULL,
 };
 
+static int run_statements(sqlite3 *db, const char *const *sql, struct error *err)
+{
+	int result = 0;
+
+	for (; !result && *sql; sql++)
+		result = db_exec(db, *sql, err);
+	return result;
+}
+
+static int step_1_to_2(sqlite3 *db, struct error *err)
+{
+	return run_statements(db, version_1_to_2, err);
+}
+
+static int step_2_to_3(sqlite3 *db, struct error *err)
+{
+	int result = schema_make_history(db, err);
+
+	return result ? result : db_exec(db, "PRAGMA user_version = 3", err);
+}
+
 /* What makes version i + 2 of version i + 1. A step that was released is never changed. */
-static const char *const *const steps[] = { version_1_to_2 };
+static int (*const steps[])(sqlite3 *db, struct error *err) = { step_1_to_2, step_2_to_3 };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION - 1, "each version but the first has its step");
 
@@ -46,8 +67,7 @@ static int run_steps(sqlite3 *db, struct error *err)
 				 "%s is damaged (schema version %lld); move it aside or restore a copy of it",
 				 sqlite3_db_filename(db, "main"), (long long)version);
 	for (; !result && version < SCHEMA_VERSION; version++)
-		for (const char *const *sql = steps[version - 1]; !result && *sql; sql++)
-			result = db_exec(db, *sql, err);
+		result = steps[version - 1](db, err);
 	if (!result)
 		result = db_exec(db, tables_drop_views, err);
 	if (!result)

@@ -49,6 +49,12 @@ static int insert_codes(sqlite3 *db, struct error *err)
 	for (int i = 0; !result && i < DETAIL_ATTRIBUTE_COUNT; i++)
 		result = insert_code(insert, "attribute", i, detail_attribute_name((enum detail_attribute)i), err);
 	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_WRITING, "being written", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_COMPLETE, "complete", err);
+	if (!result)
+		result = insert_code(insert, "window_state", WINDOW_SUMS_ONLY, "sums only", err);
+	if (!result)
 		result = insert_code(insert, "layout", FEC_LAYOUT_LANES, "lanes", err);
 	if (!result)
 		result = insert_code(insert, "layout", FEC_LAYOUT_RS, "rs", err);
@@ -140,6 +146,23 @@ static void append_view_column(struct text *sql, enum counter counter)
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);
 }
 
+int schema_make_history(sqlite3 *db, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	text_append(&sql, tables_history);
+	text_append(&sql, tables_chunk_sum_begin);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
+	text_append(&sql, tables_chunk_sum_end);
+	text_append(&sql, tables_hour_sum_begin);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
+	text_append(&sql, tables_hour_sum_end);
+	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
+	text_done(&sql);
+	return result;
+}
+
 static int create_tables(sqlite3 *db, struct error *err)
 {
 	struct text sql = { 0 };
@@ -194,6 +217,8 @@ int schema_fill(sqlite3 *db, struct error *err)
 
 	if (!result)
 		result = create_tables(db, err);
+	if (!result)
+		result = schema_make_history(db, err);
 	if (!result)
 		result = schema_make_views(db, err);
 	if (!result)

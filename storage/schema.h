@@ -18,13 +18,25 @@
 struct error;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION 3
 
 /* A port that is read at every sweep has its absolute values stored at least this often. */
 #define SCHEMA_ABSOLUTE_EVERY 60
 
 /* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
 #define SPAN_ABSENT 100
+
+/*
+ * Rowids of hot and chunk. Sweeps and windows take what is left of 63 bits: more
+ * than a million years of sweeps a second; ports have ids below HISTORY_PORTS.
+ */
+#define HOT_BLOCKS INT64_C(65536)
+#define HISTORY_PORTS INT64_C(2097152) /* HOT_BLOCKS * CODEC_BLOCK_PORTS */
+#define HOT_ID(sweep, block) ((sweep) * HOT_BLOCKS + (block))
+#define CHUNK_ID(window, port) ((window) * HISTORY_PORTS + (port))
+
+/* chunk_window.state, and the first two hour.state. */
+enum { WINDOW_WRITING, WINDOW_COMPLETE, WINDOW_SUMS_ONLY };
 
 /* Bits of error.marks and detail_value.marks. */
 enum { MARK_RESET = 1, MARK_SATURATED = 2 };
@@ -49,10 +61,11 @@ int schema_fill(sqlite3 *db, struct error *err);
 int schema_create(const char *path, struct error *err);
 
 /*
- * schema_make_views, schema_fill_names - the views, and the rows that name counters and codes
+ * schema_make_history, schema_make_views, schema_fill_names - tables, the views, and the rows that name counters and codes
  * They follow from the program alone: a database that is brought up to date
  * gets them anew. Inside the caller's transaction.
  */
+int schema_make_history(sqlite3 *db, struct error *err); /* the tables that version 3 added */
 int schema_make_views(sqlite3 *db, struct error *err);
 int schema_fill_names(sqlite3 *db, struct error *err);
 

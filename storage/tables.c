@@ -203,6 +203,68 @@ const char tables_delta_end[] =
 	"	PRIMARY KEY (sweep, port)\n"
 	") WITHOUT ROWID;\n";
 
+/*
+ * Samples of ports are packed (storage/codec.h): whole sweeps while they are new,
+ * then one run of sweeps of one port after the other. Rowids are composed with
+ * time first, so that each sweep and each window is written in one place; blobs
+ * in a table WITHOUT ROWID would spill to overflow pages.
+ */
+const char tables_history[] =
+	"CREATE TABLE hot ( -- the samples of the newest sweeps, a row for each 32 ports; the view traffic unpacks them\n"
+	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
+	"	samples BLOB NOT NULL -- packed, of ports 32 * (port / 32) and up\n"
+	");\n"
+	"CREATE TABLE chunk_window ( -- a run of sweeps whose samples stand together, in a chunk for each port\n"
+	"	id INTEGER PRIMARY KEY, -- rises with the sweeps: one window begins where the one before it ends\n"
+	"	from_sweep INTEGER NOT NULL, -- the first\n"
+	"	to_sweep INTEGER NOT NULL, -- the first behind it\n"
+	"	from_us INTEGER NOT NULL, -- wall clock of the first sweep, us since 1970 UTC\n"
+	"	to_us INTEGER NOT NULL, -- wall clock of the last sweep\n"
+	"	state INTEGER NOT NULL, -- code window_state: 0 is being written, its samples are in hot;\n"
+	"		-- 1 chunks and sums; 2 the chunks expired\n"
+	"	next_port INTEGER NOT NULL -- while it is written: the first port whose chunk is not there yet\n"
+	");\n"
+	"CREATE INDEX chunk_window_by_sweep ON chunk_window (to_sweep);\n"
+	"CREATE TABLE chunk ( -- the samples of one port in one window; no row: it was not read in any of its sweeps\n"
+	"	id INTEGER PRIMARY KEY, -- window * 2097152 + port\n"
+	"	samples BLOB NOT NULL -- packed, one for each sweep of the window\n"
+	");\n"
+	"CREATE TABLE hour ( -- a run of windows, about an hour of the wall clock, whose sums stand together\n"
+	"	id INTEGER PRIMARY KEY, -- rises with the sweeps\n"
+	"	from_sweep INTEGER NOT NULL, -- as in chunk_window\n"
+	"	to_sweep INTEGER NOT NULL,\n"
+	"	from_us INTEGER NOT NULL,\n"
+	"	to_us INTEGER NOT NULL,\n"
+	"	from_window INTEGER NOT NULL, -- the first\n"
+	"	to_window INTEGER NOT NULL, -- the first behind it\n"
+	"	state INTEGER NOT NULL, -- 0 is being written; 1 complete\n"
+	"	next_port INTEGER NOT NULL -- while it is written: the first port whose sum is not there yet\n"
+	");\n"
+	"CREATE INDEX hour_by_sweep ON hour (to_sweep);\n";
+
+#define SUM_COLUMNS \
+	"	port INTEGER NOT NULL,\n" \
+	"	samples INTEGER NOT NULL, -- how many sweeps have a delta of it\n" \
+	"	elapsed_us INTEGER NOT NULL, -- of all of them\n" \
+	"	unknown INTEGER NOT NULL, -- set of counters that not every one of them knows: 1 << counter.id\n" \
+	"	reset INTEGER NOT NULL, -- set of counters that fell; then the sum is at least the value\n" \
+	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
+/* The counters' columns: what was counted where it is known; NULL where it never is. */
+const char tables_chunk_sum_begin[] =
+	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
+	"	window INTEGER NOT NULL, -- chunk_window.id\n"
+	SUM_COLUMNS;
+const char tables_chunk_sum_end[] =
+	"	PRIMARY KEY (window, port)\n"
+	") WITHOUT ROWID;\n";
+const char tables_hour_sum_begin[] =
+	"CREATE TABLE hour_sum ( -- the same in one hour\n"
+	"	hour INTEGER NOT NULL, -- hour.id\n"
+	SUM_COLUMNS;
+const char tables_hour_sum_end[] =
+	"	PRIMARY KEY (hour, port)\n"
+	") WITHOUT ROWID;\n";
+
 const char tables_absolute_begin[] =
 	"CREATE TABLE absolute ( -- values as they were read: at first sight, now and then, and before a span\n"
 	"	sweep INTEGER NOT NULL,\n"

@@ -10,6 +10,9 @@
 
 extern const char tables_fixed[];
 extern const char tables_delta_begin[], tables_delta_end[];
+extern const char tables_history[];
+extern const char tables_chunk_sum_begin[], tables_chunk_sum_end[];
+extern const char tables_hour_sum_begin[], tables_hour_sum_end[];
 extern const char tables_absolute_begin[], tables_absolute_end[];
 extern const char tables_traffic_begin[], tables_traffic_end[];
 extern const char tables_detail[];

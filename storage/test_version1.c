@@ -122,7 +122,7 @@ void check_make_version_1(const char *path, const char *from)
 	run(db, attach);
 	run(db, "BEGIN");
 	copy_tables(db);
-	run(db, "DELETE FROM code WHERE kind IN ('attribute', 'layout') OR kind = 'why' AND name = 'unfinished'");
+	run(db, "DELETE FROM code WHERE kind IN ('attribute', 'layout', 'window_state') OR kind = 'why' AND name = 'unfinished'");
 	run(db, "COMMIT");
 	sqlite3_close(db);
 }
