@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "clear", "NODE|NODE/PORT ...|all", "set counters back to zero on the fabric: asks first, and writes", false,
 	  clear_run },
+	{ "db", "[check|compact|backup FILE|export FILE]",
+	  "what the database keeps, since when, sizes; look for damage, compact, copy", false, database_run },
 	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },
 	{ "discover", "", "the fabric's nodes and ports as flat records: collect runs it", true, discover_run },
 	{ "help", "[COMMAND]", "this list, or how to use one command", false, help_run },

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* info.c - what a database holds, since when, and how large it is */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/admin_state.h"
+#include "storage/db.h"
+#include "storage/kept.h"
+#include "storage/lock.h"
+
+/* A file up to this size is counted row by row; of a larger one, so many places of each table. */
+#define EXACT_BYTES (INT64_C(64) << 20)
+enum { PLACES = 24 };
+
+/* Of rows that were weighed: what a page needs beside them. */
+#define PAGE_OVERHEAD 1.12
+
+#define WALL_SINCE(sweep) "SELECT wall_us FROM sweep WHERE id >= (" sweep ") ORDER BY id LIMIT 1"
+#define WALL_UNTIL(sweep) "SELECT wall_us FROM sweep WHERE id <= (" sweep ") ORDER BY id DESC LIMIT 1"
+
+/* The wall clock of the oldest and the newest; where a query fits no older schema, the next one does. */
+static const struct {
+	enum kept_kind kind;
+	const char *since, *until;
+} times[] = {
+	{ KEPT_RAW, WALL_SINCE("SELECT min(s) FROM (SELECT min(id) / 65536 AS s FROM hot UNION ALL"
+			       " SELECT min(from_sweep) FROM chunk_window WHERE state = 1)"),
+	  WALL_UNTIL("SELECT max(s) FROM (SELECT max(id) / 65536 AS s FROM hot UNION ALL"
+		     " SELECT max(to_sweep) - 1 FROM chunk_window WHERE state = 1)") },
+	{ KEPT_RAW, WALL_SINCE("SELECT min(sweep) FROM delta"), WALL_UNTIL("SELECT max(sweep) FROM delta") },
+	{ KEPT_SUMS, "SELECT min(from_us) FROM chunk_window WHERE state > 0",
+	  "SELECT max(to_us) FROM chunk_window WHERE state > 0" },
+	{ KEPT_HOURS, "SELECT min(from_us) FROM hour", "SELECT max(to_us) FROM hour" },
+	{ KEPT_ERRORS, WALL_SINCE("SELECT min(sweep) FROM error"), WALL_UNTIL("SELECT max(sweep) FROM error") },
+	{ KEPT_READINGS, "SELECT wall_us FROM absolute ORDER BY sweep LIMIT 1",
+	  "SELECT wall_us FROM absolute ORDER BY sweep DESC LIMIT 1" },
+	{ KEPT_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
+	{ KEPT_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
+	{ KEPT_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
+	{ KEPT_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1", "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
+	{ KEPT_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
+	{ KEPT_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
+	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
+};
+
+/* A number that a query gives; 0 where it gives none, or has no place in this schema. */
+static int64_t number_or_none(sqlite3 *db, const char *sql)
+{
+	int64_t number = 0;
+
+	return db_integer(db, sql, 0, &number, NULL) < 0 ? 0 : number;
+}
+
+static void read_times(sqlite3 *db, struct admin_info *ret)
+{
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		struct kept *kept = &ret->kept[times[i].kind];
+
+		if (kept->since_us)
+			continue;
+		kept->since_us = number_or_none(db, times[i].since);
+		kept->until_us = number_or_none(db, times[i].until);
+	}
+}
+
+/* Bytes that a row's values take, about as SQLite packs them. */
+static int64_t weigh_row(sqlite3_stmt *row)
+{
+	int64_t bytes = 4;
+
+	for (int i = 0; i < sqlite3_column_count(row); i++) {
+		int64_t value = sqlite3_column_int64(row, i);
+
+		bytes++;
+		switch (sqlite3_column_type(row, i)) {
+		case SQLITE_INTEGER:
+			for (; value != 0 && value != -1; value >>= 8)
+				bytes++;
+			break;
+		case SQLITE_NULL:
+			break;
+		default:
+			bytes += sqlite3_column_bytes(row, i);
+		}
+	}
+	return bytes;
+}
+
+/* Look at some places of a table, spread over its key, and take the rest to be like them. */
+static int sample_table(sqlite3 *db, const struct kept_table *table, struct kept *kept, struct error *err)
+{
+	int64_t first = 0, last = -1, rows = 0, bytes = 0, places = 0;
+	long long scale = (long long)table->scale;
+	sqlite3_stmt *row;
+	char sql[256];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT min(%s) / %lld FROM %s", table->key, scale, table->name);
+	result = db_integer(db, sql, 0, &first, err);
+	snprintf(sql, sizeof(sql), "SELECT max(%s) / %lld FROM %s", table->key, scale, table->name);
+	if (!result)
+		result = db_integer(db, sql, -1, &last, err);
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s BETWEEN ?1 * %lld AND (?1 + 1) * %lld - 1", table->name,
+		 table->key, scale, scale);
+	if (result < 0 || (result = db_prepare(db, sql, &row, err)) < 0)
+		return result;
+	for (int i = 0; result >= 0 && i < PLACES && last - first >= i; i++, places++) {
+		sqlite3_bind_int64(row, 1, last - first < PLACES ? first + i : first + (last - first) / (PLACES - 1) * i);
+		while ((result = db_step(row, err)) > 0) {
+			rows++;
+			bytes += weigh_row(row);
+		}
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	if (result < 0 || !places)
+		return result;
+	kept->rows += (int64_t)((double)rows / (double)places * (double)(last - first + 1));
+	kept->bytes += (int64_t)((double)bytes / (double)places * (double)(last - first + 1) * PAGE_OVERHEAD);
+	return 0;
+}
+
+static int count_rows(sqlite3 *db, const char *table, struct kept *kept, struct error *err)
+{
+	int64_t rows = 0;
+	char sql[128];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM \"%.64s\"", table);
+	result = db_integer(db, sql, 0, &rows, err);
+	kept->rows += rows;
+	return result;
+}
+
+/* The pages of a table and its indexes, where SQLite was built to tell; else what its rows weigh. */
+static int weigh_table(sqlite3 *db, const char *table, struct kept *kept, struct error *err)
+{
+	sqlite3_stmt *row;
+	char sql[128];
+	int result;
+
+	if (db_prepare(db, "SELECT sum(d.pgsize) FROM sqlite_schema s JOIN dbstat d ON d.name = s.name"
+		       " WHERE s.tbl_name = ?1 AND d.aggregate", &row, NULL) == 0) {
+		sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
+		result = db_step(row, err);
+		if (result > 0)
+			kept->bytes += sqlite3_column_int64(row, 0);
+		sqlite3_finalize(row);
+		return result < 0 ? result : 0;
+	}
+	snprintf(sql, sizeof(sql), "SELECT * FROM \"%.64s\"", table);
+	result = db_prepare(db, sql, &row, err);
+	if (result < 0)
+		return result;
+	while ((result = db_step(row, err)) > 0)
+		kept->bytes += (int64_t)((double)weigh_row(row) * PAGE_OVERHEAD);
+	sqlite3_finalize(row);
+	return result;
+}
+
+static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, struct error *err)
+{
+	const struct kept_table *table = kept_find(name);
+	struct kept *kept = &ret->kept[table ? table->kind : KEPT_OTHER];
+	int result;
+
+	kept->there = true;
+	if (ret->estimated && table && table->key)
+		return sample_table(db, table, kept, err);
+	result = count_rows(db, name, kept, err);
+	return result ? result : weigh_table(db, name, kept, err);
+}
+
+static int read_tables(sqlite3 *db, struct admin_info *ret, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
+				&rows, err);
+
+	while (!result && (result = db_step(rows, err)) > 0)
+		result = read_table(db, (const char *)sqlite3_column_text(rows, 0), ret, err);
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
+{
+	int64_t version = 0, free_pages = 0;
+	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
+
+	if (!result)
+		result = db_integer(db, "PRAGMA page_size", 0, &ret->page_bytes, err);
+	if (!result)
+		result = db_integer(db, "PRAGMA freelist_count", 0, &free_pages, err);
+	if (!result)
+		result = db_integer(db, "SELECT value FROM meta WHERE key = 'created_us'", 0, &ret->created_us, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM node", 0, &ret->nodes, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM port", 0, &ret->ports, err);
+	if (!result)
+		result = db_integer(db, "SELECT count(*) FROM sweep", 0, &ret->sweeps, err);
+	/* Of the sweeps whose samples are kept; a sum of short rows. */
+	if (!result)
+		result = db_integer(db, "SELECT sum(ports_answered) FROM sweep", 0, &ret->port_samples, err);
+	ret->schema_version = (int)version;
+	ret->free_bytes = free_pages * ret->page_bytes;
+	ret->file_bytes = admin_file_bytes(path, "");
+	ret->log_bytes = admin_file_bytes(path, "-wal");
+	ret->estimated = ret->file_bytes > EXACT_BYTES;
+	return result;
+}
+
+int admin_info(const char *path, struct admin_info *ret, struct error *err)
+{
+	struct admin_info info = { .sqlite_version = sqlite3_libversion() };
+	bool immutable;
+	sqlite3 *db;
+	int result = admin_open(path, &db, &immutable, err);
+
+	if (result < 0)
+		return result;
+	result = db_exec(db, "BEGIN", err);
+	if (!result)
+		result = read_file(db, path, &info, err);
+	if (!result)
+		result = read_tables(db, &info, err);
+	if (!result)
+		read_times(db, &info);
+	sqlite3_close(db);
+	if (result < 0)
+		return result;
+	info.live = lock_held(path, &info.collector_pid);
+	*ret = info;
+	return 0;
+}
