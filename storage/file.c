@@ -137,7 +137,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 	}
 	if (!result)
-		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, delta, absolute LIMIT 0", err);
+		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, absolute LIMIT 0", err);
 	if (!result && version > SCHEMA_VERSION)
 		result = err_set(err, ERR_IO,
 				 "%s was written by a newer ibwire (schema version %lld, this one knows %d); "

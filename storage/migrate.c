@@ -3,16 +3,18 @@
  * migrate.c - databases of older versions brought up to date
  *
  * tables.c says what a new database is like; here stands, for each version, what
- * makes the next one of it. A step only adds: it takes no longer for a large
- * database than for a small one. Views and names are made anew after the last step.
+ * makes the next one of it. The step to version 3 writes every delta anew, the
+ * others only add. Views and names are made anew after the last step.
  *
  * For another version: raise SCHEMA_VERSION, change tables.c, add the step. Where
  * it changes a table that an earlier step makes out of tables.c, that step needs
  * the text as it was. migrate_test.c compares what comes out with a new database.
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/schema.h"
 #include "storage/tables.h"
@@ -44,11 +46,75 @@ static int step_1_to_2(sqlite3 *db, struct error *err)
 	return run_statements(db, version_1_to_2, err);
 }
 
+/* A row of delta: sweep, port, elapsed_us, unknown, and the traffic counters that there were, in their order. */
+static void read_delta(sqlite3_stmt *row, struct codec_sample *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->there = true;
+	ret->elapsed_us = sqlite3_column_int64(row, 2) > 0 ? sqlite3_column_int64(row, 2) : 0;
+	ret->unknown = db_u64(row, 3);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		ret->value[i] = ret->unknown & COUNTER_BIT(i) ? 0 : db_u64(row, 4 + i);
+}
+
+/* What was read of one block of ports in one sweep becomes a row of hot. */
+static int flush_block(sqlite3_stmt *insert, int64_t id, struct bytes *packed, struct codec_sample *samples,
+		       struct error *err)
+{
+	packed->len = 0;
+	if (codec_write_block(packed, samples, CODEC_BLOCK_PORTS) < 0)
+		return err_nomem(err);
+	memset(samples, 0, CODEC_BLOCK_PORTS * sizeof(*samples));
+	sqlite3_bind_int64(insert, 1, id);
+	sqlite3_bind_blob(insert, 2, packed->data, (int)packed->len, SQLITE_STATIC);
+	return db_run(insert, err);
+}
+
+/* Each row of delta into hot; the collector compacts them by and by. */
+static int pack_deltas(sqlite3_stmt *rows, sqlite3_stmt *insert, struct bytes *packed, struct error *err)
+{
+	struct codec_sample samples[CODEC_BLOCK_PORTS] = { 0 };
+	int64_t block = -1;
+	int result = 0;
+
+	while (!result && (result = db_step(rows, err)) > 0) {
+		int64_t port = sqlite3_column_int64(rows, 1), id = HOT_ID(sqlite3_column_int64(rows, 0), port /
+									 CODEC_BLOCK_PORTS);
+
+		result = 0;
+		if (port < 0 || port >= HISTORY_PORTS)
+			continue;
+		if (block >= 0 && block != id)
+			result = flush_block(insert, block, packed, samples, err);
+		block = id;
+		read_delta(rows, &samples[port % CODEC_BLOCK_PORTS]);
+	}
+	if (!result && block >= 0)
+		result = flush_block(insert, block, packed, samples, err);
+	return result;
+}
+
 static int step_2_to_3(sqlite3 *db, struct error *err)
 {
+	sqlite3_stmt *rows = NULL, *insert = NULL;
+	struct bytes packed = { 0 };
 	int result = schema_make_history(db, err);
 
-	return result ? result : db_exec(db, "PRAGMA user_version = 3", err);
+	if (!result)
+		result = db_prepare(db, "SELECT sweep, port, elapsed_us, unknown, xmit_data, rcv_data, xmit_packets,"
+				    " rcv_packets, xmit_wait, unicast_xmit_packets, unicast_rcv_packets,"
+				    " multicast_xmit_packets, multicast_rcv_packets FROM main.delta"
+				    " ORDER BY sweep, port", &rows, err);
+	if (!result)
+		result = db_prepare(db, "INSERT INTO hot (id, samples) VALUES (?, ?)", &insert, err);
+	if (!result)
+		result = pack_deltas(rows, insert, &packed, err);
+	sqlite3_finalize(rows);
+	sqlite3_finalize(insert);
+	bytes_done(&packed);
+	if (!result)
+		result = db_exec(db, tables_drop_views, err);
+	return result ? result : db_exec(db, "DROP TABLE delta; PRAGMA user_version = 3", err);
 }
 
 /* What makes version i + 2 of version i + 1. A step that was released is never changed. */

@@ -13,6 +13,7 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "storage/db.h"
+#include "storage/delta_table.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
 #include "storage/schema.h"
@@ -24,6 +25,18 @@ static void close_database(struct reader *reader)
 	sqlite3_close(reader->db);
 	reader->db = NULL;
 	topology_done(&reader->topology);
+}
+
+/* What older versions stored is in tables that nobody reads any more. */
+static int check_version(struct reader *reader, struct error *err)
+{
+	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
+
+	if (!result && reader->version < SCHEMA_VERSION)
+		result = err_set(err, ERR_IO, "%s was written by an older ibwire (schema version %lld, this one reads %d); "
+				 "bring it up to date, with all that it holds: ibwire collect --once", reader->path,
+				 (long long)reader->version, SCHEMA_VERSION);
+	return result;
 }
 
 static int open_database(struct reader *reader, struct error *err)
@@ -45,8 +58,9 @@ static int open_database(struct reader *reader, struct error *err)
 	reader->inode = st.st_ino;
 	result = db_prepare(reader->db, "SELECT id FROM sweep ORDER BY id DESC LIMIT 1", &reader->newest, err);
 	if (!result)
-		result = db_integer(reader->db, "SELECT value FROM meta WHERE key = 'absolute_every'",
-				    SCHEMA_ABSOLUTE_EVERY, &reader->absolute_every, err);
+		result = delta_table_register(reader->db, err);
+	if (!result)
+		result = check_version(reader, err);
 	if (result < 0)
 		close_database(reader);
 	return result;
@@ -103,7 +117,7 @@ int reader_begin(struct reader *reader, struct error *err)
 		return result;
 	result = db_exec(reader->db, "BEGIN", err);
 	if (!result) {
-		result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
+		result = check_version(reader, err);
 		if (result < 0)
 			reader_end(reader);
 	}
@@ -174,16 +188,13 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 
 int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, struct error *err)
 {
-#define SWEEP(newer) \
-	"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned," \
-	" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid," \
-	" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, " newer " FROM sweep WHERE id = ?"
-	/* Version 1 did not store them; a file without a collector is read as it is. */
-	static const char version_1[] = SWEEP("NULL, NULL, NULL");
-	static const char query[] = SWEEP("ports_unfinished, spread_us, node_spread_us");
-#undef SWEEP
+	static const char query[] =
+		"SELECT id, wall_us, end_us - start_us, interval_us, discovery_us, discovery_smps, ports_planned,"
+		" ports_asked, ports_answered, mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid,"
+		" sm_state, sm_priority, sm_act_count, topology, from_node, from_port, ports_unfinished, spread_us,"
+		" node_spread_us FROM sweep WHERE id = ?";
 	sqlite3_stmt *row;
-	int result = db_prepare(reader->db, reader->version < 2 ? version_1 : query, &row, err);
+	int result = db_prepare(reader->db, query, &row, err);
 
 	if (result < 0)
 		return result;

@@ -36,8 +36,7 @@ int storage_default_path(bool for_writing, char *ret, size_t size, struct error 
  * reader_open - open a database for reading
  * Return: 0; ERR_UNAVAILABLE where there is no such file (the text says to start
  * a collector); ERR_IO where it cannot be read, is no database of ours, is
- * damaged, or is of a newer version. One of an older version is read as it is,
- * and what it does not hold is not known; the next collector brings it up to date.
+ * damaged, or is of another version. One of an older version says how to bring it up to date.
  */
 int reader_open(const char *path, struct reader **ret, struct error *err);
 void reader_close(struct reader *reader);

@@ -164,10 +164,8 @@ static int find_all(struct gathering *gathering, struct detail_row **ret, struct
 
 	if (result < 0)
 		return result;
-	/* Version 1 of the schema held none. */
-	if (gathering->reader->version >= 2)
-		result = gather(gathering, all ? walk_all : walk_some, gathering->from, gathering->until, err);
-	if (!result && gathering->reader->version >= 2)
+	result = gather(gathering, all ? walk_all : walk_some, gathering->from, gathering->until, err);
+	if (!result)
 		result = gather(gathering, all ? last_all : last_some, gathering->from, 0, err);
 	return result ? result : make_rows(gathering, ret, err);
 }

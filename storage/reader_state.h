@@ -20,7 +20,6 @@ struct reader {
 	bool immutable;         /* opened as a file that nobody changes */
 	int64_t version;        /* of the schema; a writer may raise it while the file is open */
 	sqlite3_stmt *newest;
-	int64_t absolute_every;
 	struct topology topology; /* the one that was asked for last; most screens ask for the same again */
 };
 

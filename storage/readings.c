@@ -1,105 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/readings.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "storage/db.h"
 #include "storage/schema.h"
 
-/* The traffic columns follow these in "SELECT *", as do all counters' in absolute: tables.c. */
-enum { DELTA_ELAPSED = 2, DELTA_UNKNOWN, DELTA_TRAFFIC };
+/* All counters' columns follow these in "SELECT *": tables.c. */
 enum { ABSOLUTE_AT = 2, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
-
-static int next_error(struct delta_scan *scan, struct error *err)
-{
-	int result = db_step(scan->errors, err);
-
-	scan->error_row = result > 0;
-	return result < 0 ? result : 0;
-}
-
-int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, struct error *err)
-{
-	int result;
-
-	memset(scan, 0, sizeof(*scan));
-	result = db_prepare(db, "SELECT * FROM delta WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep, port",
-			    &scan->deltas, err);
-	if (!result)
-		result = db_prepare(db, "SELECT sweep, port, counter, value, marks FROM error"
-				    " WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep, port", &scan->errors, err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(scan->deltas, 1, after);
-	sqlite3_bind_int64(scan->deltas, 2, until);
-	sqlite3_bind_int64(scan->errors, 1, after);
-	sqlite3_bind_int64(scan->errors, 2, until);
-	return next_error(scan, err);
-}
-
-int delta_scan_next(struct delta_scan *scan, struct error *err)
-{
-	int result = db_step(scan->deltas, err);
-
-	if (result > 0) {
-		scan->sweep = sqlite3_column_int64(scan->deltas, 0);
-		scan->port = (uint32_t)sqlite3_column_int64(scan->deltas, 1);
-	}
-	return result;
-}
-
-/* Where the error row stands beside the delta: below 0 before it, 0 at it, above 0 behind. */
-static int error_side(const struct delta_scan *scan)
-{
-	int64_t sweep = sqlite3_column_int64(scan->errors, 0), port = sqlite3_column_int64(scan->errors, 1);
-
-	if (sweep != scan->sweep)
-		return sweep < scan->sweep ? -1 : 1;
-	return port < scan->port ? -1 : port > scan->port;
-}
-
-static void read_error(sqlite3_stmt *row, struct delta *delta)
-{
-	int64_t counter = sqlite3_column_int64(row, 2);
-	int marks = sqlite3_column_int(row, 4);
-
-	if (counter < 0 || counter >= COUNTER_COUNT)
-		return; /* of a newer catalogue: not one that we can show */
-	delta->value[counter] = db_u64(row, 3);
-	if (marks & MARK_RESET)
-		delta->reset |= COUNTER_BIT(counter);
-	if (marks & MARK_SATURATED)
-		delta->saturated |= COUNTER_BIT(counter);
-}
-
-int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err)
-{
-	int result = 0;
-
-	memset(ret, 0, sizeof(*ret));
-	ret->elapsed_us = sqlite3_column_int64(scan->deltas, DELTA_ELAPSED);
-	ret->known = COUNTER_ALL_SET & ~db_u64(scan->deltas, DELTA_UNKNOWN);
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		ret->value[i] = db_u64(scan->deltas, DELTA_TRAFFIC + i);
-	while (!result && scan->error_row) {
-		int side = error_side(scan);
-
-		if (side > 0)
-			break;
-		if (side == 0)
-			read_error(scan->errors, ret);
-		result = next_error(scan, err);
-	}
-	return result;
-}
-
-void delta_scan_end(struct delta_scan *scan)
-{
-	sqlite3_finalize(scan->deltas);
-	sqlite3_finalize(scan->errors);
-	memset(scan, 0, sizeof(*scan));
-}
 
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
@@ -117,7 +27,7 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 	}
 }
 
-static void read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
+void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->there = true;
@@ -133,30 +43,56 @@ static void read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
 	}
 }
 
-/* The bases of ports that are read all the time: none is older than @every sweeps. */
-static int load_recent(sqlite3 *db, int64_t sweep, int64_t every, struct stored_reading *by_port, size_t count,
+/*
+ * From where on each port that was being read at a sweep has an absolute reading:
+ * the end of the newest window before it. 0: none is that old. Before version 3
+ * it was any of the last absolute_every sweeps.
+ */
+static int find_bases(sqlite3 *db, int64_t sweep, int64_t *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int64_t every = 0;
+	int result = db_integer(db, "SELECT value FROM meta WHERE key = 'absolute_every'", 0, &every, err);
+
+	if (result < 0)
+		return result;
+	result = db_prepare(db, "SELECT to_sweep - 1 FROM chunk_window WHERE to_sweep <= ? + 1 AND state > 0"
+				" ORDER BY to_sweep DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep);
+	result = db_step(row, err);
+	if (result >= 0)
+		*ret = result ? sqlite3_column_int64(row, 0) - every : 0;
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int load_recent(sqlite3 *db, int64_t from, int64_t sweep, struct stored_reading *by_port, size_t count,
 		       struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep > ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
 				err);
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, sweep - every);
+	sqlite3_bind_int64(rows, 1, from);
 	sqlite3_bind_int64(rows, 2, sweep);
 	while ((result = db_step(rows, err)) > 0) {
 		uint64_t port = db_u64(rows, 1);
 
 		if (port < count)
-			read_absolute(rows, &by_port[port]);
+			readings_read_absolute(rows, &by_port[port]);
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
 /* The bases of ports that a span covers: stored in the sweep that read them last. */
-static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err)
+static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, bool *resting, size_t count,
+			struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
@@ -168,20 +104,25 @@ static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_po
 	while ((result = db_step(rows, err)) > 0) {
 		uint64_t port = db_u64(rows, 1);
 
-		if (port < count)
-			read_absolute(rows, &by_port[port]);
+		if (port >= count)
+			continue;
+		readings_read_absolute(rows, &by_port[port]);
+		resting[port] = true;
 	}
 	sqlite3_finalize(rows);
 	return result;
 }
 
-static int add_deltas(sqlite3 *db, int64_t sweep, int64_t every, struct stored_reading *by_port, size_t count,
+static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_reading *by_port, size_t count,
 		      struct error *err)
 {
 	struct delta_scan scan;
 	struct delta delta;
-	int result = delta_scan_begin(&scan, db, sweep - every, sweep, err);
+	int result;
 
+	if (after >= sweep)
+		return 0;
+	result = delta_scan_begin(&scan, db, after, sweep, err);
 	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
 		struct stored_reading *stored = scan.port < count ? &by_port[scan.port] : NULL;
 
@@ -223,16 +164,23 @@ static int date_readings(sqlite3 *db, struct stored_reading *by_port, size_t cou
 	return result < 0 ? result : 0;
 }
 
-int readings_load(sqlite3 *db, int64_t sweep, int64_t every, struct stored_reading *by_port, size_t count,
-		  struct error *err)
+int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err)
 {
-	int result = load_recent(db, sweep, every, by_port, count, err);
+	bool *resting = calloc(count ? count : 1, sizeof(*resting));
+	int64_t from = 0, oldest = sweep;
+	int result = resting ? find_bases(db, sweep, &from, err) : err_nomem(err);
 
 	if (!result)
-		result = load_resting(db, sweep, by_port, count, err);
+		result = load_recent(db, from, sweep, by_port, count, err);
 	if (!result)
-		result = add_deltas(db, sweep, every, by_port, count, err);
+		result = load_resting(db, sweep, by_port, resting, count, err);
+	for (size_t i = 0; !result && i < count; i++)
+		if (by_port[i].there && !resting[i] && by_port[i].base_sweep < oldest)
+			oldest = by_port[i].base_sweep;
+	if (!result)
+		result = add_deltas(db, oldest, sweep, by_port, count, err);
 	if (!result)
 		result = date_readings(db, by_port, count, err);
+	free(resting);
 	return result;
 }

@@ -32,19 +32,33 @@ struct error;
 
 #define COUNTER_ALL_SET (COUNTER_BIT(COUNTER_COUNT) - 1)
 
+struct codec_sample;
+struct delta_walk;
+
 /* A walk over the deltas of some sweeps, in order of sweep and port. */
 struct delta_scan {
-	sqlite3_stmt *deltas, *errors;
-	bool error_row; /* errors stands on a row that is not used up */
-	int64_t sweep;  /* of the row that the walk stands on */
-	uint32_t port;
+	int64_t sweep;  /* that the walk stands on */
+	uint32_t port;  /* id */
+	const struct codec_sample *sample; /* what is stored of it (borrowed until the next step) */
+	/* Packed samples that could not be read; what they held is left out. */
+	size_t damaged;
+	char damage[96]; /* which the first of them are */
+	struct delta_walk *walk;
 };
 
 /*
  * delta_scan_begin - deltas of sweeps in (@after, @until]
- * delta_scan_end() is to be called whatever this returns.
+ * delta_scan_end() is to be called whatever this returns. The caller's
+ * transaction is to be open: else a compaction may come between two steps.
  */
 int delta_scan_begin(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, struct error *err);
+
+/*
+ * delta_scan_begin_ports - the same of some ports only
+ * @ports:  ids in rising order, each once (borrowed until the end); @count of them, 0: all
+ */
+int delta_scan_begin_ports(struct delta_scan *scan, sqlite3 *db, int64_t after, int64_t until, const uint32_t *ports,
+			   size_t count, struct error *err);
 
 /* delta_scan_next - Return: 1 on the next delta (scan->sweep, scan->port), 0 at the end, or an error. */
 int delta_scan_next(struct delta_scan *scan, struct error *err);
@@ -52,6 +66,12 @@ int delta_scan_next(struct delta_scan *scan, struct error *err);
 /* delta_scan_read - the delta that the walk stands on. Return: 0 or an error. */
 int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err);
 void delta_scan_end(struct delta_scan *scan);
+
+/* delta_of_sample - a stored sample as a delta in which no error counter moved. */
+void delta_of_sample(const struct codec_sample *sample, struct delta *ret);
+
+/* delta_read_error - put a row of error on its delta: counter, value and marks are columns @at and up. */
+void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta);
 
 /* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */
 void reading_apply(struct reading *reading, const struct delta *delta);
@@ -67,10 +87,11 @@ struct stored_reading {
 
 /*
  * readings_load - the last reading of every port at a sweep
- * @every:    meta.absolute_every
  * @by_port:  zeroed array, index port id; @count entries
  */
-int readings_load(sqlite3 *db, int64_t sweep, int64_t every, struct stored_reading *by_port, size_t count,
-		  struct error *err);
+int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err);
+
+/* readings_read_absolute - a row of "SELECT * FROM absolute". */
+void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret);
 
 #endif

@@ -153,11 +153,12 @@ int schema_make_history(sqlite3 *db, struct error *err)
 
 	text_append(&sql, tables_history);
 	text_append(&sql, tables_chunk_sum_begin);
-	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
 	text_append(&sql, tables_chunk_sum_end);
 	text_append(&sql, tables_hour_sum_begin);
-	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
+	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
 	text_append(&sql, tables_hour_sum_end);
+	text_append(&sql, tables_chunk_error);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;
@@ -169,9 +170,6 @@ static int create_tables(sqlite3 *db, struct error *err)
 	int result;
 
 	text_append(&sql, tables_fixed);
-	text_append(&sql, tables_delta_begin);
-	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
-	text_append(&sql, tables_delta_end);
 	text_append(&sql, tables_absolute_begin);
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_absolute_end);
@@ -199,13 +197,12 @@ int schema_make_views(sqlite3 *db, struct error *err)
 static int insert_meta(sqlite3 *db, struct error *err)
 {
 	sqlite3_stmt *insert;
-	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('absolute_every', ?), ('created_us', ?)",
+	int result = db_prepare(db, "INSERT INTO meta (key, value) VALUES ('created_us', ?)",
 				&insert, err);
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int(insert, 1, SCHEMA_ABSOLUTE_EVERY);
-	sqlite3_bind_int64(insert, 2, clock_wall_us(clock_system()));
+	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
 	result = db_run(insert, err);
 	sqlite3_finalize(insert);
 	return result;

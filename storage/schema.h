@@ -20,9 +20,6 @@ struct error;
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
 #define SCHEMA_VERSION 3
 
-/* A port that is read at every sweep has its absolute values stored at least this often. */
-#define SCHEMA_ABSOLUTE_EVERY 60
-
 /* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
 #define SPAN_ABSENT 100
 

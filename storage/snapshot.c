@@ -10,6 +10,7 @@
 #include "storage/reader_state.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
+#include "storage/sums.h"
 
 /* While a snapshot is made: where each port id's row is. */
 struct loading {
@@ -154,23 +155,22 @@ static int load_spans(struct loading *loading, struct error *err)
 	return result;
 }
 
-static int load_deltas(struct loading *loading, int64_t after, struct error *err)
+static int load_sums(struct loading *loading, int64_t after, struct error *err)
 {
-	struct delta_scan scan;
-	struct delta delta;
-	int result = delta_scan_begin(&scan, loading->reader->db, after, loading->sweep.info.id, err);
+	struct port_sum *by_port = calloc(loading->id_count, sizeof(*by_port));
+	int result;
 
-	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
-		struct port_row *row = row_of(loading, scan.port);
+	if (!by_port)
+		return err_nomem(err);
+	result = sums_load(loading->reader->db, after, loading->sweep.info.id, 0, by_port, loading->id_count, NULL,
+			   err);
+	for (size_t i = 0; !result && i < loading->id_count; i++) {
+		struct port_row *row = row_of(loading, i);
 
-		result = 0;
-		if (!row)
-			continue;
-		result = delta_scan_read(&scan, &delta, err);
-		if (!result)
-			delta_add(&row->sum, &delta);
+		if (row && by_port[i].samples)
+			row->sum = by_port[i].sum;
 	}
-	delta_scan_end(&scan);
+	free(by_port);
 	return result;
 }
 
@@ -181,8 +181,7 @@ static int load_readings(struct loading *loading, struct error *err)
 
 	if (!by_port)
 		return err_nomem(err);
-	result = readings_load(loading->reader->db, loading->sweep.info.id, loading->reader->absolute_every, by_port,
-			       loading->id_count, err);
+	result = readings_load(loading->reader->db, loading->sweep.info.id, by_port, loading->id_count, err);
 	for (size_t i = 0; !result && i < loading->id_count; i++) {
 		struct port_row *row = row_of(loading, i);
 
@@ -198,9 +197,7 @@ static int load_readings(struct loading *loading, struct error *err)
 /* Both are in order of node id. */
 static int load_caps(struct loading *loading, struct error *err)
 {
-#define CAPS(tick) "SELECT node, known, cap_mask, cap_mask2, resp_time, " tick " FROM caps ORDER BY node"
-	static const char query[] = CAPS("tick"), version_1[] = CAPS("NULL");
-#undef CAPS
+	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick FROM caps ORDER BY node";
 	const struct topology *topology = &loading->reader->topology;
 	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
 	sqlite3_stmt *rows;
@@ -210,7 +207,7 @@ static int load_caps(struct loading *loading, struct error *err)
 	if (!caps)
 		return err_nomem(err);
 	loading->snapshot->caps = caps;
-	result = db_prepare(loading->reader->db, loading->reader->version < 2 ? version_1 : query, &rows, err);
+	result = db_prepare(loading->reader->db, query, &rows, err);
 	if (result < 0)
 		return result;
 	while ((result = db_step(rows, err)) > 0) {
@@ -271,7 +268,7 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = load_spans(loading, err);
 	if (!result)
-		result = load_deltas(loading, after, err);
+		result = load_sums(loading, after, err);
 	if (!result && query->absolute)
 		result = load_readings(loading, err);
 	if (!result)

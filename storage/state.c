@@ -6,7 +6,6 @@
 
 #include "base/err.h"
 #include "storage/db.h"
-#include "storage/schema.h"
 #include "storage/topology.h"
 
 uint32_t state_find_node(const struct state *state, uint64_t guid)
@@ -125,14 +124,11 @@ static int load_identities(sqlite3 *db, struct state *state, struct error *err)
 static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 {
 	sqlite3_stmt *row;
-	int result = db_integer(db, "SELECT value FROM meta WHERE key = 'absolute_every'", SCHEMA_ABSOLUTE_EVERY,
-				&state->absolute_every, err);
+	int result = db_prepare(db,
+				"SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
+				" b.boot_id FROM sweep s JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
+				&row, err);
 
-	if (!result)
-		result = db_prepare(db,
-				    "SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
-				    " b.boot_id FROM sweep s JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
-				    &row, err);
 	if (result < 0)
 		return result;
 	result = db_step(row, err);
@@ -217,7 +213,7 @@ static int load_readings(sqlite3 *db, struct state *state, struct error *err)
 	by_port = calloc(state->port_count, sizeof(*by_port));
 	if (!by_port)
 		return err_nomem(err);
-	result = readings_load(db, state->sweep, state->absolute_every, by_port, state->port_count, err);
+	result = readings_load(db, state->sweep, by_port, state->port_count, err);
 	for (size_t i = 0; !result && i < state->port_count; i++)
 		state->ports[i].last = by_port[i];
 	free(by_port);

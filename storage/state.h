@@ -58,7 +58,6 @@ struct state {
 	size_t port_count, port_capacity;
 	struct map by_guid;
 	uint64_t stamp;         /* rises with each topology */
-	int64_t absolute_every;
 	int64_t sweep;          /* the newest; 0: none */
 	int64_t sweep_wall_us, sweep_start_us;
 	int64_t topology;       /* its column */

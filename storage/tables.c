@@ -10,7 +10,7 @@
 
 const char tables_fixed[] =
 	"CREATE TABLE meta ( -- about the database itself\n"
-	"	key TEXT PRIMARY KEY, -- absolute_every: sweeps between absolute readings; created_us: wall clock\n"
+	"	key TEXT PRIMARY KEY, -- created_us: wall clock\n"
 	"	value\n"
 	") WITHOUT ROWID;\n"
 	"CREATE TABLE counter ( -- the counters that there are; bit 1 << id in sets\n"
@@ -193,16 +193,6 @@ const char tables_detail[] =
 	"	PRIMARY KEY (port, attribute)\n"
 	") WITHOUT ROWID;\n";
 
-const char tables_delta_begin[] =
-	"CREATE TABLE delta ( -- what a port counted from one reading to the next; error counters not in error: 0\n"
-	"	sweep INTEGER NOT NULL, -- of the later reading\n"
-	"	port INTEGER NOT NULL,\n"
-	"	elapsed_us INTEGER NOT NULL, -- between the port's own two answers\n"
-	"	unknown INTEGER NOT NULL, -- set of counters of which nothing can be said: 1 << counter.id\n";
-const char tables_delta_end[] =
-	"	PRIMARY KEY (sweep, port)\n"
-	") WITHOUT ROWID;\n";
-
 /*
  * Samples of ports are packed (storage/codec.h): whole sweeps while they are new,
  * then one run of sweeps of one port after the other. Rowids are composed with
@@ -249,13 +239,31 @@ const char tables_history[] =
 	"	unknown INTEGER NOT NULL, -- set of counters that not every one of them knows: 1 << counter.id\n" \
 	"	reset INTEGER NOT NULL, -- set of counters that fell; then the sum is at least the value\n" \
 	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
-/* The counters' columns: what was counted where it is known; NULL where it never is. */
+/*
+ * The traffic counters' columns: what was counted where it is known; NULL where it never is.
+ * Error counters are sparse: what moved of them has a row in chunk_error and hour_error.
+ */
 const char tables_chunk_sum_begin[] =
 	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	SUM_COLUMNS;
 const char tables_chunk_sum_end[] =
 	"	PRIMARY KEY (window, port)\n"
+	") WITHOUT ROWID;\n";
+const char tables_chunk_error[] =
+	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (chunk_sum.unknown)\n"
+	"	window INTEGER NOT NULL, -- chunk_window.id\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL, -- counted; at least so many where chunk_sum.reset or .saturated have its bit\n"
+	"	PRIMARY KEY (window, port, counter)\n"
+	") WITHOUT ROWID;\n"
+	"CREATE TABLE hour_error ( -- the same in one hour\n"
+	"	hour INTEGER NOT NULL, -- hour.id\n"
+	"	port INTEGER NOT NULL,\n"
+	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
+	"	value INTEGER NOT NULL,\n"
+	"	PRIMARY KEY (hour, port, counter)\n"
 	") WITHOUT ROWID;\n";
 const char tables_hour_sum_begin[] =
 	"CREATE TABLE hour_sum ( -- the same in one hour\n"

@@ -9,8 +9,7 @@
 #define IBWIRE_STORAGE_TABLES_H
 
 extern const char tables_fixed[];
-extern const char tables_delta_begin[], tables_delta_end[];
-extern const char tables_history[];
+extern const char tables_history[], tables_chunk_error[];
 extern const char tables_chunk_sum_begin[], tables_chunk_sum_end[];
 extern const char tables_hour_sum_begin[], tables_hour_sum_end[];
 extern const char tables_absolute_begin[], tables_absolute_end[];

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "base/text.h"
+#include "storage/delta_table.h"
 
 static const char version_1[] =
 	"PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA application_id = 0x69627772;"
@@ -98,7 +99,7 @@ static void copy_tables(sqlite3 *db)
 	struct text sql = { 0 };
 
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT m.name, group_concat(c.name) FROM main.sqlite_schema m,"
-					    " pragma_table_info(m.name, 'main') c WHERE m.type = 'table' GROUP BY 1",
+					    " pragma_table_info(m.name, 'main') c WHERE m.type = 'table' AND m.name <> 'delta' GROUP BY 1",
 					    -1, &tables, NULL), SQLITE_OK);
 	while (sqlite3_step(tables) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(tables, 0);
@@ -124,5 +125,12 @@ void check_make_version_1(const char *path, const char *from)
 	copy_tables(db);
 	run(db, "DELETE FROM code WHERE kind IN ('attribute', 'layout', 'window_state') OR kind = 'why' AND name = 'unfinished'");
 	run(db, "COMMIT");
+	sqlite3_close(db);
+	/* Samples are packed since version 3. */
+	assert_int_equal(sqlite3_open(from, &db), SQLITE_OK);
+	assert_int_equal(delta_table_register(db, NULL), 0);
+	snprintf(attach, sizeof(attach), "ATTACH '%s' AS made", path);
+	run(db, attach);
+	run(db, "INSERT INTO made.delta SELECT * FROM main.delta; DETACH made");
 	sqlite3_close(db);
 }

@@ -41,6 +41,7 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[CLOSE_PORT_VERSION] = "UPDATE port_version SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
 	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",
 	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
 	[WRITE_DETAIL] = "INSERT INTO detail (sweep, port, attribute, at_us, elapsed_us, layout, missing, unknown)"
 			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -60,9 +61,7 @@ static int prepare(struct writer *writer, struct error *err)
 	for (int i = 0; !result && i < WRITER_STATEMENT_COUNT; i++) {
 		struct text sql = { 0 };
 
-		if (i == WRITE_DELTA)
-			writer_delta_sql(&sql);
-		else if (i == WRITE_ABSOLUTE)
+		if (i == WRITE_ABSOLUTE)
 			writer_absolute_sql(&sql);
 		else
 			text_append(&sql, statement_sql[i]);
@@ -386,6 +385,8 @@ void writer_close(struct writer *writer)
 	}
 	lock_release(writer->lock_fd);
 	free(writer->port_ids);
+	free(writer->samples);
+	bytes_done(&writer->packed);
 	free(writer->path);
 	free(writer);
 }

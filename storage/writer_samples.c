@@ -8,11 +8,13 @@
  * machine booted, a counter came or went or changed its width), the reading is
  * stored beside the delta, so that what is read back is always what was read.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/schema.h"
 #include "storage/writer_state.h"
@@ -32,11 +34,6 @@ static void insert_sql(struct text *sql, const char *table, const char *fixed, i
 void writer_absolute_sql(struct text *sql)
 {
 	insert_sql(sql, "absolute", "sweep, port, at_us, wall_us, wide", 5, COUNTER_COUNT);
-}
-
-void writer_delta_sql(struct text *sql)
-{
-	insert_sql(sql, "delta", "sweep, port, elapsed_us, unknown", 4, COUNTER_TRAFFIC_COUNT);
 }
 
 static int store_absolute(struct writer *writer, uint32_t port, struct error *err)
@@ -97,21 +94,62 @@ static int store_errors(struct writer *writer, int64_t sweep, uint32_t port, con
 static int store_delta(struct writer *writer, int64_t sweep, uint32_t port, const struct delta *delta,
 		       struct error *err)
 {
-	sqlite3_stmt *insert = writer->statements[WRITE_DELTA];
-	int result;
+	struct codec_sample *sample = &writer->samples[port];
 
-	sqlite3_bind_int64(insert, 1, sweep);
-	sqlite3_bind_int64(insert, 2, port);
-	sqlite3_bind_int64(insert, 3, delta->elapsed_us);
-	db_bind_u64(insert, 4, COUNTER_ALL_SET & ~delta->known);
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-		if (delta->known & COUNTER_BIT(i))
-			db_bind_u64(insert, 5 + i, delta->value[i]);
-		else
-			sqlite3_bind_null(insert, 5 + i);
+	sample->there = true;
+	sample->elapsed_us = delta->elapsed_us;
+	sample->unknown = COUNTER_ALL_SET & ~delta->known;
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		sample->value[i] = delta->known & COUNTER_BIT(i) ? delta->value[i] : 0;
+	return store_errors(writer, sweep, port, delta, err);
+}
+
+/* Room for a sample of every port that is known, in whole blocks; none is there. */
+static int make_room(struct writer *writer, struct error *err)
+{
+	size_t ports = (writer->state.port_count + CODEC_BLOCK_PORTS - 1) / CODEC_BLOCK_PORTS * CODEC_BLOCK_PORTS;
+
+	if (writer->state.port_count > HISTORY_PORTS)
+		return err_set(err, ERR_IO, "more than %lld ports were seen over time; start anew with --new-fabric",
+			       (long long)HISTORY_PORTS - 1);
+	if (ports > writer->sample_count) {
+		struct codec_sample *samples = reallocarray(writer->samples, ports, sizeof(*samples));
+
+		if (!samples)
+			return err_nomem(err);
+		writer->samples = samples;
+		writer->sample_count = ports;
 	}
-	result = db_run(insert, err);
-	return result ? result : store_errors(writer, sweep, port, delta, err);
+	if (writer->sample_count)
+		memset(writer->samples, 0, writer->sample_count * sizeof(*writer->samples));
+	return 0;
+}
+
+static bool any_there(const struct codec_sample *samples)
+{
+	for (size_t i = 0; i < CODEC_BLOCK_PORTS; i++)
+		if (samples[i].there)
+			return true;
+	return false;
+}
+
+/* What was put into writer->samples, as a row for each block of ports. */
+static int store_blocks(struct writer *writer, int64_t id, struct error *err)
+{
+	sqlite3_stmt *insert = writer->statements[WRITE_HOT];
+	int result = 0;
+
+	for (size_t i = 0; !result && i < writer->sample_count; i += CODEC_BLOCK_PORTS) {
+		if (!any_there(&writer->samples[i]))
+			continue;
+		writer->packed.len = 0;
+		if (codec_write_block(&writer->packed, &writer->samples[i], CODEC_BLOCK_PORTS) < 0)
+			return err_nomem(err);
+		sqlite3_bind_int64(insert, 1, HOT_ID(id, (int64_t)(i / CODEC_BLOCK_PORTS)));
+		sqlite3_bind_blob(insert, 2, writer->packed.data, (int)writer->packed.len, SQLITE_STATIC);
+		result = db_run(insert, err);
+	}
+	return result;
 }
 
 /* Are two readings the same in all that is stored of them? */
@@ -126,11 +164,10 @@ static bool same_reading(const struct reading *a, const struct reading *b)
 }
 
 static int store_reading(struct writer *writer, const struct sweep *sweep, int64_t id, uint32_t port,
-			 const struct port_sample *sample, struct error *err)
+			 const struct port_sample *sample, bool after_span, struct error *err)
 {
 	struct stored_reading *last = &writer->state.ports[port].last;
 	bool follows = last->there && sample->delta;
-	int64_t every = writer->state.absolute_every;
 	int result = 0;
 
 	if (sample->delta)
@@ -145,8 +182,8 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 	last->read_sweep = id;
 	last->reading = *sample->reading;
 	last->wall_us = sweep->wall_us + (sample->reading->at_us - sweep->start_us);
-	/* Each port at least every so many sweeps, and not all in the same one. */
-	if (!follows || id - last->base_sweep >= every || port % every == id % every)
+	/* Behind a span too: at the end of a window in between no reading of it was stored. */
+	if (!follows || after_span)
 		result = store_absolute(writer, port, err);
 	return result;
 }
@@ -192,7 +229,7 @@ static int set_span(struct writer *writer, int64_t id, uint32_t port, int why, s
 static int store_sample(struct writer *writer, const struct sweep *sweep, int64_t id, const struct port_sample *sample,
 			struct error *err)
 {
-	bool ok = sample->status == SAMPLE_OK && sample->reading;
+	bool ok = sample->status == SAMPLE_OK && sample->reading, after_span;
 	struct known_port *known;
 	uint32_t port;
 	int result;
@@ -205,11 +242,12 @@ static int store_sample(struct writer *writer, const struct sweep *sweep, int64_
 		return err_set(err, ERR_INTERNAL, "two samples of port %u in one sweep", sample->port);
 	known->sampled = id;
 	known->pollable = true;
+	after_span = known->span_from != 0;
 	/* The span first: it stores the last reading before it. */
 	result = set_span(writer, id, port, ok ? SAMPLE_OK : sample->status == SAMPLE_OK ? SAMPLE_SILENT :
 			  (int)sample->status, err);
 	if (!result && ok)
-		result = store_reading(writer, sweep, id, port, sample, err);
+		result = store_reading(writer, sweep, id, port, sample, after_span, err);
 	return result;
 }
 
@@ -230,9 +268,11 @@ static int store_unsampled(struct writer *writer, int64_t id, struct error *err)
 
 int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
 {
-	int result = 0;
+	int result = make_room(writer, err);
 
 	for (size_t i = 0; !result && i < sweep->sample_count; i++)
 		result = store_sample(writer, sweep, id, &sweep->samples[i], err);
+	if (!result)
+		result = store_blocks(writer, id, err);
 	return result ? result : store_unsampled(writer, id, err);
 }

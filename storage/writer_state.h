@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include "collector/sink.h"
+#include "storage/codec.h"
 #include "storage/state.h"
 
 struct error;
@@ -26,7 +27,7 @@ enum writer_statement {
 	CLOSE_PORT_VERSION,
 	OPEN_SPAN,
 	CLOSE_SPAN,
-	WRITE_DELTA,
+	WRITE_HOT,
 	WRITE_ERROR,
 	WRITE_ABSOLUTE,
 	WRITE_DETAIL,
@@ -50,6 +51,10 @@ struct writer {
 	uint64_t generation;
 	uint32_t *port_ids;
 	size_t port_id_count;
+	/* Of the sweep that is stored, by port id, in whole blocks; and a block packed. */
+	struct codec_sample *samples;
+	size_t sample_count;
+	struct bytes packed;
 	struct sink sink;
 	int64_t commit_us;
 };
@@ -82,8 +87,7 @@ int writer_store_details(struct writer *writer, const struct sweep *sweep, int64
 /* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
 int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);
 
-/* writer_absolute_sql, writer_delta_sql - append the INSERT of a table that has a column per counter. */
+/* writer_absolute_sql - append the INSERT into absolute, which has a column per counter. */
 void writer_absolute_sql(struct text *sql);
-void writer_delta_sql(struct text *sql);
 
 #endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * codec_bits.h - streams of bits for the codec, least significant bit first
+ *
+ * Inside the codec's inner loops, so all of it is inline.
+ */
+#ifndef IBWIRE_STORAGE_CODEC_BITS_H
+#define IBWIRE_STORAGE_CODEC_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bits of a width of 0 to 64, and of the number of bits in a number. */
+#define BITS_WIDTH 7
+
+/* bits_needed - how many bits a number has: 0 for 0, 64 at most. */
+static inline unsigned bits_needed(uint64_t value)
+{
+	return value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+}
+
+/* bits_low - the lowest bits of a number; @width 0 to 64. */
+static inline uint64_t bits_low(uint64_t value, unsigned width)
+{
+	return width < 64 ? value & ((UINT64_C(1) << width) - 1) : value;
+}
+
+/* bits_shift_signed - divide a number in two's complement by 2^@shift, rounding down; @shift below 64. */
+static inline uint64_t bits_shift_signed(uint64_t value, unsigned shift)
+{
+	return value >> shift | (value >> 63 ? ~(UINT64_MAX >> shift) : 0);
+}
+
+/* bits_fold, bits_unfold - two's complement to a number that is small where the distance from 0 is, and back. */
+static inline uint64_t bits_fold(uint64_t value)
+{
+	return value << 1 ^ (0 - (value >> 63));
+}
+
+static inline uint64_t bits_unfold(uint64_t folded)
+{
+	return folded >> 1 ^ (0 - (folded & 1));
+}
+
+/* Writes into memory that is large enough, which the caller has seen to. */
+struct bit_writer {
+	uint8_t *at;
+	uint64_t word;   /* not yet written */
+	unsigned filled; /* bits of it, below 64 */
+};
+
+/* bits_put - append @width bits; @value has no others. */
+static inline void bits_put(struct bit_writer *out, uint64_t value, unsigned width)
+{
+	out->word |= value << out->filled;
+	if (out->filled + width < 64) {
+		out->filled += width;
+		return;
+	}
+	for (unsigned i = 0; i < 8; i++)
+		out->at[i] = (uint8_t)(out->word >> 8 * i);
+	out->at += 8;
+	out->word = out->filled ? value >> (64 - out->filled) : 0;
+	out->filled += width - 64;
+}
+
+/* bits_put_number - append a number with its own width before it. */
+static inline void bits_put_number(struct bit_writer *out, uint64_t value)
+{
+	unsigned width = bits_needed(value);
+
+	bits_put(out, width, BITS_WIDTH);
+	bits_put(out, value, width);
+}
+
+/* bits_flush - write what is left, up to a whole byte; the last of the calls. */
+static inline void bits_flush(struct bit_writer *out)
+{
+	for (unsigned i = 0; i < out->filled; i += 8)
+		*out->at++ = (uint8_t)(out->word >> i);
+	out->word = out->filled = 0;
+}
+
+/* Reads @len bytes and never more: beyond them everything is 0, and `bad` says so. */
+struct bit_reader {
+	const uint8_t *data;
+	size_t len;
+	size_t at; /* in bits */
+	bool bad;
+};
+
+/* bits_get - the next @width bits, 0 to 64. */
+static inline uint64_t bits_get(struct bit_reader *in, unsigned width)
+{
+	size_t byte = in->at / 8, left = in->len - byte;
+	unsigned shift = in->at % 8;
+	uint64_t word = 0;
+
+	if (width > in->len * 8 - in->at) {
+		in->bad = true;
+		return 0;
+	}
+	if (left >= 8) {
+		for (unsigned i = 0; i < 8; i++)
+			word |= (uint64_t)in->data[byte + i] << 8 * i;
+	} else {
+		for (unsigned i = 0; i < left; i++)
+			word |= (uint64_t)in->data[byte + i] << 8 * i;
+	}
+	word >>= shift;
+	if (shift + width > 64)
+		word |= (uint64_t)in->data[byte + 8] << (64 - shift);
+	in->at += width;
+	return bits_low(word, width);
+}
+
+/* bits_get_width - the next width; one that cannot be is bad. */
+static inline unsigned bits_get_width(struct bit_reader *in)
+{
+	unsigned width = (unsigned)bits_get(in, BITS_WIDTH);
+
+	if (width <= 64)
+		return width;
+	in->bad = true;
+	return 0;
+}
+
+static inline uint64_t bits_get_number(struct bit_reader *in)
+{
+	return bits_get(in, bits_get_width(in));
+}
+
+/* bits_at_end - has everything been read, but for the zeros that fill the last byte? */
+static inline bool bits_at_end(struct bit_reader *in)
+{
+	size_t left = in->len * 8 - in->at;
+
+	return !in->bad && left < 8 && !bits_get(in, (unsigned)left);
+}
+
+#endif
