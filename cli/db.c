@@ -50,9 +50,9 @@ static int check(const struct request *request, struct error *err)
 	if (code < 0)
 		return code;
 	code = admin_check(request->path, put_fault, result, &faults, err);
-	if (code == 0 && !faults)
-		result_note(result, "%s is sound: no damage was found", request->path);
-	if (code == 0)
+	if (code == 0 && !faults && how.format == RESULT_TABLE)
+		printf("%s is sound: no damage was found\n", request->path);
+	else if (code == 0)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)

@@ -7,7 +7,9 @@
 #include "base/err.h"
 #include "storage/admin.h"
 #include "storage/admin_state.h"
+#include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/schema.h"
 
 /* So many faults of one kind are told; all are counted as far as SQLite goes on. */
 enum { TOLD_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
@@ -125,6 +127,98 @@ static int check_references(struct checking *checking, struct error *err)
 	return result;
 }
 
+/* The sweeps that a packed row is of, and how it is unpacked. */
+struct packed {
+	const char *table;
+	int64_t id;            /* of the sweep, or of the window */
+	int64_t from, to;      /* sweeps: the first, and the first behind them */
+	int64_t scale;         /* rowids of it: from id * scale on */
+	unsigned samples;      /* of each row */
+	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
+};
+
+static void tell_packed(struct checking *checking, const struct packed *packed, const char *what)
+{
+	char text[256];
+
+	if (packed->to - packed->from == 1)
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": %s", packed->from, what);
+	else
+		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1, what);
+	tell(checking, packed->table, text);
+}
+
+/* Unpack all rows of one sweep or window. A page that cannot be read costs these; others are looked at still. */
+static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	int result;
+
+	sqlite3_bind_int64(rows, 1, packed->id * packed->scale);
+	sqlite3_bind_int64(rows, 2, (packed->id + 1) * packed->scale);
+	while ((result = db_step(rows, err)) > 0) {
+		const void *data = sqlite3_column_blob(rows, 1);
+		int64_t part = sqlite3_column_int64(rows, 0) % packed->scale;
+		char text[96];
+
+		if (packed->samples <= CODEC_CHUNK_SWEEPS &&
+		    packed->unpack(data, (size_t)sqlite3_column_bytes(rows, 1), samples, packed->samples) == 0)
+			continue;
+		if (packed->scale == HOT_BLOCKS)
+			snprintf(text, sizeof(text), "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
+				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
+		else
+			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
+		tell_packed(checking, packed, text);
+	}
+	sqlite3_reset(rows);
+	if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
+		tell_packed(checking, packed, "a page with samples cannot be read");
+		return 0;
+	}
+	return result;
+}
+
+/* Rows of id, from_sweep, to_sweep that say what there is; each is unpacked. */
+static int check_packed(struct checking *checking, const char *list_sql, const struct packed *kind, struct error *err)
+{
+	struct packed packed = *kind;
+	sqlite3_stmt *list, *rows = NULL;
+	char sql[128];
+	int result;
+
+	checking->of_kind = 0;
+	/* Older versions of the schema have nothing packed. */
+	if (db_prepare(checking->db, list_sql, &list, NULL) < 0)
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT id, samples FROM %s WHERE id >= ?1 AND id < ?2 ORDER BY id", kind->table);
+	result = db_prepare(checking->db, sql, &rows, err);
+	while (!result && (result = db_step(list, err)) > 0) {
+		packed.id = sqlite3_column_int64(list, 0);
+		packed.from = sqlite3_column_int64(list, 1);
+		packed.to = sqlite3_column_int64(list, 2);
+		if (!kind->samples)
+			packed.samples = (unsigned)(packed.to - packed.from);
+		result = check_rows(checking, rows, &packed, err);
+	}
+	sqlite3_finalize(rows);
+	return end_query(checking, list, result, kind->table, err);
+}
+
+static int check_samples(struct checking *checking, struct error *err)
+{
+	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
+				    .unpack = codec_read_block };
+	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
+	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep WHERE id >= (SELECT min(id) / 65536 FROM hot)",
+				  &hot, err);
+
+	if (!result)
+		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2", &chunk,
+				      err);
+	return result;
+}
+
 int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err)
 {
 	struct checking checking = { .found = found, .ctx = ctx };
@@ -141,6 +235,8 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 		result = check_declared(&checking, &local);
 	if (!result)
 		result = check_references(&checking, &local);
+	if (!result)
+		result = check_samples(&checking, &local);
 	sqlite3_close(checking.db);
 	if (result < 0)
 		return err_set(err, result, "%s", local.text);

@@ -147,7 +147,7 @@ static int compare_host_names(const void *a, const void *b)
 static int compare_host_stems(const void *a, const void *b)
 {
 	const struct host *left = a, *right = b;
-	int order = strcmp(left->stem, right->stem);
+	int order = left->on_switch != right->on_switch ? (left->on_switch ? 1 : -1) : strcmp(left->stem, right->stem);
 
 	return order ? order : names_compare(left->name, right->name);
 }
@@ -183,7 +183,7 @@ static void hosts_done(struct host *hosts, size_t count)
 
 static size_t merge_hosts(struct host *hosts, size_t count)
 {
-	size_t kept = 0;
+	size_t kept = 0, schemes[2] = { 0 };
 
 	qsort(hosts, count, sizeof(*hosts), compare_host_names);
 	for (size_t i = 0; i < count; i++) {
@@ -197,9 +197,9 @@ static size_t merge_hosts(struct host *hosts, size_t count)
 	}
 	qsort(hosts, kept, sizeof(*hosts), compare_host_stems);
 	for (size_t i = 0; i < kept; i++) {
-		bool same = i && !strcmp(hosts[i - 1].stem, hosts[i].stem);
+		bool same = i && !strcmp(hosts[i - 1].stem, hosts[i].stem) && hosts[i - 1].on_switch == hosts[i].on_switch;
 
-		hosts[i].scheme = !i ? 0 : hosts[i - 1].scheme + !same;
+		hosts[i].scheme = same ? hosts[i - 1].scheme : schemes[hosts[i].on_switch]++;
 		hosts[i].number = same ? hosts[i - 1].number + 1 : 1;
 	}
 	qsort(hosts, kept, sizeof(*hosts), compare_hosts);

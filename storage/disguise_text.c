@@ -32,7 +32,7 @@ static const char own_words[] =
 	"of off on once one only or order other others out over own "
 	"packets part partition performance point polling port port's ports probably "
 	"queries query question questions rate rates reach read reading receive received reports reset resets running "
-	"said same say says sent set silent since size smaller smps so some somebody space state stay stays step stopped "
+	"said same say says sent set silent since size smaller smps so some somebody space state stay stays started starts step stopped "
 	"stored subnet sums sweep sweeps switch switches symbol "
 	"take takes than that the their them themselves there these they this till time times to told too took topology "
 	"touched "

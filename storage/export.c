@@ -305,15 +305,12 @@ static int put_reading(sqlite3_stmt *insert, int64_t port, const struct stored_r
 /* The values at the first sweep, from which those after it follow. */
 static int put_first_readings(struct exporting *exporting, struct error *err)
 {
-	int64_t first = exporting->range[0], every = 0, ports = 0;
+	int64_t first = exporting->range[0], ports = 0;
 	struct stored_reading *by_port;
 	struct text sql = { 0 };
 	sqlite3_stmt *insert = NULL;
 	int result = db_integer(exporting->source, "SELECT max(id) FROM port", 0, &ports, err);
 
-	if (!result)
-		result = db_integer(exporting->source, "SELECT value FROM meta WHERE key = 'absolute_every'",
-				    SCHEMA_ABSOLUTE_EVERY, &every, err);
 	if (result < 0)
 		return result;
 	by_port = calloc((size_t)ports + 1, sizeof(*by_port));
@@ -325,7 +322,7 @@ static int put_first_readings(struct exporting *exporting, struct error *err)
 	text_append(&sql, ")");
 	result = text_failed(&sql) ? err_nomem(err) : db_prepare(exporting->db, text_chars(&sql), &insert, err);
 	if (!result)
-		result = readings_load(exporting->source, first, every, by_port, (size_t)ports + 1, err);
+		result = readings_load(exporting->source, first, by_port, (size_t)ports + 1, err);
 	if (!result)
 		sqlite3_bind_int64(insert, 1, first);
 	for (int64_t i = 1; !result && i <= ports; i++)

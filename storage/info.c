@@ -141,7 +141,7 @@ static int weigh_table(sqlite3 *db, const char *table, struct kept *kept, struct
 	int result;
 
 	if (db_prepare(db, "SELECT sum(d.pgsize) FROM sqlite_schema s JOIN dbstat d ON d.name = s.name"
-		       " WHERE s.tbl_name = ?1 AND d.aggregate", &row, NULL) == 0) {
+		       " WHERE s.tbl_name = ?1 AND d.aggregate = 1", &row, NULL) == 0) {
 		sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
 		result = db_step(row, err);
 		if (result > 0)

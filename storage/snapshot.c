@@ -135,8 +135,9 @@ static int load_spans(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->reader->db,
-				"SELECT g.port, g.why, s.wall_us FROM " SPANS_AT " g"
-				" LEFT JOIN sweep s ON s.id = g.read_sweep",
+				"SELECT g.port, g.why, coalesce(s.wall_us, (SELECT a.wall_us FROM absolute a"
+				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " SPANS_AT " g"
+				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* that may be kept no longer */
 				&rows, err);
 
 	if (result < 0)
