@@ -18,6 +18,9 @@ extern struct model *model;
 int make_database(void **state);
 int remove_database(void **state);
 
+/* Commands that follow go to another database (borrowed; NULL: the model's). */
+void use_database(const char *path);
+
 /*
  * Run a command; words are separated by '|' (names hold spaces). Return: its
  * exit code; @ret_output what it wrote, for free().

@@ -216,14 +216,15 @@ static int64_t file_bytes(const char *path, const char *suffix)
 }
 
 /* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
-static int read_discovery(struct reader *reader, struct db_status *ret, struct error *err)
+static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
 {
 	sqlite3_stmt *row;
 	int result = db_prepare(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
-				" WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1", &row, err);
+				" WHERE discovery_us > 0 AND id <= ?1 ORDER BY id DESC LIMIT 1", &row, err);
 
 	if (result < 0)
 		return result;
+	sqlite3_bind_int64(row, 1, sweep);
 	result = db_step(row, err);
 	if (result > 0) {
 		ret->discovery_wall_us = sqlite3_column_int64(row, 0);
@@ -234,11 +235,11 @@ static int read_discovery(struct reader *reader, struct db_status *ret, struct e
 	return result < 0 ? result : 0;
 }
 
-static int read_status(struct reader *reader, struct db_status *ret, struct error *err)
+static int read_status(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
 {
 	struct stored_sweep last = { 0 };
 	int64_t newest = 0;
-	int result = reader_newest_id(reader, &newest, err);
+	int result = at_us ? reader_find_sweep(reader, at_us, &last, err) : reader_newest_id(reader, &newest, err);
 
 	/* Ids rise by one, so nothing has to be counted. */
 	if (!result)
@@ -249,7 +250,7 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
 	if (result >= 0)
-		result = read_discovery(reader, ret, err);
+		result = read_discovery(reader, last.info.id, ret, err);
 	if (result < 0)
 		return result;
 	ret->schema_version = (int)reader->version;
@@ -260,12 +261,17 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 
 int reader_status(struct reader *reader, struct db_status *ret, struct error *err)
 {
+	return reader_status_at(reader, 0, ret, err);
+}
+
+int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
+{
 	struct db_status status = { 0 };
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = read_status(reader, &status, err);
+	result = read_status(reader, at_us, &status, err);
 	reader_end(reader);
 	if (result < 0)
 		return result;

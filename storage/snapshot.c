@@ -28,9 +28,23 @@ static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
 	return row ? &loading->snapshot->rows[row - 1] : NULL;
 }
 
+static int nothing_before(struct reader *reader, int64_t at_us, struct error *err)
+{
+	char when[WHEN_SIZE], first[WHEN_SIZE];
+	int64_t first_us = 0;
+	int result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY wall_us LIMIT 1", 0, &first_us, err);
+
+	if (result < 0)
+		return result;
+	if (!first_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; none is stored at all",
+			       reader->path, when_format_utc(at_us, when));
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a later time",
+		       reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
+}
+
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
 {
-	char when[WHEN_SIZE];
 	sqlite3_stmt *row;
 	int64_t id = 0;
 	int result;
@@ -60,8 +74,7 @@ int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep 
 	if (!at_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one, "
 			       "or start one with: ibwire collect", reader->path);
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; ask for a later time", reader->path,
-		       when_format_utc(at_us, when));
+	return nothing_before(reader, at_us, err);
 }
 
 /* Walked back by sweep, since the wall clock may have jumped. */
