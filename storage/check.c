@@ -9,6 +9,7 @@
 #include "storage/admin_state.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 
 /* So many faults of one kind are told; all are counted as far as SQLite goes on. */
@@ -137,6 +138,12 @@ struct packed {
 	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
 };
 
+static int unpack_hot(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+{
+	(void)count;
+	return hot_read_block(data, len, samples);
+}
+
 static void tell_packed(struct checking *checking, const struct packed *packed, const char *what)
 {
 	char text[256];
@@ -208,7 +215,7 @@ static int check_packed(struct checking *checking, const char *list_sql, const s
 static int check_samples(struct checking *checking, struct error *err)
 {
 	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
-				    .unpack = codec_read_block };
+				    .unpack = unpack_hot };
 	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
 	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep WHERE id >= (SELECT min(id) / 65536 FROM hot)",
 				  &hot, err);

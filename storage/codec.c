@@ -6,11 +6,13 @@
  *     all there?  1 bit; if not, a bit for each sample
  *     (the rest only where some sample is there, and of those that are)
  *     unknown, elapsed_us: a column each
- *     two groups? 1 bit; if so, a bit for each sample: is it in the second?
+ *     two groups? 1 bit; if so, which sample is in the second: 1 bit says how, and
+ *     then it is a bit for each sample, or a column of which differ from the one before
  *     for each group and each counter, in the order of `columns`, over the
  *     samples of the group that know the counter (nothing where there are none):
  *         all 0?  1 bit; if not:
- *         ratio   of packets to words in 2^-32, a number (only of packets)
+ *         of packets only, two numbers: shares of the words of this direction and
+ *         of the other, in 2^-28
  *         a column of what is left of the counter after its prediction
  *     zeros up to a whole byte
  */
@@ -27,29 +29,39 @@ enum { BLOCK_1 = 0xb1, CHUNK_1 = 0xc1 }; /* first byte: kind and version */
 
 #define COUNT_WIDTH 9
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
+#define SHARE_BITS 28
+#define SHARE_MAX (UINT32_C(1) << SHARE_BITS)
 #define NONE COUNTER_TRAFFIC_COUNT
 
 /* A sample is in one group, but for each group a column has a header. */
 #define GROUPS 2
 #define BYTES_MAX(count) \
-	(64 + (size_t)(count) + 2 * COLUMN_BYTES_MAX(count) + \
-	 COUNTER_TRAFFIC_COUNT * (COLUMN_BYTES_MAX(count) + GROUPS * (COLUMN_BYTES_MAX(0) + 8)))
+	(64 + (size_t)(count) + 3 * COLUMN_BYTES_MAX(count) + \
+	 COUNTER_TRAFFIC_COUNT * (COLUMN_BYTES_MAX(count) + GROUPS * (COLUMN_BYTES_MAX(0) + 12)))
 
 /* In this order, so that what a prediction needs is there when it is needed. */
 static const struct column {
 	uint8_t counter;
-	uint8_t words;          /* packets: predicted as a share of this counter */
+	uint8_t words, answers; /* packets: predicted as shares of these counters */
 	uint8_t sum, other;     /* unicast: predicted as what this counter has more than the other */
 } columns[COUNTER_TRAFFIC_COUNT] = {
-	{ COUNTER_XMIT_DATA, NONE, NONE, NONE },
-	{ COUNTER_RCV_DATA, NONE, NONE, NONE },
-	{ COUNTER_XMIT_PACKETS, COUNTER_XMIT_DATA, NONE, NONE },
-	{ COUNTER_RCV_PACKETS, COUNTER_RCV_DATA, NONE, NONE },
-	{ COUNTER_XMIT_WAIT, NONE, NONE, NONE },
-	{ COUNTER_MULTICAST_XMIT_PACKETS, NONE, NONE, NONE },
-	{ COUNTER_MULTICAST_RCV_PACKETS, NONE, NONE, NONE },
-	{ COUNTER_UNICAST_XMIT_PACKETS, NONE, COUNTER_XMIT_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS },
-	{ COUNTER_UNICAST_RCV_PACKETS, NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
+	{ COUNTER_XMIT_DATA, NONE, NONE, NONE, NONE },
+	{ COUNTER_RCV_DATA, NONE, NONE, NONE, NONE },
+	{ COUNTER_XMIT_PACKETS, COUNTER_XMIT_DATA, COUNTER_RCV_DATA, NONE, NONE },
+	{ COUNTER_RCV_PACKETS, COUNTER_RCV_DATA, COUNTER_XMIT_DATA, NONE, NONE },
+	{ COUNTER_XMIT_WAIT, NONE, NONE, NONE, NONE },
+	{ COUNTER_MULTICAST_XMIT_PACKETS, NONE, NONE, NONE, NONE },
+	{ COUNTER_MULTICAST_RCV_PACKETS, NONE, NONE, NONE, NONE },
+	{ COUNTER_UNICAST_XMIT_PACKETS, NONE, NONE, COUNTER_XMIT_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS },
+	{ COUNTER_UNICAST_RCV_PACKETS, NONE, NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
+};
+
+/*
+ * How many packets come with each word, in 2^-28 (SHARE_BITS): of the same direction, and of the
+ * other one, whose packets are acknowledged.
+ */
+struct shares {
+	uint32_t of_words, of_answers;
 };
 
 /* Places of samples, in order. */
@@ -81,10 +93,10 @@ static int bytes_reserve(struct bytes *bytes, size_t more)
 	return 0;
 }
 
-/* words * ratio / 2^32, with what is above 64 bits lost. */
-static uint64_t share_of(uint64_t words, uint32_t ratio)
+/* words * share, with what is above 64 bits lost. */
+static uint64_t share_of(uint64_t words, uint32_t share)
 {
-	return (words >> 32) * ratio + ((words & UINT32_MAX) * ratio >> 32);
+	return (words >> SHARE_BITS) * share + (bits_low(words, SHARE_BITS) * share >> SHARE_BITS);
 }
 
 /* A counter, 0 where it is unknown. */
@@ -93,10 +105,11 @@ static uint64_t value_of(const struct codec_sample *sample, unsigned counter)
 	return sample->unknown & COUNTER_BIT(counter) ? 0 : sample->value[counter];
 }
 
-static uint64_t predict(const struct column *column, const struct codec_sample *sample, uint32_t ratio)
+static uint64_t predict(const struct column *column, const struct codec_sample *sample, struct shares shares)
 {
 	if (column->words != NONE)
-		return share_of(value_of(sample, column->words), ratio);
+		return share_of(value_of(sample, column->words), shares.of_words) +
+			share_of(value_of(sample, column->answers), shares.of_answers);
 	if (column->sum != NONE)
 		return value_of(sample, column->sum) - value_of(sample, column->other);
 	return 0;
@@ -123,32 +136,54 @@ static void places_of_group(struct places *ret, const struct places *from, const
 	}
 }
 
-/*
- * The ratio that predicts packets best of the two that are tried: that of the sums,
- * or none, which is best where packets have nothing to do with words.
- */
-static uint32_t choose_ratio(const struct column *column, const struct codec_sample *samples,
-			     const struct places *known)
+static uint32_t share_from(double share)
 {
-	double words = 0, packets = 0;
-	uint64_t worst = 0, largest = 0;
-	uint32_t ratio;
+	return share <= 0 ? 0 : share >= 1 ? SHARE_MAX : (uint32_t)(share * SHARE_MAX + 0.5);
+}
+
+/*
+ * The shares of both directions for which the squares of what is left are least. Where that makes
+ * no sense (one of them is negative, or the directions tell the same), the same direction's alone.
+ */
+static struct shares fit_shares(const struct column *column, const struct codec_sample *samples,
+				const struct places *known)
+{
+	double ww = 0, wa = 0, aa = 0, wp = 0, ap = 0, determinant;
 
 	for (unsigned i = 0; i < known->count; i++) {
-		words += (double)value_of(&samples[known->at[i]], column->words);
-		packets += (double)samples[known->at[i]].value[column->counter];
+		const struct codec_sample *sample = &samples[known->at[i]];
+		double words = (double)value_of(sample, column->words);
+		double answers = (double)value_of(sample, column->answers);
+		double packets = (double)value_of(sample, column->counter);
+
+		ww += words * words;
+		wa += words * answers;
+		aa += answers * answers;
+		wp += words * packets;
+		ap += answers * packets;
 	}
-	if (packets >= words)
-		return 0;
-	ratio = (uint32_t)(packets / words * UINT32_MAX);
+	determinant = ww * aa - wa * wa;
+	if (determinant > 1e-9 * ww * aa && wp * aa > ap * wa && ap * ww > wp * wa)
+		return (struct shares){ share_from((wp * aa - ap * wa) / determinant),
+					share_from((ap * ww - wp * wa) / determinant) };
+	return (struct shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
+}
+
+/* Shares that predict packets, or none where packets have nothing to do with words. */
+static struct shares choose_shares(const struct column *column, const struct codec_sample *samples,
+				   const struct places *known)
+{
+	struct shares ret = fit_shares(column, samples, known);
+	uint64_t worst = 0, largest = 0;
+
 	for (unsigned i = 0; i < known->count; i++) {
 		const struct codec_sample *sample = &samples[known->at[i]];
 		uint64_t value = sample->value[column->counter];
 
-		worst |= bits_fold(value - predict(column, sample, ratio)) >> 1;
+		worst |= bits_fold(value - predict(column, sample, ret)) >> 1;
 		largest |= value;
 	}
-	return bits_needed(worst) < bits_needed(largest) ? ratio : 0;
+	return bits_needed(worst) < bits_needed(largest) ? ret : (struct shares){ 0 };
 }
 
 static void write_counter(struct bit_writer *out, const struct column *column, const struct codec_sample *samples,
@@ -156,24 +191,27 @@ static void write_counter(struct bit_writer *out, const struct column *column, c
 {
 	struct places known;
 	uint64_t left[CODEC_CHUNK_SWEEPS], any = 0;
-	uint32_t ratio = 0;
+	struct shares shares = { 0 };
 
 	places_that_know(&known, group, samples, column->counter);
 	if (!known.count)
 		return;
 	if (column->words != NONE)
-		ratio = choose_ratio(column, samples, &known);
+		shares = choose_shares(column, samples, &known);
 	for (unsigned i = 0; i < known.count; i++) {
 		const struct codec_sample *sample = &samples[known.at[i]];
 
-		left[i] = sample->value[column->counter] - predict(column, sample, ratio);
+		left[i] = sample->value[column->counter] - predict(column, sample, shares);
 		any |= left[i];
 	}
-	bits_put(out, !any && !ratio, 1);
-	if (!any && !ratio)
+	any |= shares.of_words | shares.of_answers;
+	bits_put(out, !any, 1);
+	if (!any)
 		return;
-	if (column->words != NONE)
-		bits_put_number(out, ratio);
+	if (column->words != NONE) {
+		bits_put_number(out, shares.of_words);
+		bits_put_number(out, shares.of_answers);
+	}
 	column_put(out, left, known.count);
 }
 
@@ -225,12 +263,12 @@ static unsigned choose_split(const struct codec_sample *samples, const struct pl
 		above[i] = bin_join(above[i + 1], bins[i]);
 	best = bin_cost(above[0]);
 	for (unsigned i = 1; i < 65; i++) {
-		/* A bit for each sample, and the headers of four more columns. */
-		unsigned cost = there->count + 4 * 40;
+		/* A bit for each sample, and the headers of four more columns with what predicts two of them. */
+		unsigned cost = there->count + 4 * 60;
 
 		below = bin_join(below, bins[i - 1]);
 		cost += bin_cost(below) + bin_cost(above[i]);
-		if (below.count && above[i].count && cost < best) {
+		if (!bins[i - 1].count && below.count && above[i].count && cost < best) {
 			best = cost;
 			at = i;
 		}
@@ -238,16 +276,37 @@ static unsigned choose_split(const struct codec_sample *samples, const struct pl
 	return at;
 }
 
+/* Which samples are in the second group. */
+static void write_members(struct bit_writer *out, const bool *second, unsigned count)
+{
+	uint64_t turns[CODEC_CHUNK_SWEEPS] = { second[0] };
+	unsigned turn_count = second[0];
+
+	for (unsigned i = 1; i < count; i++) {
+		turns[i] = second[i] != second[i - 1];
+		turn_count += second[i] != second[i - 1];
+	}
+	/* A port is idle for a while and busy for a while; its neighbours are as they like. */
+	if (turn_count * 10 + 32 < count) {
+		bits_put(out, 1, 1);
+		column_put(out, turns, count);
+		return;
+	}
+	bits_put(out, 0, 1);
+	for (unsigned i = 0; i < count; i++)
+		bits_put(out, second[i], 1);
+}
+
 static void write_groups(struct bit_writer *out, const struct codec_sample *samples, const struct places *there)
 {
 	unsigned split = choose_split(samples, there);
 	bool second[CODEC_CHUNK_SWEEPS] = { false };
 
-	bits_put(out, !!split, 1);
-	for (unsigned i = 0; split && i < there->count; i++) {
+	for (unsigned i = 0; split && i < there->count; i++)
 		second[i] = bits_needed(traffic_of(&samples[there->at[i]])) >= split;
-		bits_put(out, second[i], 1);
-	}
+	bits_put(out, !!split, 1);
+	if (split)
+		write_members(out, second, there->count);
 	for (unsigned g = 0; g <= !!split; g++) {
 		struct places group;
 
@@ -304,11 +363,22 @@ int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, uns
 	return write_samples(out, CHUNK_1, samples, count);
 }
 
+static uint32_t get_share(struct bit_reader *in)
+{
+	uint64_t share = bits_get_number(in);
+
+	if (share <= SHARE_MAX)
+		return (uint32_t)share;
+	in->bad = true;
+	return 0;
+}
+
 static void read_counter(struct bit_reader *in, const struct column *column, struct codec_sample *samples,
 			 const struct places *group)
 {
 	struct places known;
-	uint64_t left[CODEC_CHUNK_SWEEPS], ratio = 0;
+	uint64_t left[CODEC_CHUNK_SWEEPS];
+	struct shares shares = { 0 };
 
 	places_that_know(&known, group, samples, column->counter);
 	if (!known.count)
@@ -316,17 +386,32 @@ static void read_counter(struct bit_reader *in, const struct column *column, str
 	if (bits_get(in, 1)) {
 		memset(left, 0, known.count * sizeof(*left));
 	} else {
-		if (column->words != NONE)
-			ratio = bits_get_number(in);
-		if (ratio > UINT32_MAX)
-			in->bad = true;
+		if (column->words != NONE) {
+			shares.of_words = get_share(in);
+			shares.of_answers = get_share(in);
+		}
 		column_get(in, left, known.count);
 	}
 	for (unsigned i = 0; i < known.count; i++) {
 		struct codec_sample *sample = &samples[known.at[i]];
 
-		sample->value[column->counter] = left[i] + predict(column, sample, (uint32_t)ratio);
+		sample->value[column->counter] = left[i] + predict(column, sample, shares);
 	}
+}
+
+static void read_members(struct bit_reader *in, bool *second, unsigned count)
+{
+	uint64_t turns[CODEC_CHUNK_SWEEPS];
+
+	if (!bits_get(in, 1)) {
+		for (unsigned i = 0; i < count; i++)
+			second[i] = bits_get(in, 1);
+		return;
+	}
+	column_get(in, turns, count);
+	second[0] = turns[0];
+	for (unsigned i = 1; i < count; i++)
+		second[i] = second[i - 1] != (bool)turns[i];
 }
 
 static void read_groups(struct bit_reader *in, struct codec_sample *samples, const struct places *there)
@@ -334,8 +419,8 @@ static void read_groups(struct bit_reader *in, struct codec_sample *samples, con
 	bool second[CODEC_CHUNK_SWEEPS] = { false };
 	bool split = bits_get(in, 1);
 
-	for (unsigned i = 0; split && i < there->count; i++)
-		second[i] = bits_get(in, 1);
+	if (split)
+		read_members(in, second, there->count);
 	for (unsigned g = 0; g <= split; g++) {
 		struct places group;
 

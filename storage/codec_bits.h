@@ -7,9 +7,11 @@
 #ifndef IBWIRE_STORAGE_CODEC_BITS_H
 #define IBWIRE_STORAGE_CODEC_BITS_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Bits of a width of 0 to 64, and of the number of bits in a number. */
 #define BITS_WIDTH 7
@@ -53,13 +55,15 @@ struct bit_writer {
 /* bits_put - append @width bits; @value has no others. */
 static inline void bits_put(struct bit_writer *out, uint64_t value, unsigned width)
 {
+	uint64_t word;
+
 	out->word |= value << out->filled;
 	if (out->filled + width < 64) {
 		out->filled += width;
 		return;
 	}
-	for (unsigned i = 0; i < 8; i++)
-		out->at[i] = (uint8_t)(out->word >> 8 * i);
+	word = htole64(out->word);
+	memcpy(out->at, &word, 8);
 	out->at += 8;
 	out->word = out->filled ? value >> (64 - out->filled) : 0;
 	out->filled += width - 64;
@@ -90,29 +94,52 @@ struct bit_reader {
 	bool bad;
 };
 
+/* bits_peek - at least the next 57 bits, without taking them; 0 where there are none. */
+static inline uint64_t bits_peek(const struct bit_reader *in)
+{
+	size_t byte = in->at / 8, left = in->len - byte;
+	uint64_t word = 0;
+
+	if (left >= 8) {
+		memcpy(&word, in->data + byte, 8);
+		return le64toh(word) >> in->at % 8;
+	}
+	for (unsigned i = 0; i < left; i++)
+		word |= (uint64_t)in->data[byte + i] << 8 * i;
+	return word >> in->at % 8;
+}
+
+/* bits_take - move on; beyond the end is bad. */
+static inline bool bits_take(struct bit_reader *in, unsigned width)
+{
+	if (width > in->len * 8 - in->at) {
+		in->bad = true;
+		return false;
+	}
+	in->at += width;
+	return true;
+}
+
 /* bits_get - the next @width bits, 0 to 64. */
 static inline uint64_t bits_get(struct bit_reader *in, unsigned width)
 {
-	size_t byte = in->at / 8, left = in->len - byte;
+	uint64_t word = bits_peek(in);
 	unsigned shift = in->at % 8;
-	uint64_t word = 0;
+	size_t byte = in->at / 8;
 
-	if (width > in->len * 8 - in->at) {
-		in->bad = true;
+	if (!bits_take(in, width))
 		return 0;
-	}
-	if (left >= 8) {
-		for (unsigned i = 0; i < 8; i++)
-			word |= (uint64_t)in->data[byte + i] << 8 * i;
-	} else {
-		for (unsigned i = 0; i < left; i++)
-			word |= (uint64_t)in->data[byte + i] << 8 * i;
-	}
-	word >>= shift;
 	if (shift + width > 64)
 		word |= (uint64_t)in->data[byte + 8] << (64 - shift);
-	in->at += width;
 	return bits_low(word, width);
+}
+
+/* bits_get_ones - take ones up to the next zero, and that; or @most ones, below 57. Return: how many ones. */
+static inline unsigned bits_get_ones(struct bit_reader *in, unsigned most)
+{
+	unsigned ones = (unsigned)__builtin_ctzll(~bits_peek(in) | UINT64_C(1) << most);
+
+	return bits_take(in, ones < most ? ones + 1 : most) ? ones : 0;
 }
 
 /* bits_get_width - the next width; one that cannot be is bad. */

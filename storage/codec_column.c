@@ -1,31 +1,44 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/codec_column.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "storage/codec_bits.h"
 
-#define PATCH_COUNT_WIDTH 8
+enum { SAME, FEW, MOST };
+
+#define WAY_WIDTH 2
+#define COUNT_WIDTH 8
+#define STEP_WIDTH 6
+#define FAR_WIDTH 3
+#define FAR_MAX (1 << FAR_WIDTH)
+#define SAMPLE 32
 #define SIGN (UINT64_C(1) << 63)
 
 /* How a column is kept. */
 struct packing {
-	uint64_t base;        /* a multiple of 2^base_shift(width) */
-	unsigned width;
-	unsigned cost;        /* in bits, of distances and patches; never less than it comes to */
+	unsigned way;
+	uint64_t base;
+	unsigned step;  /* bits; 0 unless MOST */
+	unsigned far;   /* ones: what is so many steps away is written in full, 1 to FAR_MAX */
+	unsigned width; /* of the largest distance */
+	unsigned few;   /* that differ from the base */
+	unsigned cost;  /* in bits, of distances and places */
 };
 
-/* The base is kept without these bits: the distances of a noisy counter hide them, and no header pays for them. */
-static unsigned base_shift(unsigned width)
+/* The base is kept without these bits: it need not be exact, and each column pays for it. */
+static unsigned base_shift(unsigned step)
 {
-	return width > 5 ? width - 5 : 0;
+	return step > 2 ? step - 2 : 0;
 }
 
-static uint64_t base_below(uint64_t value, unsigned width)
+/* The nearest base that can be kept. */
+static uint64_t base_near(uint64_t value, unsigned step)
 {
-	unsigned shift = base_shift(width);
+	unsigned shift = base_shift(step);
 
-	return value >> shift << shift;
+	return shift ? (value + (UINT64_C(1) << (shift - 1))) >> shift << shift : value;
 }
 
 /* Bits of a place in the column. */
@@ -34,16 +47,10 @@ static unsigned place_width(unsigned count)
 	return bits_needed(count - 1);
 }
 
-/* What does not fit into the width: 0 where the number needs no patch. */
-static uint64_t rest_of(uint64_t distance, unsigned width)
-{
-	return width < 64 ? bits_fold(bits_shift_signed(distance, width)) : 0;
-}
-
-/* Shell's sort with Ciura's gaps: the columns are short, and a call for each comparison would cost more than the rest. */
+/* Shell's sort with Ciura's gaps: a call for each comparison would cost more than the rest. */
 static void sort_numbers(uint64_t *numbers, unsigned count)
 {
-	static const uint8_t gaps[] = { 132, 57, 23, 10, 4, 1 };
+	static const uint8_t gaps[] = { 10, 4, 1 };
 
 	for (size_t g = 0; g < sizeof(gaps); g++) {
 		unsigned gap = gaps[g];
@@ -59,138 +66,181 @@ static void sort_numbers(uint64_t *numbers, unsigned count)
 	}
 }
 
-/* The base from which most of the sorted numbers fit into a width, and what that costs. */
-static void try_width(const uint64_t *sorted, unsigned count, unsigned width, struct packing *best)
+/*
+ * The number in the middle, and how many bits the numbers around it are apart; judged by
+ * a sample, which is a quarter of the time for a hundredth of the bytes.
+ */
+static uint64_t middle_of(const uint64_t *values, unsigned count, unsigned *ret_spread)
 {
-	uint64_t base = 0, below, above;
-	unsigned most = 0, end = 0, patches, patch_width, cost;
+	uint64_t sorted[SAMPLE];
+	unsigned few = count < SAMPLE ? count : SAMPLE;
 
-	for (unsigned i = 0; i < count && count - i > most; i++) {
-		uint64_t from = base_below(sorted[i], width);
-
-		while (end < count && !((sorted[end] - from) >> width))
-			end++;
-		if (end - i > most) {
-			most = end - i;
-			base = from;
-		}
-	}
-	patches = count - most;
-	/* Distances of 2^63 and more change their sign, so the farthest numbers do not tell the largest rest. */
-	below = base - sorted[0];
-	above = sorted[count - 1] - base;
-	patch_width = 64 - width;
-	if (below < SIGN && above < SIGN) {
-		below = rest_of(0 - below, width);
-		above = rest_of(above, width);
-		patch_width = bits_needed(below > above ? below : above);
-	}
-	cost = count * width + patches * (place_width(count) + patch_width);
-	if (patches)
-		cost += PATCH_COUNT_WIDTH + BITS_WIDTH;
-	if (cost < best->cost)
-		*best = (struct packing){ .base = base, .width = width, .cost = cost };
+	/* With the sign turned, unsigned order is that of signed numbers. */
+	for (unsigned i = 0, at = 0; i < few; i++, at += count)
+		sorted[i] = values[few == SAMPLE ? at / SAMPLE : i] ^ SIGN;
+	sort_numbers(sorted, few);
+	*ret_spread = bits_needed(sorted[few * 3 / 4] - sorted[few / 4]);
+	return sorted[few / 2] ^ SIGN;
 }
 
-/* The width that the fewest bits follow from: tried are those that hold all numbers but a few. */
-static struct packing choose(const uint64_t *sorted, unsigned count)
+static struct packing measure_few(const uint64_t *values, unsigned count, uint64_t base)
 {
-	struct packing best = { .width = 64, .cost = count * 64 };
-	unsigned last = 64;
+	struct packing ret = { .way = FEW, .base = base };
+	uint64_t all = 0;
 
-	for (unsigned left_out = 0; left_out <= count / 2; left_out += 1 + left_out / 3) {
-		uint64_t narrowest = UINT64_MAX;
-		unsigned width;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t distance = bits_fold(values[i] - base);
 
-		for (unsigned i = 0; i <= left_out; i++) {
-			uint64_t range = sorted[i + count - 1 - left_out] - sorted[i];
+		all |= distance;
+		ret.few += !!distance;
+	}
+	ret.width = bits_needed(all);
+	ret.cost = COUNT_WIDTH + ret.few * (place_width(count) + ret.width);
+	if (!ret.few)
+		ret.way = SAME;
+	return ret;
+}
 
-			if (range < narrowest)
-				narrowest = range;
+static struct packing measure_most(const uint64_t *values, unsigned count, uint64_t middle, unsigned step)
+{
+	struct packing ret = { .way = MOST, .base = base_near(middle, step), .step = step, .cost = UINT_MAX };
+	unsigned steps[FAR_MAX + 1] = { 0 }, left = count, near = 0;
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t distance = bits_fold(values[i] - ret.base);
+
+		all |= distance;
+		steps[distance >> step < FAR_MAX ? distance >> step : FAR_MAX]++;
+	}
+	ret.width = bits_needed(all);
+	for (unsigned far = 1; far <= FAR_MAX; far++) {
+		unsigned cost;
+
+		near += steps[far - 1] * (far + step);
+		left -= steps[far - 1];
+		cost = FAR_WIDTH + STEP_WIDTH + near + left * (far + ret.width);
+		if (cost < ret.cost) {
+			ret.cost = cost;
+			ret.far = far;
 		}
-		width = bits_needed(narrowest);
-		if (width < last)
-			try_width(sorted, count, width, &best);
-		last = width;
-		if (!width)
-			break;
+	}
+	return ret;
+}
+
+/* The way that takes the fewest bits, of those that are likely to. */
+static struct packing choose(const uint64_t *values, unsigned count)
+{
+	struct packing best, next;
+	unsigned spread;
+	uint64_t middle;
+
+	best = measure_few(values, count, values[0]);
+	if (best.way == SAME)
+		return best;
+	middle = middle_of(values, count, &spread);
+	best = measure_few(values, count, middle);
+	/* Steps about half as long as the numbers around the middle are apart; or none, where most are the middle. */
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned step = i == 3 || spread < i ? 0 : spread - i < 62 ? spread - i : 62;
+
+		if (!step && i < 3)
+			continue;
+		next = measure_most(values, count, middle, step);
+		if (next.cost < best.cost)
+			best = next;
 	}
 	return best;
 }
 
-/* Returns false where all numbers are the same. */
-static bool sorted_copy(uint64_t *sorted, const uint64_t *values, unsigned count)
+static void put_few(struct bit_writer *out, const struct packing *packing, const uint64_t *values, unsigned count)
 {
-	uint64_t differ = 0;
-
-	/* With the sign turned, unsigned order is that of signed numbers. */
+	bits_put(out, packing->few - 1, COUNT_WIDTH);
+	bits_put(out, packing->width, BITS_WIDTH);
 	for (unsigned i = 0; i < count; i++) {
-		sorted[i] = values[i] ^ SIGN;
-		differ |= values[i] ^ values[0];
+		if (values[i] == packing->base)
+			continue;
+		bits_put(out, i, place_width(count));
+		bits_put(out, bits_fold(values[i] - packing->base), packing->width);
 	}
-	if (differ)
-		sort_numbers(sorted, count);
-	return differ;
+}
+
+static void put_most(struct bit_writer *out, const struct packing *packing, const uint64_t *values, unsigned count)
+{
+	bits_put(out, packing->far - 1, FAR_WIDTH);
+	bits_put(out, packing->width, BITS_WIDTH);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t distance = bits_fold(values[i] - packing->base), steps = distance >> packing->step;
+
+		if (steps < packing->far && packing->step < 64 - FAR_MAX) {
+			/* The ones, the zero and the step at once. */
+			bits_put(out, (bits_low(distance, packing->step) << 1 << steps) + (UINT64_C(1) << steps) - 1,
+				 (unsigned)steps + 1 + packing->step);
+		} else if (steps < packing->far) {
+			bits_put(out, (UINT64_C(1) << steps) - 1, (unsigned)steps + 1);
+			bits_put(out, bits_low(distance, packing->step), packing->step);
+		} else {
+			bits_put(out, (UINT64_C(1) << packing->far) - 1, packing->far);
+			bits_put(out, distance, packing->width);
+		}
+	}
 }
 
 void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 {
-	uint64_t sorted[COLUMN_MAX], rests[COLUMN_MAX];
-	uint8_t places[COLUMN_MAX];
-	struct packing packing = { 0 };
-	unsigned patches = 0, patch_width = 0;
+	struct packing packing = choose(values, count);
 
-	if (sorted_copy(sorted, values, count)) {
-		packing = choose(sorted, count);
-		packing.base ^= packing.width < 64 ? SIGN : 0;
-	} else {
-		packing.base = values[0];
+	bits_put(out, packing.way, WAY_WIDTH);
+	if (packing.way == MOST)
+		bits_put(out, packing.step, STEP_WIDTH);
+	bits_put_number(out, bits_fold(bits_shift_signed(packing.base, base_shift(packing.step))));
+	if (packing.way == FEW)
+		put_few(out, &packing, values, count);
+	else if (packing.way == MOST)
+		put_most(out, &packing, values, count);
+}
+
+static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
+{
+	unsigned few = (unsigned)bits_get(in, COUNT_WIDTH) + 1, width = bits_get_width(in);
+
+	for (unsigned i = 0; i < few && !in->bad; i++) {
+		unsigned place = (unsigned)bits_get(in, place_width(count));
+		uint64_t distance = bits_get(in, width);
+
+		if (place >= count)
+			in->bad = true;
+		else
+			values[place] += bits_unfold(distance);
 	}
-	bits_put(out, packing.width, BITS_WIDTH);
-	bits_put_number(out, bits_fold(bits_shift_signed(packing.base, base_shift(packing.width))));
-	for (unsigned i = 0; i < count; i++) {
-		rests[patches] = rest_of(values[i] - packing.base, packing.width);
-		places[patches] = (uint8_t)i;
-		if (bits_needed(rests[patches]) > patch_width)
-			patch_width = bits_needed(rests[patches]);
-		patches += !!rests[patches];
-	}
-	bits_put(out, !!patches, 1);
-	if (patches) {
-		bits_put(out, patches - 1, PATCH_COUNT_WIDTH);
-		bits_put(out, patch_width, BITS_WIDTH);
-	}
-	for (unsigned i = 0; i < count; i++)
-		bits_put(out, bits_low(values[i] - packing.base, packing.width), packing.width);
-	for (unsigned i = 0; i < patches; i++) {
-		bits_put(out, places[i], place_width(count));
-		bits_put(out, rests[i], patch_width);
+}
+
+static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, unsigned step)
+{
+	unsigned far = (unsigned)bits_get(in, FAR_WIDTH) + 1, width = bits_get_width(in);
+
+	for (unsigned i = 0; i < count && !in->bad; i++) {
+		uint64_t steps = bits_get_ones(in, far), distance;
+
+		distance = steps < far ? steps << step | bits_get(in, step) : bits_get(in, width);
+		values[i] += bits_unfold(distance);
 	}
 }
 
 void column_get(struct bit_reader *in, uint64_t *values, unsigned count)
 {
-	unsigned width = bits_get_width(in), patches = 0, patch_width = 0;
-	uint64_t base = bits_unfold(bits_get_number(in)) << base_shift(width);
+	unsigned way = (unsigned)bits_get(in, WAY_WIDTH);
+	unsigned step = way == MOST ? (unsigned)bits_get(in, STEP_WIDTH) : 0;
+	uint64_t base = bits_unfold(bits_get_number(in)) << base_shift(step);
 
-	if (bits_get(in, 1)) {
-		patches = (unsigned)bits_get(in, PATCH_COUNT_WIDTH) + 1;
-		patch_width = bits_get_width(in);
-		/* A number of 64 bits leaves nothing to patch, and none is patched twice. */
-		if (patches > count || width == 64)
-			in->bad = true;
-	}
 	for (unsigned i = 0; i < count; i++)
-		values[i] = base + bits_get(in, width);
-	for (unsigned i = 0; i < patches && !in->bad; i++) {
-		unsigned place = (unsigned)bits_get(in, place_width(count));
-		uint64_t rest = bits_get(in, patch_width);
-
-		if (place >= count)
-			in->bad = true;
-		else
-			values[place] += bits_unfold(rest) << width;
-	}
+		values[i] = base;
+	if (way == FEW)
+		get_few(in, values, count);
+	else if (way == MOST)
+		get_most(in, values, count, step);
+	else if (way != SAME)
+		in->bad = true;
 	if (in->bad)
 		memset(values, 0, count * sizeof(*values));
 }

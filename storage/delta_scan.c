@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 
 /* Of 96 bytes each: 48 MB for a window of 4,096 ports and 120 sweeps, and never more. */
@@ -48,6 +49,8 @@ static void note_damage(struct delta_scan *scan, int64_t from_sweep, int64_t to_
 	if (!scan->damaged++)
 		snprintf(scan->damage, sizeof(scan->damage), "sweeps %lld to %lld of ports %u to %u",
 			 (long long)from_sweep, (long long)to_sweep - 1, from_port, to_port - 1);
+	if (scan->on_damage)
+		scan->on_damage(scan->on_damage_ctx, from_sweep, to_sweep, from_port, to_port);
 }
 
 /* A page that cannot be read costs what stands on it, and the walk goes on behind it. */
@@ -289,7 +292,7 @@ static int unpack_block(struct delta_scan *scan, struct error *err)
 	const void *packed = sqlite3_column_blob(walk->hot, 1);
 	size_t len = (size_t)sqlite3_column_bytes(walk->hot, 1);
 
-	if (codec_read_block(packed, len, walk->unpacked, CODEC_BLOCK_PORTS) < 0) {
+	if (hot_read_block(packed, len, walk->unpacked) < 0) {
 		note_damage(scan, walk->slice_from, walk->slice_from + 1, first, first + CODEC_BLOCK_PORTS);
 		return 0;
 	}

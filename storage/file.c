@@ -13,9 +13,6 @@
 #include "storage/db.h"
 #include "storage/schema.h"
 
-/* Every process waits this long for another one's short write before it says "locked". */
-#define BUSY_TIMEOUT_MS 10000
-
 /* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
 enum { HEADER_SIZE = 100, HEADER_USER_VERSION = 60, HEADER_APPLICATION_ID = 68 };
 
@@ -133,7 +130,7 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
-		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);
+		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
 		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 	}
 	if (!result)
@@ -293,6 +290,29 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	result = db_exec(db, settings, err);
 	if (!result)
 		result = schema_migrate(db, err);
+	if (result < 0)
+		sqlite3_close(db);
+	else
+		*ret = db;
+	return result;
+}
+
+int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
+{
+	static const char settings[] =
+		"PRAGMA synchronous = NORMAL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
+		"PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA temp_store = MEMORY";
+	char plain[PATH_MAX];
+	sqlite3 *db;
+	int result = plain_path(path, plain, err);
+
+	if (!result)
+		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
+	if (result < 0)
+		return result;
+	keep_wal(db);
+	result = db_exec(db, settings, err);
 	if (result < 0)
 		sqlite3_close(db);
 	else

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 #include "storage/tables.h"
 
@@ -62,7 +63,7 @@ static int flush_block(sqlite3_stmt *insert, int64_t id, struct bytes *packed, s
 		       struct error *err)
 {
 	packed->len = 0;
-	if (codec_write_block(packed, samples, CODEC_BLOCK_PORTS) < 0)
+	if (hot_write_block(packed, samples) < 0)
 		return err_nomem(err);
 	memset(samples, 0, CODEC_BLOCK_PORTS * sizeof(*samples));
 	sqlite3_bind_int64(insert, 1, id);

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "storage/db.h"
 #include "storage/schema.h"
 
 /* All counters' columns follow these in "SELECT *": tables.c. */
-enum { ABSOLUTE_AT = 2, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
+enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
@@ -25,6 +26,43 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 		else
 			reading->value[i] += delta->value[i];
 	}
+}
+
+int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
+{
+	struct text sql = { 0 };
+	int result;
+
+	/* The collector and the compaction may both come to store one reading. */
+	text_append(&sql, "REPLACE INTO absolute (sweep, port, at_us, wall_us, wide");
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		text_appendf(&sql, ", %s", counter_info((enum counter)i)->key);
+	text_append(&sql, ") VALUES (?, ?, ?, ?, ?");
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		text_append(&sql, ", ?");
+	text_append(&sql, ")");
+	result = text_failed(&sql) ? err_nomem(err) : db_prepare(db, text_chars(&sql), ret, err);
+	text_done(&sql);
+	return result;
+}
+
+int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,
+			    struct error *err)
+{
+	const struct reading *reading = &stored->reading;
+
+	sqlite3_bind_int64(insert, 1, stored->read_sweep);
+	sqlite3_bind_int64(insert, 1 + ABSOLUTE_PORT, port);
+	sqlite3_bind_int64(insert, 1 + ABSOLUTE_AT, reading->at_us);
+	sqlite3_bind_int64(insert, 1 + ABSOLUTE_WALL, stored->wall_us);
+	db_bind_u64(insert, 1 + ABSOLUTE_WIDE, reading->wide);
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		if (reading->present & COUNTER_BIT(i))
+			db_bind_u64(insert, 1 + ABSOLUTE_COUNTERS + i, reading->value[i]);
+		else
+			sqlite3_bind_null(insert, 1 + ABSOLUTE_COUNTERS + i);
+	}
+	return db_run(insert, err);
 }
 
 void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
@@ -113,9 +151,26 @@ static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_po
 	return result;
 }
 
+struct spoiling {
+	struct stored_reading *by_port;
+	size_t count;
+};
+
+/* A value that what is damaged would lead to is not known: better none than a wrong one. */
+static void spoil(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+{
+	const struct spoiling *spoiling = ctx;
+
+	(void)from_sweep;
+	for (uint32_t i = from_port; i < to_port && i < spoiling->count; i++)
+		if (spoiling->by_port[i].base_sweep < to_sweep - 1)
+			spoiling->by_port[i].there = false;
+}
+
 static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_reading *by_port, size_t count,
 		      struct error *err)
 {
+	struct spoiling spoiling = { .by_port = by_port, .count = count };
 	struct delta_scan scan;
 	struct delta delta;
 	int result;
@@ -123,6 +178,8 @@ static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_r
 	if (after >= sweep)
 		return 0;
 	result = delta_scan_begin(&scan, db, after, sweep, err);
+	scan.on_damage = spoil;
+	scan.on_damage_ctx = &spoiling;
 	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
 		struct stored_reading *stored = scan.port < count ? &by_port[scan.port] : NULL;
 

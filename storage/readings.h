@@ -43,6 +43,9 @@ struct delta_scan {
 	/* Packed samples that could not be read; what they held is left out. */
 	size_t damaged;
 	char damage[96]; /* which the first of them are */
+	/* Or NULL; set behind delta_scan_begin(). Told of each: sweeps and ports [from, to). */
+	void (*on_damage)(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port);
+	void *on_damage_ctx;
 	struct delta_walk *walk;
 };
 
@@ -90,6 +93,11 @@ struct stored_reading {
  * @by_port:  zeroed array, index port id; @count entries
  */
 int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err);
+
+/* readings_prepare_absolute, readings_write_absolute - store a reading as it is, at its read_sweep. */
+int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
+int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,
+			    struct error *err);
 
 /* readings_read_absolute - a row of "SELECT * FROM absolute". */
 void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret);

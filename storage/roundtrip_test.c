@@ -18,10 +18,16 @@
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
+/* Windows of a few sweeps, so that there are many, and hours of them. */
+static struct writer *open_writer(struct model *model, const char *path)
+{
+	return check_open_writer_with(path, 1 + (unsigned)model_random(model, 30));
+}
+
 /* Some steps of a history, with restarts, boots and clock jumps among them. */
 static void live(struct model *model, const char *path, struct reader **reader, size_t steps)
 {
-	struct writer *writer = check_open_writer(path);
+	struct writer *writer = open_writer(model, path);
 
 	for (size_t i = 0; i < steps; i++) {
 		check_store(writer, model_step(model));
@@ -31,18 +37,21 @@ static void live(struct model *model, const char *path, struct reader **reader, 
 			writer_close(writer);
 			if (model_random(model, 3) == 0)
 				model_reboot(model);
-			writer = check_open_writer(path);
+			writer = open_writer(model, path);
 			if (model->sweeps[model->sweep_count - 1].fabric && !model_random(model, 2))
 				model->sweep.generation += 1000; /* another process counts otherwise */
 		}
 		if (model_random(model, 100) == 0)
 			model_jump(model, (int64_t)model_random(model, 20000000) - 10000000);
+		if (model_random(model, 80) == 0)
+			model_jump(model, INT64_C(1800000000) + (int64_t)model_random(model, 3600000000));
 		if (model_random(model, 10) == 0) {
 			int64_t at_us = model->wall_us - (int64_t)model_random(model, 100000000);
 			int64_t window_us = (int64_t)model_random(model, 60000000);
 
 			check_window(*reader, model, at_us, window_us);
 			check_details(*reader, model, at_us, window_us);
+			check_window(*reader, model, model->wall_us, (int64_t)model_random(model, 40000000000));
 		}
 	}
 	check_window(*reader, model, model->wall_us, 0);
@@ -66,6 +75,15 @@ static void everything_comes_back_as_it_was(void **state)
 			check_sweep(reader, model, (int64_t)id);
 		for (size_t id = 1; id <= model->sweep_count; id += 7)
 			check_details(reader, model, model->sweeps[id - 1].wall_us, (int64_t)(id % 3) * 50000000);
+		/* Whole hours and windows, and parts of them at both ends. */
+		for (size_t i = 0; i < 100; i++) {
+			int64_t at_us = model->sweeps[model_random(model, model->sweep_count)].wall_us;
+
+			check_window(reader, model, at_us, (int64_t)model_random(model, 20000000000));
+		}
+		assert_true(check_integer(path, "SELECT count(*) FROM chunk_window WHERE state = 1") > 20);
+		assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 3);
+		assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
 		/* A window that begins exactly with a sweep does not hold that sweep. */
 		for (size_t id = 20; id <= model->sweep_count; id += 50)
 			check_window(reader, model, model->sweeps[id - 1].wall_us,
@@ -82,12 +100,14 @@ static void everything_comes_back_as_it_was(void **state)
 }
 
 /* Stores sweeps until it is killed; says on the pipe how many are committed. */
-static void store_until_killed(struct model *model, const char *path, int pipe_fd)
+static void store_until_killed(struct model *model, const char *path, unsigned window_sweeps, int pipe_fd)
 {
+	struct writer_keep keep = { .window_sweeps = window_sweeps };
 	struct writer *writer = NULL;
 
 	if (writer_open(path, &writer, NULL) < 0)
 		_exit(1);
+	writer_set_keep(writer, &keep);
 	for (;;) {
 		const struct sink *sink = writer_sink(writer);
 		uint32_t count;
@@ -108,6 +128,7 @@ static uint32_t kill_while_storing(struct model *model, const char *path, uint32
 {
 	struct timespec wait = { .tv_nsec = after_us * 1000 };
 	uint32_t count = (uint32_t)model->sweep_count, said;
+	unsigned window_sweeps = 1 + (unsigned)random() % 12;
 	int pipe_fds[2], status;
 	pid_t child;
 
@@ -116,7 +137,7 @@ static uint32_t kill_while_storing(struct model *model, const char *path, uint32
 	assert_true(child >= 0);
 	if (!child) {
 		close(pipe_fds[0]);
-		store_until_killed(model, path, pipe_fds[1]);
+		store_until_killed(model, path, window_sweeps, pipe_fds[1]);
 	}
 	close(pipe_fds[1]);
 	for (uint32_t i = 0; i < sweeps; i++)

@@ -20,6 +20,9 @@ struct error;
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
 #define SCHEMA_VERSION 3
 
+/* Every process waits this long for another one's short write before it says "locked". */
+#define SCHEMA_BUSY_TIMEOUT_MS 10000
+
 /* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
 #define SPAN_ABSENT 100
 
@@ -81,6 +84,12 @@ int schema_migrate(sqlite3 *db, struct error *err);
  *                  (its -wal file is missing and cannot be made)
  */
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
+
+/*
+ * schema_open_second - another connection of the process that has the database open for writing
+ * What it commits is on the disk with the next commit of the writer's, or with a checkpoint.
+ */
+int schema_open_second(const char *path, sqlite3 **ret, struct error *err);
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
 
 #endif

@@ -170,7 +170,8 @@ static int64_t add_from(struct gathering *gathering, int64_t at, int64_t until, 
 	struct run hour = { 0 }, window = { 0 };
 	int has_window = find_run(gathering->window, at, &window, err);
 	int has_hour = has_window < 0 ? has_window : find_run(gathering->hour, at, &hour, err);
-	bool hour_only = has_hour > 0 && (has_window <= 0 || window.from > hour.from);
+	/* The windows of the sweep expired, its hour is still there. */
+	bool hour_only = has_hour > 0 && (has_window <= 0 || (window.from > at && window.from > hour.from));
 	int64_t end;
 	int result;
 

@@ -41,6 +41,15 @@ void check_remove_folder(const char *folder)
 	rmdir(folder);
 }
 
+struct writer *check_open_writer_with(const char *path, unsigned window_sweeps)
+{
+	struct writer_keep keep = { .window_sweeps = window_sweeps };
+	struct writer *writer = check_open_writer(path);
+
+	writer_set_keep(writer, &keep);
+	return writer;
+}
+
 struct writer *check_open_writer(const char *path)
 {
 	struct writer *writer = NULL;

@@ -17,6 +17,7 @@ void check_remove_folder(const char *folder);
 
 /* Open, or fail the test with what the error says. */
 struct writer *check_open_writer(const char *path);
+struct writer *check_open_writer_with(const char *path, unsigned window_sweeps);
 struct reader *check_open_reader(const char *path);
 
 /* check_store - store a sweep, or fail the test. */

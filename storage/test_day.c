@@ -97,8 +97,8 @@ static void count_words(struct day_port *port, double seconds, double words[2])
 void day_next(struct day_port *port, int64_t interval_us, struct delta *ret)
 {
 	uint64_t *random = &port->random;
-	int64_t late_us = (int64_t)(150 * normal(random));
-	uint64_t small[2] = { 1, 1 }, full[2], multicast = 0;
+	int64_t late_us = (int64_t)(100 * normal(random));
+	uint64_t small[2] = { 1, 1 }, full[2], last[2], multicast = 0;
 	double words[2];
 
 	memset(ret, 0, sizeof(*ret));
@@ -116,14 +116,17 @@ void day_next(struct day_port *port, int64_t interval_us, struct delta *ret)
 	port->left_us -= interval_us;
 
 	count_words(port, (double)ret->elapsed_us / 1e6, words);
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 2; i++) {
 		full[i] = (uint64_t)(words[i] / PACKET_WORDS);
+		last[i] = full[i] / 1000;
+	}
 	if (uniform(random) < 0.01)
 		multicast = 1 + next(random) % 4;
 	for (unsigned i = 0; i < 2; i++) {
 		small[i] += full[!i] / 512 + (uniform(random) < 0.1 ? next(random) % 8 : 0);
-		ret->value[COUNTER_XMIT_DATA + i] = full[i] * PACKET_WORDS + small[i] * SMALL_WORDS + ASKING_WORDS;
-		ret->value[COUNTER_UNICAST_XMIT_PACKETS + i] = full[i] + small[i];
+		ret->value[COUNTER_XMIT_DATA + i] = full[i] * PACKET_WORDS + small[i] * SMALL_WORDS + ASKING_WORDS +
+			(uint64_t)((double)(last[i] * PACKET_WORDS) * (0.5 + 0.01 * normal(random)));
+		ret->value[COUNTER_UNICAST_XMIT_PACKETS + i] = full[i] + last[i] + small[i];
 	}
 	ret->value[COUNTER_RCV_DATA] += multicast * ASKING_WORDS;
 	ret->value[COUNTER_MULTICAST_RCV_PACKETS] = multicast;

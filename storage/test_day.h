@@ -13,11 +13,14 @@
  *     burst  10 %, 4 s on average: any rate up to the line's, each direction for
  *            itself, and ticks without credit
  *
- * Packets are full (4,096 bytes and headers), beside one small acknowledgement
- * for each 512 packets of the other direction and a handful of others. Some
- * multicast comes with them in one of a hundred seconds. Readings of a port come
- * at the interval with a jitter of 150 us: the place in the sweep is the same,
- * the sweep's beginning is not. Nothing is lost and nothing goes wrong.
+ * Packets are full (4,096 bytes and headers), beside one in a thousand at the end
+ * of a message that is half full, give or take, one small acknowledgement for each 512
+ * packets of the other direction, and a handful of others. Some multicast comes with
+ * them in one of a hundred seconds. Readings of a port come at the interval with a
+ * jitter of 100 us. Nothing is lost and nothing goes wrong.
+ *
+ * By these rules what is new in a sample is about 7.9 bytes at intervals of 1 s: 5.0 of words, 1.2 of
+ * the time between, 1.2 of packets, 0.5 of waiting. No code can do with less.
  *
  * A port's day follows from its seed, on every machine.
  */

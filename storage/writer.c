@@ -12,14 +12,17 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/text.h"
 #include "fabric/fabric.h"
+#include "storage/compactor.h"
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/schema.h"
 #include "storage/writer_state.h"
 
 #define SETTLE_TIMEOUT_MS 500
+
+/* At the end the compaction goes on for so long, so that short lives of a collector get it done too. */
+#define FINISH_US (2 * US_PER_S)
 
 static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
@@ -59,21 +62,44 @@ static int prepare(struct writer *writer, struct error *err)
 	int result = 0;
 
 	for (int i = 0; !result && i < WRITER_STATEMENT_COUNT; i++) {
-		struct text sql = { 0 };
-
 		if (i == WRITE_ABSOLUTE)
-			writer_absolute_sql(&sql);
+			result = readings_prepare_absolute(writer->db, &writer->statements[i], err);
 		else
-			text_append(&sql, statement_sql[i]);
-		result = text_failed(&sql) ? err_nomem(err)
-			: db_prepare(writer->db, text_chars(&sql), &writer->statements[i], err);
-		text_done(&sql);
+			result = db_prepare(writer->db, statement_sql[i], &writer->statements[i], err);
 	}
 	return result;
 }
 
+/* SQLite calls this after each commit; it would else empty the log itself, within a sweep. */
+static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
+{
+	struct writer *writer = ctx;
+
+	(void)db;
+	(void)name;
+	writer->log_frames = frames;
+	return SQLITE_OK;
+}
+
+/* After a sweep. Without the thread everything stays as it was stored, and the sink empties the log. */
+static void wake_compactor(struct writer *writer)
+{
+	if (!writer->compactor_tried && compactor_start(writer->path, &writer->keep, &writer->compactor, NULL) == 0)
+		sqlite3_wal_hook(writer->db, count_log, writer);
+	writer->compactor_tried = true;
+	compactor_wake(writer->compactor, writer->log_frames);
+}
+
+static void stop_compactor(struct writer *writer, int64_t finish_us)
+{
+	compactor_stop(writer->compactor, finish_us);
+	writer->compactor = NULL;
+	writer->compactor_tried = false;
+}
+
 static void close_database(struct writer *writer)
 {
+	stop_compactor(writer, 0);
 	for (int i = 0; i < WRITER_STATEMENT_COUNT; i++) {
 		sqlite3_finalize(writer->statements[i]);
 		writer->statements[i] = NULL;
@@ -295,6 +321,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
 	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
+	wake_compactor(writer);
 	return 0;
 }
 
@@ -368,6 +395,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 /* The last readings, and the log emptied, so that the file can be copied alone. */
 static void settle(struct writer *writer)
 {
+	stop_compactor(writer, FINISH_US);
 	if (begin(writer, NULL) == 0)
 		end(writer, writer_store_last(writer, NULL), NULL);
 	/* A reader in the middle of a long question is not waited for: then the log stays as it is. */
@@ -389,6 +417,12 @@ void writer_close(struct writer *writer)
 	bytes_done(&writer->packed);
 	free(writer->path);
 	free(writer);
+}
+
+void writer_set_keep(struct writer *writer, const struct writer_keep *keep)
+{
+	writer->keep = *keep;
+	stop_compactor(writer, 0); /* it begins anew with the next sweep */
 }
 
 const struct sink *writer_sink(struct writer *writer)

@@ -13,6 +13,15 @@ struct fabric;
 struct sink;
 struct writer;
 
+/* For how long what is kept. */
+struct writer_keep {
+	int64_t raw_us;    /* each sweep's samples; 0: for good, as below */
+	int64_t sums_us;   /* sums of each window of sweeps, and rows of error */
+	int64_t hours_us;  /* sums of each hour */
+	int64_t max_bytes; /* of the whole file, the oldest samples go first; 0: no limit */
+	unsigned window_sweeps; /* in a window; 0: by the interval */
+};
+
 /*
  * What one reading of one port takes on disk, in bytes, for an estimate; with it a
  * sixtieth of its slow counters (4.5 of them).
@@ -30,6 +39,12 @@ struct writer;
  * older version is brought up to date, with all that it holds.
  */
 int writer_open(const char *path, struct writer **ret, struct error *err);
+
+/*
+ * writer_set_keep - for how long to keep what, from now on
+ * Before it is called, for good, and whatever size that takes.
+ */
+void writer_set_keep(struct writer *writer, const struct writer_keep *keep);
 
 /* writer_close - keep the last absolute readings, release the lock. NULL is allowed. */
 void writer_close(struct writer *writer);

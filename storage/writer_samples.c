@@ -12,48 +12,19 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "fabric/fabric.h"
 #include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/hot_block.h"
 #include "storage/schema.h"
 #include "storage/writer_state.h"
-
-/* "INSERT INTO table (fixed, counters...) VALUES (?, ...)" */
-static void insert_sql(struct text *sql, const char *table, const char *fixed, int fixed_count, int counters)
-{
-	text_appendf(sql, "INSERT INTO %s (%s", table, fixed);
-	for (int i = 0; i < counters; i++)
-		text_appendf(sql, ", %s", counter_info((enum counter)i)->key);
-	text_append(sql, ") VALUES (?");
-	for (int i = 1; i < fixed_count + counters; i++)
-		text_append(sql, ", ?");
-	text_append(sql, ")");
-}
-
-void writer_absolute_sql(struct text *sql)
-{
-	insert_sql(sql, "absolute", "sweep, port, at_us, wall_us, wide", 5, COUNTER_COUNT);
-}
 
 static int store_absolute(struct writer *writer, uint32_t port, struct error *err)
 {
 	struct stored_reading *last = &writer->state.ports[port].last;
-	sqlite3_stmt *insert = writer->statements[WRITE_ABSOLUTE];
 
-	sqlite3_bind_int64(insert, 1, last->read_sweep);
-	sqlite3_bind_int64(insert, 2, port);
-	sqlite3_bind_int64(insert, 3, last->reading.at_us);
-	sqlite3_bind_int64(insert, 4, last->wall_us);
-	db_bind_u64(insert, 5, last->reading.wide);
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		if (last->reading.present & COUNTER_BIT(i))
-			db_bind_u64(insert, 6 + i, last->reading.value[i]);
-		else
-			sqlite3_bind_null(insert, 6 + i);
-	}
 	last->base_sweep = last->read_sweep;
-	return db_run(insert, err);
+	return readings_write_absolute(writer->statements[WRITE_ABSOLUTE], port, last, err);
 }
 
 int writer_store_last(struct writer *writer, struct error *err)
@@ -143,7 +114,7 @@ static int store_blocks(struct writer *writer, int64_t id, struct error *err)
 		if (!any_there(&writer->samples[i]))
 			continue;
 		writer->packed.len = 0;
-		if (codec_write_block(&writer->packed, &writer->samples[i], CODEC_BLOCK_PORTS) < 0)
+		if (hot_write_block(&writer->packed, &writer->samples[i]) < 0)
 			return err_nomem(err);
 		sqlite3_bind_int64(insert, 1, HOT_ID(id, (int64_t)(i / CODEC_BLOCK_PORTS)));
 		sqlite3_bind_blob(insert, 2, writer->packed.data, (int)writer->packed.len, SQLITE_STATIC);

@@ -11,9 +11,10 @@
 #include "collector/sink.h"
 #include "storage/codec.h"
 #include "storage/state.h"
+#include "storage/writer.h"
 
+struct compactor;
 struct error;
-struct text;
 
 enum writer_statement {
 	WRITE_NODE,
@@ -57,6 +58,11 @@ struct writer {
 	struct bytes packed;
 	struct sink sink;
 	int64_t commit_us;
+	/* Compacts beside the sweeps; NULL until the first sweep, and where it cannot be started. */
+	struct compactor *compactor;
+	bool compactor_tried;
+	struct writer_keep keep;
+	int log_frames; /* pages in the log after the newest commit */
 };
 
 /* writer_refresh - the file is still there, and state is what it says (loaded again after a failure). */
@@ -86,8 +92,5 @@ int writer_store_details(struct writer *writer, const struct sweep *sweep, int64
 
 /* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
 int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);
-
-/* writer_absolute_sql - append the INSERT into absolute, which has a column per counter. */
-void writer_absolute_sql(struct text *sql);
 
 #endif

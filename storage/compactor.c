@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/compactor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "storage/compact.h"
+#include "storage/db.h"
+#include "storage/schema.h"
+#include "storage/writer.h"
+
+/* Pages in the log from which on it is emptied into the file, and from which on its start is waited for. */
+#define LOG_FRAMES 1024
+#define LOG_FRAMES_MOST 4096
+
+/* After a failure so many sweeps are let pass, twice as many after each further one. */
+#define PAUSE_SWEEPS_MOST 64
+
+struct compactor {
+	/* The thread's alone. */
+	sqlite3 *db;
+	struct compaction compaction;
+	unsigned pause;
+	pthread_t thread;
+	pthread_mutex_t mutex;
+	pthread_cond_t wake;
+	/* Behind the mutex. */
+	bool woken, stop;
+	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
+	int log_frames;
+	struct error trouble;
+};
+
+/* Is there time for another step? */
+static bool may_go_on(struct compactor *compactor)
+{
+	bool may;
+
+	pthread_mutex_lock(&compactor->mutex);
+	may = !compactor->stop || clock_boottime_us(clock_system()) < compactor->finish_until_us;
+	pthread_mutex_unlock(&compactor->mutex);
+	return may;
+}
+
+static void set_trouble(struct compactor *compactor, const struct error *err)
+{
+	pthread_mutex_lock(&compactor->mutex);
+	compactor->trouble = *err;
+	pthread_mutex_unlock(&compactor->mutex);
+}
+
+static void work(struct compactor *compactor)
+{
+	struct error err = { 0 };
+	int result;
+
+	if (compactor->pause && compactor->pause-- > 1)
+		return;
+	do {
+		result = compact_step(&compactor->compaction, &err);
+	} while (result > 0 && may_go_on(compactor));
+	if (result >= 0)
+		memset(&err, 0, sizeof(err));
+	else
+		compactor->pause = PAUSE_SWEEPS_MOST;
+	set_trouble(compactor, &err);
+}
+
+/*
+ * Passive: nobody waits for it. Where sweeps come so fast that the log never is at
+ * its end, its start is asked for: then the next sweep waits until the rest is in
+ * the file, but nobody waits for a reader, however long that takes.
+ */
+static void empty_log(struct compactor *compactor, int frames)
+{
+	int in_log = 0, done = 0;
+
+	if (frames < LOG_FRAMES)
+		return;
+	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done);
+	if (in_log < LOG_FRAMES_MOST || done < in_log - LOG_FRAMES)
+		return;
+	sqlite3_busy_timeout(compactor->db, 0);
+	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	sqlite3_busy_timeout(compactor->db, SCHEMA_BUSY_TIMEOUT_MS);
+}
+
+static void *run(void *ctx)
+{
+	struct compactor *compactor = ctx;
+	bool stop = false;
+
+	while (!stop) {
+		int frames;
+
+		pthread_mutex_lock(&compactor->mutex);
+		while (!compactor->woken && !compactor->stop)
+			pthread_cond_wait(&compactor->wake, &compactor->mutex);
+		compactor->woken = false;
+		stop = compactor->stop;
+		frames = compactor->log_frames;
+		pthread_mutex_unlock(&compactor->mutex);
+		if (may_go_on(compactor))
+			work(compactor);
+		if (!stop)
+			empty_log(compactor, frames);
+	}
+	return NULL;
+}
+
+static int start_thread(struct compactor *compactor, struct error *err)
+{
+	sigset_t all, before;
+	int code;
+
+	/* Signals are the collector's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	code = pthread_create(&compactor->thread, NULL, run, compactor);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return code ? err_set(err, ERR_NOMEM, "cannot start a thread: %s", strerror(code)) : 0;
+}
+
+static void destroy(struct compactor *compactor)
+{
+	compact_done(&compactor->compaction);
+	sqlite3_close(compactor->db);
+	pthread_cond_destroy(&compactor->wake);
+	pthread_mutex_destroy(&compactor->mutex);
+	free(compactor);
+}
+
+int compactor_start(const char *path, const struct writer_keep *keep, struct compactor **ret, struct error *err)
+{
+	struct compactor *compactor = calloc(1, sizeof(*compactor));
+	int result;
+
+	if (!compactor)
+		return err_nomem(err);
+	pthread_mutex_init(&compactor->mutex, NULL);
+	pthread_cond_init(&compactor->wake, NULL);
+	result = schema_open_second(path, &compactor->db, err);
+	if (!result)
+		result = compact_init(&compactor->compaction, compactor->db, keep->window_sweeps, err);
+	if (!result)
+		result = start_thread(compactor, err);
+	if (result < 0)
+		destroy(compactor);
+	else
+		*ret = compactor;
+	return result;
+}
+
+void compactor_wake(struct compactor *compactor, int log_frames)
+{
+	if (!compactor)
+		return;
+	pthread_mutex_lock(&compactor->mutex);
+	compactor->woken = true;
+	compactor->log_frames = log_frames;
+	pthread_cond_signal(&compactor->wake);
+	pthread_mutex_unlock(&compactor->mutex);
+}
+
+void compactor_stop(struct compactor *compactor, int64_t finish_us)
+{
+	if (!compactor)
+		return;
+	pthread_mutex_lock(&compactor->mutex);
+	compactor->stop = true;
+	compactor->finish_until_us = clock_boottime_us(clock_system()) + finish_us;
+	pthread_cond_signal(&compactor->wake);
+	pthread_mutex_unlock(&compactor->mutex);
+	pthread_join(compactor->thread, NULL);
+	destroy(compactor);
+}
+
+bool compactor_trouble(struct compactor *compactor, struct error *ret)
+{
+	bool any;
+
+	if (!compactor)
+		return false;
+	pthread_mutex_lock(&compactor->mutex);
+	any = compactor->trouble.code != 0;
+	if (any)
+		*ret = compactor->trouble;
+	pthread_mutex_unlock(&compactor->mutex);
+	return any;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * compactor.h - the thread that compacts beside the sweeps (inside storage/ only)
+ *
+ * It has a connection of its own, sleeps until it is woken after a sweep, makes
+ * what steps there are, and empties the log into the file, so that the sink
+ * does neither. Two threads share nothing but what stands behind its mutex.
+ */
+#ifndef IBWIRE_STORAGE_COMPACTOR_H
+#define IBWIRE_STORAGE_COMPACTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct compactor;
+struct error;
+struct writer_keep;
+
+/*
+ * compactor_start - open a second connection and start the thread
+ * @path:  of the database, which is open already
+ * @keep:  borrowed for the call
+ * Return: 0 or a negative error, nothing started.
+ */
+int compactor_start(const char *path, const struct writer_keep *keep, struct compactor **ret, struct error *err);
+
+/* compactor_wake - there is another sweep; @log_frames: pages in the log. Never waits. NULL is allowed. */
+void compactor_wake(struct compactor *compactor, int log_frames);
+
+/*
+ * compactor_stop - end the thread
+ * @finish_us:  for so long it goes on with what there is to do; what is left waits for the next start
+ */
+void compactor_stop(struct compactor *compactor, int64_t finish_us);
+
+/* compactor_trouble - why the newest step failed. Return: false where it did not. */
+bool compactor_trouble(struct compactor *compactor, struct error *ret);
+
+#endif

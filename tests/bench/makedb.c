@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * makedb.c - a database of a fabric that never was, to try things on
+ *
+ *   makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME] [--calm] PATH
+ *
+ * Port ends, 64 to 65,536 (4096); time between sweeps (1); how long (1); which history (1); the
+ * wall clock of the first sweep (2026-11-19 00:00 UTC; "now" lets the last one be about now). Faults are in it
+ * unless --calm is given: tests/bench/fabric_day.h says which. What the writer stores of a
+ * collector it stores of this: the same functions, the same transactions.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "collector/sink.h"
+#include "storage/writer.h"
+#include "tests/bench/fabric_day.h"
+
+#define SECOND_US INT64_C(1000000)
+#define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm] PATH\n"
+
+struct options {
+	struct fabric_day_settings day;
+	double hours;
+	bool until_now;
+	const char *path;
+};
+
+/* A number in [low, high], or a line that says what it must be. */
+static int number(const char *name, const char *text, double low, double high, double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	if (!*text || *end || !(*ret >= low && *ret <= high)) {
+		fprintf(stderr, "makedb: --%s must be a number from %g to %g, not \"%s\"\n", name, low, high, text);
+		return ERR_USAGE;
+	}
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+	static const struct option longs[] = {
+		{ "ports", required_argument, NULL, 'p' }, { "interval", required_argument, NULL, 'i' },
+		{ "hours", required_argument, NULL, 'h' }, { "seed", required_argument, NULL, 's' },
+		{ "begin", required_argument, NULL, 'b' }, { "calm", no_argument, NULL, 'c' }, { 0 },
+	};
+	double ports = 4096, interval_s = 1, seed = 1, begin_s = 1795046400;
+	int option, result = 0;
+
+	options->hours = 1;
+	options->day.faults = true;
+	while (!result && (option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (option == 'p')
+			result = number("ports", optarg, 64, 65536, &ports);
+		else if (option == 'i')
+			result = number("interval", optarg, 0.1, 3600, &interval_s);
+		else if (option == 'h')
+			result = number("hours", optarg, 0.001, 24 * 366, &options->hours);
+		else if (option == 's')
+			result = number("seed", optarg, 0, 1e15, &seed);
+		else if (option == 'b' && !strcmp(optarg, "now"))
+			options->until_now = true;
+		else if (option == 'b')
+			result = number("begin", optarg, 0, 1e11, &begin_s);
+		else if (option == 'c')
+			options->day.faults = false;
+		else
+			result = ERR_USAGE;
+	}
+	if (result || optind != argc - 1) {
+		fputs(USAGE, stderr);
+		return ERR_USAGE;
+	}
+	options->path = argv[optind];
+	if (options->until_now)
+		begin_s = (double)time(NULL) - options->hours * 3600;
+	options->day.ports = (size_t)ports;
+	options->day.interval_us = (int64_t)(interval_s * (double)SECOND_US);
+	options->day.seed = (uint64_t)seed;
+	options->day.begin_us = (int64_t)begin_s * SECOND_US;
+	return 0;
+}
+
+static int fill(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
+{
+	const struct sink *sink = writer_sink(writer);
+	size_t sweeps = (size_t)(options->hours * 3600 * (double)SECOND_US / (double)options->day.interval_us);
+	int64_t began_us = clock_boottime_us(clock_system());
+	size_t samples = 0, events = 0;
+	int result = 0;
+
+	for (size_t i = 0; i < sweeps && !result; i++) {
+		const struct sweep *sweep;
+
+		result = fabric_day_step(day, &sweep, err);
+		if (result)
+			break;
+		result = sink->store(sink->ctx, sweep, err);
+		samples += sweep->ports_answered;
+		events += sweep->event_count;
+	}
+	if (!result)
+		printf("%zu sweeps, %zu port-samples, %zu events in %.1f s: %s\n", sweeps, samples, events,
+		       (double)(clock_boottime_us(clock_system()) - began_us) / 1e6, options->path);
+	return result;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = { 0 };
+	struct fabric_day *day = NULL;
+	struct writer *writer = NULL;
+	struct error err = { 0 };
+	int result = parse(argc, argv, &options);
+
+	if (result)
+		return -result;
+	result = fabric_day_create(&options.day, &day, &err);
+	if (!result)
+		result = writer_open(options.path, &writer, &err);
+	if (!result)
+		result = fill(writer, day, &options, &err);
+	writer_close(writer);
+	fabric_day_destroy(day);
+	if (result)
+		fprintf(stderr, "makedb: %s\n", err.text);
+	return -result;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tests/fuzz/codec_fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/codec.h"
+
+static int read_any(bool block, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+{
+	return block ? codec_read_block(data, len, samples, count) : codec_read_chunk(data, len, samples, count);
+}
+
+/* What is written of these samples reads as them. */
+static void write_and_read(bool block, const struct codec_sample *samples, unsigned count)
+{
+	static struct codec_sample back[CODEC_CHUNK_SWEEPS];
+	static struct bytes bytes;
+	uint8_t *copy;
+
+	bytes.len = 0;
+	if (block ? codec_write_block(&bytes, samples, count) : codec_write_chunk(&bytes, samples, count))
+		return;
+	/* A copy of its own size, so that the sanitizer sees a byte too far. */
+	copy = malloc(bytes.len);
+	if (!copy)
+		return;
+	memcpy(copy, bytes.data, bytes.len);
+	if (read_any(block, copy, bytes.len, back, count))
+		abort();
+	for (unsigned i = 0; i < count; i++)
+		if (back[i].there != samples[i].there || back[i].elapsed_us != samples[i].elapsed_us ||
+		    back[i].unknown != samples[i].unknown ||
+		    memcmp(back[i].value, samples[i].value, sizeof(back[i].value)))
+			abort();
+	free(copy);
+}
+
+/* The bytes as numbers: the first says how wide they are, and where they stand. */
+static void bytes_as_samples(const uint8_t *data, size_t len)
+{
+	static struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	unsigned width = data[0] % 8 + 1, shift = data[1] % 64, count = data[2] + 1, at = 3;
+	bool block = data[0] & 8;
+
+	if (block && count > CODEC_BLOCK_PORTS)
+		count = CODEC_BLOCK_PORTS;
+	memset(samples, 0, sizeof(samples));
+	for (unsigned i = 0; i < count * (COUNTER_TRAFFIC_COUNT + 2) && at + width <= len; i++) {
+		struct codec_sample *sample = &samples[i / (COUNTER_TRAFFIC_COUNT + 2)];
+		unsigned field = i % (COUNTER_TRAFFIC_COUNT + 2);
+		uint64_t number = 0;
+
+		for (unsigned j = 0; j < width; j++)
+			number = number << 8 | data[at++];
+		if (field == 0) {
+			sample->there = true;
+			sample->elapsed_us = (int64_t)(number << shift & INT64_MAX);
+		} else if (field == 1) {
+			sample->unknown = data[0] & 16 ? number & (COUNTER_BIT(COUNTER_COUNT) - 1) : 0;
+		} else if (!(sample->unknown & COUNTER_BIT(field - 2))) {
+			sample->value[field - 2] = number << shift;
+		}
+	}
+	write_and_read(block, samples, count);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	static struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	unsigned count;
+
+	if (len < 3)
+		return 0;
+	/* As it is written: kind, and then 9 bits of count. */
+	count = data[1] | (data[2] & 1u) << 8;
+	for (unsigned block = 0; block < 2; block++)
+		if (!read_any(block, data, len, samples, count))
+			write_and_read(block, samples, count);
+	bytes_as_samples(data, len);
+	return 0;
+}
