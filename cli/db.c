@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
@@ -159,6 +160,8 @@ static int run_part(const struct command *command, struct request *request, stru
 					   options->argv[parts[i].arguments + 1]);
 	if (parts[i].run != export_part && (options->since_us || options->until_us || request->anonymise))
 		return options_usage_error(command, err, "--since, --until and --anonymise are for export");
+	/* What is half done is taken back, also at Ctrl-C. */
+	stop_install();
 	request->target = parts[i].arguments ? options->argv[1] : NULL;
 	return parts[i].run(request, err);
 }

@@ -99,6 +99,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 {
 	const struct kept *kept = &info->kept[kind];
 	char since[WHEN_SIZE], until[WHEN_SIZE], bytes[32], line[3 * WHEN_SIZE + 64];
+	const char *plural = kept->rows == 1 ? "" : "s";
 	const char *about = info->estimated && kept->rows ? "about " : "";
 
 	if (!kept->there)
@@ -113,11 +114,21 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 	if (!kept->rows)
 		snprintf(line, sizeof(line), "none");
 	else if (kept->since_us && kept->until_us)
-		snprintf(line, sizeof(line), "%s to %s; %s%" PRId64 " rows, %s", when_format_local(kept->since_us, since),
-			 when_format_local(kept->until_us, until), about, kept->rows, bytes);
+		snprintf(line, sizeof(line), "%s to %s; %s%" PRId64 " row%s, %s", when_format_local(kept->since_us, since),
+			 when_format_local(kept->until_us, until), about, kept->rows,
+			 plural, bytes);
 	else
-		snprintf(line, sizeof(line), "%s%" PRId64 " rows, %s", about, kept->rows, bytes);
+		snprintf(line, sizeof(line), "%s%" PRId64 " row%s, %s", about, kept->rows, plural, bytes);
 	result_show(result, kind_column(kind, KIND_LINE), line, kept->rows ? STYLE_PLAIN : STYLE_DIM);
+}
+
+static void fill_per_sample(struct result *result, double bytes)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "%.1f", bytes);
+	result_real(result, PER_SAMPLE, bytes);
+	result_show(result, PER_SAMPLE, line, STYLE_PLAIN);
 }
 
 static void fill(struct result *result, const char *path, const struct admin_info *info)
@@ -146,7 +157,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, SWEEPS, info->sweeps);
 	result_integer(result, SAMPLES, info->port_samples);
 	if (info->port_samples && info->kept[KEPT_RAW].rows)
-		result_real(result, PER_SAMPLE, (double)info->kept[KEPT_RAW].bytes / (double)info->port_samples);
+		fill_per_sample(result, (double)info->kept[KEPT_RAW].bytes / (double)info->port_samples);
 	result_bool(result, ESTIMATED, info->estimated);
 	for (int kind = 0; kind < KEPT_KIND_COUNT; kind++)
 		fill_kind(result, info, (enum kept_kind)kind);

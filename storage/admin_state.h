@@ -16,6 +16,12 @@ int admin_open(const char *path, sqlite3 **ret, bool *ret_immutable, struct erro
 /* admin_file_bytes - size of @path with @suffix behind it; 0 where there is none. */
 int64_t admin_file_bytes(const char *path, const char *suffix);
 
+/* admin_watch_stop - statements on @db end early once somebody asked the program to end (base/stop.h). */
+void admin_watch_stop(sqlite3 *db);
+
+/* admin_stopped - Return: @result, or in its place the error that says that the work was stopped. */
+int admin_stopped(int result, struct error *err);
+
 /*
  * A file that comes into being whole or not at all: it is made as PATH.part, and
  * gets its name when it is complete, unless there is one of that name by then.

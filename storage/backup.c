@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "storage/admin.h"
 #include "storage/admin_state.h"
 #include "storage/db.h"
@@ -25,7 +26,7 @@ static int copy_pages(sqlite3 *source, sqlite3 *copy, struct error *err)
 		return db_fail(copy, err);
 	do
 		code = sqlite3_backup_step(backup, STEP_PAGES);
-	while (code == SQLITE_OK);
+	while (code == SQLITE_OK && !stop_requested());
 	result = code == SQLITE_DONE ? 0 : -1;
 	/* An error is left at the copy; a page that could not be read too. */
 	if (sqlite3_backup_finish(backup) != SQLITE_OK || result < 0)
@@ -64,7 +65,7 @@ int admin_backup(const char *path, const char *target_path, int64_t *ret_bytes, 
 		return result;
 	result = target_begin(&target, target_path, err);
 	if (!result) {
-		result = copy_to(source, target.part, err);
+		result = admin_stopped(copy_to(source, target.part, err), err);
 		if (result < 0)
 			target_abandon(&target);
 		else

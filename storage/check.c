@@ -233,6 +233,8 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	bool immutable;
 	int result = admin_open(path, &checking.db, &immutable, &local);
 
+	if (!result)
+		admin_watch_stop(checking.db);
 	/* All of it at one moment. */
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
@@ -245,6 +247,7 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	if (!result)
 		result = check_samples(&checking, &local);
 	sqlite3_close(checking.db);
+	result = admin_stopped(result, &local);
 	if (result < 0)
 		return err_set(err, result, "%s", local.text);
 	*ret_faults = checking.faults;

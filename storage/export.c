@@ -92,6 +92,7 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 	    != SQLITE_OK)
 		return db_fail(exporting->db, err);
 	sqlite3_busy_timeout(exporting->db, 10000);
+	admin_watch_stop(exporting->db);
 	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;"
 			 " PRAGMA cache_size = -65536", err);
 	if (!result)
@@ -450,7 +451,7 @@ int admin_export(const char *path, const char *target_path, const struct export_
 	if (!result)
 		result = target_begin(&target, target_path, err);
 	if (!result) {
-		result = make(&exporting, target.part, &summary, err);
+		result = admin_stopped(make(&exporting, target.part, &summary, err), err);
 		if (result < 0)
 			target_abandon(&target);
 		else

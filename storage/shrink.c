@@ -50,6 +50,7 @@ static int vacuum(const char *path, struct error *err)
 
 	if (result < 0)
 		return result;
+	admin_watch_stop(db);
 	result = pack(db, err);
 	if (result < 0) {
 		sqlite3_close(db);
@@ -77,7 +78,7 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 	if (result < 0)
 		return result;
 	before = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
-	result = vacuum(path, err);
+	result = admin_stopped(vacuum(path, err), err);
 	lock_release(lock);
 	if (result < 0)
 		return result;

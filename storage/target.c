@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "storage/admin_state.h"
 #include "storage/schema.h"
 
@@ -21,6 +22,27 @@ int admin_open(const char *path, sqlite3 **ret, bool *ret_immutable, struct erro
 		return err_set(err, ERR_UNAVAILABLE, "there is no database %s; start one with: ibwire collect, "
 			       "or give another --db", path);
 	return result ? result : schema_open_reader(path, ret, ret_immutable, err);
+}
+
+/* Asked every so many steps of SQLite's machine. */
+enum { STEPS = 100000 };
+
+static int is_stopped(void *ctx)
+{
+	(void)ctx;
+	return stop_requested();
+}
+
+void admin_watch_stop(sqlite3 *db)
+{
+	sqlite3_progress_handler(db, STEPS, is_stopped, NULL);
+}
+
+int admin_stopped(int result, struct error *err)
+{
+	if (result >= 0 || !stop_requested())
+		return result;
+	return err_set(err, ERR_IO, "stopped before it was complete; everything is as it was before");
 }
 
 int64_t admin_file_bytes(const char *path, const char *suffix)
