@@ -136,6 +136,11 @@ void disguise_done(struct disguise *disguise)
 		free(disguise->aliases[i].was);
 		free(disguise->aliases[i].is);
 	}
+	for (size_t i = 0; i < disguise->boot_count; i++) {
+		free(disguise->boots[i].was);
+		free(disguise->boots[i].is);
+	}
+	free(disguise->boots);
 	free(disguise->aliases);
 	free(disguise->lengths);
 	free(disguise->guids);
@@ -213,15 +218,41 @@ static void hide_text(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, disguise_text(sqlite3_user_data(context), sentence, &text, NULL));
 }
 
-static void hide_boot(sqlite3_context *context, int count, sqlite3_value **values)
+/* A random id for each boot; there are few. Return: NULL without memory. */
+static const char *invent_boot(struct disguise *disguise, const char *was)
 {
+	struct alias *boots;
 	char id[64];
 
-	(void)count;
-	(void)values;
+	for (size_t i = 0; i < disguise->boot_count; i++)
+		if (!strcmp(disguise->boots[i].was, was))
+			return disguise->boots[i].is;
+	boots = array_grow(disguise->boots, disguise->boot_count, &disguise->boot_capacity, sizeof(*boots));
+	if (!boots)
+		return NULL;
+	disguise->boots = boots;
 	snprintf(id, sizeof(id), "%08x-%04x-4000-8000-%012" PRIx64, (unsigned)random_number(),
 		 (unsigned)(random_number() & 0xffff), random_number() >> 16);
-	sqlite3_result_text(context, id, -1, SQLITE_TRANSIENT);
+	boots += disguise->boot_count;
+	*boots = (struct alias){ .was = strdup(was), .is = strdup(id) };
+	if (boots->was && boots->is) {
+		disguise->boot_count++;
+		return boots->is;
+	}
+	free(boots->was);
+	free(boots->is);
+	return NULL;
+}
+
+static void hide_boot(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	const char *was = text_of(values[0]), *is = was ? invent_boot(sqlite3_user_data(context), was) : NULL;
+
+	(void)count;
+	if (is)
+		sqlite3_result_text(context, is, -1, SQLITE_TRANSIENT);
+	else if (was)
+		sqlite3_result_error_nomem(context);
 }
 
 int disguise_functions(sqlite3 *db, struct disguise *disguise, struct error *err)

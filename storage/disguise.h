@@ -37,6 +37,8 @@ struct disguise {
 	uint64_t *invented;    /* ... what is shown for them */
 	size_t guid_count, guid_capacity;
 	struct map guid_index;
+	struct alias *boots;   /* ids of boots, as they come */
+	size_t boot_count, boot_capacity;
 	uint64_t next_device;  /* a number that no invented GUID has yet */
 };
 

@@ -23,7 +23,7 @@
 #include "storage/readings.h"
 #include "storage/schema.h"
 
-enum { RANGE_NUMBERS = 6 };
+enum { RANGE_NUMBERS = 8 };
 
 struct exporting {
 	const char *path;
@@ -31,7 +31,7 @@ struct exporting {
 	sqlite3 *source; /* of its own, for what is worked out from it */
 	sqlite3 *db;     /* the new one, with the old one attached as "source" */
 	bool immutable;
-	int64_t range[RANGE_NUMBERS]; /* ?1 to ?6 of kept.h */
+	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of kept.h */
 	struct disguise disguise;
 };
 
@@ -173,6 +173,9 @@ static int find_range(struct exporting *exporting, struct error *err)
 	};
 	int result = range_number(exporting, first, 1, &exporting->range[0], err);
 
+	exporting->range[6] = exporting->query->since_us ? exporting->query->since_us : INT64_MIN;
+	exporting->range[7] = exporting->query->until_us ? exporting->query->until_us : INT64_MAX;
+
 	if (!result)
 		result = range_number(exporting, last, 0, &exporting->range[1], err);
 	if (!result && exporting->range[0] > exporting->range[1])
@@ -208,6 +211,10 @@ static void append_where(struct text *sql, const struct kept_table *table)
 		if (table->key)
 			text_appendf(sql, " WHERE (%s BETWEEN ?%d * %lld AND (?%d + 1) * %lld - 1)", table->key, first,
 				     (long long)table->scale, first + 1, (long long)table->scale);
+		break;
+	case RANGE_SNAPSHOTS:
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete AND wall_us BETWEEN ?7 AND ?8)",
+			     table->key);
 		break;
 	case RANGE_LASTING:
 		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
@@ -266,20 +273,24 @@ static int run_with_range(struct exporting *exporting, const char *sql, struct e
 	return result;
 }
 
-static int copy_table(struct exporting *exporting, const struct kept_table *table, struct error *err)
+/* The list has tables of other versions too. Return: 1, 0 or an error. */
+static int has_table(sqlite3 *db, const char *name, struct error *err)
 {
-	struct text sql = { 0 };
 	int64_t there = 0;
 	char ask[128];
 	int result;
 
-	if (table->range == RANGE_NONE)
-		return 0;
-	/* Of another version's tables the list has some too. */
-	snprintf(ask, sizeof(ask), "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = '%s'",
-		 table->name);
-	result = db_integer(exporting->db, ask, 0, &there, err);
-	if (result < 0 || !there)
+	snprintf(ask, sizeof(ask), "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = '%s'", name);
+	result = db_integer(db, ask, 0, &there, err);
+	return result < 0 ? result : there != 0;
+}
+
+static int copy_table(struct exporting *exporting, const struct kept_table *table, struct error *err)
+{
+	struct text sql = { 0 };
+	int result = table->range == RANGE_NONE ? 0 : has_table(exporting->db, table->name, err);
+
+	if (result <= 0)
 		return result;
 	result = copy_sql(exporting, table, &sql, err);
 	if (!result)
@@ -347,6 +358,9 @@ static int gather_guids(struct exporting *exporting, const struct kept_table *ta
 	char sql[160];
 	int result;
 
+	result = has_table(exporting->source, table->name, err);
+	if (result <= 0)
+		return result;
 	snprintf(sql, sizeof(sql), "SELECT DISTINCT %s FROM %s WHERE %s IS NOT NULL", column, table->name, column);
 	result = db_prepare(exporting->source, sql, &rows, err);
 	while (!result && (result = db_step(rows, err)) > 0)
@@ -356,12 +370,17 @@ static int gather_guids(struct exporting *exporting, const struct kept_table *ta
 }
 
 /* Names as they are stored, and as they are made from what nodes said; GUIDs in place of names are none. */
-static int gather_names(struct exporting *exporting, struct error *err)
+static int gather_names(struct exporting *exporting, const char *table, struct error *err)
 {
 	sqlite3_stmt *rows;
-	char name[NODE_NAME_SIZE];
-	int result = db_prepare(exporting->source, "SELECT name, max(type = 2) FROM node_version GROUP BY name UNION ALL"
-				" SELECT description, max(type = 2) FROM node_version GROUP BY description", &rows, err);
+	char sql[256], name[NODE_NAME_SIZE];
+	int result = has_table(exporting->source, table, err);
+
+	if (result <= 0)
+		return result;
+	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
+		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
+	result = db_prepare(exporting->source, sql, &rows, err);
 
 	while (!result && (result = db_step(rows, err)) > 0) {
 		const char *bytes = sqlite3_column_blob(rows, 0);
@@ -377,7 +396,10 @@ static int gather_names(struct exporting *exporting, struct error *err)
 
 static int prepare_disguise(struct exporting *exporting, struct error *err)
 {
-	int result = gather_names(exporting, err);
+	int result = gather_names(exporting, "node_version", err);
+
+	if (!result)
+		result = gather_names(exporting, "snapshot_node", err);
 
 	for (size_t i = 0; !result && i < kept_table_count; i++)
 		for (int j = 0; !result && j < KEPT_COLUMNS_MOST && kept_tables[i].columns[j].name; j++)

@@ -50,6 +50,12 @@ const struct kept_table kept_tables[] = {
 	{ "detail", KEPT_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
 	{ "detail_value", KEPT_DETAILS, RANGE_SWEEPS, "sweep", 1, NULL, NULL, PLAIN },
 	{ "detail_last", KEPT_DETAILS, RANGE_SWEEPS, NULL, 1, NULL, newest_details, PLAIN },
+	{ "snapshot", KEPT_SNAPSHOTS, RANGE_SNAPSHOTS, "id", 1, NULL, NULL,
+	  { { "name", NULL, "'snapshot-' || id" }, { "note", NULL, "NULL" }, { "boot_id", NULL, "hide_boot(boot_id)" } } },
+	{ "snapshot_node", KEPT_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL,
+	  { { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
+	    GUID("guid"), GUID("system_guid") } },
+	{ "snapshot_port", KEPT_SNAPSHOTS, RANGE_SNAPSHOTS, "snapshot", 1, NULL, NULL, PLAIN },
 	{ "event", KEPT_EVENTS, RANGE_SWEEPS, "sweep", 1, NULL, NULL,
 	  { GUID("node_guid"), GUID("peer_guid"), { "text", NULL, "hide_text(text)" } } },
 };
