@@ -57,8 +57,8 @@ static int check(const struct request *request, struct error *err)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)
-		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup, or save what is readable with: "
-			       "ibwire db export FILE", request->path, faults, faults == 1 ? "fault" : "faults");
+		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (what can be read is "
+			       "still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
 	return code;
 }
 

@@ -114,9 +114,9 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 	if (!kept->rows)
 		snprintf(line, sizeof(line), "none");
 	else if (kept->since_us && kept->until_us)
-		snprintf(line, sizeof(line), "%s to %s; %s%" PRId64 " row%s, %s", when_format_local(kept->since_us, since),
-			 when_format_local(kept->until_us, until), about, kept->rows,
-			 plural, bytes);
+		snprintf(line, sizeof(line), "%s to %s; %s%" PRId64 " row%s, %s",
+			 when_format_local(kept->since_us, since), when_format_local(kept->until_us, until), about,
+			 kept->rows, plural, bytes);
 	else
 		snprintf(line, sizeof(line), "%s%" PRId64 " row%s, %s", about, kept->rows, plural, bytes);
 	result_show(result, kind_column(kind, KIND_LINE), line, kept->rows ? STYLE_PLAIN : STYLE_DIM);

@@ -74,7 +74,8 @@ static void a_time_before_all_that_is_stored_is_one_line(void **state)
 {
 	static const char *const lines[] = {
 		"status|--at|2001-01-01", "nodes|--at|2001-01-01", "ports|--at|2001-01-01", "links|--at|2001-01-01",
-		"ports|--details|--at|2001-01-01", "nodes|--until|2001-01-01", "ports|--since|2000-01-01|--until|2001-01-01",
+		"ports|--details|--at|2001-01-01", "nodes|--until|2001-01-01",
+		"ports|--since|2000-01-01|--until|2001-01-01",
 		"links|--since|2000-01-01|--until|2001-01-01", "events|--until|2001-01-01", "events|--at|2001-01-01",
 	};
 
@@ -84,7 +85,8 @@ static void a_time_before_all_that_is_stored_is_one_line(void **state)
 		char *output;
 		int code = run(lines[i], &output, &err);
 
-		if (code != ERR_UNAVAILABLE || *output || !strstr(err.text, "the oldest is of") || strchr(err.text, '\n'))
+		if (code != ERR_UNAVAILABLE || *output || strchr(err.text, '\n') ||
+		    !strstr(err.text, "the oldest is of"))
 			fail_msg("%s: %d \"%s\", \"%s\"", lines[i], code, err.text, output);
 		free(output);
 	}
@@ -173,8 +175,8 @@ static void assert_same_numbers(const char *line, json_t *map, json_t *before, j
 		if (strstr(key, "guid") && json_is_string(value))
 			value = json_object_get(map, json_string_value(value));
 		if (!value || !json_equal(value, other))
-			fail_msg("%s: %s is %s, and disguised %s", line, key, value ? json_dumps(value, JSON_ENCODE_ANY) : "-",
-				 json_dumps(other, JSON_ENCODE_ANY));
+			fail_msg("%s: %s is %s, and disguised %s", line, key,
+				 value ? json_dumps(value, JSON_ENCODE_ANY) : "-", json_dumps(other, JSON_ENCODE_ANY));
 	}
 }
 

@@ -452,7 +452,8 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	struct page page = { 0 };
 	struct options options;
 	char path[4096];
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()),
+				 &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;

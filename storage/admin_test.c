@@ -89,15 +89,15 @@ static bool is_hidden(const struct kept_table *table, const char *column)
 
 static void every_table_and_every_naming_column_is_in_the_list(void **state)
 {
+	static const char query[] = "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c"
+				    " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
 	sqlite3_stmt *rows;
 	sqlite3 *db;
 
 	(void)state;
 	assert_int_equal(schema_create(path, NULL), 0);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT m.name, c.name, c.type FROM sqlite_schema m, pragma_table_info(m.name) c"
-					    " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'", -1, &rows, NULL),
-			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, query, -1, &rows, NULL), SQLITE_OK);
 	while (sqlite3_step(rows) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(rows, 0);
 		const char *column = (const char *)sqlite3_column_text(rows, 1);
@@ -164,13 +164,15 @@ static void assert_same_content(const char *a, const char *b)
 		const char *name = kept_tables[i].name;
 		sqlite3_stmt *row;
 
-		snprintf(sql, sizeof(sql), "SELECT (SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT SELECT * FROM other.%s)),"
+		snprintf(sql, sizeof(sql), "SELECT"
+			 " (SELECT count(*) FROM (SELECT * FROM main.%s EXCEPT SELECT * FROM other.%s)),"
 			 " (SELECT count(*) FROM main.%s) - (SELECT count(*) FROM other.%s)", name, name, name, name);
 		if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) != SQLITE_OK)
 			continue; /* of another version */
 		assert_int_equal(sqlite3_step(row), SQLITE_ROW);
 		if (sqlite3_column_int64(row, 0) || sqlite3_column_int64(row, 1))
-			fail_msg("%s differs: %d rows, %d more", name, sqlite3_column_int(row, 0), sqlite3_column_int(row, 1));
+			fail_msg("%s differs: %d rows, %d more", name, sqlite3_column_int(row, 0),
+				 sqlite3_column_int(row, 1));
 		sqlite3_finalize(row);
 	}
 	sqlite3_close(db);
@@ -196,7 +198,8 @@ static void an_export_of_everything_is_the_same(void **state)
 static void check_part(uint64_t seed)
 {
 	struct model *model = store_history(seed, 150);
-	const struct export_query query = { .since_us = model->sweeps[60].wall_us, .until_us = model->sweeps[99].wall_us };
+	const struct export_query query = { .since_us = model->sweeps[60].wall_us,
+					    .until_us = model->sweeps[99].wall_us };
 	struct snapshot_query before = { 0 };
 	struct export_summary summary;
 	struct snapshot *snapshot;
@@ -211,7 +214,8 @@ static void check_part(uint64_t seed)
 	first = check_integer(copy, "SELECT min(id) FROM sweep");
 	last = check_integer(copy, "SELECT max(id) FROM sweep");
 	assert_true(first <= 61 && last >= 100);
-	assert_int_equal(check_integer(copy, "SELECT count(*) FROM event WHERE sweep NOT IN (SELECT id FROM sweep)"), 0);
+	assert_int_equal(check_integer(copy, "SELECT count(*) FROM event WHERE sweep NOT IN (SELECT id FROM sweep)"),
+			 0);
 	reader = check_open_reader(copy);
 	for (int64_t id = first; id <= last; id++)
 		check_sweep(reader, model, id);
@@ -438,7 +442,8 @@ static bool take_event(void *ctx, const struct event_row *row)
 /* Everything that reads: it answers, or says in one line why not. */
 static void try_everything(const struct model *model)
 {
-	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000, .absolute = true };
+	const struct snapshot_query query = { .at_us = model->sweeps[10].wall_us, .window_us = 5000000,
+					      .absolute = true };
 	const struct sql_consumer consumer = { .header = take_sql, .row = take_cells };
 	const struct export_query disguised = { .anonymise = true };
 	const struct event_query events = { 0 };
@@ -496,6 +501,9 @@ static void a_damaged_page_is_found_and_crashes_nothing(void **state)
 
 static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state)
 {
+	static const char filler[] =
+		"CREATE TABLE filler (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n"
+		" WHERE i < 500) INSERT INTO filler SELECT randomblob(4000) FROM n; DROP TABLE filler";
 	struct model *model = store_history(14, 80);
 	int64_t before = 0, after = 0;
 	struct error err = { 0 };
@@ -509,9 +517,7 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 	assert_non_null(strstr(err.text, "a collector writes"));
 	lock_release(lock);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, "CREATE TABLE filler (bytes BLOB); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL"
-				      " SELECT i + 1 FROM n WHERE i < 500) INSERT INTO filler SELECT randomblob(4000) FROM n;"
-				      " DROP TABLE filler", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, filler, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	if (admin_compact(path, &before, &after, &err) < 0)
 		fail_msg("%s", err.text);

@@ -98,9 +98,11 @@ static const struct {
 	  "SELECT count(*) FROM detail_value v WHERE NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep"
 	  " AND d.port = v.port AND d.attribute = v.counter / 32)" },
 	{ "node_version", "a node with two versions at one time",
-	  "SELECT count(*) FROM (SELECT 1 FROM node_version WHERE to_sweep IS NULL GROUP BY node HAVING count(*) > 1)" },
+	  "SELECT count(*) FROM (SELECT 1 FROM node_version WHERE to_sweep IS NULL GROUP BY node"
+	  " HAVING count(*) > 1)" },
 	{ "port_version", "a port with two versions at one time",
-	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port HAVING count(*) > 1)" },
+	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
+	  " HAVING count(*) > 1)" },
 	{ "port", "ids of ports have holes", "SELECT max(id) <> count(*) FROM port" },
 	{ "node", "ids of nodes have holes", "SELECT max(id) <> count(*) FROM node" },
 };
@@ -151,7 +153,8 @@ static void tell_packed(struct checking *checking, const struct packed *packed, 
 	if (packed->to - packed->from == 1)
 		snprintf(text, sizeof(text), "sweep %" PRId64 ": %s", packed->from, what);
 	else
-		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1, what);
+		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1,
+			 what);
 	tell(checking, packed->table, text);
 }
 
@@ -172,7 +175,8 @@ static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struc
 		    packed->unpack(data, (size_t)sqlite3_column_bytes(rows, 1), samples, packed->samples) == 0)
 			continue;
 		if (packed->scale == HOT_BLOCKS)
-			snprintf(text, sizeof(text), "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
+			snprintf(text, sizeof(text),
+				 "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
 				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
 		else
 			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
@@ -217,12 +221,12 @@ static int check_samples(struct checking *checking, struct error *err)
 	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
 				    .unpack = unpack_hot };
 	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
-	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep WHERE id >= (SELECT min(id) / 65536 FROM hot)",
-				  &hot, err);
+	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep"
+				  " WHERE id >= (SELECT min(id) / 65536 FROM hot)", &hot, err);
 
 	if (!result)
-		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2", &chunk,
-				      err);
+		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2",
+				      &chunk, err);
 	return result;
 }
 

@@ -197,7 +197,8 @@ static size_t merge_hosts(struct host *hosts, size_t count)
 	}
 	qsort(hosts, kept, sizeof(*hosts), compare_host_stems);
 	for (size_t i = 0; i < kept; i++) {
-		bool same = i && !strcmp(hosts[i - 1].stem, hosts[i].stem) && hosts[i - 1].on_switch == hosts[i].on_switch;
+		bool same = i && hosts[i - 1].on_switch == hosts[i].on_switch &&
+			    !strcmp(hosts[i - 1].stem, hosts[i].stem);
 
 		hosts[i].scheme = same ? hosts[i - 1].scheme : schemes[hosts[i].on_switch]++;
 		hosts[i].number = same ? hosts[i - 1].number + 1 : 1;

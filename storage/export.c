@@ -93,8 +93,8 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 		return db_fail(exporting->db, err);
 	sqlite3_busy_timeout(exporting->db, 10000);
 	admin_watch_stop(exporting->db);
-	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY;"
-			 " PRAGMA cache_size = -65536", err);
+	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+			 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
 	if (!result)
 		result = attach_source(exporting, err);
 	if (!result && sqlite3_create_function(exporting->db, "names_nobody", 1, SQLITE_UTF8, NULL, names_nobody, NULL,
@@ -181,7 +181,8 @@ static int find_range(struct exporting *exporting, struct error *err)
 	if (!result && exporting->range[0] > exporting->range[1])
 		result = nothing_there(exporting, err);
 	for (size_t i = 0; !result && i < sizeof(whole) / sizeof(*whole); i++)
-		result = range_number(exporting, whole[i].sql, whole[i].absent, &exporting->range[whole[i].number], err);
+		result = range_number(exporting, whole[i].sql, whole[i].absent, &exporting->range[whole[i].number],
+				      err);
 	return result;
 }
 
@@ -213,8 +214,8 @@ static void append_where(struct text *sql, const struct kept_table *table)
 				     (long long)table->scale, first + 1, (long long)table->scale);
 		break;
 	case RANGE_SNAPSHOTS:
-		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete AND wall_us BETWEEN ?7 AND ?8)",
-			     table->key);
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete"
+			     " AND wall_us BETWEEN ?7 AND ?8)", table->key);
 		break;
 	case RANGE_LASTING:
 		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
@@ -280,7 +281,8 @@ static int has_table(sqlite3 *db, const char *name, struct error *err)
 	char ask[128];
 	int result;
 
-	snprintf(ask, sizeof(ask), "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = '%s'", name);
+	snprintf(ask, sizeof(ask), "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = '%s'",
+		 name);
 	result = db_integer(db, ask, 0, &there, err);
 	return result < 0 ? result : there != 0;
 }
@@ -401,10 +403,13 @@ static int prepare_disguise(struct exporting *exporting, struct error *err)
 	if (!result)
 		result = gather_names(exporting, "snapshot_node", err);
 
-	for (size_t i = 0; !result && i < kept_table_count; i++)
-		for (int j = 0; !result && j < KEPT_COLUMNS_MOST && kept_tables[i].columns[j].name; j++)
-			if (kept_tables[i].columns[j].hidden && !strncmp(kept_tables[i].columns[j].hidden, "hide_guid", 9))
-				result = gather_guids(exporting, &kept_tables[i], kept_tables[i].columns[j].name, err);
+	for (size_t i = 0; !result && i < kept_table_count; i++) {
+		const struct kept_column *columns = kept_tables[i].columns;
+
+		for (int j = 0; !result && j < KEPT_COLUMNS_MOST && columns[j].name; j++)
+			if (columns[j].hidden && !strncmp(columns[j].hidden, "hide_guid", 9))
+				result = gather_guids(exporting, &kept_tables[i], columns[j].name, err);
+	}
 	if (!result)
 		result = disguise_complete(&exporting->disguise, err);
 	return result ? result : disguise_functions(exporting->db, &exporting->disguise, err);
@@ -425,8 +430,8 @@ static int fill(struct exporting *exporting, struct export_summary *ret, struct 
 	if (!result)
 		result = db_integer(exporting->db, "SELECT count(*) FROM main.sweep", 0, &ret->sweeps, err);
 	if (!result)
-		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id LIMIT 1", 0, &ret->since_us,
-				    err);
+		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id LIMIT 1", 0,
+				    &ret->since_us, err);
 	if (!result)
 		result = db_integer(exporting->db, "SELECT wall_us FROM main.sweep ORDER BY id DESC LIMIT 1", 0,
 				    &ret->until_us, err);
@@ -453,8 +458,8 @@ static int check_version(const struct exporting *exporting, struct error *err)
 	int result = db_integer(exporting->source, "PRAGMA user_version", 0, &version, err);
 
 	if (!result && version < SCHEMA_VERSION)
-		result = err_set(err, ERR_UNAVAILABLE, "%s has schema version %d; a collector brings it up to date (%d): "
-				 "run ibwire collect --once, or ibwire db compact", exporting->path, (int)version,
+		result = err_set(err, ERR_UNAVAILABLE, "%s has schema version %d; a collector brings it up to date "
+				 "(%d): run ibwire collect --once, or ibwire db compact", exporting->path, (int)version,
 				 SCHEMA_VERSION);
 	return result;
 }

@@ -36,9 +36,11 @@ static const struct {
 	{ KEPT_READINGS, "SELECT wall_us FROM absolute ORDER BY sweep LIMIT 1",
 	  "SELECT wall_us FROM absolute ORDER BY sweep DESC LIMIT 1" },
 	{ KEPT_DETAILS, WALL_SINCE("SELECT min(sweep) FROM detail"), WALL_UNTIL("SELECT max(sweep) FROM detail") },
-	{ KEPT_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
+	{ KEPT_SWEEPS, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1",
+	  "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1" },
 	{ KEPT_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
-	{ KEPT_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1", "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
+	{ KEPT_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
+	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
 	{ KEPT_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
 	{ KEPT_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },
@@ -106,7 +108,8 @@ static int sample_table(sqlite3 *db, const struct kept_table *table, struct kept
 	if (result < 0 || (result = db_prepare(db, sql, &row, err)) < 0)
 		return result;
 	for (int i = 0; result >= 0 && i < PLACES && last - first >= i; i++, places++) {
-		sqlite3_bind_int64(row, 1, last - first < PLACES ? first + i : first + (last - first) / (PLACES - 1) * i);
+		sqlite3_bind_int64(row, 1, last - first < PLACES ? first + i :
+							first + (last - first) / (PLACES - 1) * i);
 		while ((result = db_step(row, err)) > 0) {
 			rows++;
 			bytes += weigh_row(row);

@@ -39,8 +39,8 @@ static int nothing_before(struct reader *reader, int64_t at_us, struct error *er
 	if (!first_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; none is stored at all",
 			       reader->path, when_format_utc(at_us, when));
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a later time",
-		       reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a "
+		       "later time", reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
 }
 
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)

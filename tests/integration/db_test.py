@@ -56,7 +56,8 @@ def limit_file_size():
 
 with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--traffic", "ring") as sim:
     path = sim.env["IBWIRE_DB"]
-    collector = sim.start(IBWIRE, "collect", "--interval", "200ms", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    collector = sim.start(IBWIRE, "collect", "--interval", "200ms", stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL)
     tap.result(wait_for(lambda: os.path.exists(path) and sim.ibwire("status", check=False).status == 0 and
                         sim.json("status")["sweeps"] > 20, 60), "the collector stores sweeps")
     before = sim.json("status")
