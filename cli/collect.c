@@ -14,6 +14,7 @@
 #include "base/stop.h"
 #include "base/when.h"
 #include "cli/command.h"
+#include "cli/keep.h"
 #include "cli/options.h"
 #include "collector/collector.h"
 #include "collector/details.h"
@@ -38,6 +39,11 @@
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_DISCOVERY_DEADLINE_US (120 * US_PER_S)
 
+#define US_PER_DAY (24 * 3600 * US_PER_S)
+#define DEFAULT_KEEP_RAW_US (7 * US_PER_DAY)
+#define DEFAULT_KEEP_SUMS_US (30 * US_PER_DAY)
+#define DEFAULT_KEEP_HOURS_US (730 * US_PER_DAY)
+
 struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
@@ -47,6 +53,8 @@ struct collect_options {
 	const char *discovery;     /* "own" or "libibnetdisc" */
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
+	const char *max_size;      /* or NULL: by the disk */
 };
 
 static bool asks_switches_only(const struct collect_options *options)
@@ -288,9 +296,17 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  "local device that sends SMPs (the HCA, or its part for them)", &ret->smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
 		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
+		{ "keep-raw", 0, OPTION_SPAN, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
+		  &ret->keep_raw_us, 0 },
+		{ "keep-sums", 0, OPTION_SPAN, "SPAN", "keep sums of minutes, errors and gaps so long (30d)",
+		  &ret->keep_sums_us, 0 },
+		{ "keep-hours", 0, OPTION_SPAN, "SPAN", "keep sums of hours so long (730d)", &ret->keep_hours_us, 0 },
+		{ "max-size", 0, OPTION_TEXT, "SIZE",
+		  "let the database be so large, 0: any (20G, at most half of the free space)", &ret->max_size, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
+	int64_t max_bytes;
 	int code = options_parse(command, COMMON_DEVICE | COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv,
 				 clock_wall_us(clock_system()), &ret->common, err);
 
@@ -307,7 +323,20 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
 		return options_usage_error(command, err, "a number is too large");
+	if (ret->max_size && keep_parse_size(ret->max_size, &max_bytes, err) < 0)
+		return err_prefix(err, "collect: --max-size");
 	return options_no_arguments(command, &ret->common, err);
+}
+
+static int set_keep(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
+{
+	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
+				    .hours_us = options->keep_hours_us, .max_bytes = keep_default_size(path) };
+	int code = options->max_size ? keep_parse_size(options->max_size, &keep.max_bytes, err) : 0;
+
+	if (code == 0)
+		writer_set_keep(writer, &keep);
+	return code;
 }
 
 /* The keys that were asked for, and what is to be said of them. */
@@ -345,6 +374,9 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.max_mads_per_s = DEFAULT_MADS_PER_S,
 		.max_smps = DEFAULT_MAX_SMPS,
 		.retries = DEFAULT_RETRIES,
+		.keep_raw_us = DEFAULT_KEEP_RAW_US,
+		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
+		.keep_hours_us = DEFAULT_KEEP_HOURS_US,
 	};
 	struct helper_command helper;
 	struct discovery_settings discovery = { .argv = helper.argv };
@@ -380,6 +412,8 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		code = options_db_path(&options.common, true, path, sizeof(path), err);
 	if (code == 0)
 		code = writer_open(path, &writer, err);
+	if (code == 0)
+		code = set_keep(&options, path, writer, err);
 	if (code == 0 && options.new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)

@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "collector/sink.h"
 #include "storage/compact.h"
 #include "storage/db.h"
+#include "storage/retain.h"
 #include "storage/schema.h"
 #include "storage/writer.h"
 
@@ -17,14 +19,19 @@
 #define LOG_FRAMES 1024
 #define LOG_FRAMES_MOST 4096
 
-/* After a failure so many sweeps are let pass, twice as many after each further one. */
-#define PAUSE_SWEEPS_MOST 64
+/* After a failure so many sweeps are let pass. */
+#define PAUSE_SWEEPS 10
+
+/* As in struct event. */
+#define EVENT_TEXT_MOST 255
 
 struct compactor {
 	/* The thread's alone. */
 	sqlite3 *db;
 	struct compaction compaction;
+	struct writer_keep keep;
 	unsigned pause;
+	bool told; /* an event says that it fails */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
@@ -53,6 +60,22 @@ static void set_trouble(struct compactor *compactor, const struct error *err)
 	pthread_mutex_unlock(&compactor->mutex);
 }
 
+/* It concerns nobody who waits for a sweep: an event says so, as soon as one can be stored. */
+static void tell(struct compactor *compactor, const struct error *failure)
+{
+	sqlite3_stmt *insert;
+
+	if (compactor->told || db_prepare(compactor->db, "INSERT INTO event (sweep, wall_us, kind, severity, text)"
+					  " SELECT max(id), ?1, 'history-failed', ?2, ?3 FROM sweep", &insert,
+					  NULL) < 0)
+		return;
+	sqlite3_bind_int64(insert, 1, clock_wall_us(clock_system()));
+	sqlite3_bind_int(insert, 2, EVENT_WARNING);
+	sqlite3_bind_text(insert, 3, failure->text, (int)strnlen(failure->text, EVENT_TEXT_MOST), SQLITE_STATIC);
+	compactor->told = db_run(insert, NULL) == 0;
+	sqlite3_finalize(insert);
+}
+
 static void work(struct compactor *compactor)
 {
 	struct error err = { 0 };
@@ -62,11 +85,16 @@ static void work(struct compactor *compactor)
 		return;
 	do {
 		result = compact_step(&compactor->compaction, &err);
+		if (!result)
+			result = retain_step(&compactor->compaction, &compactor->keep, &err);
 	} while (result > 0 && may_go_on(compactor));
-	if (result >= 0)
+	if (result >= 0) {
 		memset(&err, 0, sizeof(err));
-	else
-		compactor->pause = PAUSE_SWEEPS_MOST;
+		compactor->told = false;
+	} else {
+		compactor->pause = PAUSE_SWEEPS;
+		tell(compactor, &err);
+	}
 	set_trouble(compactor, &err);
 }
 
@@ -141,6 +169,7 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 
 	if (!compactor)
 		return err_nomem(err);
+	compactor->keep = *keep;
 	pthread_mutex_init(&compactor->mutex, NULL);
 	pthread_cond_init(&compactor->wake, NULL);
 	result = schema_open_second(path, &compactor->db, err);

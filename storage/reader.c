@@ -33,8 +33,8 @@ static int check_version(struct reader *reader, struct error *err)
 	int result = db_integer(reader->db, "PRAGMA user_version", 0, &reader->version, err);
 
 	if (!result && reader->version < SCHEMA_VERSION)
-		result = err_set(err, ERR_IO, "%s was written by an older ibwire (schema version %lld, this one reads %d); "
-				 "bring it up to date, with all that it holds: ibwire collect --once", reader->path,
+		result = err_set(err, ERR_IO, "%s was written by an older ibwire (schema version %lld, this one reads "
+				 "%d); bring it up to date, with all that it holds: ibwire collect --once", reader->path,
 				 (long long)reader->version, SCHEMA_VERSION);
 	return result;
 }

@@ -61,7 +61,7 @@ int schema_fill(sqlite3 *db, struct error *err);
 int schema_create(const char *path, struct error *err);
 
 /*
- * schema_make_history, schema_make_views, schema_fill_names - tables, the views, and the rows that name counters and codes
+ * schema_make_history, schema_make_views, schema_fill_names - tables, views, rows that name counters and codes
  * They follow from the program alone: a database that is brought up to date
  * gets them anew. Inside the caller's transaction.
  */

@@ -200,7 +200,7 @@ const char tables_detail[] =
  * in a table WITHOUT ROWID would spill to overflow pages.
  */
 const char tables_history[] =
-	"CREATE TABLE hot ( -- the samples of the newest sweeps, a row for each 32 ports; the view traffic unpacks them\n"
+	"CREATE TABLE hot ( -- the samples of the newest sweeps, a row for each 32 ports; traffic unpacks them\n"
 	"	id INTEGER PRIMARY KEY, -- sweep * 65536 + port / 32\n"
 	"	samples BLOB NOT NULL -- packed, of ports 32 * (port / 32) and up\n"
 	");\n"
@@ -251,7 +251,7 @@ const char tables_chunk_sum_end[] =
 	"	PRIMARY KEY (window, port)\n"
 	") WITHOUT ROWID;\n";
 const char tables_chunk_error[] =
-	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (chunk_sum.unknown)\n"
+	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (unknown)\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	"	port INTEGER NOT NULL,\n"
 	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"

@@ -99,7 +99,8 @@ static void copy_tables(sqlite3 *db)
 	struct text sql = { 0 };
 
 	assert_int_equal(sqlite3_prepare_v2(db, "SELECT m.name, group_concat(c.name) FROM main.sqlite_schema m,"
-					    " pragma_table_info(m.name, 'main') c WHERE m.type = 'table' AND m.name <> 'delta' GROUP BY 1",
+					    " pragma_table_info(m.name, 'main') c WHERE m.type = 'table' AND"
+					    " m.name <> 'delta' GROUP BY 1",
 					    -1, &tables, NULL), SQLITE_OK);
 	while (sqlite3_step(tables) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(tables, 0);
@@ -123,7 +124,8 @@ void check_make_version_1(const char *path, const char *from)
 	run(db, attach);
 	run(db, "BEGIN");
 	copy_tables(db);
-	run(db, "DELETE FROM code WHERE kind IN ('attribute', 'layout', 'window_state') OR kind = 'why' AND name = 'unfinished'");
+	run(db, "DELETE FROM code WHERE kind IN ('attribute', 'layout', 'window_state') OR kind = 'why' AND"
+	    " name = 'unfinished'");
 	run(db, "COMMIT");
 	sqlite3_close(db);
 	/* Samples are packed since version 3. */

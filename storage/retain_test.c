@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* retain_test.c - what is too old goes, its sums later, and what remains is as exact as before */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "storage/reader.h"
+#include "storage/sums.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static char folder[64], path[80];
+
+static int set_up(void **state)
+{
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	check_remove_folder(folder);
+	return 0;
+}
+
+/* So many sweeps under these settings, the collector started anew now and then. */
+static void live(struct model *model, const struct writer_keep *keep, size_t steps)
+{
+	struct writer *writer = check_open_writer(path);
+
+	writer_set_keep(writer, keep);
+	for (size_t i = 0; i < steps; i++) {
+		if (model_random(model, 20) == 0)
+			model_jump(model, 600000000);
+		check_store(writer, model_step(model));
+		if (model_random(model, 50) == 0) {
+			writer_close(writer);
+			writer = check_open_writer(path);
+			writer_set_keep(writer, keep);
+			check_restore(writer, model);
+		}
+	}
+	writer_close(writer);
+}
+
+/* The sweep from which on samples are kept. */
+static int64_t first_kept(void)
+{
+	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
+}
+
+static void check_kept(const struct model *model)
+{
+	struct reader *reader = check_open_reader(path);
+
+	for (int64_t id = first_kept(); id <= (int64_t)model->sweep_count; id++) {
+		check_sweep(reader, model, id);
+		if (id % 7 == 0)
+			check_window(reader, model, model->sweeps[id - 1].wall_us,
+				     model->sweeps[id - 1].wall_us - model->sweeps[first_kept() - 1].wall_us);
+	}
+	reader_close(reader);
+	check_integrity(path);
+}
+
+static void samples_go_by_age_and_what_remains_is_exact(void **state)
+{
+	struct writer_keep keep = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct model *model = model_create(seed, 2, 5, 3);
+		struct writer *writer;
+
+		model->keep_history = true;
+		live(model, &keep, 500);
+		assert_true(first_kept() > 200);
+		assert_true(check_integer(path, "SELECT min(from_us) FROM chunk_window WHERE state = 1") >=
+			    model->wall_us - 2 * keep.raw_us);
+		/* Nothing of what went is left; a port that rests keeps its last reading. */
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk c WHERE NOT EXISTS (SELECT 1 FROM"
+					       " chunk_window w WHERE w.state = 1 AND w.id = c.id / 2097152)"), 0);
+		/* Some of what ports that rest were read at last, until the next window goes. */
+		assert_in_range(check_integer(path, "SELECT count(*) FROM detail WHERE sweep < (SELECT max(to_sweep)"
+					      " FROM chunk_window WHERE state = 2)"), 0, 100);
+		assert_in_range(check_integer(path, "SELECT count(*) FROM absolute WHERE sweep < (SELECT max(to_sweep)"
+					      " - 1 FROM chunk_window WHERE state = 2)"), 0, 40);
+		check_kept(model);
+		writer = check_open_writer(path);
+		check_restore(writer, model);
+		writer_close(writer);
+		model_destroy(model);
+		tear_down(NULL);
+		set_up(NULL);
+	}
+}
+
+static sqlite3 *open_plain(void)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	return db;
+}
+
+/* Sums over whole windows, whatever is left of them, held against the model. */
+static void check_sums(const struct model *model, int64_t after, int64_t until)
+{
+	static struct port_sum sums[128];
+	sqlite3 *db = open_plain();
+	uint64_t samples = 0, given = 0, words = 0, given_words = 0;
+	struct sums_cover cover;
+
+	memset(sums, 0, sizeof(sums));
+	assert_int_equal(sums_load(db, after, until, 0, sums, 128, &cover, NULL), 0);
+	assert_int_equal(cover.after, after);
+	assert_true(cover.until <= until);
+	until = cover.until;
+	for (size_t i = 0; i < 128; i++) {
+		samples += sums[i].samples;
+		words += sums[i].ever & 1 ? (uint64_t)sums[i].sum.elapsed_us : 0;
+	}
+	for (size_t p = 0; p < model->port_count; p++) {
+		bool ever = false;
+		uint64_t own = 0;
+
+		for (int64_t s = after; s < until; s++) {
+			const struct model_truth *truth = &model->sweeps[s].truth[p];
+
+			given += truth->has_delta;
+			own += truth->has_delta ? (uint64_t)truth->delta.elapsed_us : 0;
+			ever |= truth->has_delta && truth->delta.known & 1;
+		}
+		given_words += ever ? own : 0;
+	}
+	assert_int_equal(samples, given);
+	assert_int_equal(words, given_words);
+	sqlite3_close(db);
+}
+
+static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
+{
+	struct writer_keep keep = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
+				    .window_sweeps = 5 };
+	struct model *model = model_create(5, 2, 5, 3);
+	int64_t raw, windows, hours;
+
+	(void)state;
+	model->keep_history = true;
+	live(model, &keep, 900);
+	raw = first_kept();
+	windows = check_integer(path, "SELECT min(from_sweep) FROM chunk_window");
+	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
+	assert_int_equal(hours, 1);
+	assert_true(windows > 100);
+	assert_true(raw > windows);
+	check_sums(model, 0, (int64_t)model->sweep_count);
+	check_sums(model, windows - 1, raw - 1);
+	check_sums(model, windows - 1, raw + 3);
+	check_sums(model, 0, windows - 1); /* the last hour in part: not at all */
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_sum WHERE window < (SELECT min(id) FROM"
+				       " chunk_window)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM error WHERE sweep < (SELECT min(from_sweep) FROM"
+				       " chunk_window)"), 0);
+	check_kept(model);
+	/* Rows of sweep: all that have samples, one for each window and hour, and what ports that rest were read in. */
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window w WHERE NOT EXISTS (SELECT 1 FROM sweep"
+				       " s WHERE s.id = w.to_sweep - 1)"), 0);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour h WHERE NOT EXISTS (SELECT 1 FROM sweep s WHERE"
+				       " s.id = h.to_sweep - 1)"), 0);
+	keep.hours_us = INT64_C(14400000000);
+	live(model, &keep, 100);
+	assert_true(check_integer(path, "SELECT min(from_sweep) FROM hour") > 100);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
+			 0);
+	check_kept(model);
+	model_destroy(model);
+}
+
+static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
+{
+	struct writer_keep keep = { .max_bytes = 3000000, .window_sweeps = 20 };
+	struct model *model = model_create(5, 4, 40, 40);
+	int64_t size, later;
+
+	(void)state;
+	model->calm = model->no_details = model->keep_history = true;
+	live(model, &keep, 400);
+	size = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+	live(model, &keep, 200);
+	later = check_integer(path, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
+	assert_in_range(later, 1000000, size + 1000000);
+	assert_in_range(later, 2000000, 4500000);
+	assert_true(first_kept() > 100);
+	assert_in_range(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'history-trimmed'"), 1, 4);
+	check_kept(model);
+	model_destroy(model);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(samples_go_by_age_and_what_remains_is_exact),
+		TEST(sums_stay_when_samples_went_and_hours_when_sums_went),
+		TEST(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
