@@ -100,7 +100,7 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 	const struct kept *kept = &info->kept[kind];
 	char since[WHEN_SIZE], until[WHEN_SIZE], bytes[32], line[3 * WHEN_SIZE + 64];
 	const char *plural = kept->rows == 1 ? "" : "s";
-	const char *about = info->estimated && kept->rows ? "about " : "";
+	const char *about = kept->estimated ? "about " : "";
 
 	if (!kept->there)
 		return;

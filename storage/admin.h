@@ -25,8 +25,9 @@ const char *kept_kind_title(enum kept_kind kind);
 
 struct kept {
 	bool there;                /* this version of the schema has such tables */
+	bool estimated;            /* rows and bytes come from samples of a large table */
 	int64_t rows;
-	int64_t bytes;             /* whole pages; -1: not known */
+	int64_t bytes;             /* of whole pages, about */
 	int64_t since_us, until_us; /* wall clock of the oldest and the newest; 0: none, or it has no time */
 };
 
@@ -41,7 +42,7 @@ struct admin_info {
 	int64_t sweeps;
 	int64_t port_samples;      /* of the sweeps that are kept */
 	int64_t nodes, ports;      /* that were ever seen */
-	bool estimated;            /* kept[].rows and bytes come from samples of large tables */
+	bool estimated;            /* some of kept[] are */
 	struct kept kept[KEPT_KIND_COUNT];
 };
 

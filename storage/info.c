@@ -9,9 +9,12 @@
 #include "storage/kept.h"
 #include "storage/lock.h"
 
-/* A file up to this size is counted row by row; of a larger one, so many places of each table. */
+/*
+ * A file up to this size is counted row by row. Of a larger one only tables with few
+ * rows are; of the others so many places are looked at.
+ */
 #define EXACT_BYTES (INT64_C(64) << 20)
-enum { PLACES = 24 };
+enum { PLACES = 16, SOON_COUNTED = 20000 };
 
 /* Of rows that were weighed: what a page needs beside them. */
 #define PAGE_OVERHEAD 1.12
@@ -89,12 +92,34 @@ static int64_t weigh_row(sqlite3_stmt *row)
 	return bytes;
 }
 
+/* How many keys of a table are looked at from one place on: what comes once in many sweeps is not to be missed. */
+static int64_t keys_of_place(const struct kept_table *table)
+{
+	return table->range == RANGE_SWEEPS && table->scale == 1 ? 128 : 1;
+}
+
+/* The rows of @keys keys from @first on. */
+static int weigh_place(sqlite3_stmt *rows, int64_t first, int64_t keys, int64_t *ret_rows, int64_t *ret_bytes,
+		       struct error *err)
+{
+	int result;
+
+	sqlite3_bind_int64(rows, 1, first);
+	sqlite3_bind_int64(rows, 2, first + keys);
+	while ((result = db_step(rows, err)) > 0) {
+		(*ret_rows)++;
+		*ret_bytes += weigh_row(rows);
+	}
+	sqlite3_reset(rows);
+	return result;
+}
+
 /* Look at some places of a table, spread over its key, and take the rest to be like them. */
 static int sample_table(sqlite3 *db, const struct kept_table *table, struct kept *kept, struct error *err)
 {
-	int64_t first = 0, last = -1, rows = 0, bytes = 0, places = 0;
+	int64_t first = 0, last = -1, rows = 0, bytes = 0, seen = 0, keys = keys_of_place(table);
 	long long scale = (long long)table->scale;
-	sqlite3_stmt *row;
+	sqlite3_stmt *place;
 	char sql[256];
 	int result;
 
@@ -103,25 +128,35 @@ static int sample_table(sqlite3 *db, const struct kept_table *table, struct kept
 	snprintf(sql, sizeof(sql), "SELECT max(%s) / %lld FROM %s", table->key, scale, table->name);
 	if (!result)
 		result = db_integer(db, sql, -1, &last, err);
-	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s BETWEEN ?1 * %lld AND (?1 + 1) * %lld - 1", table->name,
-		 table->key, scale, scale);
-	if (result < 0 || (result = db_prepare(db, sql, &row, err)) < 0)
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s WHERE %s >= ?1 * %lld AND %s < ?2 * %lld", table->name, table->key,
+		 scale, table->key, scale);
+	if (result < 0 || (result = db_prepare(db, sql, &place, err)) < 0)
 		return result;
-	for (int i = 0; result >= 0 && i < PLACES && last - first >= i; i++, places++) {
-		sqlite3_bind_int64(row, 1, last - first < PLACES ? first + i :
-							first + (last - first) / (PLACES - 1) * i);
-		while ((result = db_step(row, err)) > 0) {
-			rows++;
-			bytes += weigh_row(row);
-		}
-		sqlite3_reset(row);
+	/* In the middle of as many parts, since at the ends there is more than elsewhere. */
+	for (int64_t i = 0; !result && i < PLACES; i++) {
+		int64_t at = first + (last - first + 1) * (2 * i + 1) / (2 * PLACES);
+
+		result = weigh_place(place, at, keys, &rows, &bytes, err);
+		seen += last - at + 1 < keys ? last - at + 1 : keys;
 	}
-	sqlite3_finalize(row);
-	if (result < 0 || !places)
+	sqlite3_finalize(place);
+	if (result < 0 || seen <= 0)
 		return result;
-	kept->rows += (int64_t)((double)rows / (double)places * (double)(last - first + 1));
-	kept->bytes += (int64_t)((double)bytes / (double)places * (double)(last - first + 1) * PAGE_OVERHEAD);
+	kept->rows += (int64_t)((double)rows / (double)seen * (double)(last - first + 1));
+	kept->bytes += (int64_t)((double)bytes / (double)seen * (double)(last - first + 1) * PAGE_OVERHEAD);
 	return 0;
+}
+
+/* Return: 1 where a table has more rows than are soon counted, 0 or an error. */
+static int is_large(sqlite3 *db, const char *table, struct error *err)
+{
+	int64_t rows = 0;
+	char sql[128];
+	int result;
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM (SELECT 1 FROM \"%.64s\" LIMIT %d)", table, SOON_COUNTED);
+	result = db_integer(db, sql, 0, &rows, err);
+	return result < 0 ? result : rows >= SOON_COUNTED;
 }
 
 static int count_rows(sqlite3 *db, const char *table, struct kept *kept, struct error *err)
@@ -166,11 +201,17 @@ static int read_table(sqlite3 *db, const char *name, struct admin_info *ret, str
 {
 	const struct kept_table *table = kept_find(name);
 	struct kept *kept = &ret->kept[table ? table->kind : KEPT_OTHER];
+	bool large_file = ret->file_bytes > EXACT_BYTES;
 	int result;
 
 	kept->there = true;
-	if (ret->estimated && table && table->key)
-		return sample_table(db, table, kept, err);
+	if (large_file && table && table->key) {
+		result = is_large(db, name, err);
+		if (result > 0)
+			ret->estimated = kept->estimated = true;
+		if (result)
+			return result < 0 ? result : sample_table(db, table, kept, err);
+	}
 	result = count_rows(db, name, kept, err);
 	return result ? result : weigh_table(db, name, kept, err);
 }
@@ -211,7 +252,6 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 	ret->free_bytes = free_pages * ret->page_bytes;
 	ret->file_bytes = admin_file_bytes(path, "");
 	ret->log_bytes = admin_file_bytes(path, "-wal");
-	ret->estimated = ret->file_bytes > EXACT_BYTES;
 	return result;
 }
 
