@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -129,6 +130,7 @@ static void times_read_as_people_type_them(void **state)
 
 	(void)state;
 	setenv("TZ", "CET-1", 1);
+	tzset();
 	assert_int_equal(when_parse("now", now_us, &us, NULL), 0);
 	assert_true(us == now_us);
 	assert_int_equal(when_parse("-10m", now_us, &us, NULL), 0);
@@ -149,6 +151,111 @@ static void times_read_as_people_type_them(void **state)
 	assert_int_equal(when_parse("2026-11-20T14:00:00Zx", now_us, &us, &err), ERR_USAGE);
 	assert_int_equal(when_parse("-", now_us, &us, &err), ERR_USAGE);
 	assert_int_equal(us, 42);
+}
+
+/* A typed time in the zone that TZ names, as local text of the same zone; "refused" where it is none. */
+static const char *local_of(const char *typed, const char *now)
+{
+	static char text[WHEN_SIZE];
+	int64_t now_us, us;
+
+	assert_int_equal(when_parse(now, 0, &now_us, NULL), 0);
+	if (when_parse(typed, now_us, &us, NULL) < 0)
+		return "refused";
+	return when_format_local(us, text);
+}
+
+static void days_count_back_from_now(void **state)
+{
+	const char *const now = "2026-11-21T14:30:00+01:00"; /* a Saturday */
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	assert_string_equal(local_of("today", now), "2026-11-21 00:00:00 CET");
+	assert_string_equal(local_of("today 18:00", now), "2026-11-21 18:00:00 CET");
+	assert_string_equal(local_of("yesterday", now), "2026-11-20 00:00:00 CET");
+	assert_string_equal(local_of("Yesterday 14:00:30", now), "2026-11-20 14:00:30 CET");
+	assert_string_equal(local_of("14:00", now), "2026-11-21 14:00:00 CET");
+	assert_string_equal(local_of("14:30", now), "2026-11-21 14:30:00 CET");
+	assert_string_equal(local_of("14:31", now), "2026-11-20 14:31:00 CET");
+	assert_string_equal(local_of("sat 14:00", now), "2026-11-21 14:00:00 CET");
+	assert_string_equal(local_of("Sat 15:00", now), "2026-11-14 15:00:00 CET");
+	assert_string_equal(local_of("Sat", now), "2026-11-21 00:00:00 CET");
+	assert_string_equal(local_of("Mon 14:00", now), "2026-11-16 14:00:00 CET");
+	assert_string_equal(local_of("sunday", now), "2026-11-15 00:00:00 CET");
+	/* Back over the end of summer time, the month and the year. */
+	assert_string_equal(local_of("Sat 15:00", "2026-10-26T10:00:00Z"), "2026-10-24 15:00:00 CEST");
+	assert_string_equal(local_of("yesterday 12:00", "2026-11-01T10:00:00Z"), "2026-10-31 12:00:00 CET");
+	assert_string_equal(local_of("Thu", "2027-01-01T10:00:00Z"), "2026-12-31 00:00:00 CET");
+}
+
+static void clocks_that_are_put_forward_or_back_are_understood(void **state)
+{
+	const char *const now = "2026-11-21T14:30:00Z";
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	/* 2026-10-25, 03:00 CEST becomes 02:00 CET; 2026-03-29, 02:00 CET becomes 03:00 CEST. */
+	assert_string_equal(local_of("2026-10-25 01:59", now), "2026-10-25 01:59:00 CEST");
+	assert_string_equal(local_of("2026-10-25 02:30", now), "2026-10-25 02:30:00 CEST");
+	assert_string_equal(local_of("2026-10-25T02:30:00+01:00", now), "2026-10-25 02:30:00 CET");
+	assert_string_equal(local_of("2026-10-25 03:00", now), "2026-10-25 03:00:00 CET");
+	assert_string_equal(local_of("2026-03-29 01:59", now), "2026-03-29 01:59:00 CET");
+	assert_string_equal(local_of("2026-03-29 02:30", now), "2026-03-29 03:30:00 CEST");
+	assert_string_equal(local_of("2026-03-29 03:00", now), "2026-03-29 03:00:00 CEST");
+	assert_string_equal(local_of("today", "2026-03-29T10:00:00Z"), "2026-03-29 00:00:00 CET");
+	assert_string_equal(local_of("yesterday 14:00", "2026-10-25T10:00:00Z"), "2026-10-24 14:00:00 CEST");
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	assert_string_equal(local_of("2026-07-01 12:00", now), "2026-07-01 12:00:00 UTC");
+}
+
+/* Every hour of two years, as it is shown, is read as that time; but for the second of an hour that comes twice. */
+static void a_local_time_is_read_as_it_is_shown(void **state)
+{
+	int64_t us, back, twice = 0;
+	char shown[WHEN_SIZE];
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (us = 1767225600000000; us < 1767225600000000 + 730 * 86400000000LL; us += 1800000000) {
+		when_format_local(us, shown);
+		shown[19] = '\0';
+		assert_int_equal(when_parse(shown, us, &back, NULL), 0);
+		twice += back == us - 3600000000LL;
+		assert_true(back == us || back == us - 3600000000LL);
+	}
+	assert_int_equal(twice, 4);
+}
+
+static void wrong_times_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"", " ", "today ", "today14:00", "todayish", "25:00", "14:60", "14", "14:0", "1400", "Mo 14:00",
+		"Mon  14:00", "14:00 Mon", "14:00Z", "yesterday 14:00Z", "2026-02-30", "2026-13-01", "2026-11-20 ",
+		"2026-11-20T", "2026-11-20x", "2026-11-20T14", "2026-11-20T14:00:00+25:00", "2026-11-20 14:00+1:0",
+		"-0m", "- 10m", "noon", "thursdays",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_string_equal(local_of(wrong[i], "2026-11-21T14:30:00Z"), "refused");
+	/* Any bytes: a time or a refusal. */
+	for (uint64_t run = 0; run < 100000; run++) {
+		static const char some[] = "0123456789:-+ .TZ todayMon";
+		uint64_t random = map_mix(run);
+		char typed[24];
+		int64_t us;
+
+		for (i = 0; i < random % sizeof(typed); i++)
+			typed[i] = some[map_mix(random + i) % (sizeof(some) - 1)];
+		typed[i] = '\0';
+		when_parse(typed, 1795183200123456, &us, NULL);
+	}
 }
 
 static void spans_have_units_and_bounds(void **state)
@@ -186,6 +293,10 @@ int main(void)
 		cmocka_unit_test(columns_count_what_a_terminal_shows),
 		cmocka_unit_test(distances_are_right),
 		cmocka_unit_test(times_read_as_people_type_them),
+		cmocka_unit_test(days_count_back_from_now),
+		cmocka_unit_test(clocks_that_are_put_forward_or_back_are_understood),
+		cmocka_unit_test(a_local_time_is_read_as_it_is_shown),
+		cmocka_unit_test(wrong_times_are_refused),
 		cmocka_unit_test(spans_have_units_and_bounds),
 	};
 

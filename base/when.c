@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -57,40 +58,205 @@ bad:
 	return err_set(err, ERR_USAGE, "'%s' is no span of time: write 10, 500ms, 10s, 5m, 2h or 3d", typed);
 }
 
-/* Read a fraction of a second and the zone that follow "HH:MM:SS". */
-static bool parse_tail(const char *tail, int64_t *ret_fraction_us, bool *ret_utc, long *ret_offset_s)
+/* A number of exactly two digits at *@at, which moves behind it. Return: it, or -1 where there is none up to @most. */
+static int two_digits(const char **at, int most)
 {
-	int hours, minutes, used = 0;
+	const char *digits = *at;
+	int number;
 
-	*ret_fraction_us = 0;
-	*ret_utc = false;
-	*ret_offset_s = 0;
-	if (*tail == '.') {
-		int64_t scale = 100000;
+	if (!isdigit((unsigned char)digits[0]) || !isdigit((unsigned char)digits[1]))
+		return -1;
+	number = (digits[0] - '0') * 10 + digits[1] - '0';
+	*at += 2;
+	return number > most ? -1 : number;
+}
 
-		for (tail++; isdigit((unsigned char)*tail); tail++, scale /= 10)
-			*ret_fraction_us += (*tail - '0') * scale;
+/* A time of day, and the zone that may follow it. */
+struct clock_time {
+	int hour, minute, second;
+	int64_t fraction_us;
+	bool utc; /* a zone was given: local time is not meant */
+	long offset_s;
+};
+
+/* "Z" or "+hh:mm" up to the end. */
+static bool parse_zone(const char *typed, struct clock_time *ret)
+{
+	int sign = *typed == '-' ? -1 : 1, hours, minutes;
+
+	if (!strcmp(typed, "Z") || !strcmp(typed, "z")) {
+		ret->utc = true;
+		return true;
 	}
-	if (!*tail)
+	if (*typed != '+' && *typed != '-')
+		return false;
+	typed++;
+	hours = two_digits(&typed, 23);
+	if (hours < 0 || *typed++ != ':')
+		return false;
+	minutes = two_digits(&typed, 59);
+	if (minutes < 0 || *typed)
+		return false;
+	ret->utc = true;
+	ret->offset_s = sign * (hours * 3600L + minutes * 60L);
+	return true;
+}
+
+/* "14:00", "14:00:30.25", and up to the end a zone; nothing at all is the day's beginning. */
+static bool parse_clock(const char *typed, struct clock_time *ret)
+{
+	*ret = (struct clock_time){ 0 };
+	if (!*typed)
 		return true;
-	*ret_utc = true;
-	if (!strcmp(tail, "Z") || !strcmp(tail, "z"))
+	ret->hour = two_digits(&typed, 23);
+	if (ret->hour < 0 || *typed++ != ':')
+		return false;
+	ret->minute = two_digits(&typed, 59);
+	if (ret->minute < 0)
+		return false;
+	if (*typed == ':') {
+		typed++;
+		ret->second = two_digits(&typed, 60);
+		if (ret->second < 0)
+			return false;
+		if (*typed == '.') {
+			int64_t scale = 100000;
+
+			for (typed++; isdigit((unsigned char)*typed); typed++, scale /= 10)
+				ret->fraction_us += (*typed - '0') * scale;
+		}
+	}
+	return !*typed || parse_zone(typed, ret);
+}
+
+static bool same_local(time_t seconds, const struct tm *wanted)
+{
+	struct tm got;
+
+	return localtime_r(&seconds, &got) && got.tm_year == wanted->tm_year && got.tm_mon == wanted->tm_mon &&
+	       got.tm_mday == wanted->tm_mday && got.tm_hour == wanted->tm_hour && got.tm_min == wanted->tm_min;
+}
+
+/*
+ * The clock shows some times twice when summer time ends: the first is meant. It
+ * skips some when summer time begins: what is meant is as long after midnight.
+ */
+static time_t local_seconds(const struct tm *wanted)
+{
+	struct tm parts = *wanted;
+	time_t seconds;
+
+	parts.tm_isdst = 1;
+	seconds = mktime(&parts);
+	if (seconds != (time_t)-1 && same_local(seconds, wanted))
+		return seconds;
+	parts = *wanted;
+	parts.tm_isdst = 0;
+	seconds = mktime(&parts);
+	if (seconds != (time_t)-1)
+		return seconds;
+	parts = *wanted;
+	parts.tm_isdst = -1;
+	return mktime(&parts);
+}
+
+/* A day (year, month, day of @day) and a time of day. @day may be out of range: the day before the first of a month. */
+static int64_t join(const struct tm *day, const struct clock_time *time)
+{
+	struct tm parts = {
+		.tm_year = day->tm_year, .tm_mon = day->tm_mon, .tm_mday = day->tm_mday,
+		.tm_hour = time->hour, .tm_min = time->minute, .tm_sec = time->second,
+	};
+	struct tm noon = { .tm_year = day->tm_year, .tm_mon = day->tm_mon, .tm_mday = day->tm_mday, .tm_hour = 12 };
+	time_t seconds;
+
+	if (time->utc) {
+		seconds = timegm(&parts) - time->offset_s;
+	} else {
+		timegm(&noon);
+		parts.tm_year = noon.tm_year;
+		parts.tm_mon = noon.tm_mon;
+		parts.tm_mday = noon.tm_mday;
+		seconds = local_seconds(&parts);
+	}
+	return (int64_t)seconds * US_PER_S + time->fraction_us;
+}
+
+static bool parse_date(const char *typed, int64_t *ret_us)
+{
+	struct tm day = { 0 }, checked;
+	const char *tail = strptime(typed, "%Y-%m-%d", &day);
+	struct clock_time time;
+
+	if (!tail || (*tail && *tail != ' ' && *tail != 'T') || (*tail && !tail[1]))
+		return false;
+	checked = day;
+	timegm(&checked);
+	if (checked.tm_mday != day.tm_mday || !parse_clock(*tail ? tail + 1 : tail, &time))
+		return false;
+	*ret_us = join(&day, &time);
+	return true;
+}
+
+/* A day by name: how many days ago it is, and how many more where a time on it is still to come. */
+struct named_day {
+	size_t len; /* of the name */
+	int ago, again;
+};
+
+static bool name_day(const char *typed, const struct tm *today, struct named_day *ret)
+{
+	static const char *const days[] = {
+		"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+	};
+	size_t len = strspn(typed, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+	*ret = (struct named_day){ .len = len, .again = len ? 0 : 1 };
+	if (!len || (len == 5 && !strncasecmp(typed, "today", len)))
 		return true;
-	if ((*tail == '+' || *tail == '-') && sscanf(tail + 1, "%2d:%2d%n", &hours, &minutes, &used) == 2 &&
-	    !tail[1 + used]) {
-		*ret_offset_s = (*tail == '-' ? -1 : 1) * (hours * 3600L + minutes * 60L);
+	ret->ago = 1;
+	if (len == 9 && !strncasecmp(typed, "yesterday", len))
+		return true;
+	ret->again = 7;
+	for (int i = 0; i < 7; i++) {
+		if ((len != 3 && len != strlen(days[i])) || strncasecmp(typed, days[i], len))
+			continue;
+		ret->ago = (today->tm_wday - i + 7) % 7;
 		return true;
 	}
 	return false;
 }
 
+/* "today", "yesterday 14:00", "Mon 14:00", "14:00": counted back from now. */
+static bool parse_day(const char *typed, int64_t now_us, int64_t *ret_us)
+{
+	time_t now = (time_t)(now_us / US_PER_S);
+	struct named_day named;
+	struct clock_time time;
+	struct tm day;
+
+	if (!localtime_r(&now, &day) || !name_day(typed, &day, &named))
+		return false;
+	typed += named.len;
+	if (named.len && *typed && *typed++ != ' ')
+		return false;
+	/* Without a day there must be a time, and so behind a space. */
+	if (!*typed && (!named.len || typed[-1] == ' '))
+		return false;
+	if (!parse_clock(typed, &time) || time.utc)
+		return false;
+	day.tm_mday -= named.ago;
+	*ret_us = join(&day, &time);
+	if (named.again && *ret_us > now_us) {
+		day.tm_mday -= named.again;
+		*ret_us = join(&day, &time);
+	}
+	return true;
+}
+
 int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
 {
-	static const char *const formats[] = {
-		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d",
-	};
-	int64_t span_us, fraction_us;
-	size_t i;
+	int64_t span_us;
 
 	if (!strcmp(typed, "now")) {
 		*ret_us = now_us;
@@ -100,24 +266,11 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
 		*ret_us = now_us - span_us;
 		return 0;
 	}
-	for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct tm parts = { .tm_isdst = -1 };
-		const char *tail = strptime(typed, formats[i], &parts);
-		bool utc;
-		long offset_s;
-		time_t seconds;
-
-		if (!tail || !parse_tail(tail, &fraction_us, &utc, &offset_s))
-			continue;
-		if (utc)
-			parts.tm_isdst = 0;
-		seconds = utc ? timegm(&parts) - offset_s : mktime(&parts);
-		*ret_us = (int64_t)seconds * US_PER_S + fraction_us;
+	if (parse_date(typed, ret_us) || parse_day(typed, now_us, ret_us))
 		return 0;
-	}
 	return err_set(err, ERR_USAGE,
-		       "'%s' is no time: write now, -10m, -2h, -3d, 2026-11-20T14:00:00Z or "
-		       "\"2026-11-20 14:00\" (local)",
+		       "'%s' is no time: write now, -10m, -2h, -3d, 14:00, \"yesterday 14:00\", \"Mon 14:00\", "
+		       "2026-11-20T14:00:00Z or \"2026-11-20 14:00\" (local)",
 		       typed);
 }
 
@@ -132,6 +285,15 @@ static time_t split_seconds(int64_t wall_us, int64_t *ret_fraction_us)
 		seconds--;
 	}
 	return (time_t)seconds;
+}
+
+int64_t when_zone_us(int64_t wall_us)
+{
+	int64_t fraction_us;
+	time_t seconds = split_seconds(wall_us, &fraction_us);
+	struct tm parts;
+
+	return localtime_r(&seconds, &parts) ? (int64_t)parts.tm_gmtoff * US_PER_S : 0;
 }
 
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE])

@@ -12,9 +12,12 @@ struct error;
 
 /*
  * when_parse - a time as typed on a command line
- * @typed:   "now", "-10m" (s, m, h, d, w before now), or ISO 8601:
- *           "2026-11-20T14:00:00Z", "2026-11-20 14:00" (local zone), with
- *           seconds, a fraction of up to six digits and Z or +hh:mm optional
+ * @typed:   "now"; "-10m" (s, m, h, d, w before now); "today", "yesterday
+ *           14:00"; "14:00" and "Mon 14:00": the last time that it was then (a
+ *           day alone: its beginning); or ISO 8601: "2026-11-20T14:00:00Z",
+ *           "2026-11-20 14:00", with seconds, a fraction of up to six digits
+ *           and Z or +hh:mm optional. Without a zone all are local; of an hour
+ *           that the clock shows twice the first is meant
  * @now_us:  wall clock, microseconds since 1970 UTC
  * @ret_us:  the time, same unit; untouched on error
  *
@@ -29,6 +32,9 @@ int when_parse(const char *typed, int64_t now_us, int64_t *ret_us, struct error 
  * Return: 0 or ERR_USAGE.
  */
 int when_span_parse(const char *typed, int64_t *ret_us, struct error *err);
+
+/* when_zone_us - how much local time is ahead of UTC at some time, microseconds. */
+int64_t when_zone_us(int64_t wall_us);
 
 /* when_format_utc - "2026-11-20T13:00:00.123456Z", for data. Return: @ret. */
 const char *when_format_utc(int64_t wall_us, char ret[WHEN_SIZE]);

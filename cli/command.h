@@ -40,6 +40,7 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 int discover_run(const struct command *command, int argc, char **argv, struct error *err);
 int events_run(const struct command *command, int argc, char **argv, struct error *err);
 int help_run(const struct command *command, int argc, char **argv, struct error *err);
+int history_run(const struct command *command, int argc, char **argv, struct error *err);
 int links_run(const struct command *command, int argc, char **argv, struct error *err);
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
 int ports_run(const struct command *command, int argc, char **argv, struct error *err);

@@ -482,6 +482,8 @@ static void nothing_hostile_leaves_any_command_in_any_format(void **state)
 {
 	static const char *const lines[] = {
 		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
+		"history|--since|2001-01-01", "history|--since|2001-01-01|--each|-c|errors",
+		"history|--since|2001-01-01|--top|9",
 		"sql|SELECT * FROM node_version", "sql|SELECT 1 AS \"\033[31m\", char(155, 8238, 127, 7)",
 	};
 	static const char *const formats[] = { "table", "json", "csv" };

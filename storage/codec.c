@@ -99,20 +99,38 @@ static uint64_t share_of(uint64_t words, uint32_t share)
 	return (words >> SHARE_BITS) * share + (bits_low(words, SHARE_BITS) * share >> SHARE_BITS);
 }
 
+/*
+ * How columns are written: column_put, or for blocks column_put_flat, and then all else that takes time is
+ * left out too. A sweep must be stored at once, and what is a byte or two longer becomes chunks in minutes.
+ */
+typedef void put_fn(struct bit_writer *out, const uint64_t *values, unsigned count);
+
 /* A counter, 0 where it is unknown. */
 static uint64_t value_of(const struct codec_sample *sample, unsigned counter)
 {
 	return sample->unknown & COUNTER_BIT(counter) ? 0 : sample->value[counter];
 }
 
-static uint64_t predict(const struct column *column, const struct codec_sample *sample, struct shares shares)
+/* What a counter should be, by those that come before it. */
+static void predict(uint64_t *ret, const struct column *column, const struct codec_sample *samples,
+		    const struct places *known, struct shares shares)
 {
-	if (column->words != NONE)
-		return share_of(value_of(sample, column->words), shares.of_words) +
-			share_of(value_of(sample, column->answers), shares.of_answers);
-	if (column->sum != NONE)
-		return value_of(sample, column->sum) - value_of(sample, column->other);
-	return 0;
+	if (column->words != NONE) {
+		for (unsigned i = 0; i < known->count; i++) {
+			const struct codec_sample *sample = &samples[known->at[i]];
+
+			ret[i] = share_of(value_of(sample, column->words), shares.of_words) +
+				share_of(value_of(sample, column->answers), shares.of_answers);
+		}
+	} else if (column->sum != NONE) {
+		for (unsigned i = 0; i < known->count; i++) {
+			const struct codec_sample *sample = &samples[known->at[i]];
+
+			ret[i] = value_of(sample, column->sum) - value_of(sample, column->other);
+		}
+	} else {
+		memset(ret, 0, known->count * sizeof(*ret));
+	}
 }
 
 /* Those of @from that know a counter. */
@@ -174,20 +192,20 @@ static struct shares choose_shares(const struct column *column, const struct cod
 				   const struct places *known)
 {
 	struct shares ret = fit_shares(column, samples, known);
-	uint64_t worst = 0, largest = 0;
+	uint64_t worst = 0, largest = 0, predicted[CODEC_CHUNK_SWEEPS];
 
+	predict(predicted, column, samples, known, ret);
 	for (unsigned i = 0; i < known->count; i++) {
-		const struct codec_sample *sample = &samples[known->at[i]];
-		uint64_t value = sample->value[column->counter];
+		uint64_t value = samples[known->at[i]].value[column->counter];
 
-		worst |= bits_fold(value - predict(column, sample, ret)) >> 1;
+		worst |= bits_fold(value - predicted[i]) >> 1;
 		largest |= value;
 	}
 	return bits_needed(worst) < bits_needed(largest) ? ret : (struct shares){ 0 };
 }
 
 static void write_counter(struct bit_writer *out, const struct column *column, const struct codec_sample *samples,
-			  const struct places *group)
+			  const struct places *group, put_fn *put)
 {
 	struct places known;
 	uint64_t left[CODEC_CHUNK_SWEEPS], any = 0;
@@ -198,10 +216,9 @@ static void write_counter(struct bit_writer *out, const struct column *column, c
 		return;
 	if (column->words != NONE)
 		shares = choose_shares(column, samples, &known);
+	predict(left, column, samples, &known, shares);
 	for (unsigned i = 0; i < known.count; i++) {
-		const struct codec_sample *sample = &samples[known.at[i]];
-
-		left[i] = sample->value[column->counter] - predict(column, sample, shares);
+		left[i] = samples[known.at[i]].value[column->counter] - left[i];
 		any |= left[i];
 	}
 	any |= shares.of_words | shares.of_answers;
@@ -212,7 +229,7 @@ static void write_counter(struct bit_writer *out, const struct column *column, c
 		bits_put_number(out, shares.of_words);
 		bits_put_number(out, shares.of_answers);
 	}
-	column_put(out, left, known.count);
+	put(out, left, known.count);
 }
 
 /* The traffic of one sample: what groups are made by. */
@@ -297,9 +314,10 @@ static void write_members(struct bit_writer *out, const bool *second, unsigned c
 		bits_put(out, second[i], 1);
 }
 
-static void write_groups(struct bit_writer *out, const struct codec_sample *samples, const struct places *there)
+static void write_groups(struct bit_writer *out, const struct codec_sample *samples, const struct places *there,
+			 put_fn *put)
 {
-	unsigned split = choose_split(samples, there);
+	unsigned split = put == column_put ? choose_split(samples, there) : 0;
 	bool second[CODEC_CHUNK_SWEEPS] = { false };
 
 	for (unsigned i = 0; split && i < there->count; i++)
@@ -312,11 +330,12 @@ static void write_groups(struct bit_writer *out, const struct codec_sample *samp
 
 		places_of_group(&group, there, second, g);
 		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-			write_counter(out, &columns[i], samples, &group);
+			write_counter(out, &columns[i], samples, &group, put);
 	}
 }
 
-static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count)
+static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count,
+			 put_fn *put)
 {
 	struct places there = { .count = 0 };
 	uint64_t numbers[CODEC_CHUNK_SWEEPS];
@@ -338,15 +357,15 @@ static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sam
 	if (there.count) {
 		for (unsigned i = 0; i < there.count; i++)
 			numbers[i] = samples[there.at[i]].unknown & COUNTER_ALL;
-		column_put(&bits, numbers, there.count);
+		put(&bits, numbers, there.count);
 		for (unsigned i = 0; i < there.count; i++) {
 			int64_t elapsed_us = samples[there.at[i]].elapsed_us;
 
 			/* A time that runs backwards would be refused by the reader, with all samples beside it. */
 			numbers[i] = elapsed_us > 0 ? (uint64_t)elapsed_us : 0;
 		}
-		column_put(&bits, numbers, there.count);
-		write_groups(&bits, samples, &there);
+		put(&bits, numbers, there.count);
+		write_groups(&bits, samples, &there, put);
 	}
 	bits_flush(&bits);
 	out->len = (size_t)(bits.at - out->data);
@@ -355,12 +374,12 @@ static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sam
 
 int codec_write_block(struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	return write_samples(out, BLOCK_1, samples, count);
+	return write_samples(out, BLOCK_1, samples, count, column_put_flat);
 }
 
 int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	return write_samples(out, CHUNK_1, samples, count);
+	return write_samples(out, CHUNK_1, samples, count, column_put);
 }
 
 static uint32_t get_share(struct bit_reader *in)
@@ -377,7 +396,7 @@ static void read_counter(struct bit_reader *in, const struct column *column, str
 			 const struct places *group)
 {
 	struct places known;
-	uint64_t left[CODEC_CHUNK_SWEEPS];
+	uint64_t left[CODEC_CHUNK_SWEEPS], predicted[CODEC_CHUNK_SWEEPS];
 	struct shares shares = { 0 };
 
 	places_that_know(&known, group, samples, column->counter);
@@ -392,11 +411,9 @@ static void read_counter(struct bit_reader *in, const struct column *column, str
 		}
 		column_get(in, left, known.count);
 	}
-	for (unsigned i = 0; i < known.count; i++) {
-		struct codec_sample *sample = &samples[known.at[i]];
-
-		sample->value[column->counter] = left[i] + predict(column, sample, shares);
-	}
+	predict(predicted, column, samples, &known, shares);
+	for (unsigned i = 0; i < known.count; i++)
+		samples[known.at[i]].value[column->counter] = left[i] + predicted[i];
 }
 
 static void read_members(struct bit_reader *in, bool *second, unsigned count)

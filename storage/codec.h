@@ -9,10 +9,11 @@
  * and multicast. Samples of an idle port and of a busy one are told apart first,
  * for they have no base in common. A counter that stands still costs a bit.
  *
- * A block is one sweep of neighbouring ports, a chunk is one port over many
- * sweeps. Both hold the same stream of bits, laid out in codec.c, behind a byte
- * that tells them and the version apart. What is read is what was written,
- * whatever the numbers: all arithmetic is that of uint64_t.
+ * A block is one sweep of neighbouring ports, and written in a hurry: it does without
+ * all of that which takes time. A chunk is one port over many sweeps. Both hold the
+ * same stream of bits, laid out in codec.c, behind a byte that tells them and the
+ * version apart. What is read is what was written, whatever the numbers: all arithmetic
+ * is that of uint64_t.
  */
 #ifndef IBWIRE_STORAGE_CODEC_H
 #define IBWIRE_STORAGE_CODEC_H

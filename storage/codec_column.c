@@ -6,7 +6,7 @@
 
 #include "storage/codec_bits.h"
 
-enum { SAME, FEW, MOST };
+enum { SAME, FEW, MOST, FLAT };
 
 #define WAY_WIDTH 2
 #define COUNT_WIDTH 8
@@ -14,6 +14,7 @@ enum { SAME, FEW, MOST };
 #define FAR_WIDTH 3
 #define FAR_MAX (1 << FAR_WIDTH)
 #define SAMPLE 32
+#define FINER 2 /* steps that are tried: 1, 1/2 and 1/4 of the spread */
 #define SIGN (UINT64_C(1) << 63)
 
 /* How a column is kept. */
@@ -73,19 +74,20 @@ static void sort_numbers(uint64_t *numbers, unsigned count)
 static uint64_t middle_of(const uint64_t *values, unsigned count, unsigned *ret_spread)
 {
 	uint64_t sorted[SAMPLE];
-	unsigned few = count < SAMPLE ? count : SAMPLE;
+	unsigned few = count < 2 * SAMPLE ? (count + 1) / 2 : SAMPLE;
 
 	/* With the sign turned, unsigned order is that of signed numbers. */
-	for (unsigned i = 0, at = 0; i < few; i++, at += count)
-		sorted[i] = values[few == SAMPLE ? at / SAMPLE : i] ^ SIGN;
+	for (unsigned i = 0; i < few; i++)
+		sorted[i] = values[few == SAMPLE ? i * count / SAMPLE : i * 2] ^ SIGN;
 	sort_numbers(sorted, few);
 	*ret_spread = bits_needed(sorted[few * 3 / 4] - sorted[few / 4]);
 	return sorted[few / 2] ^ SIGN;
 }
 
-static struct packing measure_few(const uint64_t *values, unsigned count, uint64_t base)
+/* The two ways whose base is exact: few differ from it, or most do in nothing that a step could hold. */
+static struct packing measure_exact(const uint64_t *values, unsigned count, uint64_t base)
 {
-	struct packing ret = { .way = FEW, .base = base };
+	struct packing ret = { .way = FEW, .base = base, .far = 1 };
 	uint64_t all = 0;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -96,59 +98,60 @@ static struct packing measure_few(const uint64_t *values, unsigned count, uint64
 	}
 	ret.width = bits_needed(all);
 	ret.cost = COUNT_WIDTH + ret.few * (place_width(count) + ret.width);
-	if (!ret.few)
-		ret.way = SAME;
+	if (FAR_WIDTH + STEP_WIDTH + count + ret.few * ret.width < ret.cost) {
+		ret.way = MOST;
+		ret.cost = FAR_WIDTH + STEP_WIDTH + count + ret.few * ret.width;
+	}
 	return ret;
 }
 
-static struct packing measure_most(const uint64_t *values, unsigned count, uint64_t middle, unsigned step)
+/*
+ * What `steps` cost: @bins[n] is how many distances are n times 2^(@step - @coarser) long, rounded
+ * down; the last bin has the others.
+ */
+static void measure_step(const uint16_t *bins, unsigned coarser, unsigned count, struct packing *try,
+			 struct packing *best)
 {
-	struct packing ret = { .way = MOST, .base = base_near(middle, step), .step = step, .cost = UINT_MAX };
-	unsigned steps[FAR_MAX + 1] = { 0 }, left = count, near = 0;
-	uint64_t all = 0;
+	unsigned left = count, near = 0;
 
-	for (unsigned i = 0; i < count; i++) {
-		uint64_t distance = bits_fold(values[i] - ret.base);
-
-		all |= distance;
-		steps[distance >> step < FAR_MAX ? distance >> step : FAR_MAX]++;
-	}
-	ret.width = bits_needed(all);
 	for (unsigned far = 1; far <= FAR_MAX; far++) {
-		unsigned cost;
+		unsigned here = 0;
 
-		near += steps[far - 1] * (far + step);
-		left -= steps[far - 1];
-		cost = FAR_WIDTH + STEP_WIDTH + near + left * (far + ret.width);
-		if (cost < ret.cost) {
-			ret.cost = cost;
-			ret.far = far;
-		}
+		for (unsigned i = (far - 1) << coarser; i < far << coarser; i++)
+			here += bins[i];
+		near += here * (far + try->step);
+		left -= here;
+		try->far = far;
+		try->cost = FAR_WIDTH + STEP_WIDTH + near + left * (far + try->width);
+		if (try->cost < best->cost)
+			*best = *try;
 	}
-	return ret;
 }
 
-/* The way that takes the fewest bits, of those that are likely to. */
+/* The way that takes the fewest bits, of those that are likely to: the steps are about as long as half the spread. */
 static struct packing choose(const uint64_t *values, unsigned count)
 {
-	struct packing best, next;
-	unsigned spread;
-	uint64_t middle;
+	uint16_t bins[(FAR_MAX << FINER) + 1] = { 0 };
+	struct packing best, try = { .way = MOST };
+	unsigned spread, finest;
+	uint64_t middle = middle_of(values, count, &spread), all = 0;
 
-	best = measure_few(values, count, values[0]);
-	if (best.way == SAME)
-		return best;
-	middle = middle_of(values, count, &spread);
-	best = measure_few(values, count, middle);
-	/* Steps about half as long as the numbers around the middle are apart; or none, where most are the middle. */
-	for (unsigned i = 0; i < 4; i++) {
-		unsigned step = i == 3 || spread < i ? 0 : spread - i < 62 ? spread - i : 62;
+	best = measure_exact(values, count, middle);
+	if (spread > 62)
+		spread = 62;
+	finest = spread > FINER ? spread - FINER : 0;
+	try.base = base_near(middle, finest + FINER);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t distance = bits_fold(values[i] - try.base), steps = distance >> finest;
 
-		if (!step && i < 3)
-			continue;
-		next = measure_most(values, count, middle, step);
-		if (next.cost < best.cost)
-			best = next;
+		all |= distance;
+		bins[steps < FAR_MAX << FINER ? steps : FAR_MAX << FINER]++;
+	}
+	try.width = bits_needed(all);
+	for (unsigned coarser = 0; coarser <= FINER; coarser++) {
+		try.step = finest + coarser;
+		if (try.step < 63)
+			measure_step(bins, coarser, count, &try, &best);
 	}
 	return best;
 }
@@ -188,8 +191,11 @@ static void put_most(struct bit_writer *out, const struct packing *packing, cons
 
 void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 {
-	struct packing packing = choose(values, count);
+	struct packing packing = { .way = SAME, .base = values[0] };
 
+	for (unsigned i = 1; i < count && packing.way == SAME; i++)
+		if (values[i] != values[0])
+			packing = choose(values, count);
 	bits_put(out, packing.way, WAY_WIDTH);
 	if (packing.way == MOST)
 		bits_put(out, packing.step, STEP_WIDTH);
@@ -198,6 +204,28 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 		put_few(out, &packing, values, count);
 	else if (packing.way == MOST)
 		put_most(out, &packing, values, count);
+}
+
+void column_put_flat(struct bit_writer *out, const uint64_t *values, unsigned count)
+{
+	uint64_t low = values[0] ^ SIGN, high = low;
+	unsigned width;
+
+	for (unsigned i = 1; i < count; i++) {
+		uint64_t value = values[i] ^ SIGN;
+
+		low = value < low ? value : low;
+		high = value > high ? value : high;
+	}
+	width = bits_needed(high - low);
+	low ^= SIGN;
+	bits_put(out, width ? FLAT : SAME, WAY_WIDTH);
+	bits_put_number(out, bits_fold(low));
+	if (!width)
+		return;
+	bits_put(out, width, BITS_WIDTH);
+	for (unsigned i = 0; i < count; i++)
+		bits_put(out, values[i] - low, width);
 }
 
 static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
@@ -227,6 +255,14 @@ static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, un
 	}
 }
 
+static void get_flat(struct bit_reader *in, uint64_t *values, unsigned count)
+{
+	unsigned width = bits_get_width(in);
+
+	for (unsigned i = 0; i < count; i++)
+		values[i] += bits_get(in, width);
+}
+
 void column_get(struct bit_reader *in, uint64_t *values, unsigned count)
 {
 	unsigned way = (unsigned)bits_get(in, WAY_WIDTH);
@@ -239,8 +275,8 @@ void column_get(struct bit_reader *in, uint64_t *values, unsigned count)
 		get_few(in, values, count);
 	else if (way == MOST)
 		get_most(in, values, count, step);
-	else if (way != SAME)
-		in->bad = true;
+	else if (way == FLAT)
+		get_flat(in, values, count);
 	if (in->bad)
 		memset(values, 0, count * sizeof(*values));
 }

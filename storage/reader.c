@@ -13,10 +13,10 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "storage/db.h"
-#include "storage/delta_table.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
 #include "storage/schema.h"
+#include "storage/sql_tables.h"
 
 static void close_database(struct reader *reader)
 {
@@ -34,8 +34,8 @@ static int check_version(struct reader *reader, struct error *err)
 
 	if (!result && reader->version < SCHEMA_VERSION)
 		result = err_set(err, ERR_IO, "%s was written by an older ibwire (schema version %lld, this one reads "
-				 "%d); bring it up to date, with all that it holds: ibwire collect --once", reader->path,
-				 (long long)reader->version, SCHEMA_VERSION);
+				 "%d); bring it up to date, with all that it holds: ibwire collect --once",
+				 reader->path, (long long)reader->version, SCHEMA_VERSION);
 	return result;
 }
 
@@ -58,7 +58,7 @@ static int open_database(struct reader *reader, struct error *err)
 	reader->inode = st.st_ino;
 	result = db_prepare(reader->db, "SELECT id FROM sweep ORDER BY id DESC LIMIT 1", &reader->newest, err);
 	if (!result)
-		result = delta_table_register(reader->db, err);
+		result = sql_tables_register(reader->db, err);
 	if (!result)
 		result = check_version(reader, err);
 	if (result < 0)

@@ -137,10 +137,8 @@ static void append_view_column(struct text *sql, enum counter counter)
 	const char *key = counter_info(counter)->key;
 
 	if (counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA)
-		text_appendf(sql,
-			     ",\n\tCASE WHEN d.%s BETWEEN 0 AND %lld THEN d.%s * %d WHEN d.%s IS NOT NULL THEN %lld"
-			     " END AS %s", key, (long long)(INT64_MAX / COUNTER_WORD_BYTES), key, COUNTER_WORD_BYTES,
-			     key, (long long)INT64_MAX, counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
+		text_appendf(sql, ",\n\td.%s AS %s", counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes",
+			     counter == COUNTER_XMIT_DATA ? "xmit_bytes" : "rcv_bytes");
 	else
 		text_appendf(sql, ",\n\tCASE WHEN d.%s < 0 THEN %lld ELSE d.%s END AS %s", key, (long long)INT64_MAX,
 			     key, counter == COUNTER_XMIT_WAIT ? "xmit_wait_ticks" : key);

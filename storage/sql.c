@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
+#include "storage/sql_tables.h"
 
 /* PRAGMAs that only tell; the second kind also without its argument only. */
 static bool pragma_only_tells(const char *name, const char *argument)
@@ -147,8 +148,10 @@ int reader_sql(struct reader *reader, const char *statement, const struct sql_co
 
 	if (result < 0)
 		return result;
+	result = sql_tables_connect(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
-	result = compile(reader->db, statement, &compiled, err);
+	if (!result)
+		result = compile(reader->db, statement, &compiled, err);
 	if (!result)
 		result = give_rows(compiled, consumer, err);
 	sqlite3_finalize(compiled);

@@ -295,11 +295,9 @@ const char tables_absolute_end[] =
 
 const char tables_traffic_begin[] =
 	"CREATE VIEW traffic AS -- what each port counted; above 2^63 - 1 it says 2^63 - 1\n"
-	"SELECT " TIME("s.wall_us") " AS time, d.sweep AS sweep,\n"
-	"	" NAME_AT("p.node", "d.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
+	"SELECT d.time AS time, d.sweep AS sweep, d.node AS node, d.node_guid AS node_guid, d.port AS port,\n"
 	"	d.elapsed_us AS elapsed_us";
-const char tables_traffic_end[] =
-	"\nFROM delta d JOIN sweep s ON s.id = d.sweep JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node;\n";
+const char tables_traffic_end[] = "\nFROM sample d; -- packed: ibwire sql has it, others load ibwire-sql.so\n";
 
 const char tables_views[] =
 	"CREATE VIEW errors AS -- error counters that moved, fell or are full\n"

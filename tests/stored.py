@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What docs/storage.md promises of a database, held against the database itself and against what was sent."""
+import csv
+import os
 import sqlite3
+import subprocess
 
 MAD_WORDS = 72  # that ibsim counts for a datagram
 MASK = (1 << 64) - 1
@@ -14,6 +17,7 @@ class Stored:
     """The database, sweep by sweep, held against itself."""
 
     def __init__(self, path):
+        self.path = path
         self.db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
         self.counters = dict(self.db.execute("SELECT key, id FROM counter"))
         self.ports = {row[0]: (f"0x{unsigned(row[1]):016x}", row[2]) for row in self.db.execute(
@@ -28,18 +32,30 @@ class Stored:
 
     def grouped(self, sql):
         """A function that gives the rows of a sweep without that column; sweeps must be asked for in their order."""
-        cursor = self.db.execute(sql)
-        held = cursor.fetchone()
+        return self.by_sweep(self.db.execute(sql))
+
+    @staticmethod
+    def by_sweep(rows):
+        held = next(rows, None)
 
         def of(sweep):
             nonlocal held
-            rows = []
+            found = []
             while held and held[0] <= sweep:
                 if held[0] == sweep:
-                    rows.append(held[1:])
-                held = cursor.fetchone()
-            return rows
+                    found.append(held[1:])
+                held = next(rows, None)
+            return found
         return of
+
+    def unpacked(self, sql):
+        """Rows of a statement about deltas, which are packed: ibwire unpacks them."""
+        with subprocess.Popen([os.environ["IBWIRE"], "sql", "--db", self.path, "--format", "csv", sql],
+                              stdout=subprocess.PIPE, text=True) as process:
+            rows = csv.reader(process.stdout)
+            next(rows, None)
+            for row in rows:
+                yield tuple(int(cell) if cell else None for cell in row)
 
     def columns(self, table):
         there = {row[1] for row in self.db.execute(f"PRAGMA table_info({table})")}
@@ -47,8 +63,9 @@ class Stored:
 
     def check_sums(self):
         """From one absolute reading to the next, deltas add up; and each port is read or covered by a span."""
-        moved, read = self.columns("delta"), self.columns("absolute")
-        deltas = self.grouped(f"SELECT sweep, port, elapsed_us, unknown, {', '.join(moved)} FROM delta ORDER BY sweep")
+        moved, read = self.columns("chunk_sum"), self.columns("absolute")
+        deltas = self.by_sweep(self.unpacked(
+            f"SELECT sweep, port, elapsed_us, unknown, {', '.join(moved)} FROM delta ORDER BY sweep"))
         errors = self.grouped("SELECT sweep, port, counter, value, marks FROM error ORDER BY sweep")
         absolutes = self.grouped(f"SELECT sweep, port, at_us, {', '.join(read)} FROM absolute ORDER BY sweep")
         spans = self.grouped("SELECT from_sweep, port, to_sweep FROM span ORDER BY from_sweep")
@@ -163,7 +180,7 @@ class Stored:
 
     def check_truth(self, before, after, skip):
         """Is stored what the driver sent, but for datagrams of 72 words? Return: how many ports were looked at."""
-        sums = {(f"0x{unsigned(row[0]):016x}", row[1]): row[2:] for row in self.db.execute(
+        sums = {(f"0x{unsigned(row[0]):016x}", row[1]): row[2:] for row in self.unpacked(
             "SELECT n.guid, p.number, sum(d.xmit_data), sum(d.xmit_packets), sum(d.rcv_data), sum(d.rcv_packets) "
             "FROM delta d JOIN port p ON p.id = d.port JOIN node n ON n.id = p.node GROUP BY p.id")}
         held = 0

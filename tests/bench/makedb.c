@@ -20,6 +20,7 @@
 #include "collector/sink.h"
 #include "storage/writer.h"
 #include "tests/bench/fabric_day.h"
+#include "tests/bench/settle.h"
 
 #define SECOND_US INT64_C(1000000)
 #define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm] PATH\n"
@@ -103,6 +104,8 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 		if (result)
 			break;
 		result = sink->store(sink->ctx, sweep, err);
+		if (i % SETTLE_SWEEPS(options->day.interval_us) == 0)
+			settle(NULL);
 		samples += sweep->ports_answered;
 		events += sweep->event_count;
 	}

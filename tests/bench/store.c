@@ -1,208 +1,404 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * store.c - what storing and loading costs
+ * store.c - what the store costs, in bytes and in time, beside plain rows keyed (sweep, port)
  *
- *   store [PORTS [SWEEPS [FOLDER]]]     default: 4096 ports, 300 sweeps, $TMPDIR
+ * A fabric of 4,096 port ends has a noisy day (storage/test_day.h), swept once a second
+ * and stored as a collector stores it; for the first hour the same samples are stored as
+ * plain rows as well, in turns. Then questions are asked of both. Sweeps follow each other as fast as
+ * they are stored, but for a pause at the end of each window, in which the store's thread
+ * compacts as it would until the next sweep; how long that takes is measured there.
  *
- * A calm, busy fabric: every port answers every sweep, and each sweep reads the
- * slow counters of a sixtieth of them. Prints the time of a commit, the bytes of
- * a port-sample (also without slow counters), and the time to open again and to
- * load snapshots. Measures and prints; tests nothing.
+ *     PORTS=4096 HOURS=6.05 PEER_HOURS=1.05    the day, and how much of it in plain rows
+ *     DAY_PORTS=256 DAY_HOURS=24.05            the longer one, of which one port is asked
+ *     LARGE_SWEEPS=60                          of 65,536 port ends, 10 s apart
+ *     READER_SWEEPS=1200                       while somebody reads and does not stop
+ *     FOLDER=$TMPDIR                           needs 4 GB
+ *
+ * 0 leaves a part out. Nothing here fails: it measures and prints.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include <sqlite3.h>
+
 #include "base/err.h"
+#include "collector/sink.h"
+#include "fabric/fabric.h"
 #include "storage/reader.h"
-#include "storage/test_model.h"
 #include "storage/writer.h"
+#include "tests/bench/commit_time.h"
+#include "tests/bench/fabric_day.h"
+#include "tests/bench/figure.h"
+#include "tests/bench/plain_rows.h"
+#include "tests/bench/questions.h"
+#include "tests/bench/settle.h"
 
-static int64_t now_us(void)
+#define SECOND_US INT64_C(1000000)
+#define PLAIN "plain rows"
+
+/* One database that is being filled, and what it cost. */
+struct filling {
+	struct fabric_day *day;
+	struct writer *writer;
+	struct plain_rows *plain;
+	char path[4200], plain_path[4200];
+	struct times stores, plain_stores;   /* the whole call */
+	struct times commits, plain_commits; /* its COMMIT, with which it is on disk */
+	struct times compactions, compaction_cpus;
+	int64_t window_sweeps;
+	int64_t samples, plain_samples, stored_us, plain_stored_us;
+	uint64_t asked_guid; /* a port to ask questions about */
+	uint8_t asked_num;
+	uint32_t asked_index;
+};
+
+static double setting(const char *name, double otherwise)
 {
-	return clock_boottime_us(clock_system());
+	const char *text = getenv(name);
+
+	return text && *text ? strtod(text, NULL) : otherwise;
 }
 
-static int compare(const void *a, const void *b)
+static int filling_begin(struct filling *filling, const char *folder, const char *name, double ports,
+			 int64_t interval_us, bool plain, struct error *err)
 {
-	int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+	struct fabric_day_settings settings = { .ports = (size_t)ports, .interval_us = interval_us, .seed = 1,
+						.begin_us = INT64_C(1795046400) * SECOND_US };
+	int result;
 
-	return left < right ? -1 : left > right;
-}
-
-static void print(const char *name, double value, const char *unit)
-{
-	printf("bench: {\"name\": \"%s\", \"value\": %.3f, \"unit\": \"%s\"}\n", name, value, unit);
-}
-
-static int64_t bytes_of(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) < 0 ? 0 : st.st_size;
-}
-
-/* What a port-sample takes without slow counters. */
-static int store_plain(size_t switches, size_t hosts, const char *path, size_t sweeps, struct error *err)
-{
-	struct model *model = model_create(1, switches, 40, hosts);
-	struct writer *writer = NULL;
-	size_t samples = 0;
-	int result = writer_open(path, &writer, err);
-
-	model->calm = model->no_details = true;
-	for (size_t i = 0; !result && i < sweeps; i++) {
-		const struct sink *sink = writer_sink(writer);
-		const struct sweep *sweep = model_step(model);
-
-		result = sink->store(sink->ctx, sweep, err);
-		samples += sweep->sample_count;
-	}
-	writer_close(writer);
+	memset(filling, 0, sizeof(*filling));
+	filling->window_sweeps = SETTLE_SWEEPS(interval_us);
+	snprintf(filling->path, sizeof(filling->path), "%s/%s.db", folder, name);
+	snprintf(filling->plain_path, sizeof(filling->plain_path), "%s/%s-plain.db", folder, name);
+	result = fabric_day_create(&settings, &filling->day, err);
 	if (!result)
-		print("bytes_per_port_sample_without_details", (double)bytes_of(path) / (double)samples, "bytes");
-	unlink(path);
-	model_destroy(model);
+		result = writer_open(filling->path, &filling->writer, err);
+	if (!result && plain)
+		result = plain_open(filling->plain_path, &filling->plain, err);
 	return result;
 }
 
-static int store_all(struct model *model, const char *path, size_t sweeps, struct error *err)
+static int store_plain(struct filling *filling, const struct sweep *sweep, struct error *err)
 {
-	int64_t *took = calloc(sweeps, sizeof(*took)), began;
-	struct writer *writer = NULL;
-	const struct sink *sink;
-	size_t samples = 0;
-	int result = took ? writer_open(path, &writer, err) : err_nomem(err);
-
-	for (size_t i = 0; !result && i < sweeps; i++) {
-		const struct sweep *sweep = model_step(model);
-
-		sink = writer_sink(writer);
-		result = sink->store(sink->ctx, sweep, err);
-		took[i] = writer_last_commit_us(writer);
-		samples += sweep->sample_count;
-	}
-	began = now_us();
-	writer_close(writer);
-	if (!result) {
-		printf("%zu port-samples in %zu sweeps of %zu\n", samples, sweeps, samples / sweeps);
-		print("store_first", (double)took[0] / 1000, "ms");
-		qsort(took, sweeps, sizeof(*took), compare);
-		print("store_median", (double)took[sweeps / 2] / 1000, "ms");
-		print("store_p99", (double)took[sweeps * 99 / 100] / 1000, "ms");
-		print("store_max", (double)took[sweeps - 1] / 1000, "ms");
-		print("writer_close", (double)(now_us() - began) / 1000, "ms");
-		print("bytes_per_port_sample", (double)bytes_of(path) / (double)samples, "bytes");
-	}
-	free(took);
-	return result;
-}
-
-static int restore_once(const char *path, struct error *err)
-{
-	struct restored restored = { 0 };
-	struct writer *writer = NULL;
-	const struct sink *sink;
 	int64_t began = now_us();
-	int result = writer_open(path, &writer, err);
+	int result = plain_store(filling->plain, sweep, err);
 
-	if (!result) {
-		sink = writer_sink(writer);
-		result = sink->restore(sink->ctx, &restored, err);
+	times_add(&filling->plain_stores, now_us() - began);
+	times_add(&filling->plain_commits, commit_time_us());
+	filling->plain_stored_us += now_us() - began;
+	for (size_t i = 0; i < sweep->sample_count; i++)
+		filling->plain_samples += sweep->samples[i].delta != NULL;
+	return result;
+}
+
+/* The time that a collector's interval leaves. */
+static void compact(struct filling *filling)
+{
+	int64_t cpu_us, busy_us = settle(&cpu_us);
+
+	/* Less is the emptying of the log alone. */
+	if (busy_us < 20000)
+		return;
+	times_add(&filling->compactions, busy_us);
+	times_add(&filling->compaction_cpus, cpu_us);
+}
+
+/* Store so many sweeps, the first @plain_sweeps of them as plain rows too. */
+static int fill(struct filling *filling, int64_t sweeps, int64_t plain_sweeps, struct error *err)
+{
+	const struct sink *sink = writer_sink(filling->writer);
+	int result = 0;
+
+	for (int64_t i = 0; i < sweeps && !result; i++) {
+		const struct sweep *sweep;
+		int64_t began;
+
+		result = fabric_day_step(filling->day, &sweep, err);
+		if (result)
+			break;
+		began = now_us();
+		result = sink->store(sink->ctx, sweep, err);
+		times_add(&filling->stores, now_us() - began);
+		times_add(&filling->commits, commit_time_us());
+		filling->stored_us += now_us() - began;
+		for (size_t j = 0; j < sweep->sample_count; j++)
+			filling->samples += sweep->samples[j].delta != NULL;
+		if (!result && i < plain_sweeps && filling->plain)
+			result = store_plain(filling, sweep, err);
+		if (i % filling->window_sweeps == filling->window_sweeps - 1)
+			compact(filling);
+		filling->asked_index = sweep->samples[sweep->sample_count / 3].port;
+		filling->asked_guid = sweep->fabric->nodes[sweep->fabric->ports[filling->asked_index].node].guid;
+		filling->asked_num = sweep->fabric->ports[filling->asked_index].num;
 	}
+	return result;
+}
+
+static void filling_close(struct filling *filling)
+{
+	writer_close(filling->writer);
+	plain_close(filling->plain);
+	fabric_day_destroy(filling->day);
+	filling->writer = NULL;
+	filling->plain = NULL;
+	filling->day = NULL;
+}
+
+static void filling_remove(struct filling *filling)
+{
+	static const char *const ends[] = { "", "-wal", "-shm", ".lock" };
+	char path[4300];
+
+	filling_close(filling);
+	times_done(&filling->commits);
+	times_done(&filling->plain_commits);
+	times_done(&filling->stores);
+	times_done(&filling->plain_stores);
+	times_done(&filling->compactions);
+	times_done(&filling->compaction_cpus);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		snprintf(path, sizeof(path), "%s%s", filling->path, ends[i]);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s%s", filling->plain_path, ends[i]);
+		unlink(path);
+	}
+}
+
+static void print_times(const char *name, const char *what, struct times *times, struct times *plain, double must_ms)
+{
+	static const struct {
+		const char *name;
+		double percent;
+	} parts[] = { { "median", 50 }, { "p99", 99 }, { "max", 100 } };
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		char text[100];
+
+		snprintf(text, sizeof(text), "%s_%s_%s", name, what, parts[i].name);
+		figure(text, times_at_ms(times, parts[i].percent), "ms", i ? 0 : must_ms, plain->count ? PLAIN : NULL,
+		       times_at_ms(plain, parts[i].percent));
+	}
+}
+
+static void print_commits(struct filling *filling, const char *name, double must_ms)
+{
+	print_times(name, "commit", &filling->commits, &filling->plain_commits, must_ms);
+	print_times(name, "store", &filling->stores, &filling->plain_stores, 0);
+}
+
+static void print_ingest(struct filling *filling)
+{
+	double rate = (double)filling->samples / (double)filling->stored_us;
+	double bytes = (double)file_bytes(filling->path) / (double)filling->samples;
+
+	print_commits(filling, "ingest", 1);
+	if (filling->plain_samples) {
+		figure("ingest_samples_per_us", rate, "1/us", 0, PLAIN,
+		       (double)filling->plain_samples / (double)filling->plain_stored_us);
+		figure("bytes_per_port_sample", bytes, "bytes", 11, PLAIN,
+		       (double)file_bytes(filling->plain_path) / (double)filling->plain_samples);
+	} else {
+		figure("ingest_samples_per_us", rate, "1/us", 0, NULL, 0);
+		figure("bytes_per_port_sample", bytes, "bytes", 11, NULL, 0);
+	}
+	figure("compaction_median", times_at_ms(&filling->compactions, 50), "ms", 150, NULL, 0);
+	figure("compaction_max", times_at_ms(&filling->compactions, 100), "ms", 0, NULL, 0);
+	figure("compaction_cpu_median", times_at_ms(&filling->compaction_cpus, 50), "ms", 0, NULL, 0);
+}
+
+static int ask_all(const struct filling *filling, double hours, struct error *err)
+{
+	const char *plain = filling->plain_samples ? filling->plain_path : NULL;
+	struct question questions[] = {
+		{ .name = "one_port_1h_raw", .seconds = 3600, .must_cold_ms = 20, .must_warm_ms = 3 },
+		{ .name = "all_ports_10min", .seconds = 600, .must_warm_ms = 30 },
+		{ .name = "all_ports_6h", .seconds = 6 * 3600, .must_warm_ms = 300 },
+	};
+	int result = 0;
+
+	questions[0].node_guid = filling->asked_guid;
+	questions[0].num = filling->asked_num;
+	questions[0].peer_port = filling->asked_index;
+	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions) && !result; i++) {
+		if (questions[i].seconds > hours * 3600)
+			continue;
+		result = question_ask(&questions[i], filling->path,
+				      (double)filling->plain_commits.count >= questions[i].seconds ? plain : NULL, err);
+	}
+	return result;
+}
+
+/* What a collector needs at its start, and a command at once. */
+static int open_again(const struct filling *filling, struct error *err)
+{
+	struct snapshot_query newest = { 0 };
+	struct restored restored = { 0 };
+	struct snapshot *snapshot = NULL;
+	struct writer *writer = NULL;
+	struct reader *reader = NULL;
+	int64_t began = now_us();
+	int result = writer_open(filling->path, &writer, err);
+
 	if (!result)
-		print("open_and_restore", (double)(now_us() - began) / 1000, "ms");
+		result = writer_sink(writer)->restore(writer_sink(writer)->ctx, &restored, err);
+	figure("open_and_restore", (double)(now_us() - began) / 1000, "ms", 0, NULL, 0);
 	restored_done(&restored);
 	writer_close(writer);
-	return result;
-}
-
-static int load(struct reader *reader, const char *name, const struct snapshot_query *query, struct error *err)
-{
-	struct snapshot *snapshot = NULL;
-	int64_t began = now_us();
-	int result = snapshot_load(reader, query, &snapshot, err);
-
 	if (!result)
-		print(name, (double)(now_us() - began) / 1000, "ms");
+		result = reader_open(filling->path, &reader, err);
+	began = now_us();
+	if (!result)
+		result = snapshot_load(reader, &newest, &snapshot, err);
+	figure("snapshot_newest", (double)(now_us() - began) / 1000, "ms", 0, NULL, 0);
 	snapshot_destroy(snapshot);
-	return result;
-}
-
-static bool count_row(void *ctx, const struct detail_row *row)
-{
-	(void)row;
-	++*(size_t *)ctx;
-	return true;
-}
-
-static int load_details(struct reader *reader, const char *name, const struct detail_query *query, struct error *err)
-{
-	int64_t began = now_us();
-	size_t rows = 0;
-	int result = reader_details(reader, query, count_row, &rows, err);
-
-	if (!result)
-		print(name, (double)(now_us() - began) / 1000, "ms");
-	return result;
-}
-
-static int load_all(const char *path, uint64_t guid, struct error *err)
-{
-	struct snapshot_query newest = { 0 }, window = { .window_us = 60000000 }, absolute = { .absolute = true };
-	struct detail_query details = { .window_us = 60000000 }, port = { .window_us = INT64_MAX / 4, .port = 1 };
-	struct reader *reader = NULL;
-	int result = reader_open(path, &reader, err);
-
-	if (!result)
-		result = load(reader, "snapshot_first", &newest, err);
-	if (!result)
-		result = load(reader, "snapshot_again", &newest, err);
-	if (!result)
-		result = load(reader, "snapshot_60_sweeps", &window, err);
-	if (!result)
-		result = load(reader, "snapshot_absolute", &absolute, err);
-	port.node_guid = guid;
-	if (!result)
-		result = load_details(reader, "details_60_sweeps", &details, err);
-	if (!result)
-		result = load_details(reader, "details_of_one_port_all_sweeps", &port, err);
 	reader_close(reader);
 	return result;
 }
 
-int main(int argc, char **argv)
+static int measure_day(const char *folder, struct error *err)
 {
-	size_t ports = argc > 1 ? strtoul(argv[1], NULL, 10) : 4096;
-	size_t sweeps = argc > 2 ? strtoul(argv[2], NULL, 10) : 300;
-	const char *folder = argc > 3 ? argv[3] : getenv("TMPDIR");
-	size_t switches = ports / 80 ? ports / 80 : 1, hosts = (ports - switches * 40) / 2;
-	struct model *model = model_create(1, switches, 40, hosts ? hosts : 1);
-	struct error err = { 0 };
-	char path[4096], plain[4096 + 8];
+	double ports = setting("PORTS", 4096), hours = setting("HOURS", 6.05), peer = setting("PEER_HOURS", 1.05);
+	struct filling filling;
 	int result;
 
+	if (hours <= 0)
+		return 0;
+	printf("%.0f port ends, once a second, %.2f hours\n", ports, hours);
+	result = filling_begin(&filling, folder, "day", ports, SECOND_US, peer > 0, err);
+	if (!result)
+		result = fill(&filling, (int64_t)(hours * 3600), (int64_t)(peer * 3600), err);
+	filling_close(&filling);
+	if (!result) {
+		print_ingest(&filling);
+		result = ask_all(&filling, hours, err);
+	}
+	if (!result)
+		result = open_again(&filling, err);
+	filling_remove(&filling);
+	return result;
+}
+
+static int measure_long_day(const char *folder, struct error *err)
+{
+	double ports = setting("DAY_PORTS", 256), hours = setting("DAY_HOURS", 24.05);
+	struct question question = { .name = "one_port_24h_200_points", .seconds = 24 * 3600, .points = 200,
+				     .must_cold_ms = 100 };
+	struct filling filling;
+	int result;
+
+	if (hours <= 0)
+		return 0;
+	printf("%.0f port ends, once a second, %.2f hours\n", ports, hours);
+	result = filling_begin(&filling, folder, "long", ports, SECOND_US, false, err);
+	if (!result)
+		result = fill(&filling, (int64_t)(hours * 3600), 0, err);
+	filling_close(&filling);
+	question.node_guid = filling.asked_guid;
+	question.num = filling.asked_num;
+	if (question.seconds > hours * 3600)
+		question.seconds = hours * 3600 * 0.98;
+	if (!result)
+		result = question_ask(&question, filling.path, NULL, err);
+	filling_remove(&filling);
+	return result;
+}
+
+static int measure_large(const char *folder, struct error *err)
+{
+	int64_t sweeps = (int64_t)setting("LARGE_SWEEPS", 60);
+	struct filling filling;
+	int result;
+
+	if (sweeps <= 0)
+		return 0;
+	printf("65,536 port ends, 10 s apart, %lld sweeps\n", (long long)sweeps);
+	result = filling_begin(&filling, folder, "large", 65536, 10 * SECOND_US, true, err);
+	if (!result)
+		result = fill(&filling, sweeps, sweeps, err);
+	filling_close(&filling);
+	if (!result)
+		print_commits(&filling, "large", 6);
+	filling_remove(&filling);
+	return result;
+}
+
+/* A reader that began, and neither ends nor asks anything more. */
+static int begin_reading(const char *path, sqlite3 **ret, struct error *err)
+{
+	if (sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
+	    sqlite3_exec(*ret, "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep", NULL, NULL, NULL) != SQLITE_OK)
+		return err_set(err, ERR_IO, "cannot read %s: %s", path, sqlite3_errmsg(*ret));
+	return 0;
+}
+
+static int measure_reader(const char *folder, struct error *err)
+{
+	int64_t sweeps = (int64_t)setting("READER_SWEEPS", 1200), wal_bytes, alone_wal_bytes;
+	double alone_ms, alone_store_ms;
+	struct filling filling;
+	sqlite3 *reader = NULL;
+	char wal[4300];
+	int result;
+
+	if (sweeps <= 0)
+		return 0;
+	printf("a reader that stays open for %lld sweeps\n", (long long)sweeps);
+	result = filling_begin(&filling, folder, "read", setting("PORTS", 4096), SECOND_US, false, err);
+	snprintf(wal, sizeof(wal), "%s-wal", filling.path);
+	if (!result)
+		result = fill(&filling, sweeps, 0, err);
+	alone_wal_bytes = file_bytes(wal);
+	alone_ms = times_at_ms(&filling.commits, 50);
+	alone_store_ms = times_at_ms(&filling.stores, 50);
+	times_done(&filling.commits);
+	times_done(&filling.stores);
+	if (!result)
+		result = begin_reading(filling.path, &reader, err);
+	if (!result)
+		result = fill(&filling, sweeps, 0, err);
+	if (!result) {
+		wal_bytes = file_bytes(wal);
+		figure("reader_commit_median", times_at_ms(&filling.commits, 50), "ms", 1.5 * alone_ms, "without",
+		       alone_ms);
+		figure("reader_store_median", times_at_ms(&filling.stores, 50), "ms", 1.5 * alone_store_ms, "without",
+		       alone_store_ms);
+		figure("reader_wal_while_open", (double)wal_bytes / 1e6, "MB", 0, "without",
+		       (double)alone_wal_bytes / 1e6);
+	}
+	sqlite3_close(reader);
+	/* What a few minutes bring. */
+	if (!result)
+		result = fill(&filling, 240, 0, err);
+	if (!result)
+		figure("reader_wal_after", (double)file_bytes(wal) / 1e6, "MB", 17, NULL, 0);
+	filling_remove(&filling);
+	return result;
+}
+
+int main(void)
+{
+	const char *folder = getenv("FOLDER") ? getenv("FOLDER") : getenv("TMPDIR");
+	struct error err = { 0 };
+	char path[4096];
+	int result;
+
+	commit_time_begin();
 	snprintf(path, sizeof(path), "%s/ibwire-bench-XXXXXX", folder ? folder : "/tmp");
-	if (!sweeps || !mkdtemp(path)) {
-		fprintf(stderr, "store: cannot make a folder in %s; give another one\n", folder ? folder : "/tmp");
+	if (!mkdtemp(path)) {
+		fprintf(stderr, "store: cannot make a folder in %s; give another one as FOLDER\n", folder ? folder : "/tmp");
 		return 74;
 	}
-	strncat(path, "/fabric.db", sizeof(path) - strlen(path) - 1);
-	snprintf(plain, sizeof(plain), "%s.plain", path);
-	model->calm = true;
-	result = store_plain(switches, hosts ? hosts : 1, plain, sweeps, &err);
+	result = measure_day(path, &err);
 	if (!result)
-		result = store_all(model, path, sweeps, &err);
+		result = measure_large(path, &err);
 	if (!result)
-		result = restore_once(path, &err);
+		result = measure_reader(path, &err);
 	if (!result)
-		result = load_all(path, model->nodes[0].node.guid, &err);
+		result = measure_long_day(path, &err);
 	if (result < 0)
 		fprintf(stderr, "store: %s\n", err.text);
-	model_destroy(model);
-	printf("left for a look: %s\n", path);
+	rmdir(path);
 	return -result;
 }

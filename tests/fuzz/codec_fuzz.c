@@ -5,28 +5,51 @@
 #include <string.h>
 
 #include "storage/codec.h"
+#include "storage/hot_block.h"
 
-static int read_any(bool block, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+/* Everything that the store packs samples in. */
+enum packing { BLOCK, CHUNK, HOT, PACKINGS };
+
+static int read_any(enum packing packing, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
-	return block ? codec_read_block(data, len, samples, count) : codec_read_chunk(data, len, samples, count);
+	switch (packing) {
+	case BLOCK:
+		return codec_read_block(data, len, samples, count);
+	case CHUNK:
+		return codec_read_chunk(data, len, samples, count);
+	default:
+		return hot_read_block(data, len, samples);
+	}
+}
+
+static int write_any(enum packing packing, struct bytes *out, const struct codec_sample *samples, unsigned count)
+{
+	switch (packing) {
+	case BLOCK:
+		return codec_write_block(out, samples, count);
+	case CHUNK:
+		return codec_write_chunk(out, samples, count);
+	default:
+		return hot_write_block(out, samples);
+	}
 }
 
 /* What is written of these samples reads as them. */
-static void write_and_read(bool block, const struct codec_sample *samples, unsigned count)
+static void write_and_read(enum packing packing, const struct codec_sample *samples, unsigned count)
 {
 	static struct codec_sample back[CODEC_CHUNK_SWEEPS];
 	static struct bytes bytes;
 	uint8_t *copy;
 
 	bytes.len = 0;
-	if (block ? codec_write_block(&bytes, samples, count) : codec_write_chunk(&bytes, samples, count))
+	if (write_any(packing, &bytes, samples, count))
 		return;
 	/* A copy of its own size, so that the sanitizer sees a byte too far. */
 	copy = malloc(bytes.len);
 	if (!copy)
 		return;
 	memcpy(copy, bytes.data, bytes.len);
-	if (read_any(block, copy, bytes.len, back, count))
+	if (read_any(packing, copy, bytes.len, back, count))
 		abort();
 	for (unsigned i = 0; i < count; i++)
 		if (back[i].there != samples[i].there || back[i].elapsed_us != samples[i].elapsed_us ||
@@ -41,9 +64,9 @@ static void bytes_as_samples(const uint8_t *data, size_t len)
 {
 	static struct codec_sample samples[CODEC_CHUNK_SWEEPS];
 	unsigned width = data[0] % 8 + 1, shift = data[1] % 64, count = data[2] + 1, at = 3;
-	bool block = data[0] & 8;
+	enum packing packing = data[0] >> 5 ? data[0] & 8 ? BLOCK : CHUNK : HOT;
 
-	if (block && count > CODEC_BLOCK_PORTS)
+	if (packing == HOT || (packing == BLOCK && count > CODEC_BLOCK_PORTS))
 		count = CODEC_BLOCK_PORTS;
 	memset(samples, 0, sizeof(samples));
 	for (unsigned i = 0; i < count * (COUNTER_TRAFFIC_COUNT + 2) && at + width <= len; i++) {
@@ -62,7 +85,7 @@ static void bytes_as_samples(const uint8_t *data, size_t len)
 			sample->value[field - 2] = number << shift;
 		}
 	}
-	write_and_read(block, samples, count);
+	write_and_read(packing, samples, count);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
@@ -74,9 +97,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	/* As it is written: kind, and then 9 bits of count. */
 	count = data[1] | (data[2] & 1u) << 8;
-	for (unsigned block = 0; block < 2; block++)
-		if (!read_any(block, data, len, samples, count))
-			write_and_read(block, samples, count);
+	for (enum packing packing = BLOCK; packing < PACKINGS; packing++)
+		if (!read_any(packing, data, len, samples, count))
+			write_and_read(packing, samples, packing == HOT ? CODEC_BLOCK_PORTS : count);
 	bytes_as_samples(data, len);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * LLVMFuzzerTestOneInput - read bytes as a block and a chunk, and as samples that are written
+ * LLVMFuzzerTestOneInput - read bytes as all that samples are packed in, and as samples that are written
  * What is read, and what is written, must read the same again; aborts where it does not.
  * Return: 0, as libFuzzer wants it.
  */

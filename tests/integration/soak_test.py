@@ -51,16 +51,15 @@ with tap.part("soak"):
 
     path = "simulation-1.db"
     with sqlite3.connect(path) as db:
-        sweep = db.execute("SELECT max(sweep) - 2 FROM delta").fetchone()[0]
-        port = db.execute("SELECT port FROM delta WHERE sweep = ? LIMIT 1", (sweep,)).fetchone()[0]
+        sweep, port = db.execute("SELECT sweep, port FROM absolute ORDER BY sweep DESC LIMIT 1").fetchone()
     db.close()
     where = f"WHERE sweep = {sweep} AND port = {port}"
     tap.equal("the checks find nothing in the database as it is",
-              spoilt(path, f"UPDATE delta SET xmit_data = xmit_data {where}"), [])
-    tap.result(spoilt(path, f"UPDATE delta SET xmit_data = xmit_data + 1 {where}"), "they find one word too many")
-    tap.result(spoilt(path, f"UPDATE delta SET elapsed_us = elapsed_us + 1 {where}"),
-               "they find one microsecond too many")
-    tap.result(spoilt(path, f"DELETE FROM delta {where}"), "they find a delta that is missing")
+              spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data {where}"), [])
+    tap.result(spoilt(path, f"UPDATE absolute SET xmit_data = xmit_data - 1 {where}"), "they find one word too many")
+    tap.result(spoilt(path, f"UPDATE absolute SET at_us = at_us - 1 {where}"), "they find one microsecond too many")
+    tap.result(spoilt(path, f"DELETE FROM hot WHERE id = {sweep - 2} * 65536 + {port} / 32"),
+               "they find deltas that are missing")
     tap.result(spoilt(path, f"UPDATE sweep SET start_us = start_us + 5000000 WHERE id >= {sweep}"),
                "they find seconds without a sweep that nobody told")
     span = f"INSERT INTO span (from_sweep, port, to_sweep, why) VALUES ({sweep}, {port}, {sweep + 1}, 7)"

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/stall.h"
+#include "fabric/fabric.h"
+
+#define BYTES(key, counter, meaning) { key, "bytes", meaning, METRIC_COUNT, COUNTER_BIT(counter), COUNTER_WORD_BYTES }
+#define SHARE(key, kind, counter, meaning) { key, "percent", meaning, kind, COUNTER_BIT(counter), 1 }
+
+/* Those that are no counter of the catalogue, which follow. */
+static const struct metric derived[] = {
+	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "data sent"),
+	BYTES("rcv_bytes", COUNTER_RCV_DATA, "data received"),
+	SHARE("xmit_utilization_percent", METRIC_UTILIZATION, COUNTER_XMIT_DATA,
+	      "data sent, of what the link can carry"),
+	SHARE("rcv_utilization_percent", METRIC_UTILIZATION, COUNTER_RCV_DATA,
+	      "data received, of what the link can carry"),
+	SHARE("stall_percent", METRIC_STALL, COUNTER_XMIT_WAIT,
+	      "time with data to send and no credit to send it (an estimate)"),
+	{ "errors", "errors", "all error counters together", METRIC_COUNT, COUNTER_ERROR_SET, 1 },
+};
+
+enum { DERIVED_COUNT = sizeof(derived) / sizeof(*derived) };
+
+size_t metric_count(void)
+{
+	return DERIVED_COUNT + COUNTER_COUNT;
+}
+
+struct metric metric_at(size_t index)
+{
+	const struct counter_info *info;
+
+	if (index < DERIVED_COUNT)
+		return derived[index];
+	info = counter_info((enum counter)(index - DERIVED_COUNT));
+	return (struct metric){ info->key, info->unit, info->meaning, METRIC_COUNT,
+				COUNTER_BIT(index - DERIVED_COUNT), 1 };
+}
+
+static bool ends_there(const char *key, size_t len, const char *rest, const char *suffix)
+{
+	return strncmp(key, rest, len) == 0 && strcmp(rest + len, suffix) == 0;
+}
+
+bool metric_find(const char *key, struct metric *ret)
+{
+	for (size_t i = 0; i < metric_count(); i++) {
+		struct metric metric = metric_at(i);
+
+		if (strcmp(metric.key, key) && !ends_there(key, strlen(key), metric.key, "_percent") &&
+		    (metric.kind != METRIC_COUNT || !ends_there(metric.key, strlen(metric.key), key, "_per_s")))
+			continue;
+		*ret = metric;
+		return true;
+	}
+	return false;
+}
+
+static void count_of(const struct metric *metric, const struct delta *delta, struct metric_value *ret)
+{
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		counter_set bit = metric->counters & delta->known & COUNTER_BIT(i);
+		uint64_t units;
+
+		/* Of one that was full all the time nothing is known, not even "at least 0". */
+		if (!bit || (delta->saturated & bit && !delta->value[i]))
+			continue;
+		ret->has_total = true;
+		ret->at_least |= ((delta->reset | delta->saturated) & bit) != 0;
+		if (__builtin_mul_overflow(delta->value[i], (uint64_t)metric->factor, &units) ||
+		    __builtin_add_overflow(ret->total, units, &ret->total))
+			ret->total = UINT64_MAX;
+	}
+	ret->has_rate = ret->has_total && delta->elapsed_us > 0;
+	ret->whole = 1;
+	ret->part = ret->has_rate ? (double)ret->total * 1e6 / (double)delta->elapsed_us : NAN;
+}
+
+static void utilization_of(const struct metric *metric, const struct metric_port *port, const struct delta *delta,
+			   struct metric_value *ret)
+{
+	struct metric bytes = *metric;
+	uint64_t bits_per_s = port->port ? port_rate_bits_per_s(port->port) : 0;
+
+	bytes.factor = COUNTER_WORD_BYTES;
+	count_of(&bytes, delta, ret);
+	ret->has_total = false;
+	ret->total = 0;
+	ret->has_rate &= bits_per_s > 0;
+	ret->part *= 8;
+	ret->whole = (double)bits_per_s;
+}
+
+static void stall_of(const struct metric_port *port, const struct delta *delta, struct metric_value *ret)
+{
+	struct stall stall = { .percent = NAN };
+
+	if (port->port && port->node)
+		stall = stall_estimate(delta, port->node, port->port, port->caps);
+	ret->has_rate = !isnan(stall.percent);
+	ret->at_least = stall.at_least;
+	ret->part = stall.percent;
+	/* Of several ports: their mean. */
+	ret->whole = 100;
+}
+
+void metric_of(const struct metric *metric, const struct metric_port *port, const struct delta *delta,
+	       struct metric_value *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	switch (metric->kind) {
+	case METRIC_COUNT:
+		count_of(metric, delta, ret);
+		break;
+	case METRIC_UTILIZATION:
+		utilization_of(metric, port, delta, ret);
+		break;
+	case METRIC_STALL:
+		stall_of(port, delta, ret);
+		break;
+	}
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/when.h"
+
+static const struct series_step empty_step = { .low = NAN, .mean = NAN, .high = NAN };
+
+/* The last multiple of a step at or before a time, counted from local midnight. */
+static int64_t align(int64_t wall_us, int64_t step_us, int64_t zone_us)
+{
+	int64_t rest = (wall_us + zone_us) % step_us;
+
+	return wall_us - (rest < 0 ? rest + step_us : rest);
+}
+
+int series_init(struct series *series, const struct metric *metric, int64_t since_us, int64_t until_us,
+		int64_t step_us, int64_t zone_us, struct error *err)
+{
+	char span[WHEN_SIZE];
+	int64_t from_us;
+	double steps;
+
+	*series = (struct series){ .metric = *metric, .step_us = step_us };
+	if (!step_us)
+		return 0;
+	from_us = align(since_us, step_us, zone_us);
+	steps = ceil((double)(until_us - from_us) / (double)step_us);
+	if (steps > SERIES_STEPS_MOST)
+		return err_set(err, ERR_USAGE, "steps of %s are %.0f in this window, and at most %d are possible; give "
+			       "longer ones", when_format_span(step_us, span), steps, SERIES_STEPS_MOST);
+	series->capacity = series->count = steps < 1 ? 1 : (size_t)steps;
+	series->steps = calloc(series->count, sizeof(*series->steps));
+	if (!series->steps)
+		return err_nomem(err);
+	for (size_t i = 0; i < series->count; i++, from_us += step_us) {
+		series->steps[i] = empty_step;
+		series->steps[i].from_us = from_us;
+		series->steps[i].until_us = from_us + step_us;
+	}
+	return 0;
+}
+
+void series_done(struct series *series)
+{
+	free(series->steps);
+	memset(series, 0, sizeof(*series));
+}
+
+/* The step of a time; one outside, of a clock that was put back, is the nearest. */
+static struct series_step *step_at(struct series *series, int64_t at_us)
+{
+	int64_t at = (at_us - series->steps[0].from_us - 1) / series->step_us;
+
+	if (at_us <= series->steps[0].from_us)
+		at = 0;
+	return &series->steps[at < (int64_t)series->count ? (size_t)at : series->count - 1];
+}
+
+int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags)
+{
+	struct series_step *steps;
+
+	memset(&series->piece, 0, sizeof(series->piece));
+	series->piece.from_us = from_us;
+	series->piece.to_us = to_us;
+	if (series->step_us) {
+		/* A sum counts where its middle is, a sweep where it was. */
+		series->at = step_at(series, from_us + (to_us - from_us) / 2);
+		series->at->tags |= tags;
+		return 0;
+	}
+	steps = array_grow(series->steps, series->count, &series->capacity, sizeof(*steps));
+	if (!steps)
+		return ERR_NOMEM;
+	series->steps = steps;
+	series->at = &steps[series->count++];
+	*series->at = empty_step;
+	series->at->until_us = to_us;
+	series->at->tags = tags;
+	return 0;
+}
+
+void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples)
+{
+	struct series_step *step = series->at;
+	struct metric_value value;
+
+	metric_of(&series->metric, port, delta, &value);
+	if (value.has_total) {
+		step->has_total = true;
+		if (__builtin_add_overflow(step->total, value.total, &step->total))
+			step->total = UINT64_MAX;
+	}
+	if (value.has_rate) {
+		series->piece.part += value.part;
+		series->piece.whole += value.whole;
+		series->piece.elapsed_us += (double)delta->elapsed_us;
+		series->piece.ports++;
+	}
+	if (value.has_rate || value.has_total) {
+		step->at_least |= value.at_least;
+		step->samples += samples;
+	}
+}
+
+/* Where a step that is one piece begins: where what it tells of began, or the step before it ended. */
+static void date_step(struct series *series, double elapsed_us)
+{
+	struct series_step *step = series->at;
+	int64_t from_us = series->piece.from_us, before_us = series->count > 1 ? step[-1].until_us : from_us;
+
+	if (elapsed_us > 0 && step->until_us - (int64_t)elapsed_us < from_us)
+		from_us = step->until_us - (int64_t)elapsed_us;
+	if (series->count > 1 && before_us < step->until_us && (from_us < before_us || elapsed_us <= 0))
+		from_us = before_us;
+	step->from_us = from_us < step->until_us ? from_us : step->until_us - 1;
+}
+
+void series_end(struct series *series)
+{
+	struct series_step *step = series->at;
+	size_t ports = series->piece.ports;
+	double elapsed_us = ports ? series->piece.elapsed_us / (double)ports : 0, value;
+
+	if (!series->step_us)
+		date_step(series, elapsed_us);
+	if (!ports)
+		return;
+	value = series->metric.kind == METRIC_COUNT ? series->piece.part :
+						      100 * series->piece.part / series->piece.whole;
+	step->low = fmin(step->low, value);
+	step->high = fmax(step->high, value);
+	step->mean = isnan(step->mean) ? 0 : step->mean;
+	step->weight_us += elapsed_us;
+	step->mean += (value - step->mean) * elapsed_us / step->weight_us;
+	step->ports = step->ports && step->ports < ports ? step->ports : ports;
+}

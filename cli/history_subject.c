@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_subject.c - whom `ibwire history` is asked about */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/history.h"
+#include "cli/selection.h"
+#include "fabric/fabric.h"
+#include "fabric/host.h"
+#include "storage/reader.h"
+
+struct metric_port history_port_of(const struct history *history, uint32_t index)
+{
+	const struct fabric *fabric = history->view.fabric;
+	const struct port *port;
+
+	if (index == FABRIC_NONE)
+		return (struct metric_port){ 0 };
+	port = &fabric->ports[index];
+	return (struct metric_port){
+		.node = &fabric->nodes[port->node], .port = port,
+		.caps = history->view.snapshot->caps ? &history->view.snapshot->caps[port->node] : NULL,
+	};
+}
+
+static struct subject *add_subject(struct subjects *subjects, const char *name)
+{
+	struct subject *items = array_grow(subjects->items, subjects->count, &subjects->capacity, sizeof(*items));
+	struct subject *added;
+
+	if (!items)
+		return NULL;
+	subjects->items = items;
+	added = &items[subjects->count];
+	*added = (struct subject){ .name = strdup(name) };
+	if (!added->name)
+		return NULL;
+	subjects->count++;
+	return added;
+}
+
+static int port_name(const struct history *history, uint32_t index, struct text *ret)
+{
+	const struct port *port = &history->view.fabric->ports[index];
+
+	text_appendf(ret, "%s/%u", history->view.names_shown.names[port->node], port->num);
+	return text_failed(ret) ? ERR_NOMEM : 0;
+}
+
+/* The marked ports, as one subject, or each as its own. */
+static int add_ports(struct subjects *subjects, const struct history *history, const char *name, const bool *marked,
+		     struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	struct subject *subject = NULL;
+	uint32_t node = FABRIC_NONE;
+	struct text own = { 0 };
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		if (!marked[i])
+			continue;
+		/* A node may have been given by its GUID. */
+		if (!count)
+			node = fabric->ports[i].node;
+		else if (fabric->ports[i].node != node)
+			node = FABRIC_NONE;
+		count++;
+	}
+	if (node != FABRIC_NONE)
+		name = history->view.names_shown.names[node];
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (!marked[i])
+			continue;
+		if (!subject || history->each) {
+			text_clear(&own);
+			if ((count == 1 || history->each) && port_name(history, i, &own) < 0)
+				break;
+			subject = add_subject(subjects, own.len ? text_chars(&own) : name);
+			if (!subject)
+				break;
+			subject->single = own.len > 0;
+			subject->ports = calloc(history->each ? 1 : count, sizeof(*subject->ports));
+			subject->indices = calloc(history->each ? 1 : count, sizeof(*subject->indices));
+			if (!subject->ports || !subject->indices) {
+				subject = NULL;
+				break;
+			}
+		}
+		subject->indices[subject->port_count] = i;
+		subject->ports[subject->port_count++] = (struct history_port){
+			fabric->nodes[port->node].guid, port->num,
+		};
+	}
+	text_done(&own);
+	return count && !subject ? err_nomem(err) : 0;
+}
+
+static void mark_node(const struct fabric *fabric, uint32_t node, bool *marked)
+{
+	const struct node *owner = &fabric->nodes[node];
+
+	for (uint32_t i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		marked[i] = port_is_pollable(fabric, &fabric->ports[i]);
+}
+
+/* The HCAs of a host. Return: whether there is one of that name. */
+static bool mark_host(const struct fabric *fabric, const char *typed, bool *marked)
+{
+	char name[NODE_NAME_SIZE];
+	bool found = false;
+
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		if (!host_name(&fabric->nodes[i], name) || (typed && strcmp(name, typed)))
+			continue;
+		mark_node(fabric, i, marked);
+		found = true;
+	}
+	return found;
+}
+
+static void mark_peers(const struct fabric *fabric, bool *marked)
+{
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (marked[i] && fabric->ports[i].peer != FABRIC_NONE && !marked[fabric->ports[i].peer])
+			marked[fabric->ports[i].peer] = true;
+}
+
+static int mark_named(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
+{
+	struct selection selection;
+	int code = selection_init(&selection, fabric, &typed, 1, err);
+
+	if (code < 0)
+		return code;
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		marked[i] = selection_has_port(&selection, i) &&
+			    (selection_names_port(&selection, i) || port_is_pollable(fabric, &fabric->ports[i]));
+	selection_done(&selection);
+	return 0;
+}
+
+/* What one argument means: everything, the hosts' side, a node or a port by name, or a host. */
+static int mark(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
+{
+	struct error as_node = { 0 };
+	int code;
+
+	memset(marked, 0, fabric->port_count * sizeof(*marked));
+	if (!strcmp(typed, "all")) {
+		for (uint32_t i = 0; i < fabric->node_count; i++)
+			mark_node(fabric, i, marked);
+		return 0;
+	}
+	if (!strcmp(typed, "hosts") && mark_host(fabric, NULL, marked))
+		return 0;
+	code = mark_named(fabric, typed, marked, &as_node);
+	if (code == 0)
+		return 0;
+	/* Where HCAs of a host have the same name, or none of its own, the host is meant. */
+	if (code == ERR_USAGE && mark_host(fabric, typed, marked))
+		return 0;
+	return err_set(err, code, "%s", as_node.text);
+}
+
+static int add_argument(struct subjects *subjects, struct history *history, char *typed, bool *marked,
+			struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	bool each = history->each;
+	int code = mark(fabric, typed, marked, err);
+
+	if (code < 0)
+		return code;
+	if (history->peers) {
+		mark_peers(fabric, marked);
+		history->each = true;
+	}
+	code = add_ports(subjects, history, typed, marked, err);
+	history->each = each;
+	return code;
+}
+
+int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
+{
+	struct history asked = *history;
+	bool *marked = calloc(history->view.fabric->port_count + 1, sizeof(*marked));
+	static char all[] = "all";
+	int code = marked ? 0 : err_nomem(err);
+
+	memset(subjects, 0, sizeof(*subjects));
+	if (code == 0 && history->options.argc == 0)
+		code = add_argument(subjects, &asked, all, marked, err);
+	for (int i = 0; code == 0 && i < history->options.argc; i++)
+		code = add_argument(subjects, &asked, history->options.argv[i], marked, err);
+	if (code == 0 && !subjects->count)
+		code = err_set(err, ERR_UNAVAILABLE, "there is no port with counters in what was asked for");
+	free(marked);
+	if (code < 0)
+		subjects_done(subjects);
+	return code;
+}
+
+void subjects_done(struct subjects *subjects)
+{
+	for (size_t i = 0; i < subjects->count; i++) {
+		free(subjects->items[i].name);
+		free(subjects->items[i].ports);
+		free(subjects->items[i].indices);
+	}
+	free(subjects->items);
+	memset(subjects, 0, sizeof(*subjects));
+}

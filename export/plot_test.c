@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/map.h"
+#include "base/text.h"
+#include "export/plot.h"
+
+enum { MOST_LINES = 64, MOST_POINTS = 300 };
+
+static const char *plain(const void *ctx, double value, char *ret, size_t size)
+{
+	(void)ctx;
+	snprintf(ret, size, "%g", value);
+	return ret;
+}
+
+/* A drawn plot cut into lines. */
+struct drawn {
+	struct text text;
+	const char *lines[MOST_LINES];
+	size_t count;
+};
+
+static void draw(const struct plot *plot, struct drawn *ret)
+{
+	char *line;
+
+	memset(ret, 0, sizeof(*ret));
+	assert_int_equal(plot_draw(plot, &ret->text), 0);
+	for (line = ret->text.chars; line && *line; ret->count++) {
+		assert_true(ret->count < MOST_LINES);
+		ret->lines[ret->count] = line;
+		line = strchr(line, '\n');
+		assert_non_null(line);
+		*line++ = '\0';
+	}
+}
+
+static const int64_t hour_us = 3600000000, noon_us = 1795176000000000; /* 2026-11-20T12:00:00Z */
+
+static void a_plot_looks_like_this(void **state)
+{
+	static const double means[20] = {
+		0, 66, 132, 198, 264, 275, 340, 430, 495, 620, 1000, NAN, NAN, NAN, NAN, NAN, 0, 1, 0, 0,
+	};
+	static const char *const unicode[] = {
+		"1000 \u2524         \u00b7\u2588", " 750 \u2524         \u2584\u2588",
+	};
+	static const char *const ascii[] = {
+		"1000 +         '#", " 750 +         .#", " 500 +     _.:###", " 250 +__.:#######     ____",
+		"   0 ++---------+---------", "    12:00     13:00",
+	};
+	struct plot_point points[20];
+	struct plot plot = {
+		.points = points, .count = 20, .from_us = noon_us, .until_us = noon_us + 2 * hour_us,
+		.width = 4 + 2 + 20, .height = 6, .label = plain,
+	};
+	struct drawn drawn;
+
+	(void)state;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	for (int i = 0; i < 20; i++)
+		points[i] = (struct plot_point){ noon_us + i * hour_us / 10, noon_us + (i + 1) * hour_us / 10,
+						 means[i], i == 9 ? 900 : NAN };
+	draw(&plot, &drawn);
+	for (size_t i = 0; i < 2; i++)
+		assert_string_equal(drawn.lines[i], unicode[i]);
+	assert_int_equal(drawn.count, 6);
+	text_done(&drawn.text);
+	plot.ascii = true;
+	draw(&plot, &drawn);
+	for (size_t i = 0; i < 6; i++)
+		assert_string_equal(drawn.lines[i], ascii[i]);
+	text_done(&drawn.text);
+}
+
+struct random_plot {
+	struct plot_point points[MOST_POINTS];
+	struct plot plot;
+	uint64_t random;
+};
+
+static uint64_t draw_random(struct random_plot *random, uint64_t below)
+{
+	random->random = map_mix(random->random + 1);
+	return random->random % below;
+}
+
+/* Any points in order: gaps, holes between them, huge and tiny values, windows that do not fit them. */
+static void make_plot(struct random_plot *ret, uint64_t seed)
+{
+	int64_t at_us = noon_us + (int64_t)(seed % 1000) * 977000000, step_us;
+	double scale;
+
+	ret->random = seed;
+	step_us = (int64_t)(1 + draw_random(ret, 1 + draw_random(ret, 3600000000)));
+	scale = pow(10, (double)draw_random(ret, 25) - 5);
+	ret->plot = (struct plot){
+		.points = ret->points, .count = draw_random(ret, MOST_POINTS), .from_us = at_us,
+		.width = (unsigned)draw_random(ret, 150), .height = (unsigned)draw_random(ret, 20),
+		.ascii = draw_random(ret, 2), .label = plain,
+	};
+	for (size_t i = 0; i < ret->plot.count; i++) {
+		struct plot_point *point = &ret->points[i];
+
+		point->from_us = at_us;
+		at_us += 1 + (int64_t)draw_random(ret, (uint64_t)step_us);
+		point->until_us = at_us;
+		point->mean = draw_random(ret, 4) ? (double)draw_random(ret, 1000) * scale / 1000 : NAN;
+		point->high = draw_random(ret, 2) ? point->mean * 1.5 : NAN;
+		if (draw_random(ret, 8) == 0)
+			at_us += (int64_t)draw_random(ret, (uint64_t)step_us * 20);
+	}
+	ret->plot.until_us = at_us + (int64_t)draw_random(ret, (uint64_t)step_us * 3) + 1;
+	if (draw_random(ret, 5) == 0)
+		ret->plot.from_us += (ret->plot.until_us - ret->plot.from_us) / 2;
+}
+
+static void no_line_is_wider_and_no_plot_higher_than_asked(void **state)
+{
+	static struct random_plot random;
+	size_t drawn_plots = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20000; seed++) {
+		struct drawn drawn;
+
+		make_plot(&random, seed);
+		draw(&random.plot, &drawn);
+		assert_true(drawn.count == 0 || drawn.count == random.plot.height);
+		drawn_plots += drawn.count > 0;
+		for (size_t i = 0; i < drawn.count; i++) {
+			size_t len = strlen(drawn.lines[i]);
+
+			assert_true(text_columns(drawn.lines[i]) <= random.plot.width);
+			assert_true(!len || drawn.lines[i][len - 1] != ' ');
+			for (size_t at = 0; random.plot.ascii && at < len; at++)
+				assert_in_range(drawn.lines[i][at], ' ', '~');
+		}
+		text_done(&drawn.text);
+	}
+	assert_true(drawn_plots > 10000);
+}
+
+static void the_axis_rises_and_no_bar_reaches_above_it(void **state)
+{
+	static struct random_plot random;
+	size_t seen = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 5000; seed++) {
+		double above = INFINITY, highest = 0, top = NAN;
+		struct drawn drawn;
+
+		make_plot(&random, seed);
+		random.plot.width = 80;
+		draw(&random.plot, &drawn);
+		for (size_t i = 0; i + 1 < drawn.count; i++) {
+			char *end;
+			double label = strtod(drawn.lines[i], &end);
+
+			if (end == drawn.lines[i])
+				continue;
+			assert_true(label < above);
+			above = label;
+			top = isnan(top) ? label : top;
+			seen++;
+		}
+		for (size_t i = 0; i < random.plot.count; i++)
+			if (random.points[i].until_us > random.plot.from_us && !isnan(random.points[i].mean))
+				highest = fmax(highest, fmax(random.points[i].mean, random.points[i].high));
+		/* %g rounds to six digits. */
+		assert_true(isnan(top) || highest <= top * 1.00001);
+		assert_true(drawn.count < 3 || above == 0);
+		text_done(&drawn.text);
+	}
+	assert_true(seen > 10000);
+}
+
+/* With a point for each column: blank where nothing is known, a mark where it is, and a higher one is never lower. */
+static void gaps_are_blank_and_higher_means_are_higher_bars(void **state)
+{
+	enum { COLUMNS = 60, ROWS = 8 };
+	struct plot_point points[COLUMNS];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		struct plot plot = {
+			.points = points, .count = COLUMNS, .from_us = noon_us,
+			.until_us = noon_us + COLUMNS * hour_us, .width = COLUMNS + 1 + 1 + 3, .height = ROWS + 2,
+			.ascii = true, .label = plain, .top = 100,
+		};
+		unsigned heights[COLUMNS] = { 0 };
+		struct drawn drawn;
+
+		for (uint64_t i = 0; i < COLUMNS; i++)
+			points[i] = (struct plot_point){
+				noon_us + (int64_t)i * hour_us, noon_us + (int64_t)(i + 1) * hour_us,
+				map_mix(seed * 100 + i) % 3 ? (double)(map_mix(seed + i) % 101) : NAN, NAN,
+			};
+		draw(&plot, &drawn);
+		for (size_t row = 0; row < ROWS; row++)
+			for (size_t i = 0; i < COLUMNS && strlen(drawn.lines[row]) > i + 5; i++)
+				heights[i] += drawn.lines[row][i + 5] != ' ';
+		for (size_t i = 0; i < COLUMNS; i++) {
+			assert_int_equal(heights[i] > 0, !isnan(points[i].mean));
+			for (size_t j = 0; j < i; j++)
+				assert_false(points[i].mean > points[j].mean && heights[i] < heights[j]);
+		}
+		text_done(&drawn.text);
+	}
+}
+
+/* The day on which clocks are put back: every label is the hour at its place, and midnight is a day. */
+static void times_below_are_local_and_in_order(void **state)
+{
+	struct plot_point point = { .mean = NAN };
+	struct plot plot = { .points = &point, .count = 1, .width = 120, .height = 5, .label = plain };
+	struct drawn drawn;
+	const char *line;
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	plot.from_us = 1792879200000000; /* 2026-10-24T22:00:00Z: midnight */
+	plot.until_us = plot.from_us + 25 * hour_us;
+	point.from_us = plot.from_us;
+	point.until_us = plot.until_us;
+	draw(&plot, &drawn);
+	line = drawn.lines[4];
+	assert_memory_equal(line + strspn(line, " "), "10-25", 5);
+	assert_non_null(strstr(line, "06:00"));
+	assert_true(strstr(line, "12:00") < strstr(line, "18:00"));
+	assert_true(strstr(line, "06:00") < strstr(line, "12:00"));
+	text_done(&drawn.text);
+	plot.until_us = plot.from_us + 20000000;
+	draw(&plot, &drawn);
+	assert_non_null(strstr(drawn.lines[4], "00:00:10"));
+	text_done(&drawn.text);
+}
+
+static void without_room_there_is_no_plot(void **state)
+{
+	struct plot_point point = { noon_us, noon_us + 1, 1, NAN };
+	struct plot plot = { .points = &point, .count = 1, .from_us = noon_us, .until_us = noon_us + 1,
+			     .width = 1, .height = 20, .label = plain };
+	struct drawn drawn;
+
+	(void)state;
+	draw(&plot, &drawn);
+	assert_int_equal(drawn.count, 0);
+	plot.width = 100;
+	plot.height = 2;
+	draw(&plot, &drawn);
+	assert_int_equal(drawn.count, 0);
+	plot.height = 3;
+	draw(&plot, &drawn);
+	assert_int_equal(drawn.count, 3);
+	text_done(&drawn.text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_plot_looks_like_this),
+		cmocka_unit_test(no_line_is_wider_and_no_plot_higher_than_asked),
+		cmocka_unit_test(the_axis_rises_and_no_bar_reaches_above_it),
+		cmocka_unit_test(gaps_are_blank_and_higher_means_are_higher_bars),
+		cmocka_unit_test(times_below_are_local_and_in_order),
+		cmocka_unit_test(without_room_there_is_no_plot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

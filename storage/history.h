@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * history.h - what ports counted over a window, piece by piece, from whatever is the quickest to read
+ *
+ * The store keeps samples of each sweep, sums of some sweeps (chunk sums) and sums of
+ * about an hour. A reader says how long a piece may be; it gets single sweeps
+ * where pieces must be short or nothing else covers the time, sums elsewhere, and
+ * is told which. Every sample of the window is in exactly one piece.
+ */
+#ifndef IBWIRE_STORAGE_HISTORY_H
+#define IBWIRE_STORAGE_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/delta.h"
+
+struct error;
+struct reader;
+
+enum history_source { HISTORY_RAW, HISTORY_CHUNK_SUMS, HISTORY_HOUR_SUMS, HISTORY_SOURCE_COUNT };
+
+/* history_source_name - "raw", "chunk sums", "hour sums". */
+const char *history_source_name(enum history_source source);
+
+/* A port as it is known for ever. */
+struct history_port {
+	uint64_t node_guid;
+	uint8_t num;
+};
+
+/* The sweeps of a window: those labelled later than its beginning, up to its end. */
+struct history_range {
+	int64_t after, until;   /* sweeps in (after, until]; equal: there is none */
+	int64_t first_us, last_us; /* wall clock of the first and the last of them; 0 where that is not known */
+	int64_t oldest_us, newest_us; /* wall clock of the oldest and newest sweep of all that are kept, in any form */
+};
+
+/*
+ * reader_history_range - which sweeps a window holds
+ * @since_us, @until_us:  wall clock: (since, until]; until 0: up to the newest
+ *
+ * Return: 0, also where there is none; ERR_IO. What is found, a retention may
+ * remove before it is read: then it is not there any more, which is no error.
+ */
+int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
+			 struct error *err);
+
+/* A piece of the window: one sweep, or the sum of some. */
+struct history_piece {
+	enum history_source source;
+	int64_t from_sweep, to_sweep; /* the first, and the first behind it */
+	int64_t from_us, to_us;       /* wall clock of the first and the last sweep in it */
+};
+
+struct history_query {
+	int64_t after, until;     /* sweeps, as in struct history_range */
+	int64_t longest_us;       /* of a piece from its first to its last sweep; 0: single sweeps; INT64_MAX: any */
+	const struct history_port *ports; /* NULL: every port that was ever known */
+	size_t port_count;        /* each is given once, for the first place that it has */
+	counter_set counters;     /* what deltas are wanted of; others may come as not known */
+};
+
+/*
+ * Who is told. Both return whether to go on.
+ * @piece:  begins a piece (also one that has nothing of the ports)
+ * @delta:  of one port in it: @port indexes query->ports, or is meaningless without them, and
+ *          @who says which it is; @samples: how many sweeps it is the sum of
+ *
+ * Pieces come in order of their sweeps.
+ */
+struct history_consumer {
+	bool (*piece)(void *ctx, const struct history_piece *piece);
+	bool (*delta)(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		      int64_t samples);
+	void *ctx;
+};
+
+/*
+ * reader_history - give the pieces of a window
+ * Return: 0, also where nothing is stored, or a port was never known; ERR_IO.
+ */
+int reader_history(struct reader *reader, const struct history_query *query, const struct history_consumer *consumer,
+		   struct error *err);
+
+#endif

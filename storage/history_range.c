@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_range.c - which sweeps a window of the wall clock holds, where single sweeps may be forgotten already */
+#include "storage/history.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/db.h"
+#include "storage/reader_state.h"
+
+/* Where the last sweep labelled at or before a time is looked for: single sweeps, then sums, the shorter first. */
+static const struct {
+	const char *last;  /* at or before ?1 */
+	const char *first; /* of all */
+} forms[] = {
+	{ "SELECT id FROM sweep WHERE wall_us <= ?1 ORDER BY wall_us DESC, id DESC LIMIT 1",
+	  "SELECT wall_us FROM sweep ORDER BY id LIMIT 1" },
+	{ "SELECT to_sweep - 1 FROM chunk_window WHERE to_us <= ?1 AND state > 0 ORDER BY id DESC LIMIT 1",
+	  "SELECT from_us FROM chunk_window WHERE state > 0 ORDER BY id LIMIT 1" },
+	{ "SELECT to_sweep - 1 FROM hour WHERE to_us <= ?1 AND state = 1 ORDER BY id DESC LIMIT 1",
+	  "SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1" },
+};
+
+static size_t form_count(const struct reader *reader)
+{
+	return reader->version >= 3 ? sizeof(forms) / sizeof(*forms) : 1;
+}
+
+static int last_at(struct reader *reader, int64_t at_us, int64_t *ret, struct error *err)
+{
+	int result = 0;
+
+	*ret = 0;
+	for (size_t i = 0; !result && !*ret && i < form_count(reader); i++) {
+		sqlite3_stmt *row;
+
+		result = db_prepare(reader->db, forms[i].last, &row, err);
+		if (result < 0)
+			return result;
+		sqlite3_bind_int64(row, 1, at_us);
+		result = db_step(row, err);
+		if (result > 0)
+			*ret = sqlite3_column_int64(row, 0);
+		result = result < 0 ? result : 0;
+		sqlite3_finalize(row);
+	}
+	return result;
+}
+
+static int wall_of(struct reader *reader, int64_t sweep, int64_t *ret, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(reader->db, "SELECT wall_us FROM sweep WHERE id = ?1", &row, err);
+
+	*ret = 0;
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep);
+	result = db_step(row, err);
+	if (result > 0)
+		*ret = sqlite3_column_int64(row, 0);
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int find_oldest(struct reader *reader, int64_t *ret, struct error *err)
+{
+	int result = 0;
+
+	*ret = 0;
+	for (size_t i = form_count(reader); !result && !*ret && i-- > 0;)
+		result = db_integer(reader->db, forms[i].first, 0, ret, err);
+	return result;
+}
+
+static int find_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
+		      struct error *err)
+{
+	struct stored_sweep last;
+	int64_t newest;
+	int result = reader_newest_id(reader, &newest, err);
+
+	memset(ret, 0, sizeof(*ret));
+	if (!result)
+		result = wall_of(reader, newest, &ret->newest_us, err);
+	if (!result)
+		result = find_oldest(reader, &ret->oldest_us, err);
+	ret->until = newest;
+	if (!result && until_us)
+		result = last_at(reader, until_us, &ret->until, err);
+	if (!result)
+		result = last_at(reader, since_us, &ret->after, err);
+	/* Somebody put the clock back in between: then step by step, as everywhere. */
+	if (!result && ret->after > ret->until && since_us < (until_us ? until_us : INT64_MAX)) {
+		result = reader_sweep(reader, ret->until, &last, err);
+		if (result > 0)
+			result = reader_window_begin(reader, &last, until_us, until_us ? until_us - since_us :
+						     last.info.wall_us - since_us, &ret->after, err);
+	}
+	if (result < 0)
+		return result;
+	if (ret->after >= ret->until) {
+		ret->after = ret->until;
+		return 0;
+	}
+	result = wall_of(reader, ret->after + 1, &ret->first_us, err);
+	return result ? result : wall_of(reader, ret->until, &ret->last_us, err);
+}
+
+int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
+			 struct error *err)
+{
+	struct history_range range;
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = find_range(reader, since_us, until_us, &range, err);
+	reader_end(reader);
+	if (!result)
+		*ret = range;
+	return result;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* history_test.c - the pieces of any window add up to what was stored, whatever they are read from */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "storage/history.h"
+#include "storage/reader.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+enum { MOST_PORTS = 64 };
+
+/* What one port counted over some sweeps. */
+struct sum {
+	int64_t samples, elapsed_us;
+	counter_set known, marked; /* known to each of them; reset or full in one of them */
+	uint64_t value[COUNTER_COUNT];
+};
+
+static void add(struct sum *sum, const struct delta *delta, int64_t samples)
+{
+	if (!sum->samples)
+		sum->known = COUNTER_BIT(COUNTER_COUNT) - 1;
+	sum->samples += samples;
+	sum->elapsed_us += delta->elapsed_us;
+	sum->known &= delta->known;
+	sum->marked |= delta->reset | delta->saturated;
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (__builtin_add_overflow(sum->value[i], delta->value[i], &sum->value[i]))
+			sum->value[i] = UINT64_MAX;
+}
+
+/* What came of a query. */
+struct got {
+	const struct model *model;
+	struct sum sums[MOST_PORTS]; /* by the model's ports */
+	struct history_piece last;
+	size_t pieces[HISTORY_SOURCE_COUNT];
+	int64_t longest_us, until;
+	size_t stop_after; /* pieces; 0: never */
+};
+
+static size_t index_of(const struct model *model, const struct history_port *who)
+{
+	for (size_t i = 0; i < model->port_count; i++)
+		if (model->ports[i].num == who->num &&
+		    model->nodes[model->ports[i].node].node.guid == who->node_guid)
+			return i;
+	fail_msg("a port that is none of the model's");
+	return 0;
+}
+
+static bool take_piece(void *ctx, const struct history_piece *piece)
+{
+	struct got *got = ctx;
+	size_t seen = got->pieces[0] + got->pieces[1] + got->pieces[2];
+
+	assert_false(got->stop_after && seen >= got->stop_after);
+	/* In order, none twice, none left out. */
+	assert_int_equal(piece->from_sweep, got->last.to_sweep);
+	assert_true(piece->to_sweep > piece->from_sweep && piece->to_sweep <= got->until + 1);
+	assert_int_equal(piece->from_us, got->model->sweeps[piece->from_sweep - 1].wall_us);
+	assert_int_equal(piece->to_us, got->model->sweeps[piece->to_sweep - 2].wall_us);
+	if (piece->source == HISTORY_RAW)
+		assert_int_equal(piece->to_sweep, piece->from_sweep + 1);
+	else
+		assert_true(piece->to_us - piece->from_us <= got->longest_us);
+	got->pieces[piece->source]++;
+	got->last = *piece;
+	return !got->stop_after || seen + 1 < got->stop_after;
+}
+
+static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		       int64_t samples)
+{
+	struct got *got = ctx;
+	size_t index = index_of(got->model, who);
+
+	(void)port;
+	assert_true(samples >= 1 && samples <= got->last.to_sweep - got->last.from_sweep);
+	add(&got->sums[index], delta, samples);
+	return true;
+}
+
+static void check_sums(const struct got *got, const struct model *model, int64_t after, int64_t until,
+		       const bool *wanted, counter_set counters)
+{
+	for (size_t p = 0; p < model->port_count; p++) {
+		const struct sum *sum = &got->sums[p];
+		struct sum truth = { 0 };
+
+		for (int64_t s = after; s < until; s++)
+			if (wanted[p] && model->sweeps[s].truth[p].has_delta)
+				add(&truth, &model->sweeps[s].truth[p].delta, 1);
+		assert_int_equal(sum->samples, truth.samples);
+		assert_int_equal(sum->elapsed_us, truth.elapsed_us);
+		assert_int_equal(sum->known & counters, truth.known & counters);
+		assert_int_equal(sum->marked & sum->known & counters, truth.marked & truth.known & counters);
+		for (int i = 0; i < COUNTER_COUNT; i++)
+			if (truth.known & counters & COUNTER_BIT(i))
+				assert_int_equal(sum->value[i], truth.value[i]);
+	}
+}
+
+/* One random question, held against what the model knows. */
+static void ask(struct reader *reader, const struct model *model, uint64_t seed, size_t pieces[HISTORY_SOURCE_COUNT])
+{
+	static const int64_t longest[] = { 0, 30000000, 300000000, 3000000000, 8000000000, INT64_MAX };
+	const struct model_sweep *begin = &model->sweeps[map_mix(seed) % model->sweep_count];
+	int64_t until_us = model->sweeps[map_mix(seed + 1) % model->sweep_count].wall_us + (int64_t)(seed % 3) - 1;
+	int64_t since_us = begin->wall_us - (int64_t)(seed % 2), after;
+	struct history_port ports[MOST_PORTS];
+	struct got got = { .model = model };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	struct history_query query = { .longest_us = longest[map_mix(seed + 2) % 6], .counters = map_mix(seed + 3) };
+	struct history_range range;
+	bool wanted[MOST_PORTS];
+
+	assert_int_equal(reader_history_range(reader, since_us, until_us, &range, NULL), 0);
+	/* The clock only goes forward here. */
+	assert_int_equal(range.until, since_us < until_us ? check_range(model, until_us, until_us - since_us, &after) :
+			 range.until);
+	if (since_us >= until_us) {
+		assert_int_equal(range.after, range.until);
+		return;
+	}
+	assert_int_equal(range.after, after);
+	for (size_t p = 0; p < model->port_count; p++) {
+		wanted[p] = seed % 3 == 0 || map_mix(seed + 10 + p) % (seed % 3 == 1 ? 2 : 10) == 0;
+		if (!wanted[p])
+			continue;
+		ports[query.port_count++] = (struct history_port){
+			model->nodes[model->ports[p].node].node.guid, model->ports[p].num,
+		};
+	}
+	if (seed % 3 == 2)
+		ports[query.port_count++] = (struct history_port){ 12345, 1 }; /* nobody knows it */
+	query.ports = seed % 3 ? ports : NULL;
+	query.after = range.after;
+	query.until = got.until = range.until;
+	got.longest_us = query.longest_us;
+	got.last.to_sweep = range.after + 1;
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.last.to_sweep, range.until + 1);
+	check_sums(&got, model, range.after, range.until, wanted, query.counters);
+	for (int i = 0; i < HISTORY_SOURCE_COUNT; i++)
+		pieces[i] += got.pieces[i];
+}
+
+static void any_window_adds_up_from_any_pieces(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 3; seed++) {
+		struct model *model = model_create(seed + 400, 2, 5, 4);
+		size_t pieces[HISTORY_SOURCE_COUNT] = { 0 };
+		struct reader *reader;
+		struct writer *writer;
+		char folder[64], path[80];
+
+		check_make_folder(folder);
+		snprintf(path, sizeof(path), "%s/fabric.db", folder);
+		assert_true(model->port_count <= MOST_PORTS);
+		model->keep_history = true;
+		writer = check_open_writer(path);
+		check_store(writer, model_step(model));
+		reader = check_open_reader(path);
+		for (size_t i = 0; i < 1500; i++) {
+			/* Half a day in sweeps that lie apart, so that there are hours too. */
+			if (seed)
+				model_jump(model, 30000000);
+			check_store(writer, model_step(model));
+			if (i % 10 == 0)
+				ask(reader, model, seed * 100000 + i, pieces);
+		}
+		writer_close(writer);
+		for (uint64_t i = 0; i < 300; i++)
+			ask(reader, model, seed * 100000 + 50000 + i, pieces);
+		reader_close(reader);
+		print_message("# note: %zu single sweeps, %zu chunk sums, %zu hour sums read\n", pieces[HISTORY_RAW],
+			      pieces[HISTORY_CHUNK_SUMS], pieces[HISTORY_HOUR_SUMS]);
+		assert_true(pieces[HISTORY_RAW] > 0 && pieces[HISTORY_CHUNK_SUMS] > 0);
+		assert_true(!seed || pieces[HISTORY_HOUR_SUMS] > 0);
+		check_remove_folder(folder);
+		model_destroy(model);
+	}
+}
+
+static void who_has_seen_enough_is_told_no_more(void **state)
+{
+	struct model *model = model_create(7, 1, 4, 2);
+	struct got got = { .model = model, .stop_after = 3, .last.to_sweep = 1, .until = 20 };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	const struct history_query query = { .until = 20 };
+	struct writer *writer;
+	struct reader *reader;
+	char folder[64], path[80];
+
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	for (int i = 0; i < 20; i++)
+		check_store(writer, model_step(model));
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.pieces[HISTORY_RAW], 3);
+	reader_close(reader);
+	writer_close(writer);
+	check_remove_folder(folder);
+	model_destroy(model);
+}
+
+static void a_database_without_sweeps_has_no_history(void **state)
+{
+	struct history_range range;
+	struct reader *reader;
+	struct writer *writer;
+	char folder[64], path[80];
+
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	writer = check_open_writer(path);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history_range(reader, 0, 0, &range, NULL), 0);
+	assert_int_equal(range.until, 0);
+	assert_int_equal(range.after, 0);
+	assert_int_equal(range.oldest_us, 0);
+	reader_close(reader);
+	writer_close(writer);
+	check_remove_folder(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(any_window_adds_up_from_any_pieces),
+		cmocka_unit_test(who_has_seen_enough_is_told_no_more),
+		cmocka_unit_test(a_database_without_sweeps_has_no_history),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

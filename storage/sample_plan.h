@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* sample_plan.h - what a WHERE on the table sample leaves to be read; for storage/ only */
+#ifndef IBWIRE_STORAGE_SAMPLE_PLAN_H
+#define IBWIRE_STORAGE_SAMPLE_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "fabric/counter.h"
+
+struct error;
+
+/* Columns of sample, in order. */
+enum sample_column {
+	SAMPLE_SWEEP, SAMPLE_TIME, SAMPLE_WALL, SAMPLE_NODE, SAMPLE_NODE_GUID, SAMPLE_PORT, SAMPLE_PORT_ID,
+	SAMPLE_ELAPSED, SAMPLE_UNKNOWN, SAMPLE_RESET, SAMPLE_SATURATED, SAMPLE_XMIT_BYTES, SAMPLE_RCV_BYTES,
+	SAMPLE_COUNTERS,
+	SAMPLE_SINCE = SAMPLE_COUNTERS + COUNTER_COUNT, SAMPLE_UNTIL, /* hidden: arguments */
+};
+
+struct sample_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	double sweeps, ports; /* about so many, when it was connected */
+};
+
+/* What is to be read: SQLite looks at each row again, so it may be too much, and never too little. */
+struct sample_bounds {
+	bool nothing;
+	int64_t after, until;     /* sweeps in (after, until] */
+	int64_t from_us, to_us;   /* wall clock of the sweep, in [from, to] */
+	bool by_time;             /* these two say something */
+	int64_t port_id;          /* 0: any */
+	int num;                  /* -1: any */
+	bool by_guid;
+	uint64_t guid;
+	const char *node;         /* name; NULL: any (borrowed from the arguments) */
+};
+
+/* sample_best_index - xBestIndex. The plan is a text of a column and an operator for each argument. */
+int sample_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
+
+/* sample_bounds_read - the plan's arguments. Return: 0, or ERR_USAGE where since or until is no time. */
+int sample_bounds_read(const char *plan, int argc, sqlite3_value **argv, struct sample_bounds *ret,
+		       struct error *err);
+
+/*
+ * sample_time_bound - the first (@upper: the last) moment whose text can be on the far side of @text
+ * Texts are as when_format_utc() writes them, and compare as text; @text is anything.
+ * Return: microseconds since 1970; INT64_MIN (INT64_MAX) where nothing can be said.
+ */
+int64_t sample_time_bound(const char *text, bool upper);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tests/bench/questions.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "storage/history.h"
+#include "storage/reader.h"
+#include "tests/bench/figure.h"
+#include "tests/bench/plain_rows.h"
+
+#define WARM_RUNS 7
+
+/* Out of the page cache, as after a night in which nobody asked. */
+static void drop(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fdatasync(fd);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	close(fd);
+}
+
+/* What came: samples in all, and their words, so that nothing is read for nothing. */
+struct answer {
+	int64_t samples, pieces;
+	uint64_t words;
+};
+
+static bool take_piece(void *ctx, const struct history_piece *piece)
+{
+	(void)piece;
+	((struct answer *)ctx)->pieces++;
+	return true;
+}
+
+static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
+		       int64_t samples)
+{
+	struct answer *answer = ctx;
+
+	(void)port;
+	(void)who;
+	answer->samples += samples;
+	answer->words += delta->value[COUNTER_XMIT_DATA] + delta->value[COUNTER_RCV_DATA];
+	return true;
+}
+
+static int ask_reader(struct reader *reader, const struct question *question, struct answer *answer,
+		      struct error *err)
+{
+	struct history_consumer consumer = { .piece = take_piece, .delta = take_delta, .ctx = answer };
+	struct history_port port = { question->node_guid, question->num };
+	struct history_query query = { .counters = COUNTER_TRAFFIC_SET };
+	struct history_range range;
+	struct db_status status;
+	int result = reader_status(reader, &status, err);
+
+	*answer = (struct answer){ 0 };
+	if (!result)
+		result = reader_history_range(reader, status.last_wall_us - (int64_t)(question->seconds * 1e6), 0,
+					      &range, err);
+	if (result)
+		return result;
+	query.after = range.after;
+	query.until = range.until;
+	if (question->node_guid) {
+		query.ports = &port;
+		query.port_count = 1;
+	}
+	query.longest_us = question->points ? (int64_t)(question->seconds * 1e6 / question->points) :
+		question->node_guid ? 0 : INT64_MAX;
+	result = reader_history(reader, &query, &consumer, err);
+	if (!result && (!answer->samples || answer->pieces < question->points))
+		result = err_set(err, ERR_INTERNAL, "%s: %lld samples in %lld pieces came", question->name,
+				 (long long)answer->samples, (long long)answer->pieces);
+	return result;
+}
+
+static int ask_plain(struct plain_rows *rows, const struct question *question, double interval_s, struct error *err)
+{
+	int64_t until = plain_newest(rows), after = until - (int64_t)(question->seconds / interval_s), count;
+
+	if (question->node_guid)
+		return plain_read_port(rows, question->peer_port, after, until, &count, err);
+	return plain_sum_ports(rows, after, until, &count, err);
+}
+
+/* Once cold and some times warm, as @ret_cold and @warm. */
+static int measure_reader(const struct question *question, const char *path, double *ret_cold, struct times *warm,
+			  struct error *err)
+{
+	struct reader *reader = NULL;
+	struct answer answer;
+	int64_t began;
+	int result;
+
+	drop(path);
+	began = now_us();
+	result = reader_open(path, &reader, err);
+	for (int i = 0; !result && i <= WARM_RUNS; i++) {
+		result = ask_reader(reader, question, &answer, err);
+		if (i)
+			times_add(warm, now_us() - began);
+		else
+			*ret_cold = (double)(now_us() - began) / 1000;
+		began = now_us();
+	}
+	if (!result)
+		printf("  %s: %lld samples in %lld pieces\n", question->name, (long long)answer.samples,
+		       (long long)answer.pieces);
+	reader_close(reader);
+	return result;
+}
+
+static int measure_plain(const struct question *question, const char *path, double *ret_cold, double *ret_warm,
+			 struct error *err)
+{
+	struct plain_rows *rows = NULL;
+	int64_t began;
+	int result;
+
+	drop(path);
+	began = now_us();
+	result = plain_open(path, &rows, err);
+	if (!result)
+		result = ask_plain(rows, question, 1, err);
+	*ret_cold = (double)(now_us() - began) / 1000;
+	began = now_us();
+	if (!result)
+		result = ask_plain(rows, question, 1, err);
+	*ret_warm = (double)(now_us() - began) / 1000;
+	plain_close(rows);
+	return result;
+}
+
+int question_ask(const struct question *question, const char *path, const char *plain, struct error *err)
+{
+	double cold = 0, plain_cold = 0, plain_warm = 0;
+	struct times warm = { 0 };
+	char name[100];
+	int result = measure_reader(question, path, &cold, &warm, err);
+
+	if (!result && plain)
+		result = measure_plain(question, plain, &plain_cold, &plain_warm, err);
+	if (!result) {
+		snprintf(name, sizeof(name), "%s_cold", question->name);
+		figure(name, cold, "ms", question->must_cold_ms, plain ? "plain rows" : NULL, plain_cold);
+		snprintf(name, sizeof(name), "%s_warm", question->name);
+		figure(name, times_at_ms(&warm, 50), "ms", question->must_warm_ms, plain ? "plain rows" : NULL,
+		       plain_warm);
+	}
+	times_done(&warm);
+	return result;
+}
