@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,27 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "base/when.h"
+
+static void a_number_is_what_printf_makes_of_it(void **state)
+{
+	static const uint64_t values[] = {
+		0, 1, 9, 10, 15, 16, 255, 65535, UINT32_MAX, INT64_MAX, UINT64_MAX - 1, UINT64_MAX,
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		struct text text = { 0 }, expected = { 0 };
+
+		text_append_number(&text, values[i], 10);
+		text_append(&text, " ");
+		text_append_number(&text, values[i], 16);
+		text_appendf(&expected, "%" PRIu64 " %" PRIx64, values[i], values[i]);
+		assert_string_equal(text_chars(&text), text_chars(&expected));
+		text_done(&text);
+		text_done(&expected);
+	}
+}
 
 static void a_map_holds_what_was_put(void **state)
 {
@@ -288,6 +310,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_map_holds_what_was_put),
 		cmocka_unit_test(text_grows),
+		cmocka_unit_test(a_number_is_what_printf_makes_of_it),
 		cmocka_unit_test(hostile_strings_become_harmless),
 		cmocka_unit_test(anything_becomes_printable),
 		cmocka_unit_test(columns_count_what_a_terminal_shows),

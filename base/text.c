@@ -60,6 +60,18 @@ void text_appendf(struct text *text, const char *fmt, ...)
 	text->len += (size_t)len;
 }
 
+void text_append_number(struct text *text, uint64_t value, unsigned base)
+{
+	char digits[20]; /* of 2^64 - 1 in base 10 */
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value);
+	text_append_bytes(text, digits + at, sizeof(digits) - at);
+}
+
 const char *text_chars(const struct text *text)
 {
 	return text->chars ? text->chars : "";

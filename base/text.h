@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct text {
 	char *chars; /* NUL-terminated once something was appended */
@@ -22,6 +23,9 @@ struct text {
 void text_append(struct text *text, const char *chars);
 void text_append_bytes(struct text *text, const char *bytes, size_t len);
 void text_appendf(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* text_append_number - @value in base 10 or 16 (no leading zeros): what text_appendf does, some ten times faster. */
+void text_append_number(struct text *text, uint64_t value, unsigned base);
 
 /* text_chars - the text so far, "" when empty (borrowed from @text). */
 const char *text_chars(const struct text *text);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/when.h"
+#include "cli/asking.h"
 #include "cli/command.h"
 #include "cli/keep.h"
 #include "cli/options.h"
@@ -28,16 +29,8 @@
 #include "wire/keys.h"
 #include "wire/transport.h"
 
-/* As a guest on somebody's fabric. Each is an option; docs/infiniband.md says why. */
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
-#define DEFAULT_WINDOW 32
-#define DEFAULT_PER_NODE 1
-#define DEFAULT_MADS_PER_S 20000
-#define DEFAULT_TIMEOUT_MS 1000
-#define DEFAULT_RETRIES 2
-#define DEFAULT_MAX_SMPS 8
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
-#define DEFAULT_DISCOVERY_DEADLINE_US (120 * US_PER_S)
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_KEEP_RAW_US (7 * US_PER_DAY)
@@ -49,10 +42,8 @@ struct collect_options {
 	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, discovery_deadline_us;
-	int64_t count, window, per_node, max_mads_per_s, max_smps, retries;
-	const char *discovery;     /* "own" or "libibnetdisc" */
-	const char *security_keys; /* directory, or NULL */
-	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+	int64_t count, window, per_node, max_mads_per_s, retries;
+	struct asking asking;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
 	const char *max_size;      /* or NULL: by the disk */
 };
@@ -60,45 +51,6 @@ struct collect_options {
 static bool asks_switches_only(const struct collect_options *options)
 {
 	return !strcmp(options->ask, "switches");
-}
-
-/* The helper's command line, with room for its numbers. */
-struct helper_command {
-	char port[12], timeout[12], max_smps[24];
-	const char *argv[20];
-};
-
-static void fill_helper_command(struct helper_command *helper, const struct hca_port *local,
-				const struct collect_options *options)
-{
-	size_t i = 0;
-
-	snprintf(helper->port, sizeof(helper->port), "%d", local->port);
-	snprintf(helper->timeout, sizeof(helper->timeout), "%d",
-		 options->common.timeout_ms ? options->common.timeout_ms : DEFAULT_TIMEOUT_MS);
-	snprintf(helper->max_smps, sizeof(helper->max_smps), "%" PRId64, options->max_smps);
-	helper->argv[i++] = "/proc/self/exe";
-	helper->argv[i++] = "discover";
-	helper->argv[i++] = "--Ca";
-	helper->argv[i++] = local->ca_name;
-	helper->argv[i++] = "--Port";
-	helper->argv[i++] = helper->port;
-	helper->argv[i++] = "--timeout";
-	helper->argv[i++] = helper->timeout;
-	helper->argv[i++] = "--max-smps";
-	helper->argv[i++] = helper->max_smps;
-	helper->argv[i++] = "--discovery";
-	helper->argv[i++] = options->discovery;
-	/* The directory: what is on a command line everybody can see. */
-	if (options->security_keys) {
-		helper->argv[i++] = "--security-keys";
-		helper->argv[i++] = options->security_keys;
-	}
-	if (options->smi_ca) {
-		helper->argv[i++] = "--smi-ca";
-		helper->argv[i++] = options->smi_ca;
-	}
-	helper->argv[i] = NULL;
 }
 
 static uint16_t read_sm_lid(void *ctx)
@@ -243,7 +195,7 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 			.per_node = (unsigned)options->per_node,
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
-								 : DEFAULT_TIMEOUT_MS,
+								 : ASKING_TIMEOUT_MS,
 			.retries = (unsigned)options->retries,
 		},
 		.accept = accept_fabric,
@@ -284,16 +236,16 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
 		  &ret->max_mads_per_s, 0 },
 		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->max_smps, 1 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->asking.max_smps, 1 },
 		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
-		  &ret->discovery, 0 },
+		  &ret->asking.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
-		  &ret->security_keys, 0 },
+		  &ret->asking.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
-		  "local device that sends SMPs (the HCA, or its part for them)", &ret->smi_ca, 0 },
+		  "local device that sends SMPs (the HCA, or its part for them)", &ret->asking.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
 		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
 		{ "keep-raw", 0, OPTION_SPAN, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
@@ -316,12 +268,12 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
-	if (strcmp(ret->discovery, "own") && strcmp(ret->discovery, "libibnetdisc"))
+	if (strcmp(ret->asking.discovery, "own") && strcmp(ret->asking.discovery, "libibnetdisc"))
 		return options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
-					   ret->discovery);
+					   ret->asking.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
-	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->max_smps > 1024)
+	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->asking.max_smps > 1024)
 		return options_usage_error(command, err, "a number is too large");
 	if (ret->max_size && keep_parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
@@ -339,41 +291,18 @@ static int set_keep(const struct collect_options *options, const char *path, str
 	return code;
 }
 
-/* The keys that were asked for, and what is to be said of them. */
-static int load_keys(const struct collect_options *options, uint64_t own_guid, struct keys **ret, struct error *err)
-{
-	size_t different;
-	int code;
-
-	if (!options->security_keys)
-		return 0;
-	code = keys_load(options->security_keys, ret, err);
-	if (code < 0)
-		return code;
-	if (keys_are_exposed(*ret))
-		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", options->security_keys);
-	keys_pick(*ret, own_guid, &different);
-	if (different > 1 && !strcmp(options->discovery, "libibnetdisc"))
-		log_warning("%s/" KEYS_FILE " holds %zu different keys, and libibnetdisc carries one, this port's: "
-			    "nodes that drop SMPs with another key are not discovered", options->security_keys,
-			    different);
-	log_info("M_Keys of %zu ports are known", keys_count(*ret));
-	return 0;
-}
-
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct collect_options options = {
 		.ask = "all",
-		.discovery = "own",
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
-		.discovery_deadline_us = DEFAULT_DISCOVERY_DEADLINE_US,
-		.window = DEFAULT_WINDOW,
-		.per_node = DEFAULT_PER_NODE,
-		.max_mads_per_s = DEFAULT_MADS_PER_S,
-		.max_smps = DEFAULT_MAX_SMPS,
-		.retries = DEFAULT_RETRIES,
+		.discovery_deadline_us = ASKING_DISCOVERY_DEADLINE_US,
+		.window = ASKING_WINDOW,
+		.per_node = ASKING_PER_NODE,
+		.max_mads_per_s = ASKING_MADS_PER_S,
+		.retries = ASKING_RETRIES,
+		.asking = { .max_smps = ASKING_MAX_SMPS, .discovery = "own" },
 		.keep_raw_us = DEFAULT_KEEP_RAW_US,
 		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
 		.keep_hours_us = DEFAULT_KEEP_HOURS_US,
@@ -391,13 +320,14 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		return code < 0 ? code : 0;
 	log_init("ibwire", options.verbose ? LOG_LEVEL_DEBUG : options.once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
-	code = hca_find(options.common.ca, options.common.port, options.smi_ca, &local, err);
+	code = hca_find(options.common.ca, options.common.port, options.asking.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	local.directed |= options.directed_smps;
-	fill_helper_command(&helper, &local, &options);
+	options.asking.timeout_ms = options.common.timeout_ms;
+	asking_helper(&options.asking, &local, &helper);
 	discovery.deadline_us = options.discovery_deadline_us;
-	code = load_keys(&options, local.port_guid, &keys, err);
+	code = asking_keys(&options.asking, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
 			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,

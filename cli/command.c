@@ -22,6 +22,8 @@ static const struct command commands[] = {
 	  clear_run },
 	{ "db", "[check|compact|backup FILE|export FILE]",
 	  "what the database keeps, since when, sizes; look for damage, compact, copy", false, database_run },
+	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
+	  "all counters of all ports at one time, and what was counted between two", false, snapshot_run },
 	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },
 	{ "discover", "", "the fabric's nodes and ports as flat records: collect runs it", true, discover_run },
 	{ "help", "[COMMAND]", "this list, or how to use one command", false, help_run },

@@ -35,6 +35,8 @@ static int print_records(const struct fabric *fabric, const struct record_traile
 		code = err_nomem(err);
 	else if (fwrite(text_chars(&text), 1, text.len, stdout) != text.len || fflush(stdout) != 0)
 		code = err_set(err, ERR_IO, "cannot write the records of the discovery: is the reader gone?");
+	/* Whoever reads this has all of it now, and need not wait for this process's own end. */
+	close(STDOUT_FILENO);
 	text_done(&text);
 	return code;
 }

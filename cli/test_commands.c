@@ -19,8 +19,8 @@
 enum { WORDS_MOST = 16 };
 
 static char folder[] = "/tmp/ibwire-commands-XXXXXX";
-static char db_path[64];
 static const char *other_path;
+char db_path[64];
 struct model *model;
 
 int make_database(void **state)

@@ -15,6 +15,7 @@ enum { SWEEPS = 12 };
 
 /* The truth, with its history; made and removed by a group's setup and teardown. */
 extern struct model *model;
+extern char db_path[64];
 int make_database(void **state);
 int remove_database(void **state);
 

@@ -18,6 +18,7 @@
 #include "collector/fabric_watch.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
+#include "collector/link_look.h"
 #include "collector/loop_events.h"
 #include "collector/memory.h"
 #include "collector/sink.h"
@@ -53,6 +54,7 @@ struct collector {
 	struct fabric_watch watch;
 	struct memory memory;
 	struct link_check check;
+	struct link_look look;
 	struct details details;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
@@ -80,8 +82,7 @@ static int restore(struct collector *collector, struct error *err)
 	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
 			      clock_wall_us(clock), err);
 	if (code == 0) {
-		fabric_watch_init(&collector->watch, collector->wire->discoverer, clock,
-			      collector->settings->discovery_interval_us, restored.fabric);
+		fabric_watch_restore(&collector->watch, restored.fabric);
 		restored.fabric = NULL;
 		if (collector->watch.fabric)
 			code = memory_follow(&collector->memory, collector->watch.fabric, err);
@@ -208,26 +209,6 @@ static int check_lids(struct collector *collector, struct error *err)
 		fabric_watch_doubt(&collector->watch);
 	}
 	return code;
-}
-
-/* Does the sweep hint at a change of topology? */
-static bool hints_at_change(struct collector *collector)
-{
-	const struct sweep_result *result = &collector->result;
-	size_t i;
-
-	for (i = 0; i < result->count; i++) {
-		const struct port_sample *sample = &result->samples[i];
-		const struct port_memory *port = memory_port(&collector->memory, collector->watch.fabric,
-							     sample->port);
-
-		if (sample->status == SAMPLE_SILENT && port->status == SAMPLE_OK)
-			return true;
-		if (sample->delta && sample->delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
-		    sample->delta->value[COUNTER_LINK_DOWNED])
-			return true;
-	}
-	return false;
 }
 
 /* Keep what nodes can do: asked once per node, for ever. */
@@ -373,6 +354,18 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->mads_timed_out = sweep->mads_timed_out;
 }
 
+/* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
+static int look_at_links(struct collector *collector, int64_t start_us, struct error *err)
+{
+	int code = link_look_run(&collector->look, collector->engine, sweep_deadline_us(collector, start_us), err);
+
+	if (collector->look.changed || collector->check.changed_port != FABRIC_NONE)
+		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
+	else if (collector->check.changed)
+		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	return code;
+}
+
 /* Ask all ports; what was answered by the wrong node is taken back. */
 static int ask(struct collector *collector, int64_t start_us, struct error *err)
 {
@@ -413,10 +406,7 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
-	if (collector->check.changed_port != FABRIC_NONE || hints_at_change(collector))
-		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
-	else if (collector->check.changed)
-		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
 	loop_events_clock(&collector->loop_events, &collector->events, sweep.wall_us, sweep.start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, &collector->events, sweep.wall_us,
 							 &collector->result, collector->settings->interval_us);
@@ -432,7 +422,9 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	fill_sweep(collector, &before, &sweep);
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
-	return handle_store(collector, code, sweep.wall_us, err);
+	code = handle_store(collector, code, sweep.wall_us, err);
+	/* What was read is kept first; the last sweep needs no discovery after it. */
+	return code < 0 || last ? code : look_at_links(collector, sweep.start_us, err);
 }
 
 /* The next start on the beat of the interval; beats that were missed are skipped. */
@@ -459,11 +451,13 @@ static int run(struct collector *collector, struct error *err)
 		return code;
 	if (stop_requested())
 		return 0;
+	collector->check.fresh = collector->watch.confirmed;
 	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
 		   FABRIC_NONE, 0, "collector started");
 	beat_us = clock_boottime_us(collector->clock);
 	for (;;) {
 		code = one_sweep(collector, left == 1, err);
+		fabric_watch_tidy(&collector->watch);
 		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
 		beat_us = next_beat(collector, beat_us);
@@ -503,14 +497,17 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	/* Single sweeps, too, shall ask all ports for their slow counters in time: so the first turn is anybody's. */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
+	fabric_watch_init(&collector.watch, wire->discoverer, clock, settings->discovery_interval_us);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
-	if (code == 0)
+	if (code == 0) {
+		/* It takes a while, and so does the store. */
+		fabric_watch_begin(&collector.watch);
 		code = restore(&collector, err);
+	}
 	if (code == 0)
 		code = run(&collector, err);
 	tell_rest(&collector);
-	if (collector.watch.discoverer)
-		fabric_watch_done(&collector.watch);
+	fabric_watch_done(&collector.watch);
 	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;

@@ -70,7 +70,7 @@ static bool is_live(const struct details *details, uint32_t port)
 	       fabric_port_lid(details->fabric, which) && !memory_node(details->memory, which->node)->silent_sweeps;
 }
 
-/* A port's question to its performance agent; what is slow is not worth a second try. */
+/* A port's question to its performance agent; what is slow and whose turn comes again is not worth a second try. */
 static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
 				   request_done *done)
 {
@@ -83,7 +83,7 @@ static struct request port_request(const struct details *details, uint32_t port,
 		.port_select = which->num,
 		.attribute = attribute,
 		.tag = port,
-		.once = true,
+		.once = !details->all,
 		.done = done,
 		.ctx = (void *)details,
 	};
@@ -309,13 +309,10 @@ static void ask_caps(struct details *details, uint32_t port)
 	submit(details, &request);
 }
 
-static void ask_port(struct details *details, uint32_t port)
+static void ask_attributes(struct details *details, uint32_t port)
 {
 	int attribute;
 
-	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
-	    port == first_live_port(details, details->fabric->ports[port].node))
-		ask_caps(details, port);
 	for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
 		if (!has_attribute(details, port, (enum detail_attribute)attribute))
 			continue;
@@ -326,18 +323,38 @@ static void ask_port(struct details *details, uint32_t port)
 	}
 }
 
+static void ask_port(struct details *details, uint32_t port)
+{
+	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
+	    port == first_live_port(details, details->fabric->ports[port].node))
+		ask_caps(details, port);
+	ask_attributes(details, port);
+}
+
 int details_turn(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	uint64_t turn = details->sweep % DETAILS_SWEEPS, count = fabric->port_count;
 	uint32_t port;
 
+	if (details->all)
+		return 0;
 	ask_ticks(details, skip_hcas);
 	for (port = (uint32_t)(count * turn / DETAILS_SWEEPS); port < count * (turn + 1) / DETAILS_SWEEPS; port++) {
 		if (is_live(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
 			ask_port(details, port);
 	}
+	return details->code;
+}
+
+int details_all(struct details *details, const struct sweep_result *result)
+{
+	size_t i;
+
+	for (i = 0; i < result->count; i++)
+		if (result->samples[i].reading)
+			ask_attributes(details, result->samples[i].port);
 	return details->code;
 }
 

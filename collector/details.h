@@ -39,6 +39,7 @@ struct detail_entry {
 };
 
 struct details {
+	bool all; /* the owner's: details_turn() asks nobody, and details_all() is called instead */
 	/* Of the sweep that is under way. */
 	struct engine *engine;
 	const struct fabric *fabric;
@@ -59,7 +60,8 @@ void details_done(struct details *details);
 
 /*
  * details_begin - a new sweep: forget the last one's answers
- * @details:  zeroed at first, but for `sweep`, which may begin anywhere; must live until engine_run() has returned
+ * @details:  zeroed at first, but for `all`, and `sweep`, which may begin anywhere; must live until
+ *            engine_run() has returned
  * @engine, @fabric, @memory:  as of the sweep; borrowed until details_finish()
  */
 void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
@@ -71,6 +73,14 @@ void details_begin(struct details *details, struct engine *engine, const struct 
  * Return: 0 or ERR_NOMEM.
  */
 int details_turn(struct details *details, bool skip_hcas);
+
+/*
+ * details_all - queue every slow question to every port that the sweep has read
+ * @result:  of the sweep, which is over; the caller runs the engine once more, and then finishes
+ * These are repeated where they stay open: there is no next turn.
+ * Return: 0 or ERR_NOMEM.
+ */
+int details_all(struct details *details, const struct sweep_result *result);
 
 /*
  * details_moved - counters of a port have moved: ask what explains them

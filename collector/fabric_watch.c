@@ -11,13 +11,11 @@
 #include "fabric/keep.h"
 
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		   int64_t interval_us, struct fabric *fabric)
+		   int64_t interval_us)
 {
 	*watch = (struct fabric_watch){
 		.discoverer = discoverer,
 		.clock = clock,
-		.fabric = fabric,
-		.generation = fabric ? 1 : 0,
 		.next_us = clock_boottime_us(clock),
 		.interval_us = interval_us,
 	};
@@ -25,11 +23,42 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 
 void fabric_watch_done(struct fabric_watch *watch)
 {
-	if (watch->running)
-		watch->discoverer->cancel(watch->discoverer->ctx);
+	watch->discoverer->cancel(watch->discoverer->ctx);
 	fabric_destroy(watch->fabric);
 	watch->fabric = NULL;
 	watch->running = false;
+}
+
+void fabric_watch_tidy(struct fabric_watch *watch)
+{
+	if (!watch->running)
+		watch->discoverer->cancel(watch->discoverer->ctx);
+}
+
+static int start(struct fabric_watch *watch, int64_t now_us, struct error *err)
+{
+	int code;
+
+	watch->started_us = now_us;
+	watch->next_us = now_us + watch->interval_us;
+	code = watch->discoverer->start(watch->discoverer->ctx, err);
+	watch->running = code == 0;
+	return code;
+}
+
+void fabric_watch_begin(struct fabric_watch *watch)
+{
+	int64_t now_us = clock_boottime_us(watch->clock);
+	struct error untold;
+
+	if (start(watch, now_us, &untold) < 0)
+		watch->next_us = now_us;
+}
+
+void fabric_watch_restore(struct fabric_watch *watch, struct fabric *fabric)
+{
+	watch->fabric = fabric;
+	watch->generation = fabric ? 1 : 0;
 }
 
 void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign)
@@ -224,14 +253,11 @@ int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct ev
 			watch->busy_in_a_row++;
 		else
 			watch->busy_in_a_row = 0;
-		watch->started_us = now_us;
-		watch->next_us = now_us + watch->interval_us;
 		watch->follows = watch->suspected;
 		watch->suspected = WATCH_NO_SIGN;
-		code = discoverer->start(discoverer->ctx, &cause);
+		code = start(watch, now_us, &cause);
 		if (code < 0)
 			return fail(watch, events, &cause, err);
-		watch->running = true;
 	}
 	code = discoverer->step(discoverer->ctx, timeout_ms, &found, &trailer, &cause);
 	if (code == 0)

@@ -30,7 +30,7 @@ struct discoverer {
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
 		    struct error *err);
-	/* Give up the one that runs, if any. */
+	/* Give up the one that runs, if any, and what is left of one that is done. */
 	void (*cancel)(void *ctx);
 	void *ctx;
 };
@@ -87,12 +87,24 @@ struct fabric_watch {
 #define TOPOLOGY_SUSPICIOUS_REPEATS 3
 
 /*
- * fabric_watch_init - start from the fabric that was last known
- * @fabric:  taken over, or NULL
+ * fabric_watch_init - nothing is known yet
+ * fabric_watch_done() is to be called in the end.
  */
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		   int64_t interval_us, struct fabric *fabric);
+		   int64_t interval_us);
 void fabric_watch_done(struct fabric_watch *watch);
+
+/*
+ * fabric_watch_begin - start the first discovery already, while others do what needs no fabric
+ * Where it cannot be started, fabric_watch_step() tries again, and tells.
+ */
+void fabric_watch_begin(struct fabric_watch *watch);
+
+/* fabric_watch_restore - take over the fabric that was last known, or NULL; before the first step. */
+void fabric_watch_restore(struct fabric_watch *watch, struct fabric *fabric);
+
+/* fabric_watch_tidy - a discovery that is done has left nothing behind after this. */
+void fabric_watch_tidy(struct fabric_watch *watch);
 
 /* fabric_watch_suspect - there is a sign of a change: look again soon. */
 void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign);

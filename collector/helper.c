@@ -16,14 +16,8 @@ struct helper {
 	const struct discovery_settings *settings;
 	const struct clock *clock;
 	struct discovery *discovery; /* NULL when none runs */
+	struct discovery *parting;   /* it has said all, and ends; or NULL */
 };
-
-static int helper_start(void *ctx, struct error *err)
-{
-	struct helper *helper = ctx;
-
-	return discovery_start(helper->settings, helper->clock, &helper->discovery, err);
-}
 
 static void log_messages(const struct discovery *discovery)
 {
@@ -43,10 +37,31 @@ static void log_messages(const struct discovery *discovery)
 		log_warning("discovery: and %zu lines more", lines - LINES_LOGGED);
 }
 
+/* What is left of the last one goes. It was believed; that it ended badly is told all the same. */
+static void see_off(struct helper *helper)
+{
+	if (!helper->parting)
+		return;
+	if (!discovery_end(helper->parting))
+		log_warning("the discovery helper ended badly after it had told what it found");
+	log_messages(helper->parting);
+	discovery_destroy(helper->parting);
+	helper->parting = NULL;
+}
+
+static int helper_start(void *ctx, struct error *err)
+{
+	struct helper *helper = ctx;
+
+	see_off(helper);
+	return discovery_start(helper->settings, helper->clock, &helper->discovery, err);
+}
+
 static void helper_cancel(void *ctx)
 {
 	struct helper *helper = ctx;
 
+	see_off(helper);
 	discovery_destroy(helper->discovery);
 	helper->discovery = NULL;
 }
@@ -60,9 +75,14 @@ static int helper_step(void *ctx, unsigned timeout_ms, struct fabric **ret, stru
 	if (discovery_step(helper->discovery, timeout_ms) == DISCOVERY_RUNNING)
 		return 0;
 	code = discovery_result(helper->discovery, ret, trailer, err);
-	log_messages(helper->discovery);
-	helper_cancel(helper);
-	return code < 0 ? code : 1;
+	if (code < 0) {
+		log_messages(helper->discovery);
+		helper_cancel(helper);
+		return code;
+	}
+	helper->parting = helper->discovery;
+	helper->discovery = NULL;
+	return 1;
 }
 
 int helper_create(const struct discovery_settings *settings, const struct clock *clock, struct helper **ret,

@@ -52,27 +52,44 @@ static void on_switch_info(void *ctx, const struct request *request, enum reques
 		see_change(check, FABRIC_NONE);
 }
 
+static struct smp_link read_link(const struct fabric *fabric, const struct port *port, const uint8_t mad[MAD_SIZE])
+{
+	const struct port *port0 = &fabric->ports[fabric->nodes[port->node].first_port];
+
+	return smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+}
+
+static bool is_same(const struct port *port, const struct smp_link *link)
+{
+	if (link->state != port->state)
+		return false;
+	if (link->state < PORT_INIT)
+		return true;
+	return link->width == port->width &&
+	       (link->speed == port->speed || (link->speed == LINK_SPEED_QDR && port->speed == LINK_SPEED_FDR10));
+}
+
+bool link_check_is_same(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE])
+{
+	struct smp_link link = read_link(fabric, &fabric->ports[port], mad);
+
+	return is_same(&fabric->ports[port], &link);
+}
+
 static void on_port_info(void *ctx, const struct request *request, enum request_result result,
 			 const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct link_check *check = ctx;
 	const struct port *port = &check->fabric->ports[request->tag];
-	const struct node *node = &check->fabric->nodes[port->node];
-	const struct port *port0 = &check->fabric->ports[node->first_port];
 	struct smp_link link;
 
 	(void)at_us;
 	if (!is_answer(check, port->node, result) || !smp_is_ok(mad))
 		return;
-	link = smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+	link = read_link(check->fabric, port, mad);
 	check->links_seen += link.state >= PORT_INIT;
 	check->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
-	if (link.state != port->state)
-		see_change(check, request->tag);
-	else if (link.state >= PORT_INIT && link.width != port->width)
-		see_change(check, request->tag);
-	else if (link.state >= PORT_INIT && link.speed != port->speed &&
-		 !(link.speed == LINK_SPEED_QDR && port->speed == LINK_SPEED_FDR10))
+	if (!is_same(port, &link))
 		see_change(check, request->tag);
 }
 
@@ -144,6 +161,10 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 		/* Others are asked elsewhere, and seldom (lid_check): here only those that left that open. */
 		else if (is_suspect(check, i))
 			code = submit(check, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
+	}
+	if (check->fresh) {
+		check->fresh = false;
+		return code;
 	}
 	if (check->next_port >= count)
 		check->next_port = 0;

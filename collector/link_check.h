@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/mad.h"
+
 struct engine;
 struct error;
 struct fabric;
@@ -28,6 +30,7 @@ struct memory;
 struct link_check {
 	const struct fabric *fabric; /* of the checks that are under way */
 	struct memory *memory;
+	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep asks for none */
 	uint32_t next_port;          /* where the next tenth begins */
 	uint64_t sweep;              /* counts calls */
 	/* What the last checks have seen. */
@@ -47,6 +50,9 @@ struct link_check {
  */
 int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
 		      struct memory *memory, struct error *err);
+
+/* link_check_is_same - does an answered PortInfo of a switch's port (an index) say what @fabric says of its link? */
+bool link_check_is_same(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE]);
 
 /* link_check_cost - SMPs that one sweep of a fabric takes, on average. */
 uint64_t link_check_cost(const struct fabric *fabric);

@@ -83,7 +83,7 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 
 	if (!node_of)
 		return err_nomem(err);
-	if (memory->directed && paths_find(fabric, &paths, err) < 0) {
+	if (paths_find(fabric, &paths, err) < 0) {
 		free(node_of);
 		return ERR_NOMEM;
 	}

@@ -71,7 +71,7 @@ struct memory {
 	uint32_t *node_of; /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */
-	struct path *paths;      /* by index into fabric->nodes, where directed */
+	struct path *paths;      /* by index into fabric->nodes */
 };
 
 void memory_done(struct memory *memory);

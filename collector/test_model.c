@@ -30,8 +30,8 @@ static bool is_switch(size_t node)
 	return node < MODEL_SPINES + MODEL_LEAFS;
 }
 
-/* The cabling: spine s port l+1 - leaf l port s+1; leaf l ports 3..6 - its four hosts' port 1. */
-static bool peer_of(size_t node, unsigned port, size_t *ret_node, unsigned *ret_port)
+/* As planned: spine s port l+1 - leaf l port s+1; leaf l ports 3..6 - its four hosts' port 1. */
+static bool planned_peer_of(size_t node, unsigned port, size_t *ret_node, unsigned *ret_port)
 {
 	if (node < MODEL_SPINES && port >= 1 && port <= MODEL_LEAFS) {
 		*ret_node = MODEL_SPINES + port - 1;
@@ -53,12 +53,26 @@ static bool peer_of(size_t node, unsigned port, size_t *ret_node, unsigned *ret_
 	return true;
 }
 
+/* The first two hosts may have each other's cable. */
+static size_t swapped(const struct model *model, size_t node)
+{
+	return model->cables_swapped && (node == HOST || node == HOST + 1) ? 2 * HOST + 1 - node : node;
+}
+
+static bool peer_of(const struct model *model, size_t node, unsigned port, size_t *ret_node, unsigned *ret_port)
+{
+	if (!planned_peer_of(swapped(model, node), port, ret_node, ret_port))
+		return false;
+	*ret_node = swapped(model, *ret_node);
+	return true;
+}
+
 static bool is_up(const struct model *model, size_t node, unsigned port)
 {
 	unsigned far_port;
 	size_t far;
 
-	return peer_of(node, port, &far, &far_port) && !model->nodes[node].ports[port].down &&
+	return peer_of(model, node, port, &far, &far_port) && !model->nodes[node].ports[port].down &&
 	       !model->nodes[far].ports[far_port].down && !model->nodes[far].absent && !model->nodes[node].absent;
 }
 
@@ -104,7 +118,7 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 	}
 	for (i = 0; i < MODEL_NODES && !cut_off; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
-			if (is_up(model, i, port) && peer_of(i, port, &far, &far_port))
+			if (is_up(model, i, port) && peer_of(model, i, port, &far, &far_port))
 				link_ports(fabric, fabric_find_port(fabric, model_guid(i), (uint8_t)port),
 					   fabric_find_port(fabric, model_guid(far), (uint8_t)far_port));
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
@@ -235,14 +249,33 @@ static void answer_detail(const struct model_node *node, uint8_t mad[MAD_SIZE], 
 			put_stopped(info + 140 + 4 * i, 4, value[DETAIL_FEC_CORRECTED_BLOCKS + i]);
 }
 
+/* Whom a directed SMP reaches, hop by hop, and at which of its ports; MODEL_NODES: nobody. */
+static size_t follow_path(const struct model *model, const uint8_t mad[MAD_SIZE], unsigned *ret_port)
+{
+	size_t node = OWN_NODE;
+	unsigned hop;
+
+	*ret_port = 1;
+	for (hop = 1; hop <= mad[7]; hop++) {
+		if ((hop > 1 && !is_switch(node)) || !is_up(model, node, mad[128 + hop]) ||
+		    !peer_of(model, node, mad[128 + hop], &node, ret_port))
+			return MODEL_NODES;
+	}
+	return node;
+}
+
 static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_SIZE])
 {
 	struct mad_header header = mad_read_header(mad);
 	uint8_t *info = mad + SMP_DATA_OFFSET;
 
 	if (header.attribute == SMP_NODE_INFO) {
+		unsigned port = 1;
+
+		if (header.mgmt_class == CLASS_SUBN_DIRECTED)
+			assert_int_equal(follow_path(model, mad, &port), node);
 		put_be64(info + 12, model_guid(node));
-		info[36] = 1;
+		info[36] = (uint8_t)port;
 	} else if (header.attribute == SMP_SWITCH_INFO) {
 		info[11] = model->state_change_stuck ? 4 : 0;
 	} else if (header.attribute == SMP_SM_INFO) {
@@ -313,27 +346,15 @@ static size_t receiver_of(const struct model *model, const struct mad_address *t
 	return index;
 }
 
-/* Whom a directed SMP reaches, hop by hop; MODEL_NODES: nobody. */
-static size_t follow_path(const struct model *model, const uint8_t mad[MAD_SIZE])
-{
-	size_t node = OWN_NODE;
-	unsigned hop, port;
-
-	for (hop = 1; hop <= mad[7]; hop++) {
-		if ((hop > 1 && !is_switch(node)) || !is_up(model, node, mad[128 + hop]) ||
-		    !peer_of(node, mad[128 + hop], &node, &port))
-			return MODEL_NODES;
-	}
-	return node;
-}
-
 /* Whom a MAD reaches; MODEL_NODES: nobody. */
 static size_t find_receiver(struct model *model, const struct mad_address *to, const uint8_t mad[MAD_SIZE])
 {
+	unsigned port;
+
 	if (mad[1] == CLASS_SUBN_DIRECTED) {
 		model->smps_by_path++;
 		assert_int_equal(to->lid, LID_PERMISSIVE);
-		return follow_path(model, mad);
+		return follow_path(model, mad, &port);
 	}
 	if (mad[1] == CLASS_SUBN_LID) {
 		model->smps_by_lid++;

@@ -98,6 +98,7 @@ struct model {
 		uint8_t mad[MAD_SIZE];
 	} flying[256];
 	size_t flying_count;
+	bool cables_swapped;     /* the first two hosts have each other's cable */
 	bool traffic;            /* counters grow between sweeps */
 	bool drops;              /* VL15Dropped does too */
 	bool no_downs;           /* LinkDowned does not: no sign of a change comes by chance */

@@ -68,11 +68,20 @@ static void a_node_that_dies_behind_a_link_has_not_left(void **state)
 	free(model);
 }
 
+/* A spine's link went down and is not up to its last state again; or the next time is. */
+static void let_link_retrain(struct model *model)
+{
+	struct model_port *port = &model->nodes[0].ports[1];
+
+	port->init = !port->init;
+	port->value[COUNTER_LINK_DOWNED]++;
+}
+
 static void an_smp_is_lost_now_and_then(struct model *model)
 {
 	if (model->sweeps % 10 == 5) {
 		model->nodes[HOST + 1].desc_lost = true;
-		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+		let_link_retrain(model);
 	}
 }
 
@@ -182,10 +191,10 @@ static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
 	free(model);
 }
 
-static void a_link_downed_moves(struct model *model)
+static void a_link_retrains(struct model *model)
 {
 	if (model->sweeps == 3)
-		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+		let_link_retrain(model);
 }
 
 /* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
@@ -200,9 +209,60 @@ static void discovery_follows_signs_of_change(void **state)
 	model_run(model, 59 * 3, NULL, NULL);
 	assert_int_equal(model->discoveries, 1 + 1 + 2);
 	model->sweeps = 0;
-	model->before_sweep = a_link_downed_moves;
+	model->before_sweep = a_link_retrains;
 	model_run(model, 30, NULL, NULL);
 	assert_int_equal(model->discoveries, 4 + 2);
+	free(model);
+}
+
+static void a_link_goes_down_each_time(struct model *model)
+{
+	model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* It is looked at each time, and is as it was: no discovery of the whole fabric for that. */
+static void a_link_that_flaps_and_is_as_it_was_costs_two_smps(void **state)
+{
+	struct model *model = model_create(17);
+	unsigned smps, by_path;
+
+	(void)state;
+	model->traffic = false;
+	model_run(model, 30, NULL, NULL);
+	smps = model->smps_by_lid;
+	assert_int_equal(model->smps_by_path, 0);
+	model->smps_by_lid = 0;
+	model->before_sweep = a_link_goes_down_each_time;
+	model_run(model, 30, NULL, NULL);
+	by_path = model->smps_by_path;
+	/* Before the first sweep of a run nobody looks, and after its last one: there is no next. */
+	assert_in_range(by_path, 27, 30);
+	/* The tenths of the ports that are asked anyway are not all of one size. */
+	assert_in_range(model->smps_by_lid - smps, by_path, by_path + 6);
+	assert_int_equal(model->discoveries, 2);
+	free(model);
+}
+
+static void cables_are_swapped(struct model *model)
+{
+	if (model->sweeps != 5)
+		return;
+	model->cables_swapped = true;
+	model->nodes[LEAF].ports[3].value[COUNTER_LINK_DOWNED]++;
+	model->nodes[LEAF].ports[4].value[COUNTER_LINK_DOWNED]++;
+}
+
+/* All LIDs, states and widths are as they were: only who is at the end of the cable tells. */
+static void swapped_cables_are_seen_at_once(void **state)
+{
+	struct model *model = model_create(18);
+
+	(void)state;
+	model->traffic = false;
+	model->before_sweep = cables_are_swapped;
+	model_run(model, 8, NULL, NULL);
+	assert_int_equal(model->discoveries, 2);
+	assert_true(model_events_of(model, EVENT_PEER_CHANGED) > 0);
 	free(model);
 }
 
@@ -313,7 +373,7 @@ static void a_discovery_loses_an_smp(struct model *model)
 	if (model->sweeps != 3)
 		return;
 	model->nodes[LEAF].ports_lost = true;
-	model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
+	let_link_retrain(model);
 }
 
 /* One lost SMP hides all ports of a switch: what is missing is looked for again soon, not in ten minutes. */
@@ -367,6 +427,8 @@ int main(void)
 		cmocka_unit_test(a_description_that_stays_empty_is_believed),
 		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
 		cmocka_unit_test(discovery_follows_signs_of_change),
+		cmocka_unit_test(a_link_that_flaps_and_is_as_it_was_costs_two_smps),
+		cmocka_unit_test(swapped_cables_are_seen_at_once),
 		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
 		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),

@@ -14,27 +14,46 @@
 
 #define FIRST_LINE "ibwire-fabric 1"
 
+/* A line of numbers; those of @hex (a set of 1 << index) in base 16. */
+static void write_numbers(struct text *text, const char *word, const uint64_t *values, size_t count, unsigned hex)
+{
+	size_t i;
+
+	text_append(text, word);
+	for (i = 0; i < count; i++) {
+		text_append_bytes(text, " ", 1);
+		text_append_number(text, values[i], hex >> i & 1 ? 16 : 10);
+	}
+}
+
 static void write_node(struct text *text, const struct node *node)
 {
+	const uint64_t values[] = {
+		node->guid, node->system_guid, node->type, node->port_count, node->vendor_id, node->device_id,
+		node->revision, node->lid, node->lft_top, node->enhanced_port0,
+	};
 	size_t i, len = strlen(node->desc);
 
-	text_appendf(text, "node %" PRIx64 " %" PRIx64 " %u %u %u %u %u %u %u %u ", node->guid, node->system_guid,
-		     node->type, node->port_count, node->vendor_id, node->device_id, node->revision, node->lid,
-		     node->lft_top, node->enhanced_port0);
-	for (i = 0; i < len; i++)
-		text_appendf(text, "%02x", (unsigned char)node->desc[i]);
+	write_numbers(text, "node", values, sizeof(values) / sizeof(values[0]), 1 << 0 | 1 << 1);
+	text_append(text, " ");
+	for (i = 0; i < len; i++) {
+		text_append_number(text, (unsigned char)node->desc[i] >> 4, 16);
+		text_append_number(text, (unsigned char)node->desc[i] & 15, 16);
+	}
 	text_append(text, len ? "\n" : "-\n");
 }
 
 static void write_port(struct text *text, const struct fabric *fabric, const struct port *port)
 {
 	const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
+	const uint64_t values[] = {
+		port->num, port->guid, port->lid, port->lmc, port->sm_lid, port->state, port->phys_state, port->width,
+		port->width_enabled, port->width_supported, port->speed, port->speed_enabled, port->speed_supported,
+		port->cap_mask, peer ? fabric->nodes[peer->node].guid : 0, peer ? peer->num : 0,
+	};
 
-	text_appendf(text, "port %u %" PRIx64 " %u %u %u %u %u %u %u %u %u %u %u %u %" PRIx64 " %u\n", port->num,
-		     port->guid, port->lid, port->lmc, port->sm_lid, port->state, port->phys_state, port->width,
-		     port->width_enabled, port->width_supported, port->speed, port->speed_enabled,
-		     port->speed_supported, port->cap_mask, peer ? fabric->nodes[peer->node].guid : 0,
-		     peer ? peer->num : 0u);
+	write_numbers(text, "port", values, sizeof(values) / sizeof(values[0]), 1 << 1 | 1 << 14);
+	text_append_bytes(text, "\n", 1);
 }
 
 void record_write(struct text *text, const struct fabric *fabric, const struct record_trailer *trailer)

@@ -157,6 +157,7 @@ int schema_make_history(sqlite3 *db, struct error *err)
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET);
 	text_append(&sql, tables_hour_sum_end);
 	text_append(&sql, tables_chunk_error);
+	tables_append_snapshot(&sql);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;

@@ -211,7 +211,8 @@ static int load_readings(struct loading *loading, struct error *err)
 /* Both are in order of node id. */
 static int load_caps(struct loading *loading, struct error *err)
 {
-	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick FROM caps ORDER BY node";
+	static const char query[] = "SELECT node, known, cap_mask, cap_mask2, resp_time, tick, missing FROM caps"
+				    " ORDER BY node";
 	const struct topology *topology = &loading->reader->topology;
 	struct pma_caps *caps = calloc(topology->node_count ? topology->node_count : 1, sizeof(*caps));
 	sqlite3_stmt *rows;
@@ -237,6 +238,7 @@ static int load_caps(struct loading *loading, struct error *err)
 		caps[node].resp_time = (uint8_t)sqlite3_column_int(rows, 4);
 		caps[node].tick_known = sqlite3_column_type(rows, 5) != SQLITE_NULL;
 		caps[node].tick = (uint8_t)sqlite3_column_int(rows, 5);
+		caps[node].missing = (uint8_t)sqlite3_column_int(rows, 6);
 	}
 	sqlite3_finalize(rows);
 	return result;

@@ -8,6 +8,8 @@
 #ifndef IBWIRE_STORAGE_TABLES_H
 #define IBWIRE_STORAGE_TABLES_H
 
+struct text;
+
 extern const char tables_fixed[];
 extern const char tables_history[], tables_chunk_error[];
 extern const char tables_chunk_sum_begin[], tables_chunk_sum_end[];
@@ -17,5 +19,8 @@ extern const char tables_traffic_begin[], tables_traffic_end[];
 extern const char tables_detail[];
 extern const char tables_views[];
 extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
+
+/* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
+void tables_append_snapshot(struct text *sql);
 
 #endif

@@ -110,7 +110,7 @@ static void close_database(struct writer *writer)
 	writer->generation_known = false;
 }
 
-/* Open the file, or make it where there is none, and know what it says. */
+/* Open the file, or make it where there is none. */
 static int open_or_create(struct writer *writer, struct error *err)
 {
 	struct stat st;
@@ -128,14 +128,13 @@ static int open_or_create(struct writer *writer, struct error *err)
 		writer->inode = st.st_ino;
 		result = prepare(writer, err);
 	}
-	if (!result)
-		result = state_load(writer->db, &writer->state, err);
 	if (result < 0 && writer->db) {
 		/* A file that is refused stays as it is. */
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 		close_database(writer);
 	}
-	writer->stale = false;
+	/* What it says is loaded where it is first needed: a collector begins its discovery before that. */
+	writer->stale = true;
 	return result;
 }
 

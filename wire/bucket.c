@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "wire/bucket.h"
 
-/* How many may go at once after a pause: one millisecond's worth, but at least this. */
-#define BURST_LEAST 4
+/* How many may go at once after a pause: two milliseconds' worth, but at least this. */
+#define MOST_LEAST 4
 
 static void fill(struct bucket *bucket, int64_t now_us)
 {
-	double burst = bucket->max_per_s / 1e3 > BURST_LEAST ? bucket->max_per_s / 1e3 : BURST_LEAST;
+	double burst = bucket->max_per_s / 1e3, most = 2 * burst > MOST_LEAST ? 2 * burst : MOST_LEAST;
 
 	bucket->tokens += (double)(now_us - bucket->at_us) * bucket->max_per_s / 1e6;
 	bucket->at_us = now_us;
-	if (bucket->tokens > burst)
-		bucket->tokens = burst;
+	if (bucket->tokens > most)
+		bucket->tokens = most;
+	bucket->open |= bucket->tokens >= 1 && bucket->tokens >= burst;
 }
 
 void bucket_set(struct bucket *bucket, unsigned max_per_s, int64_t now_us)
@@ -29,14 +30,17 @@ void bucket_resume(struct bucket *bucket, int64_t now_us)
 
 bool bucket_has_one(struct bucket *bucket, int64_t now_us)
 {
-	if (!bucket->max_per_s || bucket->tokens >= 1)
+	if (!bucket->max_per_s)
 		return true;
-	fill(bucket, now_us);
-	return bucket->tokens >= 1;
+	if (!bucket->open)
+		fill(bucket, now_us);
+	return bucket->open;
 }
 
 void bucket_take(struct bucket *bucket)
 {
-	if (bucket->max_per_s)
-		bucket->tokens -= 1;
+	if (!bucket->max_per_s)
+		return;
+	bucket->tokens -= 1;
+	bucket->open = bucket->tokens >= 1;
 }

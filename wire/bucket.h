@@ -2,8 +2,10 @@
 /*
  * bucket.h - how many MADs may go now, where their rate is limited
  *
- * Time fills the bucket and each MAD takes one out. It holds one millisecond's
- * worth, so a pause is not made up for in one burst.
+ * Time fills the bucket and each MAD takes one out. Once it is empty none goes until
+ * a millisecond's worth is in it: so MADs go, and their answers come, in bursts, for each of
+ * which this process wakes up once; one by one they cost 1.5 times its CPU. It holds two
+ * milliseconds' worth, so a pause is not made up for.
  */
 #ifndef IBWIRE_WIRE_BUCKET_H
 #define IBWIRE_WIRE_BUCKET_H
@@ -14,6 +16,7 @@
 struct bucket {
 	unsigned max_per_s; /* 0: no limit */
 	double tokens;
+	bool open;          /* since it was full enough, and until it is empty */
 	int64_t at_us;      /* CLOCK_BOOTTIME until which it was filled */
 };
 

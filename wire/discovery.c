@@ -150,6 +150,19 @@ static bool reap(struct discovery *discovery)
 	return true;
 }
 
+/* Do the records end with their last line? */
+static bool is_complete(const struct text *records)
+{
+	const char *chars = text_chars(records);
+	size_t start = records->len;
+
+	if (!start || chars[--start] != '\n')
+		return false;
+	while (start > 0 && chars[start - 1] != '\n')
+		start--;
+	return !strncmp(chars + start, "end ", 4);
+}
+
 enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms)
 {
 	struct pollfd fds[2] = {
@@ -173,6 +186,9 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 		drain(&discovery->messages, &discovery->said, MESSAGES_MAX, NULL);
 	if (discovery->too_much)
 		kill_helper(discovery);
+	/* All is said: how it ends does not matter any more. */
+	if (discovery->out < 0 && is_complete(&discovery->records))
+		return DISCOVERY_DONE;
 	/* A grandchild may hold the pipes open: the helper's own end counts once it is late. */
 	if ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much)
 		return reap(discovery) ? DISCOVERY_DONE : DISCOVERY_RUNNING;
@@ -202,7 +218,7 @@ int discovery_result(struct discovery *discovery, struct fabric **ret, struct re
 {
 	char said[200];
 	struct error cause = { 0 };
-	int status = discovery->status;
+	int status = discovery->pid ? 0 : discovery->status;
 
 	last_message(discovery, said, sizeof(said));
 	if (discovery->late)
@@ -223,21 +239,30 @@ int discovery_result(struct discovery *discovery, struct fabric **ret, struct re
 	return 0;
 }
 
-void discovery_destroy(struct discovery *discovery)
+bool discovery_end(struct discovery *discovery)
 {
-	int64_t until_us;
-
-	if (!discovery)
-		return;
 	/* One that is killed leaves SMPs under way: it may end by itself, but nobody waits long for it. */
-	until_us = clock_boottime_us(discovery->clock) + PARTING_US;
-	while (discovery_step(discovery, 20) == DISCOVERY_RUNNING && clock_boottime_us(discovery->clock) < until_us)
-		;
-	if (discovery->pid > 0) {
+	int64_t until_us = clock_boottime_us(discovery->clock) + PARTING_US;
+
+	while (discovery->pid && clock_boottime_us(discovery->clock) < until_us) {
+		discovery_step(discovery, 20);
+		if (discovery->pid && discovery->out < 0)
+			reap(discovery);
+	}
+	if (discovery->pid) {
 		kill_helper(discovery);
 		while (waitpid(discovery->pid, &discovery->status, 0) < 0 && errno == EINTR)
 			;
+		discovery->pid = 0;
 	}
+	return WIFEXITED(discovery->status) && WEXITSTATUS(discovery->status) == 0;
+}
+
+void discovery_destroy(struct discovery *discovery)
+{
+	if (!discovery)
+		return;
+	discovery_end(discovery);
 	close_fd(&discovery->out);
 	close_fd(&discovery->messages);
 	text_done(&discovery->records);

@@ -11,6 +11,7 @@
 #ifndef IBWIRE_WIRE_DISCOVERY_H
 #define IBWIRE_WIRE_DISCOVERY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "fabric/record.h"
@@ -37,8 +38,9 @@ int discovery_start(const struct discovery_settings *settings, const struct cloc
 
 /*
  * discovery_step - wait at most @timeout_ms for the helper to go on
- * Return: DISCOVERY_RUNNING; DISCOVERY_DONE when it has ended or was killed at
- * its deadline: then discovery_result() tells.
+ * Return: DISCOVERY_RUNNING; DISCOVERY_DONE when it has closed its output after the last
+ * record (its own end takes some time more), has ended, or was killed at its
+ * deadline: then discovery_result() tells.
  */
 enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms);
 
@@ -58,6 +60,12 @@ int discovery_result(struct discovery *discovery, struct fabric **ret, struct re
  * came (borrowed, hostile: escape before showing).
  */
 const char *discovery_messages(const struct discovery *discovery);
+
+/*
+ * discovery_end - wait for the helper's own end, for a moment, and end it where it does not come
+ * Return: whether it ended well.
+ */
+bool discovery_end(struct discovery *discovery);
 
 /* discovery_destroy - end the helper if it still runs, and forget it. */
 void discovery_destroy(struct discovery *discovery);

@@ -2,8 +2,10 @@
 /* Discovery by helpers that misbehave. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -80,12 +82,51 @@ static void records_that_are_cut_off_are_no_fabric(void **state)
 	assert_non_null(strstr(err.text, "no fabric"));
 }
 
+/* Records, and then @rest: they are there before the helper's own end. Return: whether it ended well. */
+static bool run_to_result(const char *rest)
+{
+	char script[300];
+	const char *argv[] = { "/bin/sh", "-c", script, NULL };
+	const struct discovery_settings settings = { .argv = argv, .deadline_us = 60 * US_PER_S };
+	struct discovery *discovery;
+	struct record_trailer trailer;
+	struct fabric *fabric;
+	bool well;
+
+	snprintf(script, sizeof(script),
+		 "printf 'ibwire-fabric 1\\nnode 1 1 1 0 0 0 0 1 0 0 -\\nend 1 0 7 0 0 0 0\\n'; %s", rest);
+	assert_int_equal(discovery_start(&settings, clock_system(), &discovery, NULL), 0);
+	while (discovery_step(discovery, 10) == DISCOVERY_RUNNING)
+		continue;
+	assert_int_equal(discovery_result(discovery, &fabric, &trailer, NULL), 0);
+	assert_int_equal(fabric->node_count, 1);
+	assert_int_equal(trailer.smps, 7);
+	fabric_destroy(fabric);
+	well = discovery_end(discovery);
+	discovery_destroy(discovery);
+	return well;
+}
+
+static void nobody_waits_for_the_end_of_a_helper_that_has_told_all(void **state)
+{
+	int64_t began_us = clock_boottime_us(clock_system());
+
+	(void)state;
+	/* It is waited for now, for a moment, and stopped. */
+	assert_false(run_to_result("exec >&-; exec sleep 50"));
+	assert_true(clock_boottime_us(clock_system()) - began_us < 30 * US_PER_S);
+	assert_false(run_to_result("exec >&-; exit 3"));
+	assert_true(run_to_result("exec >&-; exit 0"));
+	assert_true(run_to_result("exit 0"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_helper_that_hangs_is_stopped_at_its_deadline),
 		cmocka_unit_test(a_helper_that_never_stops_talking_holds_nobody_up),
 		cmocka_unit_test(a_helper_that_crashes_says_so_with_its_last_word),
+		cmocka_unit_test(nobody_waits_for_the_end_of_a_helper_that_has_told_all),
 		cmocka_unit_test(records_that_are_cut_off_are_no_fabric),
 	};
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "wire/bucket.h"
+#include "wire/lanes.h"
 #include "wire/silence.h"
 #include "wire/transport.h"
 
@@ -33,26 +34,6 @@
 #define LOSSY_SHARE 50
 #define LOSSY_RETRIES 4
 
-#define NONE UINT32_MAX
-
-/* A queued request; free ones are chained through next. */
-struct entry {
-	struct request request;
-	unsigned retries_left;
-	unsigned tries;      /* that nobody answered */
-	bool extended;       /* has had the tries of a wire that loses MADs */
-	uint32_t next;
-};
-
-/* Per node: a queue of entries, and its place in the ring of nodes that may send. */
-struct lane {
-	uint32_t head, tail; /* entries, NONE when empty */
-	unsigned in_flight;
-	int64_t answer_us;   /* usual answer time: a mean that forgets; 0: none seen yet */
-	bool ready;          /* is in the ring */
-	uint32_t next_ready; /* lane behind it in the ring */
-};
-
 /* A MAD in flight. Its index is the lowest byte of the transaction id. */
 enum flight_state { FLIGHT_FREE, FLIGHT_OPEN, FLIGHT_GIVEN_UP };
 
@@ -72,22 +53,14 @@ struct engine {
 	const struct clock *clock;
 	struct engine_settings settings;
 	struct engine_counts counts;
-	struct entry *entries;
-	size_t entry_capacity;
-	uint32_t free_entry;
-	struct lane *lanes;
-	size_t lane_count;
-	uint32_t ready_head, ready_tail; /* ring of lanes with work and room */
-	bool finish_nodes;               /* lanes go back to its head */
-	uint32_t calling;                /* lane whose question is being called back, else NONE */
-	size_t queued;                   /* entries that wait to be sent */
+	struct lanes lanes;          /* what waits to be sent */
 	struct flight flights[FLIGHTS];
-	unsigned in_flight;              /* open ones */
-	struct silence silence;          /* does the wire move at all? */
-	uint64_t answered, repeated;     /* of late: questions answered, and how often those had to be sent again */
-	uint32_t generation;             /* upper three bytes of transaction ids */
-	bool (*stopped)(void);           /* may be NULL */
-	struct bucket bucket;            /* the rate limit */
+	unsigned in_flight;          /* open ones */
+	struct silence silence;      /* does the wire move at all? */
+	uint64_t answered, repeated; /* of late: questions answered, and how often those had to be sent again */
+	uint32_t generation;         /* upper three bytes of transaction ids */
+	bool (*stopped)(void);       /* may be NULL */
+	struct bucket bucket;        /* the rate limit */
 };
 
 static unsigned clamp_window(unsigned window)
@@ -108,11 +81,8 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	engine->clock = clock;
 	engine->settings = *settings;
 	engine->settings.window = clamp_window(settings->window);
-	if (engine->settings.per_node < 1)
-		engine->settings.per_node = 1;
+	lanes_init(&engine->lanes, settings->per_node > 1 ? settings->per_node : 1);
 	engine->bucket.max_per_s = settings->max_mads_per_s;
-	engine->free_entry = engine->calling = NONE;
-	engine->ready_head = engine->ready_tail = NONE;
 	/* A number of our own to start from: answers to a former process must not fit. */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
 	*ret = engine;
@@ -123,8 +93,7 @@ void engine_destroy(struct engine *engine)
 {
 	if (!engine)
 		return;
-	free(engine->entries);
-	free(engine->lanes);
+	lanes_done(&engine->lanes);
 	free(engine);
 }
 
@@ -133,119 +102,17 @@ struct engine_counts engine_counts(const struct engine *engine)
 	return engine->counts;
 }
 
-static bool grow_lanes(struct engine *engine, uint32_t node)
-{
-	size_t count = engine->lane_count ? engine->lane_count : 64, i;
-	struct lane *lanes;
-
-	if (node < engine->lane_count)
-		return true;
-	while (count <= node)
-		count *= 2;
-	lanes = reallocarray(engine->lanes, count, sizeof(*lanes));
-	if (!lanes)
-		return false;
-	for (i = engine->lane_count; i < count; i++)
-		lanes[i] = (struct lane){ .head = NONE, .tail = NONE, .next_ready = NONE };
-	engine->lanes = lanes;
-	engine->lane_count = count;
-	return true;
-}
-
-static bool grow_entries(struct engine *engine)
-{
-	size_t capacity = engine->entry_capacity ? engine->entry_capacity * 2 : 256, i;
-	struct entry *entries;
-
-	if (engine->free_entry != NONE)
-		return true;
-	entries = reallocarray(engine->entries, capacity, sizeof(*entries));
-	if (!entries)
-		return false;
-	for (i = capacity; i-- > engine->entry_capacity;) {
-		entries[i].next = engine->free_entry;
-		engine->free_entry = (uint32_t)i;
-	}
-	engine->entries = entries;
-	engine->entry_capacity = capacity;
-	return true;
-}
-
-/* Put a lane into the ring, if it has work and room and is not there: at the end, or where it was @before. */
-static void make_ready(struct engine *engine, uint32_t node, bool before)
-{
-	struct lane *lane = &engine->lanes[node];
-
-	if (lane->ready || lane->head == NONE || lane->in_flight >= engine->settings.per_node)
-		return;
-	lane->ready = true;
-	if ((before || node == engine->calling) && engine->finish_nodes && engine->ready_head != NONE) {
-		lane->next_ready = engine->ready_head;
-		engine->ready_head = node;
-		return;
-	}
-	lane->next_ready = NONE;
-	if (engine->ready_tail == NONE)
-		engine->ready_head = node;
-	else
-		engine->lanes[engine->ready_tail].next_ready = node;
-	engine->ready_tail = node;
-}
-
 int engine_submit(struct engine *engine, const struct request *request, struct error *err)
 {
-	struct lane *lane;
-	uint32_t index;
-
-	if (!grow_lanes(engine, request->node) || !grow_entries(engine))
-		return err_nomem(err);
-	index = engine->free_entry;
-	engine->free_entry = engine->entries[index].next;
-	engine->entries[index] = (struct entry){
-		.request = *request, .retries_left = request->once ? 0 : engine->settings.retries, .next = NONE,
-	};
-	lane = &engine->lanes[request->node];
-	if (lane->tail == NONE)
-		lane->head = index;
-	else
-		engine->entries[lane->tail].next = index;
-	lane->tail = index;
-	engine->queued++;
-	make_ready(engine, request->node, false);
-	return 0;
-}
-
-/* Take the first entry of a lane's queue. */
-static uint32_t pop_entry(struct engine *engine, struct lane *lane)
-{
-	uint32_t index = lane->head;
-
-	lane->head = engine->entries[index].next;
-	if (lane->head == NONE)
-		lane->tail = NONE;
-	engine->queued--;
-	return index;
-}
-
-/* Free an entry, then tell its owner: the callback may submit and so move the array. */
-static void finish_entry(struct engine *engine, uint32_t index, enum request_result result,
-			 const uint8_t mad[MAD_SIZE], int64_t at_us)
-{
-	struct request request = engine->entries[index].request;
-
-	engine->entries[index].next = engine->free_entry;
-	engine->free_entry = index;
-	engine->calling = request.node;
-	request.done(request.ctx, &request, result, mad, at_us);
-	engine->calling = NONE;
+	return lanes_put(&engine->lanes, request, request->once ? 0 : engine->settings.retries, err);
 }
 
 void engine_drop_node(struct engine *engine, uint32_t node)
 {
-	if (node >= engine->lane_count)
-		return;
-	while (engine->lanes[node].head != NONE)
-		finish_entry(engine, pop_entry(engine, &engine->lanes[node]), REQUEST_CANCELLED, NULL, 0);
+	uint32_t entry;
+
+	while (node < engine->lanes.count && (entry = lanes_take_from(&engine->lanes, node)) != LANES_NONE)
+		lanes_finish(&engine->lanes, entry, REQUEST_CANCELLED, NULL, 0);
 }
 
 /* A free flight, else the one that was given up first: its late answer is then ignored. */
@@ -301,7 +168,7 @@ static int send_request(struct engine *engine, const struct request *request, st
 static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 {
 	struct flight *flight;
-	int code = send_request(engine, &engine->entries[index].request, &flight, err);
+	int code = send_request(engine, &lanes_entry(&engine->lanes, index)->request, &flight, err);
 
 	if (code < 0)
 		return code;
@@ -310,7 +177,6 @@ static int send_entry(struct engine *engine, uint32_t index, struct error *err)
 	/* Silence begins when there is something to hear. */
 	if (!engine->in_flight++)
 		silence_begins(&engine->silence, flight->sent_us);
-	engine->lanes[flight->node].in_flight++;
 	return 0;
 }
 
@@ -340,7 +206,7 @@ void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned wi
 
 void engine_finish_nodes(struct engine *engine, bool on)
 {
-	engine->finish_nodes = on;
+	engine->lanes.finish_nodes = on;
 }
 
 void engine_stop_when(struct engine *engine, bool (*stopped)(void))
@@ -351,27 +217,21 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 /* Send while the window, the lanes and the rate allow. */
 static int send_more(struct engine *engine, struct error *err)
 {
-	while (engine->ready_head != NONE && engine->in_flight < engine->settings.window &&
+	while (lanes_are_ready(&engine->lanes) && engine->in_flight < engine->settings.window &&
 	       bucket_has_one(&engine->bucket, clock_boottime_us(engine->clock))) {
-		uint32_t node = engine->ready_head;
-		struct lane *lane = &engine->lanes[node];
-		uint32_t index;
+		uint32_t entry = lanes_take(&engine->lanes), node;
 		int code;
 
-		engine->ready_head = lane->next_ready;
-		if (engine->ready_head == NONE)
-			engine->ready_tail = NONE;
-		lane->ready = false;
-		if (lane->head == NONE)
-			continue;
-		index = pop_entry(engine, lane);
-		code = send_entry(engine, index, err);
+		if (entry == LANES_NONE)
+			break;
+		node = lanes_entry(&engine->lanes, entry)->request.node;
+		code = send_entry(engine, entry, err);
 		if (code < 0) {
-			finish_entry(engine, index, REQUEST_CANCELLED, NULL, 0);
+			lanes_land(&engine->lanes, node);
+			lanes_finish(&engine->lanes, entry, REQUEST_CANCELLED, NULL, 0);
 			return code;
 		}
 		bucket_take(&engine->bucket);
-		make_ready(engine, node, true);
 	}
 	return 0;
 }
@@ -381,7 +241,7 @@ static uint32_t land(struct engine *engine, struct flight *flight, enum flight_s
 {
 	flight->state = state;
 	engine->in_flight--;
-	engine->lanes[flight->node].in_flight--;
+	lanes_land(&engine->lanes, flight->node);
 	return flight->entry;
 }
 
@@ -412,13 +272,13 @@ static void learn(const struct engine *engine, struct lane *lane, int64_t answer
 }
 
 /* How long the answer to an open flight is waited for. */
-static int64_t patience_us(const struct engine *engine, const struct flight *flight)
+static int64_t patience_us(struct engine *engine, const struct flight *flight)
 {
-	const struct lane *lane = &engine->lanes[flight->node];
+	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
 	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
 	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
 
-	if (!lane->answer_us && !engine->entries[flight->entry].request.once)
+	if (!lane->answer_us && !lanes_entry(&engine->lanes, flight->entry)->request.once)
 		patience = PATIENCE_FIRST_US;
 	if (patience < PATIENCE_LEAST_US)
 		patience = PATIENCE_LEAST_US;
@@ -426,7 +286,7 @@ static int64_t patience_us(const struct engine *engine, const struct flight *fli
 }
 
 /* Is an open flight to be given up? */
-static bool is_overdue(const struct engine *engine, const struct flight *flight, int64_t now_us)
+static bool is_overdue(struct engine *engine, const struct flight *flight, int64_t now_us)
 {
 	int64_t age_us = now_us - flight->sent_us;
 
@@ -459,23 +319,18 @@ static bool has_retry(const struct engine *engine, struct entry *entry)
 static void time_out(struct engine *engine, struct flight *flight, enum flight_state state)
 {
 	uint32_t index = land(engine, flight, state), node = flight->node;
-	struct entry *entry = &engine->entries[index];
-	struct lane *lane = &engine->lanes[node];
+	struct entry *entry = lanes_entry(&engine->lanes, index);
 
 	engine->counts.timed_out++;
 	entry->tries++;
 	if (!has_retry(engine, entry)) {
-		finish_entry(engine, index, REQUEST_TIMED_OUT, NULL, 0);
+		lanes_finish(&engine->lanes, index, REQUEST_TIMED_OUT, NULL, 0);
 	} else {
 		entry->retries_left--;
-		entry->next = lane->head;
-		lane->head = index;
-		if (lane->tail == NONE)
-			lane->tail = index;
-		engine->queued++;
+		lanes_put_back(&engine->lanes, index);
 		engine->counts.retried++;
 	}
-	make_ready(engine, node, true);
+	lanes_resume(&engine->lanes, node);
 }
 
 static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum transport_event event)
@@ -497,7 +352,7 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 		return;
 	}
 	node = flight->node;
-	learn(engine, &engine->lanes[node],
+	learn(engine, lanes_of(&engine->lanes, node),
 	      silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
 	if (flight->state == FLIGHT_GIVEN_UP) {
 		flight->state = FLIGHT_FREE;
@@ -505,11 +360,11 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 		return;
 	}
 	entry = land(engine, flight, FLIGHT_FREE);
-	silence_keep(&engine->silence, &engine->entries[entry].request);
+	silence_keep(&engine->silence, &lanes_entry(&engine->lanes, entry)->request);
 	engine->answered++;
-	engine->repeated += engine->entries[entry].tries;
-	finish_entry(engine, entry, REQUEST_ANSWERED, mad, now_us);
-	make_ready(engine, node, true);
+	engine->repeated += lanes_entry(&engine->lanes, entry)->tries;
+	lanes_finish(&engine->lanes, entry, REQUEST_ANSWERED, mad, now_us);
+	lanes_resume(&engine->lanes, node);
 }
 
 static void check_deadlines(struct engine *engine)
@@ -535,10 +390,11 @@ static void cancel_all(struct engine *engine, enum flight_state state)
 
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
-			finish_entry(engine, land(engine, &engine->flights[i], state), REQUEST_CANCELLED, NULL, 0);
+			lanes_finish(&engine->lanes, land(engine, &engine->flights[i], state), REQUEST_CANCELLED,
+				     NULL, 0);
 	/* What callbacks submit now is cancelled, too. */
-	while (engine->queued)
-		for (i = 0; i < engine->lane_count; i++)
+	while (engine->lanes.queued)
+		for (i = 0; i < engine->lanes.count; i++)
 			engine_drop_node(engine, i);
 }
 
@@ -573,7 +429,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	/* What was long ago counts less. */
 	engine->answered /= 2;
 	engine->repeated /= 2;
-	while (engine->queued || engine->in_flight) {
+	while (engine->lanes.queued || engine->in_flight) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
 			cancel_all(engine, FLIGHT_GIVEN_UP);
 			return ENGINE_CUT;
@@ -581,7 +437,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 		code = send_more(engine, err);
 		if (code < 0)
 			break;
-		/* One millisecond is as fine as the wait can be; the rate's bucket holds as much. */
+		/* One millisecond is as fine as the wait can be; the rate's bucket holds more. */
 		code = engine->transport->receive(engine->transport->ctx, mad, 1, err);
 		if (code < 0)
 			break;

@@ -330,7 +330,7 @@ static int register_agents(struct hca *hca, const struct hca_port *local, struct
 	int fd = hca->fd[hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
 
 	hca->smp_agent = umad_register(fd, CLASS_SUBN_LID, 1, 0, NULL);
-	hca->directed_agent = local->directed ? umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL) : 0;
+	hca->directed_agent = umad_register(fd, CLASS_SUBN_DIRECTED, 1, 0, NULL);
 	if (hca->smp_agent < 0 || hca->directed_agent < 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s port %d takes no agent for SMPs: %s", local->smi_ca_name,
 			       local->smi_port, strerror(errno));

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What is said of two readings that are far apart, held against what really happened in between. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/difference.h"
+
+enum { ROUNDS = 20000 };
+
+static uint64_t state;
+
+static uint64_t draw(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return below ? state % below : state;
+}
+
+/* A counter's value after it really counted `by` more, with or without a reset on the way, and where it stops. */
+struct story {
+	uint64_t before, after, counted;
+	bool reset, full;
+};
+
+static struct story tell(uint64_t max)
+{
+	struct story story = { .before = draw(4) ? draw(max < 1000 ? max + 1 : 1000) : max - draw(3) };
+	uint64_t value = story.before;
+	unsigned i, steps = (unsigned)draw(5);
+
+	for (i = 0; i < steps; i++) {
+		uint64_t by = draw(3) ? draw(300) : draw(max);
+
+		if (!draw(8)) {
+			/* Somebody clears it: what is lost from here on is known to nobody. */
+			story.reset |= value > 0;
+			value = 0;
+		}
+		by = by > UINT64_MAX - story.counted ? UINT64_MAX - story.counted : by;
+		story.counted += by;
+		value = by > max - value ? max : value + by;
+	}
+	story.after = value;
+	story.full = value == max;
+	return story;
+}
+
+static void read_fast(struct full_reading *reading, int counter, uint64_t value, bool wide)
+{
+	reading->reading.present |= COUNTER_BIT(counter);
+	reading->reading.value[counter] = value;
+	if (wide)
+		reading->reading.wide |= COUNTER_BIT(counter);
+}
+
+/* Exact, or at least so much and marked; never more than what happened. */
+static void a_difference_never_says_more_than_what_happened(void **unused)
+{
+	size_t exact = 0, bounds = 0;
+	int round;
+
+	(void)unused;
+	state = 77;
+	for (round = 0; round < ROUNDS; round++) {
+		struct full_reading before = { .reading.at_us = 5 }, after = { .reading.at_us = 25 };
+		bool wide = draw(2);
+		int counter = (int)draw(COUNTER_COUNT);
+		unsigned bits = wide ? 64 : counter_info((enum counter)counter)->narrow_bits;
+		struct difference difference;
+		struct counted *counted = &difference.counters[counter];
+		struct story story;
+
+		if (!bits)
+			continue;
+		story = tell(bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1);
+		read_fast(&before, counter, story.before, wide);
+		read_fast(&after, counter, story.after, wide);
+		difference_between(&before, &after, 3, &difference);
+		/* What a collector would have told. */
+		if (story.reset)
+			difference_note_reset(&difference, (enum counter)counter);
+		assert_true(counted->known);
+		assert_int_equal(difference.elapsed_us, 23);
+		assert_true(counted->value <= story.counted);
+		assert_int_equal(counted->reset, story.reset);
+		assert_int_equal(counted->saturated, story.full);
+		if (!counted->reset && !counted->saturated)
+			assert_true(counted->value == story.counted);
+		exact += !counted->reset && !counted->saturated;
+		bounds += counted->reset || counted->saturated;
+	}
+	assert_true(exact > ROUNDS / 3);
+	assert_true(bounds > ROUNDS / 10);
+}
+
+static void what_was_not_read_twice_is_not_known(void **unused)
+{
+	struct full_reading before = { 0 }, after = { 0 };
+	struct difference difference;
+	size_t i;
+
+	(void)unused;
+	read_fast(&before, COUNTER_XMIT_DATA, 10, true);
+	read_fast(&after, COUNTER_XMIT_DATA, 20, false); /* another width */
+	read_fast(&before, COUNTER_RCV_DATA, 10, true);
+	read_fast(&after, COUNTER_XMIT_WAIT, 20, true);
+	before.details[DETAIL_EXTENDED_SPEEDS] = (struct detail_reading){
+		.attribute = DETAIL_EXTENDED_SPEEDS, .layout = FEC_LAYOUT_LANES, .present = 0xff,
+	};
+	after.details[DETAIL_EXTENDED_SPEEDS] = before.details[DETAIL_EXTENDED_SPEEDS];
+	after.details[DETAIL_EXTENDED_SPEEDS].layout = FEC_LAYOUT_RS;
+	after.details[DETAIL_EXTENDED_SPEEDS].value[DETAIL_UNKNOWN_BLOCKS] = 3;
+	difference_between(&before, &after, 0, &difference);
+	for (i = 0; i < COUNTED_COUNT; i++)
+		assert_int_equal(difference.counters[i].known,
+				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_SYNC_HEADER_ERRORS) ||
+				 i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS));
+	assert_int_equal(difference.counters[COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_UNKNOWN_BLOCKS)].value, 3);
+	/* Nor can a reset be told of it. */
+	difference_note_reset(&difference, COUNTER_RCV_DATA);
+	assert_false(difference.counters[COUNTER_RCV_DATA].reset);
+}
+
+static void a_port_that_was_not_read_at_both_times_has_no_numbers(void **unused)
+{
+	struct full_reading ok = { .status = SAMPLE_OK }, silent = { .status = SAMPLE_SILENT };
+	struct full_reading down = { .status = SAMPLE_DOWN };
+	const struct full_reading *all[] = { &ok, &silent, &down, NULL };
+	struct difference difference;
+	size_t a, b, i;
+
+	(void)unused;
+	read_fast(&ok, COUNTER_XMIT_DATA, 10, true);
+	for (a = 0; a < 4; a++)
+		for (b = 0; b < 4; b++) {
+			struct difference_sum sum = { 0 };
+			bool both = all[a] == &ok && all[b] == &ok;
+			bool is_down = (!all[a] || all[a] == &down) && (!all[b] || all[b] == &down);
+
+			difference_between(all[a], all[b], 0, &difference);
+			assert_int_equal(difference.was_there, all[a] != NULL);
+			assert_int_equal(difference.is_there, all[b] != NULL);
+			for (i = 0; i < COUNTED_COUNT; i++)
+				assert_int_equal(difference.counters[i].known, both && i == COUNTER_XMIT_DATA);
+			assert_int_equal(difference_is_down(&difference), is_down);
+			difference_add(&sum, &difference);
+			assert_int_equal(sum.ports, !is_down);
+			assert_int_equal(sum.ports_unknown, !is_down && !both);
+		}
+}
+
+static void a_sum_is_a_bound_where_one_port_is_missing(void **unused)
+{
+	struct difference known = { .was_there = true, .is_there = true }, missing = known, reset;
+	struct difference_sum sum = { 0 };
+	struct counted counted;
+
+	(void)unused;
+	missing.status_after = SAMPLE_SILENT;
+	known.counters[COUNTER_XMIT_DATA] = (struct counted){ .value = 7, .known = true };
+	reset = known;
+	reset.counters[COUNTER_XMIT_DATA].reset = true;
+	assert_false(difference_sum_counter(&sum, COUNTER_XMIT_DATA).known);
+	difference_add(&sum, &known);
+	difference_add(&sum, &known);
+	counted = difference_sum_counter(&sum, COUNTER_XMIT_DATA);
+	assert_true(counted.known && counted.value == 14 && !counted.saturated);
+	assert_false(difference_sum_counter(&sum, COUNTER_RCV_DATA).known);
+	difference_add(&sum, &missing);
+	counted = difference_sum_counter(&sum, COUNTER_XMIT_DATA);
+	assert_true(counted.known && counted.value == 14 && counted.saturated);
+	assert_int_equal(sum.ports_unknown, 1);
+	memset(&sum, 0, sizeof(sum));
+	difference_add(&sum, &reset);
+	assert_true(difference_sum_counter(&sum, COUNTER_XMIT_DATA).saturated);
+	/* More than fits. */
+	memset(&sum, 0, sizeof(sum));
+	known.counters[COUNTER_XMIT_DATA].value = UINT64_MAX - 3;
+	difference_add(&sum, &known);
+	difference_add(&sum, &known);
+	counted = difference_sum_counter(&sum, COUNTER_XMIT_DATA);
+	assert_true(counted.value == UINT64_MAX && counted.saturated);
+}
+
+static void every_counter_has_one_key_and_bytes_are_no_guess(void **unused)
+{
+	struct counted words = { .value = UINT64_MAX / 4, .known = true };
+	uint64_t bytes = 1;
+	size_t i, j, keys = 0;
+
+	(void)unused;
+	for (i = 0; i < COUNTED_COUNT; i++) {
+		for (j = 0; counted_key(i) && j < i; j++)
+			assert_true(!counted_key(j) || strcmp(counted_key(i), counted_key(j)));
+		keys += counted_key(i) != NULL;
+	}
+	assert_int_equal(keys, COUNTER_COUNT + detail_count(DETAIL_RCV_ERRORS) + detail_count(DETAIL_XMIT_DISCARDS) +
+			       detail_count(DETAIL_VL_XMIT_WAIT) + detail_count(DETAIL_EXTENDED_SPEEDS));
+	assert_true(counted_bytes(&words, &bytes) && bytes == UINT64_MAX - 3);
+	words.value++;
+	assert_false(counted_bytes(&words, &bytes));
+	words = (struct counted){ .value = 1 };
+	assert_false(counted_bytes(&words, &bytes));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_difference_never_says_more_than_what_happened),
+		cmocka_unit_test(what_was_not_read_twice_is_not_known),
+		cmocka_unit_test(a_port_that_was_not_read_at_both_times_has_no_numbers),
+		cmocka_unit_test(a_sum_is_a_bound_where_one_port_is_missing),
+		cmocka_unit_test(every_counter_has_one_key_and_bytes_are_no_guess),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

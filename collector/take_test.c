@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* One sweep of everything: what it brings is what each port shows, and who does not answer has nothing. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "collector/take.h"
+#include "collector/test_model.h"
+#include "fabric/fabric.h"
+
+/* What was handed over, held against the model. */
+struct taken {
+	const struct model *model;
+	unsigned calls, answered, details;
+	size_t fast, slow; /* counters that were compared */
+	enum sample_status status[MODEL_NODES];
+	int code;          /* to return */
+};
+
+static size_t node_of(const struct fabric *fabric, uint32_t port)
+{
+	size_t node;
+
+	for (node = 0; node < MODEL_NODES; node++)
+		if (model_guid(node) == fabric->nodes[fabric->ports[port].node].guid)
+			return node;
+	fail();
+	return 0;
+}
+
+static void compare_reading(struct taken *taken, const struct sweep *sweep, const struct port_sample *sample)
+{
+	const struct port *port = &sweep->fabric->ports[sample->port];
+	const struct model_port *truth =
+		&taken->model->nodes[node_of(sweep->fabric, sample->port)].ports[port->num];
+	int i;
+
+	for (i = 0; i < COUNTER_COUNT; i++) {
+		uint64_t most = reading_max(sample->reading, (enum counter)i);
+
+		if (!(sample->reading->present & COUNTER_BIT(i)))
+			continue;
+		assert_true(sample->reading->value[i] == (truth->value[i] < most ? truth->value[i] : most));
+		taken->fast++;
+	}
+}
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct taken *taken = ctx;
+	size_t i;
+
+	taken->calls++;
+	for (i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+
+		taken->answered += sample->reading != NULL;
+		assert_null(sample->delta);
+		assert_int_equal(sample->status == SAMPLE_OK, sample->reading != NULL);
+		if (sample->status != SAMPLE_DOWN)
+			taken->status[node_of(sweep->fabric, sample->port)] = sample->status;
+		if (sample->reading)
+			compare_reading(taken, sweep, sample);
+	}
+	for (i = 0; i < sweep->detail_count; i++) {
+		const struct detail_reading *reading = sweep->details[i].reading;
+		uint32_t port = sweep->details[i].port;
+		const struct model_detail *truth = &taken->model->nodes[node_of(sweep->fabric, port)]
+						    .ports[sweep->fabric->ports[port].num].details[reading->attribute];
+		unsigned number;
+
+		for (number = 0; number < 2; number++)
+			if (reading->present >> number & 1) {
+				uint64_t most = detail_max((enum detail_attribute)reading->attribute, number);
+				uint64_t value = truth->value[number];
+
+				assert_int_equal(reading->value[number], value < most ? value : most);
+				taken->slow++;
+			}
+		taken->details++;
+	}
+	return taken->code ? err_set(err, taken->code, "no") : 0;
+}
+
+static struct fabric *discover(struct model *model)
+{
+	struct record_trailer trailer;
+	struct fabric *fabric = NULL;
+
+	assert_int_equal(model->discoverer.start(model, NULL), 0);
+	while (model->discoverer.step(model, 1000, &fabric, &trailer, NULL) == 0)
+		;
+	assert_non_null(fabric);
+	return fabric;
+}
+
+static int take(struct model *model, const struct fabric *fabric, bool fast_only, struct taken *taken,
+		struct take_report *report, struct error *err)
+{
+	const struct take_settings settings = {
+		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 }, .fast_only = fast_only,
+	};
+
+	*taken = (struct taken){ .model = model, .code = taken->code };
+	return take_run(&settings, &model->transport, &model->clock, fabric, NULL, 0, store, taken, report, err);
+}
+
+static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 500; seed < 520; seed++) {
+		struct model *model = model_create(seed);
+		struct take_report report;
+		struct taken taken = { 0 };
+		struct fabric *fabric;
+
+		/* So that they are not all zero. */
+		assert_int_equal(model_run(model, 5, NULL, NULL), 0);
+		model->loss_percent = seed % 2 ? 3 : 0;
+		fabric = discover(model);
+		assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
+		assert_int_equal(taken.calls, 1);
+		assert_int_equal(taken.answered, LIVE_PORTS);
+		assert_true(taken.fast > LIVE_PORTS * 10);
+		/* XmitWait of each VL have only those nodes that say so. */
+		assert_true(taken.details >= 3 * LIVE_PORTS && taken.details <= 4 * LIVE_PORTS);
+		assert_true(taken.slow >= taken.details);
+		assert_int_equal(report.moved_lids, 0);
+		assert_false(report.changed);
+		assert_int_equal(take(model, fabric, true, &taken, &report, NULL), 0);
+		assert_int_equal(taken.answered, LIVE_PORTS);
+		assert_int_equal(taken.details, 0);
+		fabric_destroy(fabric);
+		free(model);
+	}
+}
+
+static void a_node_that_is_silent_has_no_counters_and_the_others_have(void **state)
+{
+	struct model *model = model_create(521);
+	struct fabric *fabric = discover(model);
+	struct take_report report;
+	struct taken taken = { 0 };
+
+	(void)state;
+	model->nodes[HOST].silent = true;
+	model->nodes[HOST + 1].no_counters = true;
+	model->nodes[HOST + 2].refused = 1 << DETAIL_RCV_ERRORS;
+	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
+	assert_int_equal(taken.answered, LIVE_PORTS - 2);
+	assert_int_equal(taken.status[HOST], SAMPLE_SILENT);
+	assert_int_equal(taken.status[HOST + 1], SAMPLE_UNSUPPORTED);
+	assert_int_equal(taken.status[HOST + 2], SAMPLE_OK);
+	fabric_destroy(fabric);
+	free(model);
+}
+
+/* The topology is somebody else's, and two hosts have changed LIDs since. */
+static void a_lid_that_moved_gives_nobody_anothers_counters(void **state)
+{
+	struct model *model = model_create(522);
+	struct fabric *fabric;
+	struct take_report report;
+	struct taken taken = { 0 };
+	uint16_t lid;
+
+	(void)state;
+	assert_int_equal(model_run(model, 3, NULL, NULL), 0);
+	fabric = discover(model);
+	lid = model->nodes[HOST].lid;
+	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
+	model->nodes[HOST + 4].lid = lid;
+	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
+	assert_int_equal(report.moved_lids, 2);
+	assert_int_equal(taken.answered, LIVE_PORTS - 2);
+	assert_int_equal(taken.status[HOST], SAMPLE_SILENT);
+	assert_int_equal(taken.status[HOST + 4], SAMPLE_SILENT);
+	fabric_destroy(fabric);
+	free(model);
+}
+
+static void where_nobody_answers_nothing_is_kept(void **state)
+{
+	struct model *model = model_create(523);
+	struct fabric *fabric = discover(model);
+	struct take_report report;
+	struct taken taken = { 0 };
+	struct error err = { 0 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < MODEL_NODES; i++)
+		model->nodes[i].silent = true;
+	assert_int_equal(take(model, fabric, false, &taken, &report, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "answered"));
+	assert_int_equal(taken.calls, 0);
+	fabric_destroy(fabric);
+	free(model);
+}
+
+static void what_the_store_says_is_passed_on(void **state)
+{
+	struct model *model = model_create(524);
+	struct fabric *fabric = discover(model);
+	struct take_report report;
+	struct taken taken = { .code = ERR_IO };
+
+	(void)state;
+	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), ERR_IO);
+	assert_int_equal(taken.calls, 1);
+	fabric_destroy(fabric);
+	free(model);
+}
+
+static int quiet(void **state)
+{
+	(void)state;
+	log_init("take_test", LOG_LEVEL_ERROR);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_counters_of_all_ports_are_what_the_ports_show),
+		cmocka_unit_test(a_node_that_is_silent_has_no_counters_and_the_others_have),
+		cmocka_unit_test(a_lid_that_moved_gives_nobody_anothers_counters),
+		cmocka_unit_test(where_nobody_answers_nothing_is_kept),
+		cmocka_unit_test(what_the_store_says_is_passed_on),
+	};
+
+	return cmocka_run_group_tests(tests, quiet, NULL);
+}

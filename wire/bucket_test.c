@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The rate limit: never more than it allows, and no less than it allows to who asks often enough. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "wire/bucket.h"
+
+/* Take all that may go, looking at times up to @step_us apart, for ten seconds. Return: how many went. */
+static uint64_t take_all(struct bucket *bucket, unsigned per_s, unsigned step_us, unsigned *ret_most,
+			 uint64_t *ret_looks)
+{
+	int64_t now_us = 0;
+	uint64_t taken = 0;
+
+	*bucket = (struct bucket){ 0 };
+	bucket_set(bucket, per_s, 0);
+	*ret_most = 0;
+	*ret_looks = 0;
+	while (now_us < 10 * US_PER_S) {
+		unsigned now = 0;
+
+		for (; bucket_has_one(bucket, now_us); now++)
+			bucket_take(bucket);
+		*ret_most = now > *ret_most ? now : *ret_most;
+		*ret_looks += now > 0;
+		taken += now;
+		/* At no time has more gone than the rate allows, and two milliseconds' worth. */
+		assert_true((double)taken <= (double)now_us * per_s / 1e6 + (per_s > 2000 ? per_s / 500.0 : 4) + 1);
+		now_us += 1 + rand() % (int)step_us;
+	}
+	return taken;
+}
+
+static void the_rate_is_kept_and_reached(void **state)
+{
+	static const unsigned rates[] = { 1, 60, 999, 1000, 4000, 20000, 100000 };
+	struct bucket bucket;
+	unsigned most;
+	uint64_t looks;
+	size_t i;
+
+	(void)state;
+	srand(1);
+	for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
+		uint64_t taken = take_all(&bucket, rates[i], 1000, &most, &looks);
+
+		assert_true((double)taken >= 9.9 * rates[i] - 1);
+		assert_true(most <= (rates[i] > 2000 ? rates[i] / 500 : 4));
+	}
+}
+
+/* One by one they would wake the sender up for each. */
+static void many_go_at_a_time(void **state)
+{
+	struct bucket bucket;
+	unsigned most;
+	uint64_t looks, taken;
+
+	(void)state;
+	taken = take_all(&bucket, 20000, 20, &most, &looks);
+	assert_true(taken >= 198000);
+	assert_true(taken / looks >= 20);
+}
+
+static void a_pause_is_not_made_up_for(void **state)
+{
+	struct bucket bucket = { 0 };
+	unsigned went = 0;
+
+	(void)state;
+	bucket_set(&bucket, 20000, 0);
+	bucket_resume(&bucket, 10 * US_PER_S);
+	assert_false(bucket_has_one(&bucket, 10 * US_PER_S));
+	for (; bucket_has_one(&bucket, 20 * US_PER_S); went++)
+		bucket_take(&bucket);
+	assert_int_equal(went, 40);
+}
+
+static void without_a_limit_all_may_go_and_nothing_is_owed(void **state)
+{
+	struct bucket bucket = { 0 };
+	int i;
+
+	(void)state;
+	bucket_set(&bucket, 0, 0);
+	for (i = 0; i < 1000; i++) {
+		assert_true(bucket_has_one(&bucket, 0));
+		bucket_take(&bucket);
+	}
+	bucket_set(&bucket, 1000, 0);
+	assert_true(bucket_has_one(&bucket, US_PER_MS));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_rate_is_kept_and_reached),
+		cmocka_unit_test(many_go_at_a_time),
+		cmocka_unit_test(a_pause_is_not_made_up_for),
+		cmocka_unit_test(without_a_limit_all_may_go_and_nothing_is_owed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

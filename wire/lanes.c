@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/lanes.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+
+#define NONE LANES_NONE
+
+void lanes_init(struct lanes *lanes, unsigned per_node)
+{
+	*lanes = (struct lanes){
+		.per_node = per_node, .free_entry = NONE, .ready_head = NONE, .ready_tail = NONE, .calling = NONE,
+	};
+}
+
+void lanes_done(struct lanes *lanes)
+{
+	free(lanes->entries);
+	free(lanes->lanes);
+}
+
+static bool grow_lanes(struct lanes *lanes, uint32_t node)
+{
+	size_t count = lanes->count ? lanes->count : 64, i;
+	struct lane *grown;
+
+	if (node < lanes->count)
+		return true;
+	while (count <= node)
+		count *= 2;
+	grown = reallocarray(lanes->lanes, count, sizeof(*grown));
+	if (!grown)
+		return false;
+	for (i = lanes->count; i < count; i++)
+		grown[i] = (struct lane){ .head = NONE, .tail = NONE, .next_ready = NONE };
+	lanes->lanes = grown;
+	lanes->count = count;
+	return true;
+}
+
+static bool grow_entries(struct lanes *lanes)
+{
+	size_t capacity = lanes->entry_capacity ? lanes->entry_capacity * 2 : 256, i;
+	struct entry *entries;
+
+	if (lanes->free_entry != NONE)
+		return true;
+	entries = reallocarray(lanes->entries, capacity, sizeof(*entries));
+	if (!entries)
+		return false;
+	for (i = capacity; i-- > lanes->entry_capacity;) {
+		entries[i].next = lanes->free_entry;
+		lanes->free_entry = (uint32_t)i;
+	}
+	lanes->entries = entries;
+	lanes->entry_capacity = capacity;
+	return true;
+}
+
+/* Put a lane into the ring, if it has work and room and is not there: at its end, or where it was @before. */
+static void make_ready(struct lanes *lanes, uint32_t node, bool before)
+{
+	struct lane *lane = &lanes->lanes[node];
+
+	if (lane->ready || lane->head == NONE || lane->in_flight >= lanes->per_node)
+		return;
+	lane->ready = true;
+	if ((before || node == lanes->calling) && lanes->finish_nodes && lanes->ready_head != NONE) {
+		lane->next_ready = lanes->ready_head;
+		lanes->ready_head = node;
+		return;
+	}
+	lane->next_ready = NONE;
+	if (lanes->ready_tail == NONE)
+		lanes->ready_head = node;
+	else
+		lanes->lanes[lanes->ready_tail].next_ready = node;
+	lanes->ready_tail = node;
+}
+
+int lanes_put(struct lanes *lanes, const struct request *request, unsigned retries, struct error *err)
+{
+	struct lane *lane;
+	uint32_t index;
+
+	if (!grow_lanes(lanes, request->node) || !grow_entries(lanes))
+		return err_nomem(err);
+	index = lanes->free_entry;
+	lanes->free_entry = lanes->entries[index].next;
+	lanes->entries[index] = (struct entry){ .request = *request, .retries_left = retries, .next = NONE };
+	lane = &lanes->lanes[request->node];
+	if (lane->tail == NONE)
+		lane->head = index;
+	else
+		lanes->entries[lane->tail].next = index;
+	lane->tail = index;
+	lanes->queued++;
+	make_ready(lanes, request->node, false);
+	return 0;
+}
+
+void lanes_put_back(struct lanes *lanes, uint32_t entry)
+{
+	struct lane *lane = &lanes->lanes[lanes->entries[entry].request.node];
+
+	lanes->entries[entry].next = lane->head;
+	lane->head = entry;
+	if (lane->tail == NONE)
+		lane->tail = entry;
+	lanes->queued++;
+}
+
+uint32_t lanes_take_from(struct lanes *lanes, uint32_t node)
+{
+	struct lane *lane = &lanes->lanes[node];
+	uint32_t index = lane->head;
+
+	if (index == NONE)
+		return NONE;
+	lane->head = lanes->entries[index].next;
+	if (lane->head == NONE)
+		lane->tail = NONE;
+	lanes->queued--;
+	return index;
+}
+
+bool lanes_are_ready(const struct lanes *lanes)
+{
+	return lanes->ready_head != NONE;
+}
+
+uint32_t lanes_take(struct lanes *lanes)
+{
+	while (lanes->ready_head != NONE) {
+		uint32_t node = lanes->ready_head, index;
+		struct lane *lane = &lanes->lanes[node];
+
+		lanes->ready_head = lane->next_ready;
+		if (lanes->ready_head == NONE)
+			lanes->ready_tail = NONE;
+		lane->ready = false;
+		/* What was in its queue may have been dropped meanwhile. */
+		index = lanes_take_from(lanes, node);
+		if (index == NONE)
+			continue;
+		lane->in_flight++;
+		make_ready(lanes, node, true);
+		return index;
+	}
+	return NONE;
+}
+
+void lanes_land(struct lanes *lanes, uint32_t node)
+{
+	lanes->lanes[node].in_flight--;
+}
+
+void lanes_resume(struct lanes *lanes, uint32_t node)
+{
+	make_ready(lanes, node, true);
+}
+
+void lanes_finish(struct lanes *lanes, uint32_t entry, enum request_result result, const uint8_t mad[MAD_SIZE],
+		  int64_t at_us)
+{
+	/* Its owner may put more, and so move the array. */
+	struct request request = lanes->entries[entry].request;
+
+	lanes->entries[entry].next = lanes->free_entry;
+	lanes->free_entry = entry;
+	lanes->calling = request.node;
+	request.done(request.ctx, &request, result, mad, at_us);
+	lanes->calling = NONE;
+}
