@@ -19,6 +19,7 @@ from lib import IBWIRE, SHORT, Simulation, Tap, need, run, stop, wait_for
 need("ibsim", "opensm")
 tap = Tap()
 READERS = (["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], ["events"], ["db"],
+           ["history"], ["snapshot", "list"], ["snapshot", "diff", "--by", "host"],
            ["sql", "SELECT count(*), total(xmit_bytes) FROM traffic"])
 
 
@@ -75,6 +76,8 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     tap.result(wait_for(lambda: sim.json("status")["sweeps"] > before["sweeps"] + 5, 30), "and stores on")
     late = [row for row in sim.json("events") if row["kind"] == "store-failed"]
     tap.equal("no sweep was lost over it", late, [])
+    sim.ibwire("snapshot", "take", "job-of-somebody", "--note", "a note of somebody")
+    sim.ibwire("snapshot", "take", "later-of-somebody")
     tap.equal("the collector ends well", stop(collector), 0)
 
 with tap.part("copies and disguises"):
@@ -86,7 +89,7 @@ with tap.part("copies and disguises"):
         content = file.read()
     with open(path, "rb") as file:
         original = file.read()
-    who = identities(path)
+    who = identities(path) | {b"of-somebody", b"of somebody"}
     tap.equal("nothing in it tells who somebody is", [what for what in who if what in content], [])
     tap.result(sum(what in original for what in who) > len(who) // 5, "which the original does")
     with contextlib.closing(sqlite3.connect("file:disguised.db?mode=ro", uri=True)) as db:
