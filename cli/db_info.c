@@ -14,8 +14,8 @@
 #include "storage/admin.h"
 
 enum {
-	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, NODES, PORTS, SWEEPS, SAMPLES,
-	PER_SAMPLE, ESTIMATED, FIXED_COUNT,
+	DB, LIVE, COLLECTOR_PID, CREATED, SCHEMA, PROGRAM, SQLITE, FILE_BYTES, LOG, FREE, ASKED_FROM, NODES, PORTS, SWEEPS,
+	SAMPLES, PER_SAMPLE, ESTIMATED, FIXED_COUNT,
 };
 
 /* And for each kind of knowledge: a line of a table, or four keys. */
@@ -33,8 +33,9 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
 	[LOG] = { .key = "log_bytes", .title = "  log beside it", .kind = COLUMN_BYTES },
 	[FREE] = { .key = "free_bytes", .title = "  free in it", .kind = COLUMN_BYTES },
-	[NODES] = { .key = "nodes_seen", .title = "nodes ever seen", .kind = COLUMN_INTEGER },
-	[PORTS] = { .key = "ports_seen", .title = "ports ever seen", .kind = COLUMN_INTEGER },
+	[ASKED_FROM] = { .key = "asked_from", .title = "fabric as seen from", .kind = COLUMN_TEXT },
+	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
+	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "sweeps kept", .kind = COLUMN_INTEGER },
 	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
 	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes of each", .kind = COLUMN_REAL },
@@ -152,6 +153,8 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 	result_integer(result, FILE_BYTES, info->file_bytes);
 	result_integer(result, LOG, info->log_bytes);
 	result_integer(result, FREE, info->free_bytes);
+	if (info->asked_from[0])
+		result_text(result, ASKED_FROM, info->asked_from);
 	result_integer(result, NODES, info->nodes);
 	result_integer(result, PORTS, info->ports);
 	result_integer(result, SWEEPS, info->sweeps);

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/fabric.h"
+
 struct error;
 
 /* Kinds of knowledge, which may each be kept for another time. */
@@ -41,6 +43,7 @@ struct admin_info {
 	int64_t page_bytes, free_bytes; /* of a page; of pages without content */
 	int64_t sweeps;
 	int64_t port_samples;      /* of the sweeps that are kept */
+	char asked_from[NODE_NAME_SIZE]; /* the node that the newest sweep asked from; "": not known */
 	int64_t nodes, ports;      /* that were ever seen */
 	bool estimated;            /* some of kept[] are */
 	struct kept kept[KEPT_KIND_COUNT];

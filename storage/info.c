@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "storage/admin_state.h"
 #include "storage/db.h"
 #include "storage/kept.h"
@@ -228,6 +229,25 @@ static int read_tables(sqlite3 *db, struct admin_info *ret, struct error *err)
 	return result;
 }
 
+/* Whose fabric it is, as far as that can be told: the node of the host that asked. */
+static int read_asker(sqlite3 *db, struct admin_info *ret, struct error *err)
+{
+	const char *name;
+	sqlite3_stmt *row;
+	int result = db_prepare(db, "SELECT v.name FROM node_version v WHERE v.node ="
+				" (SELECT from_node FROM sweep ORDER BY id DESC LIMIT 1)"
+				" ORDER BY v.from_sweep DESC LIMIT 1", &row, err);
+
+	if (result < 0)
+		return result;
+	result = db_step(row, err);
+	name = result > 0 ? (const char *)sqlite3_column_text(row, 0) : NULL;
+	if (name)
+		text_sanitise(name, strlen(name), ret->asked_from, sizeof(ret->asked_from));
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
 static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
 {
 	int64_t version = 0, free_pages = 0;
@@ -267,6 +287,8 @@ int admin_info(const char *path, struct admin_info *ret, struct error *err)
 	result = db_exec(db, "BEGIN", err);
 	if (!result)
 		result = read_file(db, path, &info, err);
+	if (!result)
+		result = read_asker(db, &info, err);
 	if (!result)
 		result = read_tables(db, &info, err);
 	if (!result)
