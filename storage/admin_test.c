@@ -239,6 +239,42 @@ static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
 	}
 }
 
+/* What is too old is gone: a part of what is left, and all of it. */
+static void a_history_that_forgot_is_exported_as_it_is(void **state)
+{
+	const struct writer_keep keep = { .raw_us = 40000000, .sums_us = 90000000, .window_sweeps = 5 };
+	const struct export_query everything = { 0 };
+	struct model *model = model_create(21, 4, 10, 12);
+	struct writer *writer = check_open_writer(path);
+	struct export_summary summary;
+	struct reader *reader;
+	struct error err = { 0 };
+	int64_t first, last;
+
+	(void)state;
+	model->keep_history = true;
+	writer_set_keep(writer, &keep);
+	for (int i = 0; i < 200; i++) {
+		check_store(writer, model_step(model));
+		if (i % 20 == 19)
+			usleep(50000);
+	}
+	writer_close(writer);
+	assert_sound(path);
+	first = check_integer(path, "SELECT min(id) FROM sweep");
+	last = check_integer(path, "SELECT max(id) FROM sweep");
+	assert_true(first > 1);
+	if (admin_export(path, copy, &everything, &summary, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_sound(copy);
+	assert_same_content(path, copy);
+	reader = check_open_reader(copy);
+	for (int64_t id = last - 20; id <= last; id++)
+		check_sweep(reader, model, id);
+	reader_close(reader);
+	model_destroy(model);
+}
+
 static char *contents(const char *of, size_t *ret_len)
 {
 	FILE *file = fopen(of, "rb");
@@ -595,6 +631,7 @@ int main(void)
 		TEST(info_counts_what_is_there),
 		TEST(an_export_of_everything_is_the_same),
 		TEST(a_part_holds_its_sweeps_as_they_were_and_no_others),
+		TEST(a_history_that_forgot_is_exported_as_it_is),
 		TEST(a_disguised_export_names_nobody),
 		TEST(a_backup_beside_a_writer_is_of_one_moment),
 		TEST(damaged_samples_are_named),

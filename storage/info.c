@@ -248,6 +248,19 @@ static int read_asker(sqlite3 *db, struct admin_info *ret, struct error *err)
 	return result < 0 ? result : 0;
 }
 
+/* Of the sweeps whose samples are kept; a sum of short rows. */
+static int count_samples(sqlite3 *db, int64_t *ret, struct error *err)
+{
+	static const char since[] =
+		"SELECT sum(ports_answered) FROM sweep WHERE id >= coalesce((SELECT min(from_sweep) FROM chunk_window"
+		" WHERE state = 1), (SELECT min(id) / 65536 FROM hot))";
+
+	/* Older versions have no windows, and forget nothing. */
+	if (db_integer(db, since, 0, ret, NULL) == 0)
+		return 0;
+	return db_integer(db, "SELECT sum(ports_answered) FROM sweep", 0, ret, err);
+}
+
 static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, struct error *err)
 {
 	int64_t version = 0, free_pages = 0;
@@ -265,9 +278,8 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 		result = db_integer(db, "SELECT count(*) FROM port", 0, &ret->ports, err);
 	if (!result)
 		result = db_integer(db, "SELECT count(*) FROM sweep", 0, &ret->sweeps, err);
-	/* Of the sweeps whose samples are kept; a sum of short rows. */
 	if (!result)
-		result = db_integer(db, "SELECT sum(ports_answered) FROM sweep", 0, &ret->port_samples, err);
+		result = count_samples(db, &ret->port_samples, err);
 	ret->schema_version = (int)version;
 	ret->free_bytes = free_pages * ret->page_bytes;
 	ret->file_bytes = admin_file_bytes(path, "");
