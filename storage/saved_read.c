@@ -12,7 +12,6 @@
 #include "storage/reader_state.h"
 #include "storage/saved.h"
 #include "storage/saved_columns.h"
-#include "storage/schema.h"
 
 #define INFO_COLUMNS \
 	"id, name, note, wall_us, start_us, end_us, boot_id, sweep, discovered, slow, ports_planned, ports_asked," \

@@ -380,8 +380,8 @@ static void a_collector_writes_on_beside_it(void **state)
 	writer_close(collector);
 	close(go[0]);
 	close(go[1]);
-	print_message("# note: the longest commit of %d beside four snapshots of %zu ports: %.1f ms; of 40 before: %.1f\n",
-		      sweeps - 40, sweep->sample_count, (double)worst_us / 1000, (double)alone_us / 1000);
+	print_message("# note: the longest commit of %d beside four snapshots of %zu ports: %.1f ms; of 40 before: "
+		      "%.1f\n", sweeps - 40, sweep->sample_count, (double)worst_us / 1000, (double)alone_us / 1000);
 	assert_true(sweeps > 45);
 	assert_int_equal(check_integer(path, "SELECT max(id) FROM sweep"), sweeps);
 	check_saved("big", sweep);

@@ -21,7 +21,7 @@
  * locked, and at least for PAUSE_US. SQLite's busy handler looks again after 1, 3, 8, 18, 33 and 53 ms: so
  * a collector that comes while a step runs finds the database free when it looks next.
  */
-#define STEP_US (4 * US_PER_MS)
+#define STEP_US (5 * US_PER_MS)
 #define PAUSE_US (10 * US_PER_MS)
 
 /* What is not complete after so long was left behind by a process that was killed. */
