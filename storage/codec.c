@@ -24,14 +24,12 @@
 #include "base/err.h"
 #include "storage/codec_bits.h"
 #include "storage/codec_column.h"
+#include "storage/codec_group.h"
 
 enum { BLOCK_1 = 0xb1, CHUNK_1 = 0xc1 }; /* first byte: kind and version */
 
 #define COUNT_WIDTH 9
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
-#define SHARE_BITS 28
-#define SHARE_MAX (UINT32_C(1) << SHARE_BITS)
-#define NONE COUNTER_TRAFFIC_COUNT
 
 /* A sample is in one group, but for each group a column has a header. */
 #define GROUPS 2
@@ -39,36 +37,17 @@ enum { BLOCK_1 = 0xb1, CHUNK_1 = 0xc1 }; /* first byte: kind and version */
 	(64 + (size_t)(count) + 3 * COLUMN_BYTES_MAX(count) + \
 	 COUNTER_TRAFFIC_COUNT * (COLUMN_BYTES_MAX(count) + GROUPS * (COLUMN_BYTES_MAX(0) + 12)))
 
-/* In this order, so that what a prediction needs is there when it is needed. */
-static const struct column {
-	uint8_t counter;
-	uint8_t words, answers; /* packets: predicted as shares of these counters */
-	uint8_t sum, other;     /* unicast: predicted as what this counter has more than the other */
-} columns[COUNTER_TRAFFIC_COUNT] = {
-	{ COUNTER_XMIT_DATA, NONE, NONE, NONE, NONE },
-	{ COUNTER_RCV_DATA, NONE, NONE, NONE, NONE },
-	{ COUNTER_XMIT_PACKETS, COUNTER_XMIT_DATA, COUNTER_RCV_DATA, NONE, NONE },
-	{ COUNTER_RCV_PACKETS, COUNTER_RCV_DATA, COUNTER_XMIT_DATA, NONE, NONE },
-	{ COUNTER_XMIT_WAIT, NONE, NONE, NONE, NONE },
-	{ COUNTER_MULTICAST_XMIT_PACKETS, NONE, NONE, NONE, NONE },
-	{ COUNTER_MULTICAST_RCV_PACKETS, NONE, NONE, NONE, NONE },
-	{ COUNTER_UNICAST_XMIT_PACKETS, NONE, NONE, COUNTER_XMIT_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS },
-	{ COUNTER_UNICAST_RCV_PACKETS, NONE, NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
-};
-
-/*
- * How many packets come with each word, in 2^-28 (SHARE_BITS): of the same direction, and of the
- * other one, whose packets are acknowledged.
- */
-struct shares {
-	uint32_t of_words, of_answers;
-};
-
 /* Places of samples, in order. */
 struct places {
 	uint8_t at[CODEC_CHUNK_SWEEPS];
 	unsigned count;
 };
+
+/*
+ * How columns are written: column_put, or for blocks column_put_flat, and then all else that takes time is
+ * left out too. A sweep must be stored at once, and what is a byte or two longer becomes chunks in minutes.
+ */
+typedef void put_fn(struct bit_writer *out, const uint64_t *values, unsigned count);
 
 void bytes_done(struct bytes *bytes)
 {
@@ -93,143 +72,44 @@ static int bytes_reserve(struct bytes *bytes, size_t more)
 	return 0;
 }
 
-/* words * share, with what is above 64 bits lost. */
-static uint64_t share_of(uint64_t words, uint32_t share)
+static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group,
+			  put_fn *put)
 {
-	return (words >> SHARE_BITS) * share + (bits_low(words, SHARE_BITS) * share >> SHARE_BITS);
-}
+	uint64_t left[CODEC_CHUNK_SWEEPS], any = 0;
+	const uint64_t *value = group->value[column->counter];
+	struct codec_shares shares = { 0 };
+	uint8_t known[CODEC_CHUNK_SWEEPS];
+	unsigned count = group->count;
 
-/*
- * How columns are written: column_put, or for blocks column_put_flat, and then all else that takes time is
- * left out too. A sweep must be stored at once, and what is a byte or two longer becomes chunks in minutes.
- */
-typedef void put_fn(struct bit_writer *out, const uint64_t *values, unsigned count);
+	if (column->words != CODEC_NONE)
+		shares = codec_group_shares(group, column);
+	codec_group_predict(group, column, shares, left);
+	for (unsigned i = 0; i < group->count; i++)
+		left[i] = value[i] - left[i];
+	if (group->any_unknown & COUNTER_BIT(column->counter)) {
+		count = codec_group_known(group, column->counter, known);
+		for (unsigned i = 0; i < count; i++)
+			left[i] = left[known[i]];
+	}
+	if (!count)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		any |= left[i];
+	any |= shares.of_words | shares.of_answers;
+	bits_put(out, !any, 1);
+	if (!any)
+		return;
+	if (column->words != CODEC_NONE) {
+		bits_put_number(out, shares.of_words);
+		bits_put_number(out, shares.of_answers);
+	}
+	put(out, left, count);
+}
 
 /* A counter, 0 where it is unknown. */
 static uint64_t value_of(const struct codec_sample *sample, unsigned counter)
 {
 	return sample->unknown & COUNTER_BIT(counter) ? 0 : sample->value[counter];
-}
-
-/* What a counter should be, by those that come before it. */
-static void predict(uint64_t *ret, const struct column *column, const struct codec_sample *samples,
-		    const struct places *known, struct shares shares)
-{
-	if (column->words != NONE) {
-		for (unsigned i = 0; i < known->count; i++) {
-			const struct codec_sample *sample = &samples[known->at[i]];
-
-			ret[i] = share_of(value_of(sample, column->words), shares.of_words) +
-				share_of(value_of(sample, column->answers), shares.of_answers);
-		}
-	} else if (column->sum != NONE) {
-		for (unsigned i = 0; i < known->count; i++) {
-			const struct codec_sample *sample = &samples[known->at[i]];
-
-			ret[i] = value_of(sample, column->sum) - value_of(sample, column->other);
-		}
-	} else {
-		memset(ret, 0, known->count * sizeof(*ret));
-	}
-}
-
-/* Those of @from that know a counter. */
-static void places_that_know(struct places *ret, const struct places *from, const struct codec_sample *samples,
-			     unsigned counter)
-{
-	ret->count = 0;
-	for (unsigned i = 0; i < from->count; i++) {
-		ret->at[ret->count] = from->at[i];
-		ret->count += !(samples[from->at[i]].unknown & COUNTER_BIT(counter));
-	}
-}
-
-/* The members of one of the groups. */
-static void places_of_group(struct places *ret, const struct places *from, const bool *second, bool group)
-{
-	ret->count = 0;
-	for (unsigned i = 0; i < from->count; i++) {
-		ret->at[ret->count] = from->at[i];
-		ret->count += second[i] == group;
-	}
-}
-
-static uint32_t share_from(double share)
-{
-	return share <= 0 ? 0 : share >= 1 ? SHARE_MAX : (uint32_t)(share * SHARE_MAX + 0.5);
-}
-
-/*
- * The shares of both directions for which the squares of what is left are least. Where that makes
- * no sense (one of them is negative, or the directions tell the same), the same direction's alone.
- */
-static struct shares fit_shares(const struct column *column, const struct codec_sample *samples,
-				const struct places *known)
-{
-	double ww = 0, wa = 0, aa = 0, wp = 0, ap = 0, determinant;
-
-	for (unsigned i = 0; i < known->count; i++) {
-		const struct codec_sample *sample = &samples[known->at[i]];
-		double words = (double)value_of(sample, column->words);
-		double answers = (double)value_of(sample, column->answers);
-		double packets = (double)value_of(sample, column->counter);
-
-		ww += words * words;
-		wa += words * answers;
-		aa += answers * answers;
-		wp += words * packets;
-		ap += answers * packets;
-	}
-	determinant = ww * aa - wa * wa;
-	if (determinant > 1e-9 * ww * aa && wp * aa > ap * wa && ap * ww > wp * wa)
-		return (struct shares){ share_from((wp * aa - ap * wa) / determinant),
-					share_from((ap * ww - wp * wa) / determinant) };
-	return (struct shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
-}
-
-/* Shares that predict packets, or none where packets have nothing to do with words. */
-static struct shares choose_shares(const struct column *column, const struct codec_sample *samples,
-				   const struct places *known)
-{
-	struct shares ret = fit_shares(column, samples, known);
-	uint64_t worst = 0, largest = 0, predicted[CODEC_CHUNK_SWEEPS];
-
-	predict(predicted, column, samples, known, ret);
-	for (unsigned i = 0; i < known->count; i++) {
-		uint64_t value = samples[known->at[i]].value[column->counter];
-
-		worst |= bits_fold(value - predicted[i]) >> 1;
-		largest |= value;
-	}
-	return bits_needed(worst) < bits_needed(largest) ? ret : (struct shares){ 0 };
-}
-
-static void write_counter(struct bit_writer *out, const struct column *column, const struct codec_sample *samples,
-			  const struct places *group, put_fn *put)
-{
-	struct places known;
-	uint64_t left[CODEC_CHUNK_SWEEPS], any = 0;
-	struct shares shares = { 0 };
-
-	places_that_know(&known, group, samples, column->counter);
-	if (!known.count)
-		return;
-	if (column->words != NONE)
-		shares = choose_shares(column, samples, &known);
-	predict(left, column, samples, &known, shares);
-	for (unsigned i = 0; i < known.count; i++) {
-		left[i] = samples[known.at[i]].value[column->counter] - left[i];
-		any |= left[i];
-	}
-	any |= shares.of_words | shares.of_answers;
-	bits_put(out, !any, 1);
-	if (!any)
-		return;
-	if (column->words != NONE) {
-		bits_put_number(out, shares.of_words);
-		bits_put_number(out, shares.of_answers);
-	}
-	put(out, left, known.count);
 }
 
 /* The traffic of one sample: what groups are made by. */
@@ -268,24 +148,27 @@ static unsigned bin_cost(struct bin bin)
 static unsigned choose_split(const struct codec_sample *samples, const struct places *there)
 {
 	struct bin bins[65] = { 0 }, above[66] = { 0 }, below = { 0 };
-	unsigned best, at = 0;
+	unsigned best, at = 0, lowest = 64, highest = 0;
 
 	for (unsigned i = 0; i < there->count; i++) {
 		uint64_t traffic = traffic_of(&samples[there->at[i]]);
-		struct bin *bin = &bins[bits_needed(traffic)];
+		unsigned bits = bits_needed(traffic);
 
-		*bin = bin_join(*bin, (struct bin){ traffic, traffic, 1 });
+		bins[bits] = bin_join(bins[bits], (struct bin){ traffic, traffic, 1 });
+		lowest = bits < lowest ? bits : lowest;
+		highest = bits > highest ? bits : highest;
 	}
-	for (unsigned i = 65; i-- > 0;)
+	for (unsigned i = highest + 1; i-- > lowest;)
 		above[i] = bin_join(above[i + 1], bins[i]);
-	best = bin_cost(above[0]);
-	for (unsigned i = 1; i < 65; i++) {
+	best = bin_cost(above[lowest]);
+	for (unsigned i = lowest + 1; i <= highest; i++) {
 		/* A bit for each sample, and the headers of four more columns with what predicts two of them. */
 		unsigned cost = there->count + 4 * 60;
 
 		below = bin_join(below, bins[i - 1]);
 		cost += bin_cost(below) + bin_cost(above[i]);
-		if (!bins[i - 1].count && below.count && above[i].count && cost < best) {
+		/* A gap between the two: what is spread evenly is not parted. */
+		if (!bins[i - 1].count && cost < best) {
 			best = cost;
 			at = i;
 		}
@@ -326,11 +209,16 @@ static void write_groups(struct bit_writer *out, const struct codec_sample *samp
 	if (split)
 		write_members(out, second, there->count);
 	for (unsigned g = 0; g <= !!split; g++) {
-		struct places group;
+		struct codec_group group;
 
-		places_of_group(&group, there, second, g);
+		group.count = 0;
+		group.any_unknown = 0;
+		for (unsigned i = 0; i < there->count; i++)
+			if (second[i] == g)
+				codec_group_add(&group, samples, there->at[i]);
+		codec_group_fill(&group, samples);
 		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-			write_counter(out, &columns[i], samples, &group, put);
+			write_counter(out, &codec_columns[i], &group, put);
 	}
 }
 
@@ -386,34 +274,38 @@ static uint32_t get_share(struct bit_reader *in)
 {
 	uint64_t share = bits_get_number(in);
 
-	if (share <= SHARE_MAX)
+	if (share <= CODEC_SHARE_MAX)
 		return (uint32_t)share;
 	in->bad = true;
 	return 0;
 }
 
-static void read_counter(struct bit_reader *in, const struct column *column, struct codec_sample *samples,
-			 const struct places *group)
+static void read_counter(struct bit_reader *in, const struct codec_column *column, struct codec_group *group)
 {
-	struct places known;
-	uint64_t left[CODEC_CHUNK_SWEEPS], predicted[CODEC_CHUNK_SWEEPS];
-	struct shares shares = { 0 };
+	uint64_t left[CODEC_CHUNK_SWEEPS], *value = group->value[column->counter];
+	struct codec_shares shares = { 0 };
+	uint8_t known[CODEC_CHUNK_SWEEPS];
+	unsigned count = group->count;
+	bool some = group->any_unknown & COUNTER_BIT(column->counter);
 
-	places_that_know(&known, group, samples, column->counter);
-	if (!known.count)
-		return;
-	if (bits_get(in, 1)) {
-		memset(left, 0, known.count * sizeof(*left));
-	} else {
-		if (column->words != NONE) {
+	if (some)
+		count = codec_group_known(group, column->counter, known);
+	memset(left, 0, count * sizeof(*left));
+	if (count && !bits_get(in, 1)) {
+		if (column->words != CODEC_NONE) {
 			shares.of_words = get_share(in);
 			shares.of_answers = get_share(in);
 		}
-		column_get(in, left, known.count);
+		column_get(in, left, count);
 	}
-	predict(predicted, column, samples, &known, shares);
-	for (unsigned i = 0; i < known.count; i++)
-		samples[known.at[i]].value[column->counter] = left[i] + predicted[i];
+	codec_group_predict(group, column, shares, value);
+	if (!some) {
+		for (unsigned i = 0; i < count; i++)
+			value[i] += left[i];
+		return;
+	}
+	for (unsigned i = 0, next = 0; i < group->count; i++)
+		value[i] = next < count && known[next] == i ? value[i] + left[next++] : 0;
 }
 
 static void read_members(struct bit_reader *in, bool *second, unsigned count)
@@ -439,11 +331,19 @@ static void read_groups(struct bit_reader *in, struct codec_sample *samples, con
 	if (split)
 		read_members(in, second, there->count);
 	for (unsigned g = 0; g <= split; g++) {
-		struct places group;
+		struct codec_group group;
 
-		places_of_group(&group, there, second, g);
-		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT && !in->bad; i++)
-			read_counter(in, &columns[i], samples, &group);
+		group.count = 0;
+		group.any_unknown = 0;
+		for (unsigned i = 0; i < there->count; i++)
+			if (second[i] == g)
+				codec_group_add(&group, samples, there->at[i]);
+		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+			if (in->bad)
+				return;
+			read_counter(in, &codec_columns[i], &group);
+		}
+		codec_group_give(&group, samples);
 	}
 }
 

@@ -94,7 +94,8 @@ struct bit_reader {
 	bool bad;
 };
 
-/* bits_peek - at least the next 57 bits, without taking them; 0 where there are none. */
+/* bits_peek - at least the next BITS_PEEK bits, without taking them; 0 where there are none. */
+#define BITS_PEEK 57
 static inline uint64_t bits_peek(const struct bit_reader *in)
 {
 	size_t byte = in->at / 8, left = in->len - byte;
@@ -132,14 +133,6 @@ static inline uint64_t bits_get(struct bit_reader *in, unsigned width)
 	if (shift + width > 64)
 		word |= (uint64_t)in->data[byte + 8] << (64 - shift);
 	return bits_low(word, width);
-}
-
-/* bits_get_ones - take ones up to the next zero, and that; or @most ones, below 57. Return: how many ones. */
-static inline unsigned bits_get_ones(struct bit_reader *in, unsigned most)
-{
-	unsigned ones = (unsigned)__builtin_ctzll(~bits_peek(in) | UINT64_C(1) << most);
-
-	return bits_take(in, ones < most ? ones + 1 : most) ? ones : 0;
 }
 
 /* bits_get_width - the next width; one that cannot be is bad. */

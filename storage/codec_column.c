@@ -248,9 +248,16 @@ static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, un
 	unsigned far = (unsigned)bits_get(in, FAR_WIDTH) + 1, width = bits_get_width(in);
 
 	for (unsigned i = 0; i < count && !in->bad; i++) {
-		uint64_t steps = bits_get_ones(in, far), distance;
+		uint64_t word = bits_peek(in), distance;
+		unsigned ones = (unsigned)__builtin_ctzll(~word | UINT64_C(1) << far), used = ones + 1 + step;
 
-		distance = steps < far ? steps << step | bits_get(in, step) : bits_get(in, width);
+		if (ones < far && used <= BITS_PEEK) {
+			distance = (uint64_t)ones << step | bits_low(word >> (ones + 1), step);
+			bits_take(in, used);
+		} else {
+			bits_take(in, ones < far ? ones + 1 : far);
+			distance = ones < far ? (uint64_t)ones << step | bits_get(in, step) : bits_get(in, width);
+		}
 		values[i] += bits_unfold(distance);
 	}
 }

@@ -243,7 +243,8 @@ static int read_status(struct reader *reader, int64_t at_us, struct db_status *r
 
 	/* Ids rise by one, so nothing has to be counted. */
 	if (!result)
-		result = db_integer(reader->db, "SELECT max(id) - min(id) + 1 FROM sweep", 0, &ret->sweeps, err);
+		result = db_integer(reader->db, "SELECT (SELECT max(id) FROM sweep) - (SELECT min(id) FROM sweep) + 1",
+				    0, &ret->sweeps, err);
 	if (!result)
 		result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", 0,
 				    &ret->first_wall_us, err);

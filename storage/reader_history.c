@@ -9,8 +9,10 @@
 #include "base/text.h"
 #include "storage/db.h"
 #include "storage/history_plan.h"
+#include "storage/raw_sums.h"
 #include "storage/reader_state.h"
 #include "storage/readings.h"
+#include "storage/sums.h"
 
 const char *history_source_name(enum history_source source)
 {
@@ -188,6 +190,57 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 	return result < 0 ? result : 0;
 }
 
+/* The wall clock of a part's first and last sweep. */
+static int date_part(struct giving *giving, struct history_piece *piece, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(giving->reader->db, "SELECT wall_us FROM sweep WHERE id >= ?1 AND id < ?2"
+				" ORDER BY id LIMIT 1", &row, err);
+
+	for (int last = 0; result >= 0 && last < 2; last++) {
+		sqlite3_bind_int64(row, 1, last ? piece->to_sweep - 1 : piece->from_sweep);
+		sqlite3_bind_int64(row, 2, piece->to_sweep);
+		result = db_step(row, err);
+		if (result > 0)
+			*(last ? &piece->to_us : &piece->from_us) = sqlite3_column_int64(row, 0);
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* Samples that nobody wants to see one by one, added up here: of the ports from @first on. */
+static int give_raw_sums(struct giving *giving, const struct plan_part *part, uint32_t first, size_t count,
+			 struct error *err)
+{
+	struct port_sum *sums = calloc(count, sizeof(*sums));
+	struct raw_damage damage = { 0 };
+	int result = sums ? raw_sums_add(giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, first, sums,
+					 count, &damage, err) : err_nomem(err);
+
+	for (size_t i = 0; !result && giving->more && i < count; i++)
+		if (sums[i].samples && is_wanted(giving, first + i))
+			give_delta(giving, first + i, &sums[i].sum, (int64_t)sums[i].samples);
+	free(sums);
+	return result;
+}
+
+static int give_raw_together(struct giving *giving, const struct plan_part *part, struct error *err)
+{
+	struct history_piece piece = { .source = HISTORY_RAW, .from_sweep = part->from_sweep,
+				       .to_sweep = part->to_sweep };
+	int result = date_part(giving, &piece, err);
+
+	if (result < 0)
+		return result;
+	give_piece(giving, &piece);
+	if (!giving->query->ports || giving->wanted > giving->id_count / PORTS_A_SCAN)
+		return giving->more ? give_raw_sums(giving, part, 0, giving->id_count, err) : 0;
+	for (size_t i = 0; !result && giving->more && i < giving->wanted; i++)
+		result = give_raw_sums(giving, part, giving->ids[i], 1, err);
+	return result;
+}
+
 /* Statements on the sums of windows or of hours; only the counters that are asked for are read. */
 static int prepare_sums(struct giving *giving, enum history_source source, struct error *err)
 {
@@ -304,9 +357,14 @@ static int give(struct giving *giving, struct error *err)
 	if (!result)
 		result = history_plan_make(reader->db, reader->version, query->after, query->until, query->longest_us,
 					   &plan, err);
-	for (size_t i = 0; !result && giving->more && i < plan.count; i++)
-		result = plan.parts[i].source == HISTORY_RAW ? give_raw(giving, &plan.parts[i], err) :
-							       give_sums(giving, &plan.parts[i], err);
+	for (size_t i = 0; !result && giving->more && i < plan.count; i++) {
+		if (plan.parts[i].source != HISTORY_RAW)
+			result = give_sums(giving, &plan.parts[i], err);
+		else if (query->longest_us == INT64_MAX && reader->version >= 3)
+			result = give_raw_together(giving, &plan.parts[i], err);
+		else
+			result = give_raw(giving, &plan.parts[i], err);
+	}
 	history_plan_done(&plan);
 	return result;
 }

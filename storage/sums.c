@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "storage/db.h"
+#include "storage/raw_sums.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
 
@@ -122,26 +123,14 @@ static int add_rows(struct gathering *gathering, sqlite3_stmt *sums, sqlite3_stm
 
 static int add_raw(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
 {
-	struct delta_scan scan;
-	struct delta delta;
-	int result = delta_scan_begin_ports(&scan, gathering->db, after, until, &gathering->port,
-					    gathering->port ? 1 : 0, err);
+	struct raw_damage damage = { 0 };
+	int result = raw_sums_add(gathering->db, after, until, gathering->port ? gathering->port : gathering->first,
+				  gathering->by_port, gathering->port ? 1 : gathering->count, &damage, err);
 
-	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
-		struct port_sum *sum = sum_of(gathering, scan.port);
-
-		result = 0;
-		if (!sum)
-			continue;
-		result = delta_scan_read(&scan, &delta, err);
-		if (!result)
-			port_sum_add_delta(sum, &delta);
-	}
-	if (scan.damaged && !gathering->cover.damaged)
-		memcpy(gathering->cover.damage, scan.damage, sizeof(scan.damage));
-	gathering->cover.damaged += scan.damaged;
+	if (damage.count && !gathering->cover.damaged)
+		memcpy(gathering->cover.damage, damage.first, sizeof(damage.first));
+	gathering->cover.damaged += damage.count;
 	gathering->cover.from |= SUMS_RAW;
-	delta_scan_end(&scan);
 	return result;
 }
 

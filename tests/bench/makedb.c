@@ -23,7 +23,8 @@
 #include "tests/bench/settle.h"
 
 #define SECOND_US INT64_C(1000000)
-#define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm] PATH\n"
+#define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm]" \
+	" PATH\n"
 
 struct options {
 	struct fabric_day_settings day;

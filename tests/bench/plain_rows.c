@@ -43,7 +43,8 @@ static int prepare_all(struct plain_rows *rows, struct error *err)
 				 &rows->insert, err);
 	/* The key begins with the sweep: a port is looked up in each of them. */
 	if (!result)
-		result = prepare(rows, "SELECT plain.* FROM sweep CROSS JOIN plain ON plain.id = sweep.id * 1048576 + ?1"
+		result = prepare(rows, "SELECT plain.* FROM sweep"
+				 " CROSS JOIN plain ON plain.id = sweep.id * 1048576 + ?1"
 				 " WHERE sweep.id > ?2 AND sweep.id <= ?3",
 				 &rows->read_port, err);
 	if (!result)

@@ -387,7 +387,8 @@ int main(void)
 	commit_time_begin();
 	snprintf(path, sizeof(path), "%s/ibwire-bench-XXXXXX", folder ? folder : "/tmp");
 	if (!mkdtemp(path)) {
-		fprintf(stderr, "store: cannot make a folder in %s; give another one as FOLDER\n", folder ? folder : "/tmp");
+		fprintf(stderr, "store: cannot make a folder in %s; give another one as FOLDER\n",
+			folder ? folder : "/tmp");
 		return 74;
 	}
 	result = measure_day(path, &err);

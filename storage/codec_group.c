@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "storage/codec_group.h"
+
+#include <string.h>
+
+#include "storage/codec_bits.h"
+
+const struct codec_column codec_columns[COUNTER_TRAFFIC_COUNT] = {
+	{ COUNTER_XMIT_DATA, CODEC_NONE, CODEC_NONE, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_RCV_DATA, CODEC_NONE, CODEC_NONE, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_XMIT_PACKETS, COUNTER_XMIT_DATA, COUNTER_RCV_DATA, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_RCV_PACKETS, COUNTER_RCV_DATA, COUNTER_XMIT_DATA, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_XMIT_WAIT, CODEC_NONE, CODEC_NONE, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_MULTICAST_XMIT_PACKETS, CODEC_NONE, CODEC_NONE, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_MULTICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, CODEC_NONE, CODEC_NONE },
+	{ COUNTER_UNICAST_XMIT_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_XMIT_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS },
+	{ COUNTER_UNICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
+};
+
+void codec_group_add(struct codec_group *group, const struct codec_sample *samples, unsigned at)
+{
+	group->at[group->count] = (uint8_t)at;
+	group->unknown[group->count++] = samples[at].unknown;
+	group->any_unknown |= samples[at].unknown;
+}
+
+void codec_group_fill(struct codec_group *group, const struct codec_sample *samples)
+{
+	for (unsigned i = 0; i < group->count; i++)
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			group->value[j][i] = samples[group->at[i]].value[j];
+	for (unsigned i = 0; group->any_unknown && i < group->count; i++)
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			if (group->unknown[i] & COUNTER_BIT(j))
+				group->value[j][i] = 0;
+}
+
+void codec_group_give(const struct codec_group *group, struct codec_sample *samples)
+{
+	for (unsigned i = 0; i < group->count; i++)
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			samples[group->at[i]].value[j] = group->value[j][i];
+}
+
+unsigned codec_group_known(const struct codec_group *group, unsigned counter, uint8_t *ret)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < group->count; i++) {
+		ret[count] = (uint8_t)i;
+		count += !(group->unknown[i] & COUNTER_BIT(counter));
+	}
+	return count;
+}
+
+/* words * share, with what is above 64 bits lost. */
+static uint64_t share_of(uint64_t words, uint32_t share)
+{
+	return (words >> CODEC_SHARE_BITS) * share + (bits_low(words, CODEC_SHARE_BITS) * share >> CODEC_SHARE_BITS);
+}
+
+void codec_group_predict(const struct codec_group *group, const struct codec_column *column,
+			 struct codec_shares shares, uint64_t *ret)
+{
+	if (column->words != CODEC_NONE && (shares.of_words || shares.of_answers)) {
+		const uint64_t *words = group->value[column->words], *answers = group->value[column->answers];
+
+		for (unsigned i = 0; i < group->count; i++)
+			ret[i] = share_of(words[i], shares.of_words) + share_of(answers[i], shares.of_answers);
+	} else if (column->sum != CODEC_NONE) {
+		const uint64_t *sum = group->value[column->sum], *other = group->value[column->other];
+
+		for (unsigned i = 0; i < group->count; i++)
+			ret[i] = sum[i] - other[i];
+	} else {
+		memset(ret, 0, group->count * sizeof(*ret));
+	}
+}
+
+static uint32_t share_from(double share)
+{
+	return share <= 0 ? 0 : share >= 1 ? CODEC_SHARE_MAX : (uint32_t)(share * CODEC_SHARE_MAX + 0.5);
+}
+
+/*
+ * The shares of both directions for which the squares of what is left are least. Where that makes
+ * no sense (one of them is negative, or the directions tell the same), the same direction's alone.
+ */
+static struct codec_shares fit_shares(const struct codec_group *group, const struct codec_column *column)
+{
+	const uint64_t *value = group->value[column->counter], *word = group->value[column->words];
+	const uint64_t *answer = group->value[column->answers];
+	double ww = 0, wa = 0, aa = 0, wp = 0, ap = 0, determinant;
+
+	for (unsigned i = 0; i < group->count; i++) {
+		/* Signed numbers convert faster; 2^63 words in a sweep need no good prediction. */
+		double words = (double)(int64_t)word[i], answers = (double)(int64_t)answer[i];
+		double packets = (double)(int64_t)value[i];
+
+		ww += words * words;
+		wa += words * answers;
+		aa += answers * answers;
+		wp += words * packets;
+		ap += answers * packets;
+	}
+	determinant = ww * aa - wa * wa;
+	if (determinant > 1e-9 * ww * aa && wp * aa > ap * wa && ap * ww > wp * wa)
+		return (struct codec_shares){ share_from((wp * aa - ap * wa) / determinant),
+					      share_from((ap * ww - wp * wa) / determinant) };
+	return (struct codec_shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
+}
+
+struct codec_shares codec_group_shares(const struct codec_group *group, const struct codec_column *column)
+{
+	struct codec_shares ret = fit_shares(group, column);
+	const uint64_t *value = group->value[column->counter];
+	uint64_t worst = 0, largest = 0, predicted[CODEC_CHUNK_SWEEPS];
+
+	codec_group_predict(group, column, ret, predicted);
+	for (unsigned i = 0; i < group->count; i++) {
+		worst |= bits_fold(value[i] - predicted[i]) >> 1;
+		largest |= value[i];
+	}
+	return bits_needed(worst) < bits_needed(largest) ? ret : (struct codec_shares){ 0 };
+}
