@@ -7,7 +7,7 @@
 
 /*
  * stop_install - from now on SIGINT, SIGTERM and SIGHUP only set the flag, and
- * SIGPIPE is ignored (a broken pipe is then an error of the write).
+ * SIGPIPE and SIGXFSZ are ignored (a broken pipe, and a file that may grow no more, are then errors of the write).
  */
 void stop_install(void);
 

@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
 	{ "clear", "NODE|NODE/PORT ...|all", "set counters back to zero on the fabric: asks first, and writes", false,
 	  clear_run },
+	{ "db", "[check|compact|backup FILE|export FILE]",
+	  "what the database keeps, since when, sizes; look for damage, compact, copy", false, database_run },
 	{ "snapshot", "take NAME|list|diff [A [B]]|remove NAME",
 	  "all counters of all ports at one time, and what was counted between two", false, snapshot_run },
 	{ "sql", "STATEMENT|-", "one read-only SQL statement over the history", false, sql_run },

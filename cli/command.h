@@ -36,6 +36,7 @@ int command_unknown(const char *name, struct error *err);
 /* One for each command, in a file of its name. */
 int clear_run(const struct command *command, int argc, char **argv, struct error *err);
 int collect_run(const struct command *command, int argc, char **argv, struct error *err);
+int database_run(const struct command *command, int argc, char **argv, struct error *err);
 int discover_run(const struct command *command, int argc, char **argv, struct error *err);
 int events_run(const struct command *command, int argc, char **argv, struct error *err);
 int help_run(const struct command *command, int argc, char **argv, struct error *err);

@@ -38,6 +38,7 @@ static const struct column event_columns[COLUMN_COUNT] = {
 
 struct printer {
 	struct result *result;
+	uint64_t rows;
 	const struct name_map *names;
 };
 
@@ -72,10 +73,12 @@ static bool put_row(void *ctx, const struct event_row *row)
 	static const enum cell_style styles[] = {
 		[EVENT_INFO] = STYLE_PLAIN, [EVENT_WARNING] = STYLE_WARNING, [EVENT_CRITICAL] = STYLE_CRITICAL,
 	};
-	const struct printer *printer = ctx;
+	struct printer *printer = ctx;
 	const struct event *event = &row->event;
 	struct result *result = printer->result;
 	char name[NODE_NAME_SIZE];
+
+	printer->rows++;
 
 	result_integer(result, ID, row->id);
 	result_integer(result, TIME, event->wall_us);
@@ -106,11 +109,15 @@ static int print_events(const struct options *options, const struct view *view, 
 {
 	struct result_options how = options_result(options);
 	struct printer printer = { .names = view->names };
+	struct db_status status;
 	int code = result_create(stdout, &how, event_columns, COLUMN_COUNT, &printer.result, err);
 
 	if (code < 0)
 		return code;
 	code = reader_events(view->reader, query, put_row, &printer, err);
+	/* Nothing happened, or was nothing stored yet? */
+	if (code == 0 && !printer.rows && query->until_us)
+		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (code == 0)
 		code = result_finish(printer.result, err);
 	result_destroy(printer.result);

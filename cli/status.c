@@ -85,6 +85,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 /* What the page is made of. */
 struct page {
 	const char *path; /* of the database */
+	int64_t at_us;    /* wall clock that is asked for; 0: now */
 	struct view view;
 	struct db_status db;
 	struct map locked;
@@ -100,6 +101,21 @@ static void say(struct page *page, size_t column)
 
 /* A live collector whose newest sweep is older than this many intervals is stalled. */
 enum { STALLED_INTERVALS = 3 };
+
+/* A time that is asked for: was there a collector then? */
+static void fill_past(struct result *result, const struct page *page, double age_s)
+{
+	char at[WHEN_SIZE], age[WHEN_SIZE], line[256];
+	const struct sweep_info *last = &page->db.last;
+	bool gap = last->interval_us && age_s * 1e6 > (double)last->interval_us * STALLED_INTERVALS;
+
+	when_format_local(page->at_us, at);
+	when_format_span((int64_t)(age_s * 1e6), age);
+	result_text(result, STATE, "past");
+	snprintf(line, sizeof(line), gap ? "past: as it was at %s; no collector stored anything in the %s before" :
+					   "past: as it was at %s; the last sweep was %s old", at, age);
+	result_show(result, STATE, line, gap ? STYLE_WARNING : STYLE_STRONG);
+}
 
 static void fill_state(struct result *result, const struct db_status *db, double age_s)
 {
@@ -201,7 +217,7 @@ static void fill_throttled(struct result *result, struct page *page)
 	const struct throttled *throttled = &page->throttled;
 	char since[WHEN_SIZE], line[WHEN_SIZE + sizeof(throttled->text) + 16];
 
-	if (!page->db.live)
+	if (!page->db.live && !page->at_us)
 		return;
 	result_bool(result, THROTTLED, throttled->on);
 	if (!throttled->on)
@@ -361,9 +377,13 @@ static void fill_db(struct result *result, const char *path, const struct db_sta
 static void fill(struct result *result, const struct options *options, struct page *page)
 {
 	const struct db_status *db = &page->db;
-	double age_s = db->last_wall_us ? (double)(options->now_us - db->last_wall_us) / 1e6 : NAN;
+	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
+	double age_s = db->last_wall_us ? (double)(reference_us - db->last_wall_us) / 1e6 : NAN;
 
-	fill_state(result, db, isnan(age_s) ? 0 : age_s);
+	if (page->at_us)
+		fill_past(result, page, age_s);
+	else
+		fill_state(result, db, isnan(age_s) ? 0 : age_s);
 	fill_throttled(result, page);
 	fill_db(result, page->path, db);
 	if (db->last_wall_us) {
@@ -399,13 +419,13 @@ static int print_status(const struct options *options, struct page *page, struct
 	return code;
 }
 
-/* The newest snapshot; an empty database has none, and that is no error here. */
-static int load_fabric(struct view *view, struct error *err)
+/* The snapshot of that time; an empty database has none, and that is no error here. */
+static int load_fabric(struct view *view, int64_t at_us, struct error *err)
 {
-	const struct snapshot_query query = { .names = view->names };
+	const struct snapshot_query query = { .at_us = at_us, .names = view->names };
 	int code = snapshot_load(view->reader, &query, &view->snapshot, err);
 
-	if (code == ERR_UNAVAILABLE) {
+	if (code == ERR_UNAVAILABLE && !at_us) {
 		view->snapshot = NULL;
 		return 0;
 	}
@@ -416,14 +436,14 @@ static int load_fabric(struct view *view, struct error *err)
 
 static int load(struct page *page, struct error *err)
 {
-	int code = reader_status(page->view.reader, &page->db, err);
+	int code = reader_status_at(page->view.reader, page->at_us, &page->db, err);
 
 	if (code == 0)
-		code = load_fabric(&page->view, err);
+		code = load_fabric(&page->view, page->at_us, err);
 	if (code == 0)
-		code = locked_load(page->view.reader, 0, &page->locked, err);
+		code = locked_load(page->view.reader, page->at_us, &page->locked, err);
 	if (code == 0)
-		code = throttled_load(page->view.reader, &page->throttled, err);
+		code = throttled_load(page->view.reader, page->at_us, &page->throttled, err);
 	return code;
 }
 
@@ -432,11 +452,13 @@ int status_run(const struct command *command, int argc, char **argv, struct erro
 	struct page page = { 0 };
 	struct options options;
 	char path[4096];
-	int code = options_parse(command, COMMON_SHOW, NULL, argc, argv, clock_wall_us(clock_system()), &options, err);
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT, NULL, argc, argv, clock_wall_us(clock_system()),
+				 &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
 	page.path = path;
+	page.at_us = options.at_us;
 	code = options_no_arguments(command, &options, err);
 	if (code == 0)
 		code = options_db_path(&options, false, path, sizeof(path), err);

@@ -19,6 +19,7 @@
 enum { WORDS_MOST = 16 };
 
 static char folder[] = "/tmp/ibwire-commands-XXXXXX";
+static const char *other_path;
 char db_path[64];
 struct model *model;
 
@@ -59,6 +60,11 @@ int remove_database(void **state)
 	return rmdir(folder);
 }
 
+void use_database(const char *path)
+{
+	other_path = path;
+}
+
 int run(const char *line, char **ret_output, struct error *err)
 {
 	FILE *output = tmpfile();
@@ -70,7 +76,7 @@ int run(const char *line, char **ret_output, struct error *err)
 	for (word = strtok_r(words, "|", &save); word && argc < WORDS_MOST - 3; word = strtok_r(NULL, "|", &save))
 		argv[argc++] = word;
 	argv[argc++] = (char[]){ "--db" };
-	argv[argc++] = db_path;
+	argv[argc++] = other_path ? (char *)other_path : db_path;
 	argv[argc] = NULL;
 	command = command_find(argv[0]);
 	assert_non_null(command);

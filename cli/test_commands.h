@@ -19,6 +19,9 @@ extern char db_path[64];
 int make_database(void **state);
 int remove_database(void **state);
 
+/* Commands that follow go to another database (borrowed; NULL: the model's). */
+void use_database(const char *path);
+
 /*
  * Run a command; words are separated by '|' (names hold spaces). Return: its
  * exit code; @ret_output what it wrote, for free().

@@ -22,23 +22,23 @@ static bool see(void *ctx, const struct event_row *row)
 	return true;
 }
 
-static int find(struct reader *reader, const char *kind, struct newest *ret, struct error *err)
+static int find(struct reader *reader, int64_t at_us, const char *kind, struct newest *ret, struct error *err)
 {
-	const struct event_query query = { .kind = kind, .limit = 1 };
+	const struct event_query query = { .until_us = at_us, .kind = kind, .limit = 1 };
 
 	*ret = (struct newest){ 0 };
 	return reader_events(reader, &query, see, ret, err);
 }
 
-int throttled_load(struct reader *reader, struct throttled *ret, struct error *err)
+int throttled_load(struct reader *reader, int64_t at_us, struct throttled *ret, struct error *err)
 {
 	struct newest started, begun, ended;
-	int code = find(reader, EVENT_COLLECTOR_STARTED, &started, err);
+	int code = find(reader, at_us, EVENT_COLLECTOR_STARTED, &started, err);
 
 	if (code == 0)
-		code = find(reader, EVENT_THROTTLED, &begun, err);
+		code = find(reader, at_us, EVENT_THROTTLED, &begun, err);
 	if (code == 0)
-		code = find(reader, EVENT_UNTHROTTLED, &ended, err);
+		code = find(reader, at_us, EVENT_UNTHROTTLED, &ended, err);
 	if (code < 0)
 		return code;
 	*ret = begun.id > started.id && begun.id > ended.id ? begun.what : (struct throttled){ 0 };

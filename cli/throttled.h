@@ -22,10 +22,11 @@ struct throttled {
 
 /*
  * throttled_load - of the collector that ran last
+ * @at_us:  at a time, wall clock; 0: now
  * @ret:  filled completely
  *
  * Return: 0; ERR_IO; ERR_NOMEM.
  */
-int throttled_load(struct reader *reader, struct throttled *ret, struct error *err);
+int throttled_load(struct reader *reader, int64_t at_us, struct throttled *ret, struct error *err);
 
 #endif

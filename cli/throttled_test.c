@@ -59,13 +59,13 @@ static void the_newest_event_since_the_start_says_whether(void **state)
 	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	assert_int_equal(writer_open(path, &writer, NULL), 0);
 	assert_int_equal(reader_open(path, &reader, NULL), 0);
-	assert_int_equal(throttled_load(reader, &throttled, NULL), 0);
+	assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
 	assert_false(throttled.on);
 	for (i = 0; i < SWEEPS; i++) {
 		model_step(model);
 		happen(model, &truth);
 		assert_int_equal(writer_sink(writer)->store(writer_sink(writer)->ctx, &model->sweep, NULL), 0);
-		assert_int_equal(throttled_load(reader, &throttled, NULL), 0);
+		assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
 		assert_int_equal(throttled.on, truth.on);
 		snprintf(text, sizeof(text), EVENT_THROTTLED " at %lld", (long long)truth.since_us);
 		assert_string_equal(throttled.text, truth.on ? text : "");

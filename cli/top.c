@@ -137,6 +137,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 {
 	struct tui_options options = {
 		.db_path = top->path,
+		.at_us = top->common.at_us,
 		.names = names,
 		.clock = clock_system(),
 		.color = top->common.color == COLOR_ALWAYS ? TUI_COLOR_ALWAYS :
@@ -149,6 +150,22 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 		options.child_ctx = &top->child;
 	}
 	return tui_run(&options, err);
+}
+
+/* A time that was: nothing is collected for it, and where nothing is stored of it there is nothing to show. */
+static int show_past(struct top *top, const struct name_map *names, struct error *err)
+{
+	struct reader *reader = NULL;
+	struct db_status status;
+	int code = options_db_path(&top->common, false, top->path, sizeof(top->path), err);
+
+	if (code == 0)
+		code = reader_open(top->path, &reader, err);
+	if (code < 0)
+		return code;
+	code = reader_status_at(reader, top->common.at_us, &status, err);
+	reader_close(reader);
+	return code < 0 ? code : show(top, names, err);
 }
 
 /* Start what has to be started, show, and leave nothing behind. */
@@ -192,8 +209,8 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	struct name_map *names = NULL;
 	int code;
 
-	code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB | COMMON_COLOR, specs, argc, argv,
-			     clock_wall_us(clock_system()), &top.common, err);
+	code = options_parse(command, COMMON_DEVICE | COMMON_NAMES | COMMON_DB | COMMON_AT | COMMON_COLOR, specs, argc,
+			     argv, clock_wall_us(clock_system()), &top.common, err);
 	if (code)
 		return code > 0 ? 0 : code;
 	code = options_no_arguments(command, &top.common, err);
@@ -206,7 +223,7 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	if (code < 0)
 		return code;
 	stop_install();
-	code = run(&top, names, err);
+	code = top.common.at_us ? show_past(&top, names, err) : run(&top, names, err);
 	name_map_destroy(names);
 	return code;
 }

@@ -41,7 +41,7 @@ static int default_window(const struct options *options, const struct view *view
 {
 	enum { INTERVAL_WITHOUT_US = 60000000 };
 	struct db_status status;
-	int code = reader_status(view->reader, &status, err);
+	int code = reader_status_at(view->reader, options->until_us ? options->until_us : options->at_us, &status, err);
 	int64_t interval_us = code == 0 && status.last.interval_us > 0 ? status.last.interval_us : INTERVAL_WITHOUT_US;
 
 	*ret_us = interval_us * options->window_sweeps;

@@ -290,6 +290,7 @@ static void managed_switches_go_by_their_own_name(void **state)
 		{ "MF0;leaf-u01-r1:MQM8700/U1", "leaf-u01-r1" },
 		{ "MF0;big:MCS7520/L01/U1", "big/L01/U1" },
 		{ "MF0;:MQM8700/U1", "MF0;:MQM8700/U1" },
+		{ "MF0;leaf:MQM8700/U1 (was)", "leaf (was)" },
 		{ "MF0;leaf", "MF0;leaf" },
 		{ "MF0;leaf:MQM8700", "MF0;leaf:MQM8700" },
 		{ "node0001 mlx5_0", "node0001 mlx5_0" },
@@ -303,6 +304,26 @@ static void managed_switches_go_by_their_own_name(void **state)
 		assert_int_equal(names_short(cases[i][0], name), strlen(cases[i][1]) + 1);
 		assert_string_equal(name, cases[i][1]);
 	}
+}
+
+static void a_description_without_a_name_is_told_from_one_with(void **state)
+{
+	static const char *const generic[] = {
+		"", "   ", "MT4129 ConnectX7   Mellanox Technologies", "Quantum Mellanox Technologies",
+		"SwitchX -  Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies  ", "localhost mlx5_0",
+		"localhost", "localhost.localdomain HCA-1", "(none) mlx5_1", "mlx5_0", "HCA-2", " hfi1_0",
+	};
+	static const char *const names[] = {
+		"node07 mlx5_0", "MF0;leaf1:MQM8700/U1", "Mellanox Technologies Aggregation Node", "taurusi1 HCA-1",
+		"localhost2 mlx5_0", "rocket", "mlx5", "17", "MT4129", "HCA-", "(none", "ISR9024 Voltaire",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(generic) / sizeof(*generic); i++)
+		assert_true(names_is_generic(generic[i]));
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		assert_false(names_is_generic(names[i]));
 }
 
 static void count_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
@@ -418,6 +439,7 @@ int main(void)
 		cmocka_unit_test(names_are_found_or_the_nearest_is_named),
 		cmocka_unit_test(names_are_ordered_as_people_do),
 		cmocka_unit_test(managed_switches_go_by_their_own_name),
+		cmocka_unit_test(a_description_without_a_name_is_told_from_one_with),
 		cmocka_unit_test(only_a_unicast_lid_is_asked),
 		cmocka_unit_test(a_change_of_a_link_is_told_once),
 		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),

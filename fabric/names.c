@@ -61,6 +61,24 @@ static int several_nodes(const struct fabric *fabric, const char *typed, size_t 
 	return code;
 }
 
+/* The node that says no name any more, and said this one last; FABRIC_NONE: none or several. */
+static uint32_t find_was(const struct fabric *fabric, const char *typed)
+{
+	uint32_t found = FABRIC_NONE;
+	size_t i, len = strlen(typed);
+
+	for (i = 0; i < fabric->node_count; i++) {
+		const char *name = fabric->nodes[i].name;
+
+		if (strncmp(name, typed, len) || strcmp(name + len, NAMES_WAS))
+			continue;
+		if (found != FABRIC_NONE)
+			return FABRIC_NONE;
+		found = (uint32_t)i;
+	}
+	return found;
+}
+
 int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	uint32_t found = FABRIC_NONE;
@@ -73,9 +91,11 @@ int names_find_node(const struct fabric *fabric, const char *typed, uint32_t *re
 		found = (uint32_t)i;
 		count++;
 	}
+	if (count == 0)
+		found = find_was(fabric, typed);
 	if (count > 1)
 		return several_nodes(fabric, typed, count, err);
-	if (count == 0 && parse_guid(typed, &guid)) {
+	if (found == FABRIC_NONE && parse_guid(typed, &guid)) {
 		found = fabric_find_node(fabric, guid);
 		if (found == FABRIC_NONE)
 			return err_set(err, ERR_USAGE, "no node has the GUID %s: 'ibwire nodes' lists them", typed);
@@ -165,10 +185,48 @@ size_t names_short(const char *name, char *ret)
 		len = (size_t)(colon - start);
 		memcpy(ret, start, len);
 		ret[len] = '\0';
-		if (strcmp(slash, "/U1"))
+		if (strncmp(slash, "/U1", 3) || (slash[3] && strcmp(slash + 3, NAMES_WAS)))
 			strcpy(ret + len, slash);
+		else
+			strcpy(ret + len, slash + 3);
 	} else {
 		strcpy(ret, name);
 	}
 	return strlen(ret) + 1;
+}
+
+/* "mlx5_0", "hfi1_0", "HCA-1": what a driver calls a device. */
+static bool is_device(const char *word, size_t len)
+{
+	size_t digits = 0;
+
+	while (digits < len && isdigit((unsigned char)word[len - 1 - digits]))
+		digits++;
+	if (!digits || digits == len)
+		return false;
+	len -= digits;
+	return (len == 4 && !strncmp(word, "HCA-", 4)) || (len == 5 && !strncmp(word, "mlx", 3) && word[4] == '_') ||
+	       (len == 5 && !strncmp(word, "hfi", 3) && word[4] == '_');
+}
+
+bool names_is_generic(const char *desc)
+{
+	static const char maker[] = "Mellanox Technologies";
+	static const char *const nobody[] = { "localhost", "localhost.localdomain", "(none)" };
+	size_t i, len, first;
+
+	desc += strspn(desc, " ");
+	len = strlen(desc);
+	while (len && desc[len - 1] == ' ')
+		len--;
+	if (!len)
+		return true;
+	if (len >= sizeof(maker) - 1 && !strncmp(desc + len - (sizeof(maker) - 1), maker, sizeof(maker) - 1))
+		return true;
+	for (first = 0; first < len && desc[first] != ' ';)
+		first++;
+	for (i = 0; i < sizeof(nobody) / sizeof(*nobody); i++)
+		if (strlen(nobody[i]) == first && !strncmp(desc, nobody[i], first))
+			return true;
+	return first == len && is_device(desc, len);
 }

@@ -3,6 +3,7 @@
 #ifndef IBWIRE_FABRIC_NAMES_H
 #define IBWIRE_FABRIC_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,8 @@ struct fabric;
  * names_find_node - a node as typed: its name, or its GUID as 0x...
  * @typed:  whole name, case-sensitive; else 0x and a GUID
  * @ret:    index into fabric->nodes
+ *
+ * A name without its NAMES_WAS fits too, where no node has that name now.
  *
  * Return: 0; ERR_USAGE where nothing or several nodes are meant: the text lists
  * some of them, or names the nearest.
@@ -36,6 +39,21 @@ int names_find_port(const struct fabric *fabric, const char *typed, uint32_t *re
  * Return: bytes written, the final NUL among them.
  */
 size_t names_short(const char *name, char *ret);
+
+/*
+ * names_is_generic - does a NodeDescription name nobody?
+ * @desc:  the description, or a name made from it
+ *
+ * True for none at all, for what firmware says before a host has given its name
+ * ("MT4129 ConnectX7   Mellanox Technologies", "Quantum Mellanox Technologies"),
+ * for a host that does not know its own ("localhost mlx5_0", "(none) mlx5_0") and
+ * for a device without a host ("mlx5_0").
+ * Source: descriptions in published ibnetdiscover outputs; rdma-ndd(8) writes "%h %d".
+ */
+bool names_is_generic(const char *desc);
+
+/* Behind the name of a node that says none any more: the last one that it said. */
+#define NAMES_WAS " (was)"
 
 /* names_compare - as people order names: "node2" before "node10". As strcmp. */
 int names_compare(const char *a, const char *b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/reader.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
@@ -214,14 +216,15 @@ static int64_t file_bytes(const char *path, const char *suffix)
 }
 
 /* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
-static int read_discovery(struct reader *reader, struct db_status *ret, struct error *err)
+static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
 {
 	sqlite3_stmt *row;
 	int result = db_prepare(reader->db, "SELECT wall_us, discovery_us, discovery_smps FROM sweep"
-				" WHERE discovery_us > 0 ORDER BY id DESC LIMIT 1", &row, err);
+				" WHERE discovery_us > 0 AND id <= ?1 ORDER BY id DESC LIMIT 1", &row, err);
 
 	if (result < 0)
 		return result;
+	sqlite3_bind_int64(row, 1, sweep);
 	result = db_step(row, err);
 	if (result > 0) {
 		ret->discovery_wall_us = sqlite3_column_int64(row, 0);
@@ -232,11 +235,11 @@ static int read_discovery(struct reader *reader, struct db_status *ret, struct e
 	return result < 0 ? result : 0;
 }
 
-static int read_status(struct reader *reader, struct db_status *ret, struct error *err)
+static int read_status(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
 {
 	struct stored_sweep last = { 0 };
 	int64_t newest = 0;
-	int result = reader_newest_id(reader, &newest, err);
+	int result = at_us ? reader_find_sweep(reader, at_us, &last, err) : reader_newest_id(reader, &newest, err);
 
 	/* Ids rise by one, so nothing has to be counted. */
 	if (!result)
@@ -248,7 +251,7 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
 	if (result >= 0)
-		result = read_discovery(reader, ret, err);
+		result = read_discovery(reader, last.info.id, ret, err);
 	if (result < 0)
 		return result;
 	ret->schema_version = (int)reader->version;
@@ -259,12 +262,17 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 
 int reader_status(struct reader *reader, struct db_status *ret, struct error *err)
 {
+	return reader_status_at(reader, 0, ret, err);
+}
+
+int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
+{
 	struct db_status status = { 0 };
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = read_status(reader, &status, err);
+	result = read_status(reader, at_us, &status, err);
 	reader_end(reader);
 	if (result < 0)
 		return result;
@@ -272,6 +280,27 @@ int reader_status(struct reader *reader, struct db_status *ret, struct error *er
 	status.size_bytes = file_bytes(reader->path, "") + file_bytes(reader->path, "-wal");
 	*ret = status;
 	return 0;
+}
+
+/* An answer's rows, and the last names of nodes that said none at the time. */
+struct event_rows {
+	sqlite3_stmt *rows, *last_names;
+	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE];
+};
+
+static int put_last_name(struct event_rows *rows, uint64_t guid, char *buffer, const char **name, struct error *err)
+{
+	char digits[24];
+	int result;
+
+	/* One that said nothing at all was stored under its GUID. */
+	snprintf(digits, sizeof(digits), "0x%016" PRIx64, guid);
+	if (!*name || (!names_is_generic(*name) && strcmp(*name, digits)))
+		return 0;
+	result = topology_last_name(rows->last_names, guid, sqlite3_column_int64(rows->rows, 11), buffer, err);
+	if (!result && buffer[0])
+		*name = buffer;
+	return result;
 }
 
 static void read_event(sqlite3_stmt *row, struct event_row *ret)
@@ -305,7 +334,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	/* The newest so many, then turned round. */
 	static const char sql[] =
 		"SELECT e.id, e.wall_us, e.kind, e.severity, e.node_guid, e.port, e.peer_guid, e.peer_port, e.text, "
-		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid")
+		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid") ", e.sweep"
 		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
 		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4)"
@@ -323,25 +352,39 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	return 0;
 }
 
+static int give_events(struct event_rows *rows, reader_event_fn *each, void *ctx, struct error *err)
+{
+	struct event_row row;
+	int result;
+
+	while ((result = db_step(rows->rows, err)) > 0) {
+		read_event(rows->rows, &row);
+		result = put_last_name(rows, row.event.node_guid, rows->node, &row.node, err);
+		if (!result)
+			result = put_last_name(rows, row.event.peer_guid, rows->peer, &row.peer, err);
+		if (result < 0)
+			return result;
+		if (!each(ctx, &row))
+			return 0;
+	}
+	return result;
+}
+
 int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
 		  struct error *err)
 {
-	sqlite3_stmt *rows = NULL;
-	struct event_row row;
+	struct event_rows rows = { 0 };
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = prepare_events(reader, query, &rows, err);
-	while (!result && (result = db_step(rows, err)) > 0) {
-		read_event(rows, &row);
-		if (!each(ctx, &row)) {
-			result = 0;
-			break;
-		}
-		result = 0;
-	}
-	sqlite3_finalize(rows);
+	result = prepare_events(reader, query, &rows.rows, err);
+	if (!result)
+		result = topology_prepare_names(reader->db, &rows.last_names, err);
+	if (!result)
+		result = give_events(&rows, each, ctx, err);
+	sqlite3_finalize(rows.rows);
+	sqlite3_finalize(rows.last_names);
 	reader_end(reader);
 	return result;
 }

@@ -70,6 +70,13 @@ struct db_status {
 /* reader_status - Return: 0 or ERR_IO. A database without a sweep is no error. */
 int reader_status(struct reader *reader, struct db_status *ret, struct error *err);
 
+/*
+ * reader_status_at - the same, with the last sweep and discovery as of a time
+ * @at_us:  wall clock; 0: now. live, size and sweeps are always of now
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err);
+
 /* reader_newest - id of the newest sweep (0: none); cheap, for a screen that waits. */
 int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);
 

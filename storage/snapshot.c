@@ -28,9 +28,23 @@ static struct port_row *row_of(const struct loading *loading, uint64_t port_id)
 	return row ? &loading->snapshot->rows[row - 1] : NULL;
 }
 
+static int nothing_before(struct reader *reader, int64_t at_us, struct error *err)
+{
+	char when[WHEN_SIZE], first[WHEN_SIZE];
+	int64_t first_us = 0;
+	int result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY wall_us LIMIT 1", 0, &first_us, err);
+
+	if (result < 0)
+		return result;
+	if (!first_us)
+		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; none is stored at all",
+			       reader->path, when_format_utc(at_us, when));
+	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; the oldest is of %s: ask for a "
+		       "later time", reader->path, when_format_utc(at_us, when), when_format_utc(first_us, first));
+}
+
 int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep *ret, struct error *err)
 {
-	char when[WHEN_SIZE];
 	sqlite3_stmt *row;
 	int64_t id = 0;
 	int result;
@@ -60,8 +74,7 @@ int reader_find_sweep(struct reader *reader, int64_t at_us, struct stored_sweep 
 	if (!at_us)
 		return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep yet; wait for the collector's first one, "
 			       "or start one with: ibwire collect", reader->path);
-	return err_set(err, ERR_UNAVAILABLE, "%s holds no sweep at or before %s; ask for a later time", reader->path,
-		       when_format_utc(at_us, when));
+	return nothing_before(reader, at_us, err);
 }
 
 /* Walked back by sweep, since the wall clock may have jumped. */
@@ -135,8 +148,9 @@ static int load_spans(struct loading *loading, struct error *err)
 {
 	sqlite3_stmt *rows;
 	int result = db_prepare(loading->reader->db,
-				"SELECT g.port, g.why, s.wall_us FROM " SPANS_AT " g"
-				" LEFT JOIN sweep s ON s.id = g.read_sweep",
+				"SELECT g.port, g.why, coalesce(s.wall_us, (SELECT a.wall_us FROM absolute a"
+				" WHERE a.sweep = g.read_sweep AND a.port = g.port)) FROM " SPANS_AT " g"
+				" LEFT JOIN sweep s ON s.id = g.read_sweep", /* that may be kept no longer */
 				&rows, err);
 
 	if (result < 0)
@@ -264,6 +278,8 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = topology_fabric(&reader->topology, query->names, loading->sweep.from_node,
 					 loading->sweep.from_port, &loading->snapshot->fabric, err);
+	if (!result)
+		result = topology_put_last_names(&reader->topology, query->names, loading->snapshot->fabric, err);
 	if (!result)
 		result = make_rows(loading, err);
 	if (!result)

@@ -6,6 +6,9 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
+#include "fabric/name_map.h"
+#include "fabric/names.h"
 #include "storage/db.h"
 
 static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
@@ -187,6 +190,50 @@ static int connect(struct topology *topology, struct error *err)
 	return 0;
 }
 
+int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
+{
+	return db_prepare(db, "SELECT v.description FROM node n CROSS JOIN node_version v ON v.node = n.id"
+			  " WHERE n.guid = ?1 AND v.from_sweep <= ?2 ORDER BY v.from_sweep DESC", ret, err);
+}
+
+int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
+		       struct error *err)
+{
+	char desc[NODE_DESC_SIZE + 1];
+	int result;
+
+	ret[0] = '\0';
+	db_bind_u64(rows, 1, node_guid);
+	sqlite3_bind_int64(rows, 2, sweep);
+	while ((result = db_step(rows, err)) > 0) {
+		memset(desc, 0, sizeof(desc));
+		copy_bytes(desc, NODE_DESC_SIZE, sqlite3_column_blob(rows, 0), sqlite3_column_bytes(rows, 0));
+		if (names_is_generic(desc))
+			continue;
+		text_sanitise(desc, NODE_DESC_SIZE, ret, NODE_NAME_SIZE - strlen(NAMES_WAS));
+		if (ret[0])
+			strcat(ret, NAMES_WAS);
+		break;
+	}
+	sqlite3_reset(rows);
+	return result < 0 ? result : 0;
+}
+
+static int load_last_names(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = topology_prepare_names(db, &rows, err);
+
+	for (size_t i = 0; !result && i < topology->node_count; i++) {
+		struct stored_node *node = &topology->nodes[i];
+
+		if (names_is_generic(node->node.desc))
+			result = topology_last_name(rows, node->node.guid, sweep, node->was, err);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err)
 {
 	struct topology topology = { .sweep = sweep };
@@ -194,6 +241,8 @@ int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error
 
 	if (!result)
 		result = load_ports(db, sweep, &topology, err);
+	if (!result)
+		result = load_last_names(db, sweep, &topology, err);
 	if (!result) {
 		sort(topology.nodes, topology.node_count, sizeof(*topology.nodes), compare_nodes);
 		sort(topology.ports, topology.port_count, sizeof(*topology.ports), compare_ports);
@@ -229,6 +278,24 @@ static int add_all(const struct topology *topology, struct fabric *fabric, struc
 
 		if (peer != FABRIC_NONE && fabric_link(fabric, (uint32_t)i, peer, err) < 0)
 			return err_prefix(err, "the database is damaged");
+	}
+	return 0;
+}
+
+int topology_put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
+			    struct error *err)
+{
+	for (size_t i = 0; i < topology->node_count; i++) {
+		const struct stored_node *stored = &topology->nodes[i];
+		char *name;
+
+		if (!stored->was[0] || (names && name_map_find(names, stored->node.guid)))
+			continue;
+		name = strdup(stored->was);
+		if (!name)
+			return err_nomem(err);
+		free(fabric->nodes[i].name);
+		fabric->nodes[i].name = name;
 	}
 	return 0;
 }

@@ -23,6 +23,7 @@ struct stored_node {
 	int64_t from_sweep;
 	struct node node; /* name is NULL, first_port and ports index the topology's ports */
 	char name[NODE_NAME_SIZE];
+	char was[NODE_NAME_SIZE]; /* its description names nobody: the last one that did; "": none did */
 };
 
 struct stored_port {
@@ -46,6 +47,17 @@ struct topology {
  * @ret:    topology_done() frees it; untouched on error
  */
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err);
+
+/*
+ * topology_last_name - the last name that a node said, until a sweep
+ * A node whose description names nobody (names_is_generic()) is called as it was before, with NAMES_WAS behind it.
+ * @rows:  topology_prepare_names(), made once for many
+ * @ret:   what is shown; "" where it never said one
+ */
+int topology_prepare_names(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
+int topology_last_name(sqlite3_stmt *rows, uint64_t node_guid, int64_t sweep, char ret[NODE_NAME_SIZE],
+		       struct error *err);
+
 void topology_done(struct topology *topology);
 
 /*
@@ -55,5 +67,12 @@ void topology_done(struct topology *topology);
  */
 int topology_fabric(const struct topology *topology, const struct name_map *names, uint32_t from_node,
 		    uint8_t from_port, struct fabric **ret, struct error *err);
+
+/*
+ * topology_put_last_names - call the fabric's nodes that name nobody any more by their last names
+ * For what is shown; the collector goes on with what nodes say. A name of @names wins.
+ */
+int topology_put_last_names(const struct topology *topology, const struct name_map *names, struct fabric *fabric,
+			    struct error *err);
 
 #endif

@@ -57,11 +57,13 @@ static void add(struct segment *segments, size_t *count, int rank, const char *f
 /* The first word: may what is shown be taken for now? */
 static void add_state(const struct app *app, struct segment *segments, size_t *count)
 {
-	char span[SPAN_SIZE], at[16];
+	char span[SPAN_SIZE], at[WHEN_SIZE];
 	int64_t age_us = live_age_us(&app->live);
 	enum role role = ROLE_WARNING;
 
-	if (app->live.paused && app->live.shown) {
+	if (live_state(&app->live) == LIVE_PAST) {
+		add(segments, count, 0, "AS IT WAS at %s", when_format_local(app->live.shown->sweep.wall_us, at));
+	} else if (app->live.paused && app->live.shown) {
 		add(segments, count, 0, "PAUSED at %s",
 		    write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
 	} else {

@@ -95,7 +95,7 @@ static void open_reader(struct live *live, int64_t now_us)
 /* The newest sweep, or all since the last one that was loaded, in one snapshot. */
 static int load(struct live *live, struct snapshot **ret, struct error *err)
 {
-	struct snapshot_query query = { .names = live->names };
+	struct snapshot_query query = { .at_us = live->at_us, .names = live->names };
 	int64_t newest_us = live->status.last.wall_us, gap_us = newest_us - live->loaded_wall_us;
 
 	/*
@@ -103,7 +103,7 @@ static int load(struct live *live, struct snapshot **ret, struct error *err)
 	 * missed a sweep. A wall clock that was set back says nothing: then only
 	 * the newest one counts.
 	 */
-	if (live->loaded_wall_us && gap_us > 0) {
+	if (!live->at_us && live->loaded_wall_us && gap_us > 0) {
 		if (gap_us > CATCH_UP_US) {
 			error_sums_done(&live->errors);
 		} else {
@@ -156,6 +156,8 @@ int live_poll(struct live *live, bool *ret_changed, struct error *err)
 	struct snapshot *snapshot = NULL;
 
 	*ret_changed = false;
+	if (live->at_us && live->shown)
+		return 0;
 	check_file(live);
 	open_reader(live, now_us);
 	if (!live->reader)
@@ -211,6 +213,8 @@ enum live_state live_state(const struct live *live)
 
 	if (!newest)
 		return LIVE_NOTHING;
+	if (live->at_us)
+		return LIVE_PAST;
 	if (!live->status.live)
 		return LIVE_NO_COLLECTOR;
 	interval_us = newest->sweep.interval_us ? newest->sweep.interval_us : SINGLE_SWEEP_INTERVAL_US;

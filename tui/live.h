@@ -24,6 +24,7 @@ enum live_state {
 	LIVE_NOTHING,     /* no sweep yet */
 	LIVE_FRESH,       /* a collector runs, and its data is not older than two intervals */
 	LIVE_LATE,        /* a collector runs, but its data is older than that */
+	LIVE_PAST,        /* a time that was asked for is shown, and nothing new comes */
 	LIVE_NO_COLLECTOR, /* nobody collects; the data is what was stored last */
 	LIVE_STATE_COUNT,
 };
@@ -33,6 +34,7 @@ struct live {
 	const struct name_map *names; /* borrowed */
 	const struct clock *clock;    /* borrowed */
 	int64_t refresh_us;
+	int64_t at_us; /* wall clock: this time is shown and no other; 0: the newest sweeps */
 	struct reader *reader;
 	dev_t device; /* of the open file: another file of that name is another database */
 	ino_t inode;

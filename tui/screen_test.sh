@@ -330,4 +330,16 @@ if all_ended; then
 else
 	fail "it ends with its terminal" "$(pgrep -fa "^$IBWIRE top")"
 fi
+# A time that was.
+collect 6 60
+start 100x24 "$top --at now"
+shows "the screen of a time says which" "AS IT WAS at 20"
+shows "with what there was then" "128 HCAs, 20 switches"
+keys q
+restored "a time is left" 0
+start 100x24 "$top --at 2001-01-01"
+wait_for "exit 69" || true
+contains "a time before all that is stored is one line" "$(seen)" "the oldest is of"
+stop_collector
+
 done_testing

@@ -227,6 +227,7 @@ int tui_run(const struct tui_options *options, struct error *err)
 	app.started_us = clock_boottime_us(options->clock);
 	app.now_us = clock_wall_us(options->clock);
 	live_init(&app.live, options->db_path, options->names, options->clock, options->refresh_us);
+	app.live.at_us = options->at_us;
 	table_init(&app.table);
 	status = create_screens(&app, err);
 	if (status < 0)

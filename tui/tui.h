@@ -28,6 +28,7 @@ struct tui_options {
 	const char *db_path;           /* borrowed, as is all below */
 	const struct name_map *names;  /* or NULL */
 	const struct clock *clock;
+	int64_t at_us;                 /* wall clock: show the fabric as it was then; 0: as it is */
 	int64_t refresh_us;            /* how often a new sweep is shown at most; 0: each one */
 	enum tui_color color;          /* AUTO: as the terminal can, nothing where NO_COLOR is set */
 	/*

@@ -12,7 +12,8 @@ sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, Simulation, Tap, need, run
 
 tap = Tap()
-READERS = (["status"], ["nodes"], ["ports"], ["links"], ["events"], ["sql", "SELECT 1"])
+READERS = (["status"], ["nodes"], ["ports"], ["links"], ["events"], ["sql", "SELECT 1"],
+           ["db"], ["db", "check"], ["db", "compact"], ["db", "backup", "copy.db"], ["db", "export", "part.db"])
 
 
 def refused(name, command, status, *words, env=None):
@@ -37,7 +38,7 @@ refused("a control character", [IBWIRE, "por\x1b[31mts"], 64)
 finished = run(IBWIRE, "por\x1b[31mts", check=False)
 tap.result("\x1b" not in finished.err, "what was typed is shown harmlessly", repr(finished.err))
 finished = run(IBWIRE, "help")
-for command in ("status", "collect", "top", "nodes", "ports", "links", "events", "clear", "sql"):
+for command in ("status", "collect", "top", "nodes", "ports", "links", "events", "clear", "db", "sql"):
     tap.contains(f"help lists {command}", finished.out, command)
     tap.equal(f"{command} --help is no error", run(IBWIRE, command, "--help", check=False).status, 0)
 

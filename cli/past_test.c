@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Commands about the past, and on disguised copies, over a database whose truth is known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "storage/test_model.h"
+
+/* A command line with the time of sweep @i of the model, from 0, behind --at. */
+static char *at_sweep(const char *command, size_t i, char ret[256])
+{
+	char when[WHEN_SIZE];
+
+	snprintf(ret, 256, "%s|--at|%s", command, when_format_utc(model->sweeps[i].wall_us, when));
+	return ret;
+}
+
+static void status_of_a_time_is_that_of_its_sweep(void **state)
+{
+	char line[256], when[WHEN_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < SWEEPS; i++) {
+		const struct model_sweep *sweep = &model->sweeps[i];
+		json_t *status = run_json(at_sweep("status", i, line));
+
+		assert_text(status, "state", "past");
+		assert_text(status, "last_time", when_format_utc(sweep->wall_us, when));
+		assert_number(status, "age_s", 0);
+		assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);
+		assert_int_equal(integer_of(status, "links"), fabric_count_links(sweep->fabric));
+		assert_int_equal(integer_of(status, "ports_unfinished"), sweep->ports_unfinished);
+		assert_int_equal(integer_of(status, "spread_us"), sweep->spread_us);
+		assert_true(json_is_null(json_object_get(status, "live")));
+		json_decref(status);
+	}
+}
+
+static void nodes_and_links_of_a_time_are_those_of_then(void **state)
+{
+	char line[256];
+
+	(void)state;
+	for (size_t i = 0; i < SWEEPS; i++) {
+		const struct fabric *fabric = model->sweeps[i].fabric;
+		json_t *nodes = run_json(at_sweep("nodes", i, line));
+		json_t *links = run_json(at_sweep("links", i, line));
+
+		assert_int_equal(json_array_size(nodes), fabric->node_count);
+		assert_int_equal(json_array_size(links), fabric_count_links(fabric));
+		for (size_t n = 0; n < fabric->node_count; n++) {
+			const json_t *row = find_row(nodes, fabric->nodes[n].guid, -1);
+
+			assert_non_null(row);
+			assert_int_equal(guid_of(row, "system_guid"), fabric->nodes[n].system_guid);
+		}
+		json_decref(nodes);
+		json_decref(links);
+	}
+}
+
+static void a_time_before_all_that_is_stored_is_one_line(void **state)
+{
+	static const char *const lines[] = {
+		"status|--at|2001-01-01", "nodes|--at|2001-01-01", "ports|--at|2001-01-01", "links|--at|2001-01-01",
+		"ports|--details|--at|2001-01-01", "nodes|--until|2001-01-01",
+		"ports|--since|2000-01-01|--until|2001-01-01",
+		"links|--since|2000-01-01|--until|2001-01-01", "events|--until|2001-01-01", "events|--at|2001-01-01",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct error err = { 0 };
+		char *output;
+		int code = run(lines[i], &output, &err);
+
+		if (code != ERR_UNAVAILABLE || *output || strchr(err.text, '\n') ||
+		    !strstr(err.text, "the oldest is of"))
+			fail_msg("%s: %d \"%s\", \"%s\"", lines[i], code, err.text, output);
+		free(output);
+	}
+}
+
+static char named[64], disguised[64];
+
+static void make_copies(void)
+{
+	struct error err = { 0 };
+	char line[160], *output;
+
+	snprintf(named, sizeof(named), "/tmp/ibwire-named-%d.db", (int)getpid());
+	snprintf(disguised, sizeof(disguised), "/tmp/ibwire-disguised-%d.db", (int)getpid());
+	snprintf(line, sizeof(line), "db|export|%s", named);
+	if (run(line, &output, &err) < 0)
+		fail_msg("%s", err.text);
+	free(output);
+	snprintf(line, sizeof(line), "db|export|%s|--anonymise", disguised);
+	if (run(line, &output, &err) < 0)
+		fail_msg("%s", err.text);
+	free(output);
+}
+
+static void remove_copies(void)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm" };
+	char path[96];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s%s", named, suffixes[i]);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s%s", disguised, suffixes[i]);
+		unlink(path);
+	}
+}
+
+static json_t *run_on(const char *path, const char *line)
+{
+	json_t *answer;
+
+	use_database(path);
+	answer = run_json(line);
+	use_database(NULL);
+	return answer;
+}
+
+/* GUIDs by the ids that nodes have in both databases. */
+static json_t *who_is_who(void)
+{
+	static const char query[] = "sql|SELECT printf('0x%016x', guid) AS guid FROM node ORDER BY id";
+	json_t *map = json_object(), *before = run_on(NULL, query), *after = run_on(disguised, query);
+
+	assert_int_equal(json_array_size(before), json_array_size(after));
+	for (size_t i = 0; i < json_array_size(before); i++)
+		json_object_set(map, json_string_value(json_object_get(json_array_get(before, i), "guid")),
+				json_object_get(json_array_get(after, i), "guid"));
+	json_decref(before);
+	json_decref(after);
+	return map;
+}
+
+/* What tells who somebody is, and what tells of the file. */
+static bool is_naming(const char *key)
+{
+	static const char *const keys[] = { "node", "peer", "description", "text", "system_guid", "sm_guid", "db",
+					    "silent_nodes", "locked_nodes", "size_bytes", "age_s" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static void assert_same_numbers(const char *line, json_t *map, json_t *before, json_t *after)
+{
+	const char *key;
+	json_t *value;
+
+	assert_int_equal(json_object_size(before), json_object_size(after));
+	json_object_foreach(before, key, value) {
+		json_t *other = json_object_get(after, key);
+
+		if (is_naming(key))
+			continue;
+		if (strstr(key, "guid") && json_is_string(value))
+			value = json_object_get(map, json_string_value(value));
+		if (!value || !json_equal(value, other))
+			fail_msg("%s: %s is %s, and disguised %s", line, key,
+				 value ? json_dumps(value, JSON_ENCODE_ANY) : "-", json_dumps(other, JSON_ENCODE_ANY));
+	}
+}
+
+/* The row of the same node and port, or link, or event. */
+static json_t *counterpart(json_t *map, const json_t *row, json_t *rows)
+{
+	const char *guid = json_string_value(json_object_get(row, "node_guid"));
+	const json_t *id = json_object_get(row, "id"), *wanted = guid ? json_object_get(map, guid) : NULL;
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		json_t *other = json_array_get(rows, i);
+
+		if (id ? json_equal(id, json_object_get(other, "id")) :
+			 json_equal(wanted, json_object_get(other, "node_guid")) &&
+			 (!json_object_get(row, "port") ||
+			  json_equal(json_object_get(row, "port"), json_object_get(other, "port"))))
+			return other;
+	}
+	return NULL;
+}
+
+static void assert_same_answer(const char *line, json_t *map)
+{
+	json_t *before = run_on(NULL, line), *after = run_on(disguised, line);
+
+	assert_int_equal(json_array_size(before), json_array_size(after));
+	if (json_is_object(before))
+		assert_same_numbers(line, map, before, after);
+	for (size_t i = 0; i < json_array_size(before); i++) {
+		json_t *row = json_array_get(before, i), *other = counterpart(map, row, after);
+
+		if (!other && strncmp(line, "links", 5))
+			fail_msg("%s: no row of %s", line, json_dumps(row, 0));
+		if (other)
+			assert_same_numbers(line, map, row, other);
+	}
+	json_decref(before);
+	json_decref(after);
+}
+
+static void a_disguised_copy_gives_the_same_numbers(void **state)
+{
+	static const char *const commands[] = { "status", "nodes", "ports", "ports|--counters", "links" };
+	char line[256], when[WHEN_SIZE];
+	json_t *map;
+
+	(void)state;
+	make_copies();
+	map = who_is_who();
+	for (size_t i = 0; i < SWEEPS; i++)
+		for (size_t c = 0; c < sizeof(commands) / sizeof(commands[0]); c++)
+			assert_same_answer(at_sweep(commands[c], i, line), map);
+	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(model->sweeps[0].wall_us, when),
+		 when_format_utc(model->sweeps[SWEEPS - 1].wall_us, (char[WHEN_SIZE]){ 0 }));
+	assert_same_answer(line, map);
+	assert_same_answer("events", map);
+	assert_same_answer(at_sweep("ports|--details", SWEEPS - 1, line), map);
+	json_decref(map);
+	remove_copies();
+}
+
+static void a_plain_copy_gives_the_same_answers(void **state)
+{
+	static const char *const lines[] = {
+		"nodes", "ports", "links", "events", "sql|SELECT * FROM traffic ORDER BY sweep, node_guid, port",
+		"sql|SELECT * FROM errors ORDER BY 1, 2, 4, 5, 6", "sql|SELECT * FROM details ORDER BY 2, 4, 5, 8",
+		"sql|SELECT * FROM gaps ORDER BY 7, 4, 5", "sql|SELECT * FROM ports", "sql|SELECT * FROM sweeps",
+	};
+	char line[256], when[WHEN_SIZE];
+
+	(void)state;
+	make_copies();
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		json_t *before, *after;
+
+		/* Ages are those of one time. */
+		snprintf(line, sizeof(line), strncmp(lines[i], "sql", 3) ? "%s|--at|%s" : "%s", lines[i],
+			 when_format_utc(model->sweeps[SWEEPS - 1].wall_us, when));
+		before = run_on(NULL, line);
+		after = run_on(named, line);
+		if (!json_equal(before, after))
+			fail_msg("%s: %.500s, and the copy %.500s", line, json_dumps(before, 0), json_dumps(after, 0));
+		json_decref(before);
+		json_decref(after);
+	}
+	remove_copies();
+}
+
+static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
+{
+	static const struct {
+		const char *line;
+		int code;
+		const char *word;
+	} wrong[] = {
+		{ "db|chekc", ERR_USAGE, "chekc" },
+		{ "db|backup", ERR_USAGE, "new file" },
+		{ "db|export", ERR_USAGE, "new file" },
+		{ "db|check|twice", ERR_USAGE, "twice" },
+		{ "db|--since|-1h", ERR_USAGE, "export" },
+		{ "db|check|--anonymise", ERR_USAGE, "export" },
+		{ "db|backup|/tmp", ERR_IO, "there already" },
+		{ "db|backup|/nonexistent/copy.db", ERR_IO, "/nonexistent/copy.db" },
+		{ "db|export|/nonexistent/copy.db", ERR_IO, "/nonexistent/copy.db" },
+		{ "db|backup|/proc/copy.db", ERR_IO, "/proc/copy.db" },
+		{ "db|export|/tmp/never.db|--until|2001-01-01", ERR_UNAVAILABLE, "nothing is stored" },
+	};
+	json_t *info = run_json("db"), *check = run_json("db|check");
+
+	(void)state;
+	assert_int_equal(integer_of(info, "sweeps"), SWEEPS);
+	assert_true(integer_of(info, "raw_rows") > 0);
+	assert_true(json_is_false(json_object_get(info, "live")));
+	assert_int_equal(json_array_size(check), 0);
+	json_decref(info);
+	json_decref(check);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct error err = { 0 };
+		char *output;
+		int code = run(wrong[i].line, &output, &err);
+
+		if (code != wrong[i].code || *output || !strstr(err.text, wrong[i].word) || strchr(err.text, '\n'))
+			fail_msg("%s: %d \"%s\", \"%s\"", wrong[i].line, code, err.text, output);
+		free(output);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(status_of_a_time_is_that_of_its_sweep),
+		cmocka_unit_test(nodes_and_links_of_a_time_are_those_of_then),
+		cmocka_unit_test(a_time_before_all_that_is_stored_is_one_line),
+		cmocka_unit_test(a_disguised_copy_gives_the_same_numbers),
+		cmocka_unit_test(a_plain_copy_gives_the_same_answers),
+		cmocka_unit_test(db_says_what_it_keeps_and_refuses_what_it_cannot_do),
+	};
+
+	return cmocka_run_group_tests_name("past", tests, make_database, remove_database);
+}

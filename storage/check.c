@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* check.c - is a database sound: its pages, its references, and what is packed in it */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "storage/admin.h"
+#include "storage/admin_state.h"
+#include "storage/codec.h"
+#include "storage/db.h"
+#include "storage/hot_block.h"
+#include "storage/schema.h"
+
+/* So many faults of one kind are told; all are counted as far as SQLite goes on. */
+enum { TOLD_MOST = 20, SQLITE_FAULTS_MOST = 1000 };
+
+struct checking {
+	sqlite3 *db;
+	admin_fault_fn *found;
+	void *ctx;
+	uint64_t faults;
+	uint64_t of_kind; /* of the check that runs */
+};
+
+static void tell(struct checking *checking, const char *where, const char *what)
+{
+	const struct admin_fault fault = { .where = where, .what = what };
+
+	checking->faults++;
+	if (checking->of_kind++ < TOLD_MOST)
+		checking->found(checking->ctx, &fault);
+}
+
+/* A query that cannot go on has met damage: that is what was looked for. Return: 0, or an error that is none of it. */
+static int end_query(struct checking *checking, sqlite3_stmt *rows, int result, const char *where, struct error *err)
+{
+	char text[256];
+	int code = sqlite3_errcode(checking->db) & 0xff;
+
+	snprintf(text, sizeof(text), "%s", sqlite3_errmsg(checking->db));
+	sqlite3_finalize(rows);
+	if (result >= 0)
+		return 0;
+	if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_IOERR) {
+		tell(checking, where, text);
+		return 0;
+	}
+	return err ? err->code : result;
+}
+
+static int check_pages(struct checking *checking, struct error *err)
+{
+	char sql[64];
+	sqlite3_stmt *rows;
+	int result;
+
+	checking->of_kind = 0;
+	snprintf(sql, sizeof(sql), "PRAGMA integrity_check(%d)", SQLITE_FAULTS_MOST);
+	result = db_prepare(checking->db, sql, &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		const char *text = (const char *)sqlite3_column_text(rows, 0);
+
+		if (text && strcmp(text, "ok"))
+			tell(checking, "file", text);
+	}
+	return end_query(checking, rows, result, "file", err);
+}
+
+static int check_declared(struct checking *checking, struct error *err)
+{
+	sqlite3_stmt *rows;
+	char text[256];
+	int result;
+
+	checking->of_kind = 0;
+	result = db_prepare(checking->db, "PRAGMA foreign_key_check", &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		const char *table = (const char *)sqlite3_column_text(rows, 0);
+
+		snprintf(text, sizeof(text), "a row names a %s that is not there", sqlite3_column_text(rows, 2));
+		tell(checking, table ? table : "file", text);
+	}
+	return end_query(checking, rows, result, "file", err);
+}
+
+/* What is a reference without SQLite's knowing of it, and must be there. */
+static const struct {
+	const char *table, *what, *sql;
+} references[] = {
+	{ "error", "an error counter of a port that is not there",
+	  "SELECT count(*) FROM error WHERE port NOT IN (SELECT id FROM port)" },
+	{ "absolute", "an absolute value of a port that is not there",
+	  "SELECT count(*) FROM absolute WHERE port NOT IN (SELECT id FROM port)" },
+	{ "detail", "a slow counter of a port that is not there",
+	  "SELECT count(*) FROM detail WHERE port NOT IN (SELECT id FROM port)" },
+	{ "detail_value", "a slow counter's value without its reading",
+	  "SELECT count(*) FROM detail_value v WHERE NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep"
+	  " AND d.port = v.port AND d.attribute = v.counter / 32)" },
+	{ "node_version", "a node with two versions at one time",
+	  "SELECT count(*) FROM (SELECT 1 FROM node_version WHERE to_sweep IS NULL GROUP BY node"
+	  " HAVING count(*) > 1)" },
+	{ "port_version", "a port with two versions at one time",
+	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
+	  " HAVING count(*) > 1)" },
+	{ "port", "ids of ports have holes", "SELECT max(id) <> count(*) FROM port" },
+	{ "node", "ids of nodes have holes", "SELECT max(id) <> count(*) FROM node" },
+};
+
+static int check_references(struct checking *checking, struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(references) / sizeof(*references); i++) {
+		sqlite3_stmt *row;
+		char text[256];
+
+		checking->of_kind = 0;
+		/* A table that an older version has not. */
+		if (db_prepare(checking->db, references[i].sql, &row, NULL) < 0)
+			continue;
+		result = db_step(row, err);
+		if (result > 0 && sqlite3_column_int64(row, 0)) {
+			snprintf(text, sizeof(text), "%s (%" PRId64 " times)", references[i].what,
+				 (int64_t)sqlite3_column_int64(row, 0));
+			tell(checking, references[i].table, text);
+		}
+		result = end_query(checking, row, result, references[i].table, err);
+	}
+	return result;
+}
+
+/* The sweeps that a packed row is of, and how it is unpacked. */
+struct packed {
+	const char *table;
+	int64_t id;            /* of the sweep, or of the window */
+	int64_t from, to;      /* sweeps: the first, and the first behind them */
+	int64_t scale;         /* rowids of it: from id * scale on */
+	unsigned samples;      /* of each row */
+	int (*unpack)(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
+};
+
+static int unpack_hot(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+{
+	(void)count;
+	return hot_read_block(data, len, samples);
+}
+
+static void tell_packed(struct checking *checking, const struct packed *packed, const char *what)
+{
+	char text[256];
+
+	if (packed->to - packed->from == 1)
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": %s", packed->from, what);
+	else
+		snprintf(text, sizeof(text), "sweeps %" PRId64 " to %" PRId64 ": %s", packed->from, packed->to - 1,
+			 what);
+	tell(checking, packed->table, text);
+}
+
+/* Unpack all rows of one sweep or window. A page that cannot be read costs these; others are looked at still. */
+static int check_rows(struct checking *checking, sqlite3_stmt *rows, const struct packed *packed, struct error *err)
+{
+	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	int result;
+
+	sqlite3_bind_int64(rows, 1, packed->id * packed->scale);
+	sqlite3_bind_int64(rows, 2, (packed->id + 1) * packed->scale);
+	while ((result = db_step(rows, err)) > 0) {
+		const void *data = sqlite3_column_blob(rows, 1);
+		int64_t part = sqlite3_column_int64(rows, 0) % packed->scale;
+		char text[96];
+
+		if (packed->samples <= CODEC_CHUNK_SWEEPS &&
+		    packed->unpack(data, (size_t)sqlite3_column_bytes(rows, 1), samples, packed->samples) == 0)
+			continue;
+		if (packed->scale == HOT_BLOCKS)
+			snprintf(text, sizeof(text),
+				 "the samples of ports %" PRId64 " to %" PRId64 " cannot be unpacked",
+				 part * CODEC_BLOCK_PORTS, (part + 1) * CODEC_BLOCK_PORTS - 1);
+		else
+			snprintf(text, sizeof(text), "the samples of port %" PRId64 " cannot be unpacked", part);
+		tell_packed(checking, packed, text);
+	}
+	sqlite3_reset(rows);
+	if (result < 0 && (sqlite3_errcode(checking->db) & 0xff) == SQLITE_CORRUPT) {
+		tell_packed(checking, packed, "a page with samples cannot be read");
+		return 0;
+	}
+	return result;
+}
+
+/* Rows of id, from_sweep, to_sweep that say what there is; each is unpacked. */
+static int check_packed(struct checking *checking, const char *list_sql, const struct packed *kind, struct error *err)
+{
+	struct packed packed = *kind;
+	sqlite3_stmt *list, *rows = NULL;
+	char sql[128];
+	int result;
+
+	checking->of_kind = 0;
+	/* Older versions of the schema have nothing packed. */
+	if (db_prepare(checking->db, list_sql, &list, NULL) < 0)
+		return 0;
+	snprintf(sql, sizeof(sql), "SELECT id, samples FROM %s WHERE id >= ?1 AND id < ?2 ORDER BY id", kind->table);
+	result = db_prepare(checking->db, sql, &rows, err);
+	while (!result && (result = db_step(list, err)) > 0) {
+		packed.id = sqlite3_column_int64(list, 0);
+		packed.from = sqlite3_column_int64(list, 1);
+		packed.to = sqlite3_column_int64(list, 2);
+		if (!kind->samples)
+			packed.samples = (unsigned)(packed.to - packed.from);
+		result = check_rows(checking, rows, &packed, err);
+	}
+	sqlite3_finalize(rows);
+	return end_query(checking, list, result, kind->table, err);
+}
+
+static int check_samples(struct checking *checking, struct error *err)
+{
+	const struct packed hot = { .table = "hot", .scale = HOT_BLOCKS, .samples = CODEC_BLOCK_PORTS,
+				    .unpack = unpack_hot };
+	const struct packed chunk = { .table = "chunk", .scale = HISTORY_PORTS, .unpack = codec_read_chunk };
+	int result = check_packed(checking, "SELECT id, id, id + 1 FROM sweep"
+				  " WHERE id >= (SELECT min(id) / 65536 FROM hot)", &hot, err);
+
+	if (!result)
+		result = check_packed(checking, "SELECT id, from_sweep, to_sweep FROM chunk_window WHERE state < 2",
+				      &chunk, err);
+	return result;
+}
+
+int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err)
+{
+	struct checking checking = { .found = found, .ctx = ctx };
+	struct error local = { 0 };
+	bool immutable;
+	int result = admin_open(path, &checking.db, &immutable, &local);
+
+	if (!result)
+		admin_watch_stop(checking.db);
+	/* All of it at one moment. */
+	if (!result)
+		result = db_exec(checking.db, "BEGIN", &local);
+	if (!result)
+		result = check_pages(&checking, &local);
+	if (!result)
+		result = check_declared(&checking, &local);
+	if (!result)
+		result = check_references(&checking, &local);
+	if (!result)
+		result = check_samples(&checking, &local);
+	sqlite3_close(checking.db);
+	result = admin_stopped(result, &local);
+	if (result < 0)
+		return err_set(err, result, "%s", local.text);
+	*ret_faults = checking.faults;
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* past_test.c - who was who at some time: names that nodes lost, and said again */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "fabric/name_map.h"
+#include "fabric/names.h"
+#include "storage/reader.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+#include "storage/writer.h"
+
+static char folder[64], path[80];
+
+static int set_up(void **state)
+{
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	check_remove_folder(folder);
+	return 0;
+}
+
+enum { STEPS = 6, NODE = 3 };
+
+/* What one node says in each sweep, and what it is called. */
+static const char *const said[STEPS] = {
+	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "localhost mlx5_0", "", "node08 mlx5_0",
+	"MT4129 ConnectX7   Mellanox Technologies",
+};
+static const char *const called[STEPS] = {
+	"MT4129 ConnectX7   Mellanox Technologies", "node07 mlx5_0", "node07 mlx5_0 (was)", "node07 mlx5_0 (was)",
+	"node08 mlx5_0", "node08 mlx5_0 (was)",
+};
+
+static int64_t store_history(struct model *model, int64_t wall_us[STEPS])
+{
+	struct writer *writer = check_open_writer(path);
+	struct event event = { .kind = "node-silent", .node_guid = model->nodes[NODE].node.guid, .text = "is silent" };
+
+	for (int i = 0; i < STEPS; i++) {
+		struct sweep sweep = *model_step(model);
+		struct fabric *fabric = model->fabrics[0];
+		struct node *node = &fabric->nodes[fabric_find_node(fabric, event.node_guid)];
+
+		memset(node->desc, 0, sizeof(node->desc));
+		snprintf(node->desc, sizeof(node->desc), "%s", said[i]);
+		free(node->name);
+		node->name = calloc(1, NODE_NAME_SIZE);
+		assert_non_null(node->name);
+		if (said[i][0])
+			snprintf(node->name, NODE_NAME_SIZE, "%s", said[i]);
+		else
+			snprintf(node->name, NODE_NAME_SIZE, "0x%016llx", (unsigned long long)node->guid);
+		sweep.generation = (uint64_t)i + 1;
+		event.wall_us = wall_us[i] = sweep.wall_us;
+		sweep.events = &event;
+		sweep.event_count = 1;
+		check_store(writer, &sweep);
+	}
+	writer_close(writer);
+	return (int64_t)event.node_guid;
+}
+
+static void assert_name(struct reader *reader, int64_t at_us, uint64_t guid, const struct name_map *names,
+			const char *expected)
+{
+	const struct snapshot_query query = { .at_us = at_us, .names = names };
+	struct snapshot *snapshot;
+	uint32_t node, found;
+
+	assert_int_equal(snapshot_load(reader, &query, &snapshot, NULL), 0);
+	node = fabric_find_node(snapshot->fabric, guid);
+	assert_string_equal(snapshot->fabric->nodes[node].name, expected);
+	assert_int_equal(names_find_node(snapshot->fabric, expected, &found, NULL), 0);
+	assert_int_equal(found, node);
+	snapshot_destroy(snapshot);
+}
+
+static bool take_name(void *ctx, const struct event_row *row)
+{
+	int *at = ctx;
+
+	assert_string_equal(row->node, called[*at]);
+	(*at)++;
+	return true;
+}
+
+static void a_node_that_lost_its_name_shows_the_last_one(void **state)
+{
+	const struct event_query all = { 0 };
+	struct model *model = model_create(5, 2, 8, 6);
+	int64_t wall_us[STEPS];
+	struct reader *reader;
+	uint64_t guid;
+	int at = 0;
+
+	(void)state;
+	model->calm = true;
+	guid = (uint64_t)store_history(model, wall_us);
+	reader = check_open_reader(path);
+	/* Backwards too: what was loaded for one time says nothing of another. */
+	for (int i = 0; i < 2 * STEPS; i++) {
+		int step = i < STEPS ? i : 2 * STEPS - 1 - i;
+
+		assert_name(reader, wall_us[step], guid, NULL, called[step]);
+	}
+	assert_int_equal(reader_events(reader, &all, take_name, &at, NULL), 0);
+	assert_int_equal(at, STEPS);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+static void a_name_map_wins_over_the_last_name(void **state)
+{
+	struct model *model = model_create(6, 2, 8, 6);
+	struct name_map *names;
+	struct reader *reader;
+	int64_t wall_us[STEPS];
+	char map[64];
+	uint64_t guid;
+
+	(void)state;
+	model->calm = true;
+	guid = (uint64_t)store_history(model, wall_us);
+	snprintf(map, sizeof(map), "0x%016llx \"mapped\"\n", (unsigned long long)guid);
+	assert_int_equal(name_map_parse(map, strlen(map), &names, NULL), 0);
+	reader = check_open_reader(path);
+	for (int i = 0; i < STEPS; i++)
+		assert_name(reader, wall_us[i], guid, names, "mapped");
+	reader_close(reader);
+	name_map_destroy(names);
+	model_destroy(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_node_that_lost_its_name_shows_the_last_one, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_name_map_wins_over_the_last_name, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

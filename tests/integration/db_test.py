@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 300
+"""ibwire db beside a collector: copies, parts, disguises, damage, and places that cannot be written."""
+import contextlib
+import os
+import random
+import resource
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, SHORT, Simulation, Tap, need, run, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+READERS = (["status"], ["nodes"], ["ports"], ["ports", "--details"], ["links"], ["events"], ["db"],
+           ["history"], ["snapshot", "list"], ["snapshot", "diff", "--by", "host"],
+           ["sql", "SELECT count(*), total(xmit_bytes) FROM traffic"])
+
+
+def one_line(name, finished, status, *words):
+    tap.equal(f"{name}: exit status", finished.status, status)
+    tap.result(len(finished.err.splitlines()) == 1, f"{name}: one line on stderr", finished)
+    for word in words:
+        tap.contains(f"{name}: says {word!r}", finished.err, word)
+
+
+def sound(path):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute("PRAGMA integrity_check").fetchone()[0]
+
+
+def identities(path):
+    """Bytes that tell who somebody is: descriptions, their host names, GUIDs as numbers and in words."""
+    found = set()
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        for name, description in db.execute("SELECT name, description FROM node_version"):
+            found |= {name.encode(), bytes(description), bytes(description).split(b" ")[0]}
+        guids = {row[0] for row in db.execute(
+            "SELECT guid FROM node UNION SELECT system_guid FROM node_version UNION SELECT guid FROM port_version "
+            "UNION SELECT sm_guid FROM sweep")}
+        found |= {row[0].encode() for row in db.execute("SELECT boot_id FROM boot")}
+    for guid in guids - {0, None}:
+        unsigned = guid & (1 << 64) - 1
+        found |= {struct.pack(">Q", unsigned), f"{unsigned:016x}".encode(), str(unsigned).encode()}
+    return {what for what in found if len(what) >= 6}
+
+
+def limit_file_size():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+
+with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--traffic", "ring") as sim:
+    path = sim.env["IBWIRE_DB"]
+    collector = sim.start(IBWIRE, "collect", "--interval", "200ms", stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL)
+    tap.result(wait_for(lambda: os.path.exists(path) and sim.ibwire("status", check=False).status == 0 and
+                        sim.json("status")["sweeps"] > 20, 60), "the collector stores sweeps")
+    before = sim.json("status")
+    for i in range(4):
+        sim.ibwire("db", "backup", f"copy-{i}.db")
+        tap.equal(f"copy {i} is sound", sound(f"copy-{i}.db"), "ok")
+        tap.equal(f"copy {i} passes the check", sim.ibwire("db", "check", "--db", f"copy-{i}.db").status, 0)
+    tap.equal("the live one passes it too", sim.ibwire("db", "check").status, 0)
+    one_line("compact beside a collector", sim.ibwire("db", "compact", check=False), 69, "collector", "stop it first")
+    info = sim.json("db")
+    tap.equal("it says that a collector is live", (info["live"], info["collector_pid"]), (True, collector.pid))
+    sim.ibwire("db", "export", "disguised-live.db", "--anonymise")
+    tap.equal("a disguised part beside a collector is sound", sound("disguised-live.db"), "ok")
+    tap.equal("the collector never minded", collector.poll(), None)
+    tap.result(wait_for(lambda: sim.json("status")["sweeps"] > before["sweeps"] + 5, 30), "and stores on")
+    late = [row for row in sim.json("events") if row["kind"] == "store-failed"]
+    tap.equal("no sweep was lost over it", late, [])
+    sim.ibwire("snapshot", "take", "job-of-somebody", "--note", "a note of somebody")
+    sim.ibwire("snapshot", "take", "later-of-somebody")
+    tap.equal("the collector ends well", stop(collector), 0)
+
+with tap.part("copies and disguises"):
+    env = {**os.environ, "IBWIRE_DB": path}
+    run(IBWIRE, "db", "compact", env=env)
+    tap.equal("compacted, it is sound", sound(path), "ok")
+    run(IBWIRE, "db", "export", "disguised.db", "--anonymise", env=env)
+    with open("disguised.db", "rb") as file:
+        content = file.read()
+    with open(path, "rb") as file:
+        original = file.read()
+    who = identities(path) | {b"of-somebody", b"of somebody"}
+    tap.equal("nothing in it tells who somebody is", [what for what in who if what in content], [])
+    tap.result(sum(what in original for what in who) > len(who) // 5, "which the original does")
+    with contextlib.closing(sqlite3.connect("file:disguised.db?mode=ro", uri=True)) as db:
+        masked = db.execute("SELECT kind, text FROM event WHERE text LIKE '%*%'").fetchall()
+        hosts = {row[0].split(" ")[0] for row in db.execute("SELECT name FROM node_version WHERE type = 1")}
+        names = {row[0] for row in db.execute("SELECT name FROM node_version WHERE type = 1")}
+    tap.equal("ibwire's own words stay in its events", masked, [])
+    tap.result(len(hosts) < len(names) and all(name.startswith("host-") for name in hosts),
+               "devices of a host keep one host", f"{sorted(hosts)}\n{sorted(names)}")
+    for command in READERS:
+        ours, theirs = (run(IBWIRE, *command, "--db", db, env=env) for db in (path, "disguised.db"))
+        tap.equal(f"{command[0]} has as many lines on it", len(theirs.out.splitlines()), len(ours.out.splitlines()))
+    for target, word in ((path, "there already"), (".", "there already"), ("none/x.db", "none/x.db")):
+        for way in ("backup", "export"):
+            one_line(f"{way} to {target}", run(IBWIRE, "db", way, target, env=env, check=False), 74, word)
+    for way in ("backup", "export", "compact"):
+        target = [] if way == "compact" else ["full.db"]
+        finished = subprocess.run([IBWIRE, "db", way, *target], env=env, preexec_fn=limit_file_size,
+                                  capture_output=True, text=True, check=False)
+        tap.equal(f"{way} without space: exit status", finished.returncode, 74)
+        tap.equal(f"{way} without space: one line", len(finished.stderr.splitlines()), 1)
+    tap.equal("and nothing half is left", [name for name in os.listdir(".") if name.startswith("full")], [])
+    tap.equal("the database is as it was", sound(path), "ok")
+
+with tap.part("damage"):
+    random.seed(4)
+    pages = len(original) // 8192
+    found = 0
+    for page in random.sample(range(1, pages), 6 if SHORT else 25):
+        shutil.rmtree("damaged", ignore_errors=True)
+        os.mkdir("damaged")
+        with open("damaged/fabric.db", "wb") as file:
+            file.write(original[:page * 8192] + os.urandom(3000) + original[page * 8192 + 3000:])
+        for command in (*READERS, ["db", "backup", "damaged/copy.db"], ["db", "export", "damaged/part.db"]):
+            finished = run(IBWIRE, *command, "--db", "damaged/fabric.db", env=env, check=False)
+            good = finished.status == 0 or (finished.status == 74 and len(finished.err.splitlines()) == 1)
+            if not good:
+                tap.result(False, f"page {page}: {' '.join(command)}", finished)
+        finished = run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False)
+        found += finished.status == 74 and len(finished.err.splitlines()) == 1
+        if finished.status not in (0, 74):
+            tap.result(False, f"page {page}: check", finished)
+    tap.result(found >= (5 if SHORT else 22), "check finds the damage", f"{found} found")
+    with open("damaged/fabric.db", "wb") as file:
+        file.write(original[:8192] + bytes(8192 * 3))
+    one_line("a file that is cut", run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False), 74)
+
+with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    db = f"{folder}/fabric.db"
+    shutil.copy(path, db)
+    os.chmod(db, 0o444)
+    os.chmod(folder, 0o555)
+    if drop and not shutil.which("setpriv"):
+        tap.skip("no rights", "setpriv is not installed")
+    elif run(*drop, "test", "-x", IBWIRE, "-a", "-r", db, check=False).status:
+        tap.skip("no rights", "another user cannot come here")
+    else:
+        tap.equal("who may not write can check", run(*drop, IBWIRE, "db", "check", "--db", db, check=False).status, 0)
+        tap.equal("and see what is kept", run(*drop, IBWIRE, "db", "--db", db, check=False).status, 0)
+        one_line("and not compact", run(*drop, IBWIRE, "db", "compact", "--db", db, check=False), 74)
+        for way in ("backup", "export"):
+            one_line(f"nor {way} to there", run(*drop, IBWIRE, "db", way, f"{folder}/c.db", "--db", db, check=False),
+                     74, "c.db")
+    os.chmod(folder, 0o755)
+tap.done()
