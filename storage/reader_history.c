@@ -46,6 +46,7 @@ struct giving {
 	size_t wanted;            /* of ids; 0 where all are wanted */
 	counter_set counters;
 	struct sum_reader sums[HISTORY_SOURCE_COUNT];
+	struct history_damage damage;
 	bool more;                /* the consumer wants to go on */
 };
 
@@ -186,6 +187,9 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 		result = give_sweep(giving, &scan, id, &standing, err);
 	}
 	sqlite3_finalize(sweeps);
+	if (scan.damaged && !giving->damage.count)
+		memcpy(giving->damage.first, scan.damage, sizeof(giving->damage.first));
+	giving->damage.count += scan.damaged;
 	delta_scan_end(&scan);
 	return result < 0 ? result : 0;
 }
@@ -214,9 +218,9 @@ static int give_raw_sums(struct giving *giving, const struct plan_part *part, ui
 			 struct error *err)
 {
 	struct port_sum *sums = calloc(count, sizeof(*sums));
-	struct raw_damage damage = { 0 };
+	struct history_damage *damage = &giving->damage;
 	int result = sums ? raw_sums_add(giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, first, sums,
-					 count, &damage, err) : err_nomem(err);
+					 count, damage, err) : err_nomem(err);
 
 	for (size_t i = 0; !result && giving->more && i < count; i++)
 		if (sums[i].samples && is_wanted(giving, first + i))
@@ -388,6 +392,10 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 		sqlite3_finalize(giving.sums[i].errors_one);
 	}
 	reader_end(reader);
+	if (query->damage && giving.damage.count && !query->damage->count)
+		memcpy(query->damage->first, giving.damage.first, sizeof(giving.damage.first));
+	if (query->damage)
+		query->damage->count += giving.damage.count;
 	free(giving.who);
 	free(giving.place);
 	free(giving.ids);

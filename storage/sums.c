@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "storage/db.h"
+#include "storage/history.h"
 #include "storage/raw_sums.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
@@ -123,7 +124,7 @@ static int add_rows(struct gathering *gathering, sqlite3_stmt *sums, sqlite3_stm
 
 static int add_raw(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
 {
-	struct raw_damage damage = { 0 };
+	struct history_damage damage = { 0 };
 	int result = raw_sums_add(gathering->db, after, until, gathering->port ? gathering->port : gathering->first,
 				  gathering->by_port, gathering->port ? 1 : gathering->count, &damage, err);
 
