@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "storage/codec.h"
 #include "storage/db.h"
-#include "storage/history.h"
 #include "storage/hot_block.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
@@ -18,7 +17,7 @@ struct adding {
 	uint32_t first;
 	struct port_sum *by_port;
 	size_t count;
-	struct history_damage *damage;
+	struct raw_damage *damage;
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
 };
 
@@ -169,7 +168,7 @@ static int add_errors(struct adding *adding, struct error *err)
 		uint64_t counter = db_u64(rows, 1), value = db_u64(rows, 2);
 		int marks = sqlite3_column_int(rows, 3);
 
-		if (counter >= COUNTER_COUNT)
+		if (!sum->samples || counter >= COUNTER_COUNT)
 			continue;
 		if (marks & MARK_RESET)
 			sum->sum.reset |= COUNTER_BIT(counter);
@@ -185,7 +184,7 @@ static int add_errors(struct adding *adding, struct error *err)
 }
 
 int raw_sums_add(sqlite3 *db, int64_t after, int64_t until, uint32_t first, struct port_sum *by_port, size_t count,
-		 struct history_damage *damage, struct error *err)
+		 struct raw_damage *damage, struct error *err)
 {
 	struct adding adding = { .db = db, .after = after < 0 ? 0 : after, .first = first, .by_port = by_port,
 				 .count = count, .damage = damage };

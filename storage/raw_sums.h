@@ -9,8 +9,13 @@
 #include <sqlite3.h>
 
 struct error;
-struct history_damage;
 struct port_sum;
+
+/* Packed samples that could not be read, and are left out. */
+struct raw_damage {
+	size_t count;
+	char first[96]; /* which the first of them are */
+};
 
 /*
  * raw_sums_add - add what ports counted in sweeps (@after, @until]
@@ -22,6 +27,6 @@ struct port_sum;
  * The caller's transaction is to be open.
  */
 int raw_sums_add(sqlite3 *db, int64_t after, int64_t until, uint32_t first, struct port_sum *by_port, size_t count,
-		 struct history_damage *damage, struct error *err);
+		 struct raw_damage *damage, struct error *err);
 
 #endif
