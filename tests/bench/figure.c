@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/clock.h"
 
@@ -57,6 +58,14 @@ void times_done(struct times *times)
 int64_t now_us(void)
 {
 	return clock_boottime_us(clock_system());
+}
+
+int64_t cpu_us(void)
+{
+	struct timespec thread;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &thread);
+	return thread.tv_sec * INT64_C(1000000) + thread.tv_nsec / 1000;
 }
 
 int64_t file_bytes(const char *path)

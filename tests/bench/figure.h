@@ -33,6 +33,7 @@ void times_done(struct times *times);
 
 /* now_us - the clock that all of this is measured by; file_bytes - how long a file is, 0 where there is none. */
 int64_t now_us(void);
+int64_t cpu_us(void); /* of this thread: what a busy machine does not change much */
 int64_t file_bytes(const char *path);
 
 #endif

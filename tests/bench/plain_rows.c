@@ -48,8 +48,10 @@ static int prepare_all(struct plain_rows *rows, struct error *err)
 				 " WHERE sweep.id > ?2 AND sweep.id <= ?3",
 				 &rows->read_port, err);
 	if (!result)
-		result = prepare(rows, "SELECT id & 1048575 AS port, sum(xmit_data), sum(rcv_data), sum(xmit_packets), sum(rcv_packets)"
-				 " FROM plain WHERE id >= (?1 + 1) * 1048576 AND id < (?2 + 1) * 1048576 GROUP BY 1", &rows->sum_ports, err);
+		result = prepare(rows, "SELECT id & 1048575 AS port, sum(xmit_data), sum(rcv_data),"
+				 " sum(xmit_packets), sum(rcv_packets) FROM plain"
+				 " WHERE id >= (?1 + 1) * 1048576 AND id < (?2 + 1) * 1048576 GROUP BY 1",
+				 &rows->sum_ports, err);
 	return result;
 }
 

@@ -64,6 +64,9 @@ static int ask_reader(struct reader *reader, const struct question *question, st
 	if (!result)
 		result = reader_history_range(reader, status.last_wall_us - (int64_t)(question->seconds * 1e6), 0,
 					      &range, err);
+	/* As ibwire history --top asks: from where sums begin, a minute more or less. */
+	if (!result && !question->node_guid)
+		result = reader_history_round(reader, &range, err);
 	if (result)
 		return result;
 	query.after = range.after;
@@ -92,23 +95,27 @@ static int ask_plain(struct plain_rows *rows, const struct question *question, d
 
 /* Once cold and some times warm, as @ret_cold and @warm. */
 static int measure_reader(const struct question *question, const char *path, double *ret_cold, struct times *warm,
-			  struct error *err)
+			  struct times *warm_cpu, struct error *err)
 {
 	struct reader *reader = NULL;
 	struct answer answer;
-	int64_t began;
+	int64_t began, began_cpu;
 	int result;
 
 	drop(path);
 	began = now_us();
+	began_cpu = cpu_us();
 	result = reader_open(path, &reader, err);
 	for (int i = 0; !result && i <= WARM_RUNS; i++) {
 		result = ask_reader(reader, question, &answer, err);
-		if (i)
+		if (i) {
 			times_add(warm, now_us() - began);
-		else
+			times_add(warm_cpu, cpu_us() - began_cpu);
+		} else {
 			*ret_cold = (double)(now_us() - began) / 1000;
+		}
 		began = now_us();
+		began_cpu = cpu_us();
 	}
 	if (!result)
 		printf("  %s: %lld samples in %lld pieces\n", question->name, (long long)answer.samples,
@@ -190,9 +197,9 @@ static int measure_sql(const struct question *question, const char *path, double
 int question_ask(const struct question *question, const char *path, const char *plain, struct error *err)
 {
 	double cold = 0, plain_cold = 0, plain_warm = 0, sql = 0;
-	struct times warm = { 0 };
+	struct times warm = { 0 }, warm_cpu = { 0 };
 	char name[100];
-	int result = measure_reader(question, path, &cold, &warm, err);
+	int result = measure_reader(question, path, &cold, &warm, &warm_cpu, err);
 
 	if (!result && plain)
 		result = measure_plain(question, plain, &plain_cold, &plain_warm, err);
@@ -204,11 +211,14 @@ int question_ask(const struct question *question, const char *path, const char *
 		snprintf(name, sizeof(name), "%s_warm", question->name);
 		figure(name, times_at_ms(&warm, 50), "ms", question->must_warm_ms, plain ? "plain rows" : NULL,
 		       plain_warm);
+		snprintf(name, sizeof(name), "%s_warm_cpu", question->name);
+		figure(name, times_at_ms(&warm_cpu, 50), "ms", 0, NULL, 0);
 	}
 	if (!result && !question->points) {
 		snprintf(name, sizeof(name), "%s_sql_warm", question->name);
 		figure(name, sql, "ms", 0, plain ? "plain rows" : NULL, plain_warm);
 	}
 	times_done(&warm);
+	times_done(&warm_cpu);
 	return result;
 }

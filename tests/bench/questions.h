@@ -21,7 +21,7 @@ struct question {
 };
 
 /*
- * question_ask - measure, and print figures NAME_cold, NAME_warm and NAME_sql_warm
+ * question_ask - measure, and print figures NAME_cold, NAME_warm, NAME_warm_cpu and NAME_sql_warm
  * @path:   the database; nobody may write to it
  * @plain:  plain rows of at least the same time, or NULL
  *

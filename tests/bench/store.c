@@ -49,6 +49,7 @@ struct filling {
 	struct times compactions, compaction_cpus;
 	int64_t window_sweeps;
 	int64_t samples, plain_samples, stored_us, plain_stored_us;
+	struct times cpus, plain_cpus; /* of the whole call, this thread's */
 	uint64_t asked_guid; /* a port to ask questions about */
 	uint8_t asked_num;
 	uint32_t asked_index;
@@ -82,9 +83,10 @@ static int filling_begin(struct filling *filling, const char *folder, const char
 
 static int store_plain(struct filling *filling, const struct sweep *sweep, struct error *err)
 {
-	int64_t began = now_us();
+	int64_t began = now_us(), began_cpu = cpu_us();
 	int result = plain_store(filling->plain, sweep, err);
 
+	times_add(&filling->plain_cpus, cpu_us() - began_cpu);
 	times_add(&filling->plain_stores, now_us() - began);
 	times_add(&filling->plain_commits, commit_time_us());
 	filling->plain_stored_us += now_us() - began;
@@ -113,13 +115,15 @@ static int fill(struct filling *filling, int64_t sweeps, int64_t plain_sweeps, s
 
 	for (int64_t i = 0; i < sweeps && !result; i++) {
 		const struct sweep *sweep;
-		int64_t began;
+		int64_t began, began_cpu;
 
 		result = fabric_day_step(filling->day, &sweep, err);
 		if (result)
 			break;
 		began = now_us();
+		began_cpu = cpu_us();
 		result = sink->store(sink->ctx, sweep, err);
+		times_add(&filling->cpus, cpu_us() - began_cpu);
 		times_add(&filling->stores, now_us() - began);
 		times_add(&filling->commits, commit_time_us());
 		filling->stored_us += now_us() - began;
@@ -156,6 +160,8 @@ static void filling_remove(struct filling *filling)
 	times_done(&filling->plain_commits);
 	times_done(&filling->stores);
 	times_done(&filling->plain_stores);
+	times_done(&filling->cpus);
+	times_done(&filling->plain_cpus);
 	times_done(&filling->compactions);
 	times_done(&filling->compaction_cpus);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
@@ -186,6 +192,7 @@ static void print_commits(struct filling *filling, const char *name, double must
 {
 	print_times(name, "commit", &filling->commits, &filling->plain_commits, must_ms);
 	print_times(name, "store", &filling->stores, &filling->plain_stores, 0);
+	print_times(name, "store_cpu", &filling->cpus, &filling->plain_cpus, 0);
 }
 
 static void print_ingest(struct filling *filling)
@@ -327,8 +334,10 @@ static int measure_large(const char *folder, struct error *err)
 /* A reader that began, and neither ends nor asks anything more. */
 static int begin_reading(const char *path, sqlite3 **ret, struct error *err)
 {
+	static const char sql[] = "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep";
+
 	if (sqlite3_open_v2(path, ret, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK ||
-	    sqlite3_exec(*ret, "PRAGMA query_only = 1; BEGIN; SELECT count(*) FROM sweep", NULL, NULL, NULL) != SQLITE_OK)
+	    sqlite3_exec(*ret, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot read %s: %s", path, sqlite3_errmsg(*ret));
 	return 0;
 }
