@@ -7,6 +7,7 @@
 #include "analysis/status.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/history.h"
@@ -175,6 +176,9 @@ static int answer(struct history *history, struct error *err)
 		code = history_top(history, &subjects, err);
 	else
 		code = history_series(history, &subjects, err);
+	if (history->damage.count)
+		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
+			    "see: ibwire db check", history->damage.count, history->damage.first);
 	subjects_done(&subjects);
 	return code;
 }

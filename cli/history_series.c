@@ -46,7 +46,7 @@ static const struct column point_columns[COLUMN_COUNT] = {
 
 /* While one subject is read. */
 struct reading_one {
-	const struct history *history;
+	struct history *history;
 	const struct subject *subject;
 	struct metric_port *ports; /* parallel to the subject's */
 	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
@@ -180,11 +180,12 @@ static void done(struct reading_one *one)
 
 static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
 {
-	const struct history *history = one->history;
+	struct history *history = one->history;
 	const struct history_consumer consumer = { take_piece, take_delta, one };
 	struct history_query query = {
 		.after = history->range.after, .until = history->range.until, .longest_us = fine_us / 2,
 		.ports = one->subject->ports, .port_count = one->subject->port_count,
+		.damage = &history->damage,
 	};
 	int code = prepare(one, fine_us, coarse_us, err);
 

@@ -67,4 +67,15 @@ esac
 contains "the top says of what window" "$(on_terminal C.UTF-8 120 "--top 3")" "3 of "
 equal "the top has as many rows" "$("$IBWIRE" history --top 3 --format csv | wc -l)" "4"
 
+# A pack of samples that nobody can read: the others are shown, and it is told.
+if command -v sqlite3 >/dev/null; then
+	sqlite3 fabric.db "UPDATE hot SET samples = x'ff00' WHERE id = (SELECT max(id) FROM hot);
+		UPDATE chunk SET samples = x'ff00'
+		WHERE id = (SELECT max(id) FROM chunk) AND NOT EXISTS (SELECT 1 FROM hot)"
+	contains "damage is told" "$("$IBWIRE" history all -c errors 2>&1 >/dev/null)" "database is damaged: 1 "
+	contains "what is not damaged is shown" "$("$IBWIRE" history all -c errors 2>/dev/null)" "/h"
+else
+	skip "damage is told" "sqlite3 is not installed"
+fi
+
 done_testing

@@ -228,6 +228,7 @@ int history_top(struct history *history, const struct subjects *subjects, struct
 	struct history_query query = {
 		.after = history->range.after, .until = history->range.until, .longest_us = INT64_MAX,
 		.counters = history->metrics[0].counters, .ports = ports,
+		.damage = &history->damage,
 	};
 	bool any = false;
 

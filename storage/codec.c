@@ -8,7 +8,7 @@
  *     unknown, elapsed_us: a column each
  *     two groups? 1 bit; if so, which sample is in the second: 1 bit says how, and
  *     then it is a bit for each sample, or a column of which differ from the one before
- *     for each group and each counter, in the order of `columns`, over the
+ *     for each group and each counter, in the order of codec_columns, over the
  *     samples of the group that know the counter (nothing where there are none):
  *         all 0?  1 bit; if not:
  *         of packets only, two numbers: shares of the words of this direction and

@@ -65,6 +65,12 @@ struct history_piece {
 	int64_t from_us, to_us;       /* wall clock of the first and the last sweep in it */
 };
 
+/* Packed samples that could not be read, and are left out. */
+struct history_damage {
+	size_t count;
+	char first[96]; /* which the first of them are */
+};
+
 struct history_query {
 	int64_t after, until;     /* sweeps, as in struct history_range */
 	/*
@@ -75,6 +81,7 @@ struct history_query {
 	const struct history_port *ports; /* NULL: every port that was ever known */
 	size_t port_count;        /* each is given once, for the first place that it has */
 	counter_set counters;     /* what deltas are wanted of; others may come as not known */
+	struct history_damage *damage; /* counts on; or NULL */
 };
 
 /*

@@ -36,18 +36,21 @@ static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 			sum->sum.value[i] = UINT64_MAX;
 }
 
-static void note_damage(struct adding *adding, const char *what, int64_t id)
+/* Sweeps from @from up to but not @to, of @ports ports. */
+static void note_damage(struct adding *adding, int64_t from, int64_t to, int64_t first, int64_t ports)
 {
 	if (!adding->damage->count++)
-		snprintf(adding->damage->first, sizeof(adding->damage->first), "%s %lld", what, (long long)id);
+		snprintf(adding->damage->first, sizeof(adding->damage->first),
+			 "sweeps %lld to %lld of ports %lld to %lld", (long long)from, (long long)to - 1,
+			 (long long)first, (long long)(first + ports - 1));
 }
 
 /* Rows that a damaged page holds are left out, as are those behind it of this question. */
-static int end_rows(struct adding *adding, int result, const char *what, int64_t id)
+static int end_rows(struct adding *adding, int result, int64_t from, int64_t to)
 {
 	if (result >= 0 || (sqlite3_errcode(adding->db) & 0xff) != SQLITE_CORRUPT)
 		return result < 0 ? result : 0;
-	note_damage(adding, what, id);
+	note_damage(adding, from, to, adding->first, (int64_t)adding->count);
 	return 0;
 }
 
@@ -68,7 +71,7 @@ static int add_window(struct adding *adding, sqlite3_stmt *chunks, int64_t windo
 		size_t len = (size_t)sqlite3_column_bytes(chunks, 1);
 
 		if (codec_read_chunk(packed, len, adding->samples, (unsigned)(window_to - window_from)) < 0) {
-			note_damage(adding, "chunk", id);
+			note_damage(adding, window_from, window_to, id - CHUNK_ID(window, 0), 1);
 			continue;
 		}
 		for (int64_t sweep = from; sweep < to; sweep++)
@@ -76,7 +79,7 @@ static int add_window(struct adding *adding, sqlite3_stmt *chunks, int64_t windo
 				add_sample(sum, &adding->samples[sweep - window_from]);
 	}
 	sqlite3_reset(chunks);
-	return end_rows(adding, result, "chunks of window", window);
+	return end_rows(adding, result, window_from, window_to);
 }
 
 /* Return: 0 or an error. @ret_next: the first sweep that no complete window holds. */
@@ -115,7 +118,7 @@ static void add_block(struct adding *adding, int64_t id, const void *packed, siz
 	int64_t port = id % HOT_BLOCKS * CODEC_BLOCK_PORTS;
 
 	if (hot_read_block(packed, len, adding->samples) < 0) {
-		note_damage(adding, "hot", id);
+		note_damage(adding, id / HOT_BLOCKS, id / HOT_BLOCKS + 1, port, CODEC_BLOCK_PORTS);
 		return;
 	}
 	for (int i = 0; i < CODEC_BLOCK_PORTS; i++, port++)
@@ -140,7 +143,7 @@ static int add_hot(struct adding *adding, int64_t from, struct error *err)
 			add_block(adding, sqlite3_column_int64(rows, 0), sqlite3_column_blob(rows, 1),
 				  (size_t)sqlite3_column_bytes(rows, 1));
 		sqlite3_reset(rows);
-		result = end_rows(adding, result, "hot blocks of sweep", sweep);
+		result = end_rows(adding, result, sweep, one ? sweep + 1 : adding->until + 1);
 		if (!one)
 			break;
 	}
@@ -165,7 +168,7 @@ static int add_errors(struct adding *adding, struct error *err)
 		uint64_t counter = db_u64(rows, 1), value = db_u64(rows, 2);
 		int marks = sqlite3_column_int(rows, 3);
 
-		if (counter >= COUNTER_COUNT)
+		if (!sum->samples || counter >= COUNTER_COUNT)
 			continue;
 		if (marks & MARK_RESET)
 			sum->sum.reset |= COUNTER_BIT(counter);

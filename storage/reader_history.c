@@ -2,6 +2,7 @@
 /* reader_history.c - the pieces of a window, read from samples and from sums */
 #include "storage/history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,6 @@
 #include "base/text.h"
 #include "storage/db.h"
 #include "storage/history_plan.h"
-#include "storage/raw_sums.h"
 #include "storage/reader_state.h"
 #include "storage/readings.h"
 #include "storage/sums.h"
@@ -46,6 +46,7 @@ struct giving {
 	size_t wanted;            /* of ids; 0 where all are wanted */
 	counter_set counters;
 	struct sum_reader sums[HISTORY_SOURCE_COUNT];
+	struct history_damage damage;
 	bool more;                /* the consumer wants to go on */
 };
 
@@ -135,6 +136,13 @@ static void give_piece(struct giving *giving, const struct history_piece *piece)
 	giving->more = giving->consumer->piece(giving->consumer->ctx, piece);
 }
 
+static void note_damage(struct giving *giving, size_t count, const char *first)
+{
+	if (count && !giving->damage.count)
+		snprintf(giving->damage.first, sizeof(giving->damage.first), "%s", first);
+	giving->damage.count += count;
+}
+
 static int begin_scan(struct giving *giving, struct delta_scan *scan, const struct plan_part *part,
 		      struct error *err)
 {
@@ -186,6 +194,7 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 		result = give_sweep(giving, &scan, id, &standing, err);
 	}
 	sqlite3_finalize(sweeps);
+	note_damage(giving, scan.damaged, scan.damage);
 	delta_scan_end(&scan);
 	return result < 0 ? result : 0;
 }
@@ -209,18 +218,19 @@ static int date_part(struct giving *giving, struct history_piece *piece, struct 
 	return result < 0 ? result : 0;
 }
 
-/* Samples that nobody wants to see one by one, added up here: of the ports from @first on. */
-static int give_raw_sums(struct giving *giving, const struct plan_part *part, uint32_t first, size_t count,
-			 struct error *err)
+/* Samples that nobody wants to see one by one, added up here: of one port, or of all where @port is 0. */
+static int give_raw_sums(struct giving *giving, const struct plan_part *part, uint32_t port, struct error *err)
 {
+	size_t count = port ? 1 : giving->id_count;
 	struct port_sum *sums = calloc(count, sizeof(*sums));
-	struct raw_damage damage = { 0 };
-	int result = sums ? raw_sums_add(giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, first, sums,
-					 count, &damage, err) : err_nomem(err);
+	struct sums_cover cover = { 0 };
+	int result = sums ? sums_load(giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, port, sums, count,
+				      &cover, err) : err_nomem(err);
 
 	for (size_t i = 0; !result && giving->more && i < count; i++)
-		if (sums[i].samples && is_wanted(giving, first + i))
-			give_delta(giving, first + i, &sums[i].sum, (int64_t)sums[i].samples);
+		if (sums[i].samples && is_wanted(giving, port + i))
+			give_delta(giving, port + i, &sums[i].sum, (int64_t)sums[i].samples);
+	note_damage(giving, cover.damaged, cover.damage);
 	free(sums);
 	return result;
 }
@@ -235,9 +245,9 @@ static int give_raw_together(struct giving *giving, const struct plan_part *part
 		return result;
 	give_piece(giving, &piece);
 	if (!giving->query->ports || giving->wanted > giving->id_count / PORTS_A_SCAN)
-		return giving->more ? give_raw_sums(giving, part, 0, giving->id_count, err) : 0;
+		return giving->more ? give_raw_sums(giving, part, 0, err) : 0;
 	for (size_t i = 0; !result && giving->more && i < giving->wanted; i++)
-		result = give_raw_sums(giving, part, giving->ids[i], 1, err);
+		result = give_raw_sums(giving, part, giving->ids[i], err);
 	return result;
 }
 
@@ -388,6 +398,10 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 		sqlite3_finalize(giving.sums[i].errors_one);
 	}
 	reader_end(reader);
+	if (query->damage && giving.damage.count && !query->damage->count)
+		memcpy(query->damage->first, giving.damage.first, sizeof(giving.damage.first));
+	if (query->damage)
+		query->damage->count += giving.damage.count;
 	free(giving.who);
 	free(giving.place);
 	free(giving.ids);

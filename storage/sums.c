@@ -121,16 +121,50 @@ static int add_rows(struct gathering *gathering, sqlite3_stmt *sums, sqlite3_stm
 	return result;
 }
 
+/* The samples of one port: error counters that moved are looked for where there may be any. */
+static int add_port(struct gathering *gathering, struct delta_scan *scan, struct error *err)
+{
+	struct delta delta;
+	int result = 0;
+
+	while (!result && (result = delta_scan_next(scan, err)) > 0) {
+		result = delta_scan_read(scan, &delta, err);
+		if (!result)
+			port_sum_add_delta(gathering->by_port, &delta);
+	}
+	return result;
+}
+
+static void note_damage(struct sums_cover *cover, size_t count, const char *first)
+{
+	if (count && !cover->damaged)
+		snprintf(cover->damage, sizeof(cover->damage), "%s", first);
+	cover->damaged += count;
+}
+
+static int add_raw_of_port(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
+{
+	struct delta_scan scan;
+	int result = delta_scan_begin_ports(&scan, gathering->db, after, until, &gathering->port, 1, err);
+
+	if (!result)
+		result = add_port(gathering, &scan, err);
+	note_damage(&gathering->cover, scan.damaged, scan.damage);
+	delta_scan_end(&scan);
+	return result;
+}
+
 static int add_raw(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
 {
 	struct raw_damage damage = { 0 };
-	int result = raw_sums_add(gathering->db, after, until, gathering->port ? gathering->port : gathering->first,
-				  gathering->by_port, gathering->port ? 1 : gathering->count, &damage, err);
+	int result;
 
-	if (damage.count && !gathering->cover.damaged)
-		memcpy(gathering->cover.damage, damage.first, sizeof(damage.first));
-	gathering->cover.damaged += damage.count;
 	gathering->cover.from |= SUMS_RAW;
+	if (gathering->port)
+		return add_raw_of_port(gathering, after, until, err);
+	result = raw_sums_add(gathering->db, after, until, gathering->first, gathering->by_port, gathering->count,
+			      &damage, err);
+	note_damage(&gathering->cover, damage.count, damage.first);
 	return result;
 }
 
