@@ -8,6 +8,7 @@
 #include "analysis/rate.h"
 #include "analysis/stall.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "cli/options.h"
 #include "cli/order.h"
 #include "fabric/fabric.h"
@@ -70,6 +71,9 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	view.window_us = query.window_us;
 	if (code == 0)
 		code = snapshot_load(view.reader, &query, &view.snapshot, err);
+	if (code == 0 && view.snapshot->damaged)
+		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
+			    "see: ibwire db check", view.snapshot->damaged, view.snapshot->damage);
 	if (code == 0) {
 		view.fabric = view.snapshot->fabric;
 		code = order_names(&view.names_shown, view.fabric, err);

@@ -88,6 +88,12 @@ static void work(struct compactor *compactor)
 		if (!result)
 			result = retain_step(&compactor->compaction, &compactor->keep, &err);
 	} while (result > 0 && may_go_on(compactor));
+	if (result >= 0 && compactor->compaction.damaged) {
+		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
+			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
+		compactor->compaction.damaged = 0;
+		tell(compactor, &err);
+	}
 	if (result >= 0) {
 		memset(&err, 0, sizeof(err));
 		compactor->told = false;

@@ -13,6 +13,7 @@
  */
 #include "storage/hot_block.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static unsigned put(uint8_t *at, uint64_t value)
 	unsigned bytes = value ? (unsigned)(71 - __builtin_clzll(value)) / 8 : 0;
 
 	/* Eight at once: there is room for the longest, and what is too much is written over. */
-	for (int i = 0; i < 8; i++)
-		at[i] = (uint8_t)(value >> 8 * i);
+	value = htole64(value);
+	memcpy(at, &value, sizeof(value));
 	return bytes;
 }
 
@@ -127,8 +128,13 @@ static uint64_t get(struct input *input, unsigned bytes)
 		input->cut = true;
 		return 0;
 	}
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t)input->at[i] << 8 * i;
+	if (input->end - input->at >= 8 && bytes) {
+		memcpy(&value, input->at, sizeof(value));
+		value = le64toh(value) & UINT64_MAX >> (64 - 8 * bytes);
+	} else {
+		for (unsigned i = 0; i < bytes; i++)
+			value |= (uint64_t)input->at[i] << 8 * i;
+	}
 	input->at += bytes;
 	return value;
 }

@@ -451,6 +451,62 @@ static void the_default_path_is_the_documented_one(void **state)
 	assert_int_equal(storage_default_path(false, found, sizeof(found), NULL), ERR_IO);
 }
 
+/* What stands between two words of the manual, or NULL. */
+static char *section_of(const char *manual, const char *table)
+{
+	char begin[80];
+	const char *at, *end;
+
+	snprintf(begin, sizeof(begin), "\n.Ss %s\n", table);
+	at = strstr(manual, begin);
+	end = at ? strstr(at, "\n.El\n") : NULL;
+	return end ? strndup(at, (size_t)(end - at)) : NULL;
+}
+
+static void the_manual_has_each_column_of_the_tables_that_it_names(void **state)
+{
+	const char *source = getenv("IBWIRE_SRCDIR");
+	static char manual[100000];
+	char name[512], item[80];
+	int tables = 0, columns = 0;
+	sqlite3_stmt *rows;
+	sqlite3 *db;
+	FILE *file;
+
+	(void)state;
+	if (!source) {
+		print_message("skipped: IBWIRE_SRCDIR is not set\n");
+		skip();
+	}
+	snprintf(name, sizeof(name), "%s/man/ibwire-storage.5", source);
+	file = fopen(name, "rb");
+	assert_non_null(file);
+	manual[fread(manual, 1, sizeof(manual) - 1, file)] = '\0';
+	fclose(file);
+	writer_close(check_open_writer(path));
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT m.name, c.name, c.name IN (SELECT key FROM counter), c.cid = 0"
+					    " FROM sqlite_schema m, pragma_table_info(m.name) c"
+					    " WHERE m.type = 'table'", -1, &rows, NULL), SQLITE_OK);
+	while (sqlite3_step(rows) == SQLITE_ROW) {
+		char *section = section_of(manual, (const char *)sqlite3_column_text(rows, 0));
+
+		if (!section)
+			continue;
+		tables += sqlite3_column_int(rows, 3);
+		columns++;
+		snprintf(item, sizeof(item), "\n.It %s\n", (const char *)sqlite3_column_text(rows, 1));
+		if (!sqlite3_column_int(rows, 2) && !strstr(section, item))
+			fail_msg("%s.%s is not in the manual", (const char *)sqlite3_column_text(rows, 0),
+				 (const char *)sqlite3_column_text(rows, 1));
+		free(section);
+	}
+	assert_true(tables >= 26);
+	assert_true(columns > 200);
+	sqlite3_finalize(rows);
+	sqlite3_close(db);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -467,6 +523,7 @@ int main(void)
 		TEST(another_fabric_is_refused_until_the_old_is_moved_aside),
 		TEST(a_file_that_is_taken_away_is_noticed),
 		TEST(the_default_path_is_the_documented_one),
+		TEST(the_manual_has_each_column_of_the_tables_that_it_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

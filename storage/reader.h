@@ -97,6 +97,9 @@ struct snapshot {
 	struct port_row *rows; /* parallel to fabric->ports */
 	/* Parallel to fabric->nodes: what each said last that its agent can do; not known where it was not asked. */
 	struct pma_caps *caps;
+	/* How many packed samples of the window could not be read and are left out, and which the first of them are. */
+	size_t damaged;
+	char damage[96];
 };
 
 /*

@@ -329,7 +329,7 @@ static void events_come_oldest_first_and_as_many_as_asked(void **state)
 static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
 {
 	struct model *model = model_create(21, 2, 8, 6);
-	struct writer *writer = check_open_writer(path);
+	struct writer *writer = check_open_writer_with(path, 5);
 	struct reader *reader = check_open_reader(path);
 	struct rlimit before, full;
 	struct error err = { 0 };

@@ -15,6 +15,12 @@ enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_CO
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us += delta->elapsed_us;
+	/* As nearly always: nothing to look at. */
+	if ((delta->known & COUNTER_ALL_SET) == COUNTER_ALL_SET && !(delta->reset & COUNTER_ALL_SET)) {
+		for (int i = 0; i < COUNTER_COUNT; i++)
+			reading->value[i] += delta->value[i];
+		return;
+	}
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		counter_set bit = COUNTER_BIT(i);
 

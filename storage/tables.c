@@ -287,6 +287,8 @@ const char tables_absolute_end[] =
 #define TIME(us) \
 	"strftime('%Y-%m-%dT%H:%M:%S', " us " / 1000000, 'unixepoch') || printf('.%06dZ', " us " % 1000000)"
 #define GUID(guid) "printf('0x%016x', " guid ")"
+/* The sweep, or where its row expired the first one behind it that is left: errors and spans are kept for longer. */
+#define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
 /* The node's name at a sweep; the last one where it had just left. */
 #define NAME_AT(node, sweep) \
 	"(SELECT v.name FROM node_version v WHERE v.node = " node " AND v.from_sweep <= " sweep \
@@ -305,13 +307,14 @@ const char tables_views[] =
 	"	" NAME_AT("p.node", "e.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	k.key AS counter, CASE WHEN e.value < 0 THEN 9223372036854775807 ELSE e.value END AS value,\n"
 	"	k.unit AS unit, e.marks & 1 AS reset, e.marks >> 1 & 1 AS saturated\n"
-	"FROM error e JOIN sweep s ON s.id = e.sweep JOIN port p ON p.id = e.port JOIN node n ON n.id = p.node\n"
-	"	JOIN counter k ON k.id = e.counter;\n"
+	"FROM error e JOIN sweep s ON s.id = " KEPT("e.sweep") " JOIN port p ON p.id = e.port\n"
+	"	JOIN node n ON n.id = p.node JOIN counter k ON k.id = e.counter;\n"
 	"CREATE VIEW gaps AS -- spans without data\n"
 	"SELECT " TIME("s.wall_us") " AS since, " TIME("u.wall_us") " AS until,\n"
 	"	" NAME_AT("p.node", "g.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("why", "g.why") " AS why, g.from_sweep AS from_sweep, g.to_sweep AS to_sweep\n"
-	"FROM span g JOIN sweep s ON s.id = g.from_sweep LEFT JOIN sweep u ON u.id = g.to_sweep\n"
+	"FROM span g JOIN sweep s ON s.id = " KEPT("g.from_sweep") "\n"
+	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
 	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
 	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
 	"SELECT v.name AS node, " GUID("n.guid") " AS node_guid, " CODE("node_type", "v.type") " AS type,\n"

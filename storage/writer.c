@@ -397,6 +397,8 @@ static void settle(struct writer *writer)
 	stop_compactor(writer, FINISH_US);
 	if (begin(writer, NULL) == 0)
 		end(writer, writer_store_last(writer, NULL), NULL);
+	/* What hot left free: a file at rest is no larger than what it holds. */
+	sqlite3_exec(writer->db, "PRAGMA incremental_vacuum(8192)", NULL, NULL, NULL);
 	/* A reader in the middle of a long question is not waited for: then the log stays as it is. */
 	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
 	sqlite3_exec(writer->db, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);

@@ -44,8 +44,13 @@ static int store_errors(struct writer *writer, int64_t sweep, uint32_t port, con
 			struct error *err)
 {
 	sqlite3_stmt *insert = writer->statements[WRITE_ERROR];
+	uint64_t moved = (delta->reset | delta->saturated) & delta->known;
 	int result = 0;
 
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+		moved |= delta->value[i];
+	if (!moved)
+		return 0;
 	for (int i = 0; !result && i < COUNTER_COUNT; i++) {
 		counter_set bit = COUNTER_BIT(i);
 		int marks = (delta->reset & bit ? MARK_RESET : 0) | (delta->saturated & bit ? MARK_SATURATED : 0);
@@ -128,6 +133,8 @@ static bool same_reading(const struct reading *a, const struct reading *b)
 {
 	if (a->at_us != b->at_us || a->present != b->present || (a->wide & a->present) != (b->wide & b->present))
 		return false;
+	if ((a->present & COUNTER_ALL_SET) == COUNTER_ALL_SET)
+		return memcmp(a->value, b->value, sizeof(a->value)) == 0;
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (a->present & COUNTER_BIT(i) && a->value[i] != b->value[i])
 			return false;
