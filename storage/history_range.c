@@ -21,17 +21,14 @@ static const struct {
 	  "SELECT from_us FROM hour WHERE state = 1 ORDER BY id LIMIT 1" },
 };
 
-static size_t form_count(const struct reader *reader)
-{
-	return reader->version >= 3 ? sizeof(forms) / sizeof(*forms) : 1;
-}
+enum { FORM_COUNT = sizeof(forms) / sizeof(*forms) };
 
 static int last_at(struct reader *reader, int64_t at_us, int64_t *ret, struct error *err)
 {
 	int result = 0;
 
 	*ret = 0;
-	for (size_t i = 0; !result && !*ret && i < form_count(reader); i++) {
+	for (size_t i = 0; !result && !*ret && i < FORM_COUNT; i++) {
 		sqlite3_stmt *row;
 
 		result = db_prepare(reader->db, forms[i].last, &row, err);
@@ -68,7 +65,7 @@ static int find_oldest(struct reader *reader, int64_t *ret, struct error *err)
 	int result = 0;
 
 	*ret = 0;
-	for (size_t i = form_count(reader); !result && !*ret && i-- > 0;)
+	for (size_t i = FORM_COUNT; !result && !*ret && i-- > 0;)
 		result = db_integer(reader->db, forms[i].first, 0, ret, err);
 	return result;
 }
@@ -95,11 +92,7 @@ static int find_run(struct reader *reader, const char *sql, const struct history
 static int find_runs(struct reader *reader, struct history_range *range, struct error *err)
 {
 	int64_t sweeps;
-	int result;
-
-	if (reader->version < 3)
-		return 0;
-	result = find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM chunk_window"
+	int result = find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM chunk_window"
 			  " WHERE to_sweep <= ?1 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1", range,
 			  &range->chunk_us, &range->chunk_sweeps, err);
 	if (result < 0)
@@ -168,9 +161,9 @@ static int round_sweep(sqlite3 *db, int64_t *sweep, struct error *err)
 static int round_range(struct reader *reader, struct history_range *range, struct error *err)
 {
 	int64_t after = range->after, until = range->until;
-	int result = reader->version < 3 ? 0 : round_sweep(reader->db, &after, err);
+	int result = round_sweep(reader->db, &after, err);
 
-	if (!result && reader->version >= 3)
+	if (!result)
 		result = round_sweep(reader->db, &until, err);
 	/* What is shorter than a window stays as it is. */
 	if (result < 0 || after >= until)

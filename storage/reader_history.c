@@ -365,12 +365,11 @@ static int give(struct giving *giving, struct error *err)
 	if (!result && query->ports)
 		result = find_ports(giving, err);
 	if (!result)
-		result = history_plan_make(reader->db, reader->version, query->after, query->until, query->longest_us,
-					   &plan, err);
+		result = history_plan_make(reader->db, query->after, query->until, query->longest_us, &plan, err);
 	for (size_t i = 0; !result && giving->more && i < plan.count; i++) {
 		if (plan.parts[i].source != HISTORY_RAW)
 			result = give_sums(giving, &plan.parts[i], err);
-		else if (query->longest_us == INT64_MAX && reader->version >= 3)
+		else if (query->longest_us == INT64_MAX)
 			result = give_raw_together(giving, &plan.parts[i], err);
 		else
 			result = give_raw(giving, &plan.parts[i], err);
