@@ -238,13 +238,15 @@ static int read_status(struct reader *reader, struct db_status *ret, struct erro
 	int64_t newest = 0;
 	int result = reader_newest_id(reader, &newest, err);
 
-	/* Ids rise by one, so nothing has to be counted. */
+	/* Ids rise by one, so nothing has to be counted; of windows whose samples expired some rows are left. */
+#define FIRST_KEPT "(SELECT min(id) FROM sweep WHERE id >=" \
+	" (SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2))"
 	if (!result)
-		result = db_integer(reader->db, "SELECT (SELECT max(id) FROM sweep) - (SELECT min(id) FROM sweep) + 1",
-				    0, &ret->sweeps, err);
+		result = db_integer(reader->db, "SELECT max(id) - " FIRST_KEPT " + 1 FROM sweep", 0, &ret->sweeps, err);
 	if (!result)
-		result = db_integer(reader->db, "SELECT wall_us FROM sweep ORDER BY id LIMIT 1", 0,
+		result = db_integer(reader->db, "SELECT wall_us FROM sweep WHERE id = " FIRST_KEPT, 0,
 				    &ret->first_wall_us, err);
+#undef FIRST_KEPT
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
 	if (result >= 0)

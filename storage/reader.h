@@ -59,8 +59,8 @@ struct db_status {
 	int64_t collector_pid; /* 0 where it is not known */
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
-	int64_t sweeps;       /* how many are kept */
-	int64_t first_wall_us, last_wall_us; /* of the oldest and newest sweep; 0: none */
+	int64_t sweeps;       /* how many are kept with their samples */
+	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
 	/* The newest discovery that is kept: when, how long, and SMPs sent. All 0: none. */
 	int64_t discovery_wall_us, discovery_us;

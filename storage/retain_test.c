@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include <cmocka.h>
 #include <sqlite3.h>
@@ -62,7 +64,11 @@ static int64_t first_kept(void)
 static void check_kept(const struct model *model)
 {
 	struct reader *reader = check_open_reader(path);
+	struct db_status status;
 
+	assert_int_equal(reader_status(reader, &status, NULL), 0);
+	assert_int_equal(status.sweeps, (int64_t)model->sweep_count - first_kept() + 1);
+	assert_int_equal(status.first_wall_us, model->sweeps[first_kept() - 1].wall_us);
 	for (int64_t id = first_kept(); id <= (int64_t)model->sweep_count; id++) {
 		check_sweep(reader, model, id);
 		if (id % 7 == 0)
@@ -207,6 +213,43 @@ static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
 	model_destroy(model);
 }
 
+static int64_t log_bytes(void)
+{
+	char name[100];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	return stat(name, &st) < 0 ? 0 : st.st_size;
+}
+
+static void the_log_shrinks_when_a_reader_that_stayed_long_left(void **state)
+{
+	struct writer *writer = check_open_writer_with(path, 20);
+	struct model *model = model_create(5, 4, 40, 40);
+	struct timespec wait = { .tv_nsec = 20000000 };
+	int64_t most;
+	sqlite3 *db;
+
+	(void)state;
+	model->calm = true;
+	check_store(writer, model_step(model));
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
+	for (int i = 0; i < 600 || (log_bytes() < 20000000 && i < 3000); i++)
+		check_store(writer, model_step(model));
+	most = log_bytes();
+	assert_true(most > 17000000);
+	sqlite3_close(db);
+	for (int i = 0; i < 200 && log_bytes() > 17000000; i++) {
+		check_store(writer, model_step(model));
+		nanosleep(&wait, NULL);
+	}
+	assert_in_range(log_bytes(), 0, 17000000);
+	writer_close(writer);
+	check_integrity(path);
+	model_destroy(model);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -215,6 +258,7 @@ int main(void)
 		TEST(samples_go_by_age_and_what_remains_is_exact),
 		TEST(sums_stay_when_samples_went_and_hours_when_sums_went),
 		TEST(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+		TEST(the_log_shrinks_when_a_reader_that_stayed_long_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
