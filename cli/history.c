@@ -7,6 +7,7 @@
 #include "analysis/status.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/when.h"
 #include "cli/command.h"
 #include "cli/history.h"
@@ -120,20 +121,42 @@ int history_nothing(const struct history *history, const struct subject *subject
 		       subject ? subject->name : "these ports", since, until);
 }
 
-/* The fabric as it was at the window's end; where that is not kept any more, as it is. */
-static int open_view(struct history *history, struct error *err)
+/* The fabric as it was at a time; where that is not kept any more, as it is. */
+static int open_view(const struct history *history, int64_t at_us, struct view *ret, struct error *err)
 {
-	struct options at_end = history->options;
+	struct options then = history->options;
 	struct error first = { 0 };
 	int code;
 
-	at_end.since_us = 0;
-	code = view_open(&at_end, false, &history->view, &first);
-	if (code == ERR_UNAVAILABLE && (at_end.until_us || at_end.at_us)) {
-		at_end.until_us = at_end.at_us = 0;
-		code = view_open(&at_end, false, &history->view, &first);
+	then.since_us = then.until_us = 0;
+	then.at_us = at_us;
+	code = view_open(&then, false, ret, &first);
+	if (code == ERR_UNAVAILABLE && at_us) {
+		then.at_us = 0;
+		code = view_open(&then, false, ret, &first);
 	}
 	return code < 0 ? err_set(err, code, "%s", first.text) : 0;
+}
+
+/* Whom the arguments mean at the window's end, or else, for who left in between, at its beginning. */
+static int find_subjects(struct history *history, struct subjects *subjects, struct error *err)
+{
+	struct error at_end = { 0 };
+	struct history earlier = *history;
+	int code = subjects_init(subjects, history, &at_end);
+
+	if (code == ERR_USAGE && history->range.first_us) {
+		memset(&earlier.view, 0, sizeof(earlier.view));
+		if (open_view(history, history->range.first_us, &earlier.view, NULL) == 0) {
+			if (subjects_init(subjects, &earlier, NULL) == 0) {
+				view_done(&history->view);
+				history->view = earlier.view;
+				return 0;
+			}
+			view_done(&earlier.view);
+		}
+	}
+	return code < 0 ? err_set(err, code, "%s", at_end.text) : 0;
 }
 
 static int answer(struct history *history, struct error *err)
@@ -144,7 +167,7 @@ static int answer(struct history *history, struct error *err)
 
 	if (code < 0)
 		return code;
-	code = subjects_init(&subjects, history, err);
+	code = find_subjects(history, &subjects, err);
 	if (code < 0)
 		return code;
 	if (history->range.after == history->range.until)
@@ -153,6 +176,9 @@ static int answer(struct history *history, struct error *err)
 		code = history_top(history, &subjects, err);
 	else
 		code = history_series(history, &subjects, err);
+	if (history->damage.count)
+		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
+			    "see: ibwire db check", history->damage.count, history->damage.first);
 	subjects_done(&subjects);
 	return code;
 }
@@ -164,7 +190,8 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 
 	if (code)
 		return code < 0 ? code : 0;
-	code = open_view(&history, err);
+	code = open_view(&history, history.options.until_us ? history.options.until_us : history.options.at_us,
+			 &history.view, err);
 	if (code < 0)
 		return code;
 	code = answer(&history, err);

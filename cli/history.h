@@ -31,6 +31,7 @@ struct history {
 	int64_t since_us, until_us; /* the window, wall clock */
 	struct view view;         /* the fabric as it was at its end */
 	struct history_range range;
+	struct history_damage damage; /* found while it was read */
 };
 
 /* What is shown as one: a port, or ports that are added up. */

@@ -35,7 +35,7 @@ const char *history_format_value(const struct metric *metric, double value, char
 	if (isnan(value))
 		snprintf(ret, size, "-");
 	else if (metric->kind != METRIC_COUNT)
-		snprintf(ret, size, "%.1f %%", value);
+		snprintf(ret, size, value > 0 && value < 0.1 ? "%.2g %%" : "%.1f %%", value);
 	else if (!strcmp(metric->unit, "bytes"))
 		rate_format_bits(value, ret, size);
 	else if (metric->counters & COUNTER_TRAFFIC_SET)

@@ -46,7 +46,7 @@ static const struct column point_columns[COLUMN_COUNT] = {
 
 /* While one subject is read. */
 struct reading_one {
-	const struct history *history;
+	struct history *history;
 	const struct subject *subject;
 	struct metric_port *ports; /* parallel to the subject's */
 	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
@@ -117,17 +117,34 @@ static int64_t round_step(int64_t span_us)
 	return (span_us / (28 * 86400 * US_PER_S) + 1) * 28 * 86400 * US_PER_S;
 }
 
-/* Steps of the points, and of a table's rows; 0: each sweep is one. */
-static void choose_steps(const struct history *history, int64_t *ret_fine_us, int64_t *ret_coarse_us)
+/* The shortest step that lets stored sums be read, where samples, or shorter sums, would be too many to wait for. */
+static int64_t least_step(const struct history *history, size_t ports)
 {
-	int64_t span_us = history->until_us - history->since_us;
+	enum { ROWS_MOST = 3000000 };
+	const struct history_range *range = &history->range;
+	int64_t samples = (range->until - range->after) * (int64_t)ports;
+
+	/* A piece is half a step at most. */
+	if (range->hour_us && range->chunk_sweeps && samples / range->chunk_sweeps > ROWS_MOST)
+		return 2 * range->hour_us;
+	return range->chunk_us && samples > ROWS_MOST ? 2 * range->chunk_us : 0;
+}
+
+/* Steps of the points, and of a table's rows; 0: each sweep is one. */
+static void choose_steps(const struct history *history, size_t ports, int64_t *ret_fine_us, int64_t *ret_coarse_us)
+{
+	int64_t span_us = history->until_us - history->since_us, least_us = least_step(history, ports);
 	int64_t sweeps = history->range.until - history->range.after;
 
 	*ret_fine_us = *ret_coarse_us = history->step_us;
 	if (history->step_us)
 		return;
-	*ret_fine_us = sweeps <= SWEEPS_MOST ? 0 : round_step(span_us / POINTS);
+	*ret_fine_us = sweeps <= SWEEPS_MOST ? 0 : span_us / POINTS > least_us ? span_us / POINTS : least_us;
+	if (*ret_fine_us)
+		*ret_fine_us = round_step(*ret_fine_us);
 	*ret_coarse_us = sweeps <= ROWS ? 0 : round_step(span_us / ROWS);
+	if (*ret_coarse_us && *ret_coarse_us < *ret_fine_us)
+		*ret_coarse_us = *ret_fine_us;
 }
 
 static int prepare(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
@@ -163,11 +180,12 @@ static void done(struct reading_one *one)
 
 static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
 {
-	const struct history *history = one->history;
+	struct history *history = one->history;
 	const struct history_consumer consumer = { take_piece, take_delta, one };
 	struct history_query query = {
 		.after = history->range.after, .until = history->range.until, .longest_us = fine_us / 2,
 		.ports = one->subject->ports, .port_count = one->subject->port_count,
+		.damage = &history->damage,
 	};
 	int code = prepare(one, fine_us, coarse_us, err);
 
@@ -300,7 +318,7 @@ static void append_sources(const struct reading_one *one, struct text *text)
 	}
 }
 
-/* "leaf01/12: rcv_bytes, 13:00 to 14:00, steps of 20 s from raw" */
+/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window in a line of its own. */
 static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
 			   struct text *text)
 {
@@ -310,14 +328,14 @@ static void append_heading(const struct reading_one *one, const struct series *f
 	escape_append(text, one->subject->name, strlen(one->subject->name));
 	if (one->subject->port_count > 1)
 		text_appendf(text, " (%zu ports together)", one->subject->port_count);
-	text_appendf(text, "  %s  %s to %s  ", fine->metric.key, when_format_local(history->since_us, from),
-		     when_format_local(history->until_us, until));
+	text_appendf(text, "  %s  ", fine->metric.key);
 	if (rows->step_us)
 		text_appendf(text, "rows of %s, from ", when_format_span(rows->step_us, span));
 	else
 		text_append(text, "a row for each sweep, from ");
 	append_sources(one, text);
-	text_append(text, "\n");
+	text_appendf(text, "\n%s to %s\n", when_format_local(history->since_us, from),
+		     when_format_local(history->until_us, until));
 }
 
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *how,
@@ -384,9 +402,12 @@ int history_series(struct history *history, const struct subjects *subjects, str
 	struct result_options how = options_result(&history->options);
 	struct result *result = NULL;
 	int64_t fine_us, coarse_us;
+	size_t ports = 0;
 	int code = 0;
 
-	choose_steps(history, &fine_us, &coarse_us);
+	for (size_t i = 0; i < subjects->count; i++)
+		ports += subjects->items[i].port_count;
+	choose_steps(history, ports, &fine_us, &coarse_us);
 	for (size_t i = 0; code == 0 && i < subjects->count; i++) {
 		struct reading_one one = { .history = history, .subject = &subjects->items[i] };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_test.c - `ibwire history` over a database whose truth is known */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -8,14 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
 #include "base/when.h"
+#include "cli/command.h"
 #include "cli/test_commands.h"
 #include "fabric/host.h"
+#include "storage/test_check.h"
 #include "storage/test_model.h"
+#include "storage/writer.h"
 
 static char window[128]; /* "|--since|...|--until|...": all sweeps but the first */
 
@@ -284,6 +289,82 @@ static void both_ends_of_a_link_are_shown(void **state)
 	json_decref(rows);
 }
 
+enum { LONG_SWEEPS = 80 };
+
+/* The first node that a sweep has and the one at @ret_last has not. Return: its index, or -1. */
+static int find_leaving(const struct model *moving, size_t *ret_first, size_t *ret_last)
+{
+	for (size_t n = 0; n < moving->node_count; n++)
+		for (size_t first = 1; first < LONG_SWEEPS; first++)
+			for (size_t last = first + 1; last < LONG_SWEEPS && last < first + 20; last++) {
+				uint64_t guid = moving->nodes[n].node.guid;
+
+				if (fabric_find_node(moving->sweeps[first].fabric, guid) == FABRIC_NONE ||
+				    fabric_find_node(moving->sweeps[last].fabric, guid) != FABRIC_NONE)
+					continue;
+				*ret_first = first;
+				*ret_last = last;
+				return (int)n;
+			}
+	return -1;
+}
+
+/* Ask for one node over a window that ends without it. Return: the exit code. */
+static int ask_for(const char *path, const struct model *moving, int node, size_t first, size_t last, struct error *err)
+{
+	char guid[32], since[WHEN_SIZE], until[WHEN_SIZE], db[80];
+	char *argv[] = { (char[]){ "history" }, guid, (char[]){ "--since" }, since, (char[]){ "--until" }, until,
+			 (char[]){ "--format" }, (char[]){ "csv" }, (char[]){ "--db" }, db, NULL };
+	int before = dup(STDOUT_FILENO), nowhere = open("/dev/null", O_WRONLY), code;
+
+	snprintf(db, sizeof(db), "%s", path);
+	snprintf(guid, sizeof(guid), "0x%016" PRIx64, moving->nodes[node].node.guid);
+	when_format_utc(moving->sweeps[first - 1].wall_us, since);
+	when_format_utc(moving->sweeps[last].wall_us, until);
+	fflush(stdout);
+	dup2(nowhere, STDOUT_FILENO);
+	code = command_find("history")->run(command_find("history"), 10, argv, err);
+	fflush(stdout);
+	dup2(before, STDOUT_FILENO);
+	close(before);
+	close(nowhere);
+	return code;
+}
+
+static void who_left_in_the_window_has_a_history(void **state)
+{
+	int found = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed < 30 && found < 3; seed++) {
+		struct model *moving = model_create(seed, 2, 4, 6);
+		char folder[64], path[80];
+		struct writer *writer;
+		size_t first = 0, last = 0;
+		struct error err = { 0 };
+		int node, code;
+
+		check_make_folder(folder);
+		snprintf(path, sizeof(path), "%s/fabric.db", folder);
+		moving->keep_history = true;
+		writer = check_open_writer(path);
+		for (int i = 0; i < LONG_SWEEPS; i++)
+			check_store(writer, model_step(moving));
+		writer_close(writer);
+		node = find_leaving(moving, &first, &last);
+		if (node >= 0) {
+			code = ask_for(path, moving, node, first, last, &err);
+			/* Also one that was silent as long as it was there. */
+			if (code < 0 && !strstr(err.text, "read"))
+				fail_msg("%s", err.text);
+			found += code == 0;
+		}
+		check_remove_folder(folder);
+		model_destroy(moving);
+	}
+	assert_true(found > 0);
+}
+
 static const struct {
 	const char *line;
 	int code;
@@ -332,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_host_is_all_its_hcas),
 		cmocka_unit_test(the_top_is_in_order_and_complete),
 		cmocka_unit_test(both_ends_of_a_link_are_shown),
+		cmocka_unit_test(who_left_in_the_window_has_a_history),
 		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
 	};
 

@@ -200,18 +200,37 @@ static int64_t collect_ports(const struct history *history, const struct subject
 	return (int64_t)count;
 }
 
+/*
+ * Whose is most does not change by half a minute more or less: of a window that is long beside
+ * that, the ends are where sums begin and end, and rows say where that is.
+ */
+static int round_window(struct history *history, struct error *err)
+{
+	enum { SWEEPS_LEAST = 500 };
+	int code = 0;
+
+	if (history->range.until - history->range.after >= SWEEPS_LEAST)
+		code = reader_history_round(history->view.reader, &history->range, err);
+	if (code == 0 && history->range.first_us)
+		history->since_us = history->range.first_us;
+	if (code == 0 && history->range.last_us)
+		history->until_us = history->range.last_us;
+	return code;
+}
+
 int history_top(struct history *history, const struct subjects *subjects, struct error *err)
 {
 	struct top_row *rows;
 	struct history_port *ports;
 	int64_t count = collect_ports(history, subjects, &rows, &ports, err);
 	const struct history_consumer consumer = { take_piece, take_delta, rows };
+	int code = count < 0 ? (int)count : round_window(history, err);
 	struct history_query query = {
 		.after = history->range.after, .until = history->range.until, .longest_us = INT64_MAX,
 		.counters = history->metrics[0].counters, .ports = ports,
+		.damage = &history->damage,
 	};
 	bool any = false;
-	int code = count < 0 ? (int)count : 0;
 
 	query.port_count = count < 0 ? 0 : (size_t)count;
 	if (code == 0)

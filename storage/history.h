@@ -35,6 +35,9 @@ struct history_range {
 	int64_t after, until;   /* sweeps in (after, until]; equal: there is none */
 	int64_t first_us, last_us; /* wall clock of the first and the last of them; 0 where that is not known */
 	int64_t oldest_us, newest_us; /* wall clock of the oldest and newest sweep of all that are kept, in any form */
+	/* How long the last chunk sum and the last hour sum in it are, from first to last sweep; 0: it has none. */
+	int64_t chunk_us, hour_us;
+	int64_t chunk_sweeps; /* sweeps in that chunk sum */
 };
 
 /*
@@ -47,19 +50,38 @@ struct history_range {
 int reader_history_range(struct reader *reader, int64_t since_us, int64_t until_us, struct history_range *ret,
 			 struct error *err);
 
-/* A piece of the window: one sweep, or the sum of some. */
+/*
+ * reader_history_round - move both ends of a range to where stored sums begin and end
+ * By half a window of sums at most (a minute where sweeps are a second apart). Sums of all
+ * ports then need no sample but those that are newer than any sum: a fifth of the time.
+ * @range:  of reader_history_range(); first_us and last_us say what it is then
+ */
+int reader_history_round(struct reader *reader, struct history_range *range, struct error *err);
+
+/* A piece of the window: one sweep, or the sum of some; HISTORY_RAW: added up from samples just now. */
 struct history_piece {
 	enum history_source source;
 	int64_t from_sweep, to_sweep; /* the first, and the first behind it */
 	int64_t from_us, to_us;       /* wall clock of the first and the last sweep in it */
 };
 
+/* Packed samples that could not be read, and are left out. */
+struct history_damage {
+	size_t count;
+	char first[96]; /* which the first of them are */
+};
+
 struct history_query {
 	int64_t after, until;     /* sweeps, as in struct history_range */
-	int64_t longest_us;       /* of a piece from its first to its last sweep; 0: single sweeps; INT64_MAX: any */
+	/*
+	 * Of a piece from its first to its last sweep; 0: single sweeps; INT64_MAX: any,
+	 * and then single sweeps that follow each other come as one sum too.
+	 */
+	int64_t longest_us;
 	const struct history_port *ports; /* NULL: every port that was ever known */
 	size_t port_count;        /* each is given once, for the first place that it has */
 	counter_set counters;     /* what deltas are wanted of; others may come as not known */
+	struct history_damage *damage; /* counts on; or NULL */
 };
 
 /*

@@ -84,14 +84,14 @@ static int plan_range(struct planner *planner, enum history_source level, int64_
 {
 	if (after >= until)
 		return 0;
-	if (level != HISTORY_RAW && planner->units[level])
+	if (level != HISTORY_RAW)
 		return plan_level(planner, level, after, until, err);
 	return add_part(planner, &(struct plan_part){ .source = HISTORY_RAW, .from_sweep = after + 1,
 						      .to_sweep = until + 1 }, err);
 }
 
-int history_plan_make(sqlite3 *db, int64_t version, int64_t after, int64_t until, int64_t longest_us,
-		      struct history_plan *ret, struct error *err)
+int history_plan_make(sqlite3 *db, int64_t after, int64_t until, int64_t longest_us, struct history_plan *ret,
+		      struct error *err)
 {
 	/* The last column: nothing shorter is kept of these sweeps. */
 	static const char windows[] =
@@ -102,15 +102,14 @@ int history_plan_make(sqlite3 *db, int64_t version, int64_t after, int64_t until
 		" WHERE w.id >= h.from_window AND w.id < h.to_window) FROM hour h"
 		" WHERE to_sweep > ?1 AND state = 1 ORDER BY to_sweep";
 	struct planner planner = { .longest_us = longest_us, .plan = ret };
-	int result = 0;
+	int result;
 
 	memset(ret, 0, sizeof(*ret));
-	if (version >= 3)
-		result = db_prepare(db, windows, &planner.units[HISTORY_CHUNK_SUMS], err);
-	if (!result && version >= 3)
+	result = db_prepare(db, windows, &planner.units[HISTORY_CHUNK_SUMS], err);
+	if (!result)
 		result = db_prepare(db, hours, &planner.units[HISTORY_HOUR_SUMS], err);
 	if (!result)
-		result = plan_range(&planner, version >= 3 ? HISTORY_HOUR_SUMS : HISTORY_RAW, after, until, err);
+		result = plan_range(&planner, HISTORY_HOUR_SUMS, after, until, err);
 	sqlite3_finalize(planner.units[HISTORY_CHUNK_SUMS]);
 	sqlite3_finalize(planner.units[HISTORY_HOUR_SUMS]);
 	return result;

@@ -29,12 +29,11 @@ struct history_plan {
  * history_plan_make - cover the sweeps in (@after, @until]
  * @longest_us:  as in struct history_query; where samples, or sums of windows, are no
  *               longer kept, what is there is taken however long it is
- * @version:     of the schema: before 3 there are no sums
  *
  * Inside the caller's transaction. @ret: history_plan_done() frees it, whatever this returns.
  */
-int history_plan_make(sqlite3 *db, int64_t version, int64_t after, int64_t until, int64_t longest_us,
-		      struct history_plan *ret, struct error *err);
+int history_plan_make(sqlite3 *db, int64_t after, int64_t until, int64_t longest_us, struct history_plan *ret,
+		      struct error *err);
 void history_plan_done(struct history_plan *plan);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/err.h"
 #include "base/map.h"
@@ -70,7 +71,7 @@ static bool take_piece(void *ctx, const struct history_piece *piece)
 	assert_true(piece->to_sweep > piece->from_sweep && piece->to_sweep <= got->until + 1);
 	assert_int_equal(piece->from_us, got->model->sweeps[piece->from_sweep - 1].wall_us);
 	assert_int_equal(piece->to_us, got->model->sweeps[piece->to_sweep - 2].wall_us);
-	if (piece->source == HISTORY_RAW)
+	if (piece->source == HISTORY_RAW && got->longest_us != INT64_MAX)
 		assert_int_equal(piece->to_sweep, piece->from_sweep + 1);
 	else
 		assert_true(piece->to_us - piece->from_us <= got->longest_us);
@@ -144,6 +145,17 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 	}
 	if (seed % 3 == 2)
 		ports[query.port_count++] = (struct history_port){ 12345, 1 }; /* nobody knows it */
+	if (seed % 4 == 0 && range.after < range.until) {
+		int64_t until = range.until;
+
+		assert_int_equal(reader_history_round(reader, &range, NULL), 0);
+		/* Of windows of at most 120 sweeps. */
+		assert_in_range(range.after, after > 60 ? after - 60 : 0, after + 60);
+		assert_in_range(range.until, until > 60 ? until - 60 : 0, until + 60);
+		assert_true(range.after < range.until && range.until <= (int64_t)model->sweep_count);
+		assert_int_equal(range.first_us, model->sweeps[range.after].wall_us);
+		assert_int_equal(range.last_us, model->sweeps[range.until - 1].wall_us);
+	}
 	query.ports = seed % 3 ? ports : NULL;
 	query.after = range.after;
 	query.until = got.until = range.until;
@@ -192,6 +204,65 @@ static void any_window_adds_up_from_any_pieces(void **state)
 		check_remove_folder(folder);
 		model_destroy(model);
 	}
+}
+
+/* What a retention leaves of the oldest windows: their sums. */
+static void forget_samples(const char *path)
+{
+	static const char *const statements[] = {
+		"CREATE TEMP TABLE old AS SELECT id, to_sweep FROM chunk_window WHERE state = 1 ORDER BY id LIMIT 3",
+		"DELETE FROM chunk WHERE id < (SELECT (max(id) + 1) * 2097152 FROM old)",
+		"DELETE FROM error WHERE sweep < (SELECT max(to_sweep) FROM old)",
+		"DELETE FROM sweep WHERE id < (SELECT max(to_sweep) FROM old)",
+		"UPDATE chunk_window SET state = 2 WHERE id IN (SELECT id FROM old)",
+	};
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (size_t i = 0; i < sizeof(statements) / sizeof(*statements); i++)
+		assert_int_equal(sqlite3_exec(db, statements[i], NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void where_samples_expired_their_sums_are_given(void **state)
+{
+	struct model *model = model_create(99, 2, 4, 3);
+	struct got got = { .model = model, .longest_us = INT64_MAX, .last.to_sweep = 1 };
+	const struct history_consumer consumer = { take_piece, take_delta, &got };
+	struct history_query query = { .counters = ~UINT64_C(0) };
+	struct history_range range;
+	bool wanted[MOST_PORTS];
+	struct writer *writer;
+	struct reader *reader;
+	char folder[64], path[80];
+
+	(void)state;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	model->keep_history = true;
+	writer = check_open_writer(path);
+	for (int i = 0; i < 1000; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	forget_samples(path);
+	reader = check_open_reader(path);
+	assert_int_equal(reader_history_range(reader, model->sweeps[0].wall_us - 1, 0, &range, NULL), 0);
+	assert_int_equal(range.after, 0);
+	assert_int_equal(range.oldest_us, model->sweeps[0].wall_us);
+	got.until = query.until = range.until;
+	/* Single sweeps were asked for. */
+	assert_int_equal(reader_history(reader, &query, &consumer, NULL), 0);
+	assert_int_equal(got.pieces[HISTORY_CHUNK_SUMS], 3);
+	assert_true(got.pieces[HISTORY_RAW] > 100);
+	for (size_t i = 0; i < MOST_PORTS; i++)
+		wanted[i] = true;
+	check_sums(&got, model, 0, range.until, wanted, ~UINT64_C(0));
+	/* A window that begins in what expired holds what its middle is in. */
+	assert_int_equal(reader_history_range(reader, model->sweeps[200].wall_us, 0, &range, NULL), 0);
+	assert_true(range.after < 300);
+	reader_close(reader);
+	check_remove_folder(folder);
+	model_destroy(model);
 }
 
 static void who_has_seen_enough_is_told_no_more(void **state)
@@ -245,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_window_adds_up_from_any_pieces),
+		cmocka_unit_test(where_samples_expired_their_sums_are_given),
 		cmocka_unit_test(who_has_seen_enough_is_told_no_more),
 		cmocka_unit_test(a_database_without_sweeps_has_no_history),
 	};

@@ -2,6 +2,7 @@
 /* reader_history.c - the pieces of a window, read from samples and from sums */
 #include "storage/history.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "storage/history_plan.h"
 #include "storage/reader_state.h"
 #include "storage/readings.h"
+#include "storage/sums.h"
 
 const char *history_source_name(enum history_source source)
 {
@@ -44,6 +46,7 @@ struct giving {
 	size_t wanted;            /* of ids; 0 where all are wanted */
 	counter_set counters;
 	struct sum_reader sums[HISTORY_SOURCE_COUNT];
+	struct history_damage damage;
 	bool more;                /* the consumer wants to go on */
 };
 
@@ -133,6 +136,13 @@ static void give_piece(struct giving *giving, const struct history_piece *piece)
 	giving->more = giving->consumer->piece(giving->consumer->ctx, piece);
 }
 
+static void note_damage(struct giving *giving, size_t count, const char *first)
+{
+	if (count && !giving->damage.count)
+		snprintf(giving->damage.first, sizeof(giving->damage.first), "%s", first);
+	giving->damage.count += count;
+}
+
 static int begin_scan(struct giving *giving, struct delta_scan *scan, const struct plan_part *part,
 		      struct error *err)
 {
@@ -184,8 +194,61 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 		result = give_sweep(giving, &scan, id, &standing, err);
 	}
 	sqlite3_finalize(sweeps);
+	note_damage(giving, scan.damaged, scan.damage);
 	delta_scan_end(&scan);
 	return result < 0 ? result : 0;
+}
+
+/* The wall clock of a part's first and last sweep. */
+static int date_part(struct giving *giving, struct history_piece *piece, struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(giving->reader->db, "SELECT wall_us FROM sweep WHERE id >= ?1 AND id < ?2"
+				" ORDER BY id LIMIT 1", &row, err);
+
+	for (int last = 0; result >= 0 && last < 2; last++) {
+		sqlite3_bind_int64(row, 1, last ? piece->to_sweep - 1 : piece->from_sweep);
+		sqlite3_bind_int64(row, 2, piece->to_sweep);
+		result = db_step(row, err);
+		if (result > 0)
+			*(last ? &piece->to_us : &piece->from_us) = sqlite3_column_int64(row, 0);
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+/* Samples that nobody wants to see one by one, added up here: of one port, or of all where @port is 0. */
+static int give_raw_sums(struct giving *giving, const struct plan_part *part, uint32_t port, struct error *err)
+{
+	size_t count = port ? 1 : giving->id_count;
+	struct port_sum *sums = calloc(count, sizeof(*sums));
+	struct sums_cover cover = { 0 };
+	int result = sums ? sums_load(giving->reader->db, part->from_sweep - 1, part->to_sweep - 1, port, sums, count,
+				      &cover, err) : err_nomem(err);
+
+	for (size_t i = 0; !result && giving->more && i < count; i++)
+		if (sums[i].samples && is_wanted(giving, port + i))
+			give_delta(giving, port + i, &sums[i].sum, (int64_t)sums[i].samples);
+	note_damage(giving, cover.damaged, cover.damage);
+	free(sums);
+	return result;
+}
+
+static int give_raw_together(struct giving *giving, const struct plan_part *part, struct error *err)
+{
+	struct history_piece piece = { .source = HISTORY_RAW, .from_sweep = part->from_sweep,
+				       .to_sweep = part->to_sweep };
+	int result = date_part(giving, &piece, err);
+
+	if (result < 0)
+		return result;
+	give_piece(giving, &piece);
+	if (!giving->query->ports || giving->wanted > giving->id_count / PORTS_A_SCAN)
+		return giving->more ? give_raw_sums(giving, part, 0, err) : 0;
+	for (size_t i = 0; !result && giving->more && i < giving->wanted; i++)
+		result = give_raw_sums(giving, part, giving->ids[i], err);
+	return result;
 }
 
 /* Statements on the sums of windows or of hours; only the counters that are asked for are read. */
@@ -302,11 +365,15 @@ static int give(struct giving *giving, struct error *err)
 	if (!result && query->ports)
 		result = find_ports(giving, err);
 	if (!result)
-		result = history_plan_make(reader->db, reader->version, query->after, query->until, query->longest_us,
-					   &plan, err);
-	for (size_t i = 0; !result && giving->more && i < plan.count; i++)
-		result = plan.parts[i].source == HISTORY_RAW ? give_raw(giving, &plan.parts[i], err) :
-							       give_sums(giving, &plan.parts[i], err);
+		result = history_plan_make(reader->db, query->after, query->until, query->longest_us, &plan, err);
+	for (size_t i = 0; !result && giving->more && i < plan.count; i++) {
+		if (plan.parts[i].source != HISTORY_RAW)
+			result = give_sums(giving, &plan.parts[i], err);
+		else if (query->longest_us == INT64_MAX)
+			result = give_raw_together(giving, &plan.parts[i], err);
+		else
+			result = give_raw(giving, &plan.parts[i], err);
+	}
 	history_plan_done(&plan);
 	return result;
 }
@@ -330,6 +397,10 @@ int reader_history(struct reader *reader, const struct history_query *query, con
 		sqlite3_finalize(giving.sums[i].errors_one);
 	}
 	reader_end(reader);
+	if (query->damage && giving.damage.count && !query->damage->count)
+		memcpy(query->damage->first, giving.damage.first, sizeof(giving.damage.first));
+	if (query->damage)
+		query->damage->count += giving.damage.count;
 	free(giving.who);
 	free(giving.place);
 	free(giving.ids);

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "storage/codec.h"
 #include "storage/db.h"
+#include "storage/raw_sums.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
 
@@ -135,68 +135,36 @@ static int add_port(struct gathering *gathering, struct delta_scan *scan, struct
 	return result;
 }
 
-/* A sample alone, whose error counters are added afterwards. */
-static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
+static void note_damage(struct sums_cover *cover, size_t count, const char *first)
 {
-	counter_set known = COUNTER_ALL_SET & ~sample->unknown;
-
-	sum->sum.known = sum->samples++ ? sum->sum.known & known : known;
-	sum->ever |= known;
-	sum->sum.elapsed_us += sample->elapsed_us;
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		add_value(&sum->sum.value[i], sample->value[i]);
+	if (count && !cover->damaged)
+		snprintf(cover->damage, sizeof(cover->damage), "%s", first);
+	cover->damaged += count;
 }
 
-/* Rows of error of a range of sweeps; those of traffic counters are there for their marks. */
-static int add_errors(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
+static int add_raw_of_port(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
 {
-	sqlite3_stmt *rows;
-	int result = db_prepare(gathering->db, "SELECT port, counter, value, marks FROM error WHERE sweep > ? AND"
-				" sweep <= ?", &rows, err);
+	struct delta_scan scan;
+	int result = delta_scan_begin_ports(&scan, gathering->db, after, until, &gathering->port, 1, err);
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(rows, 1, after);
-	sqlite3_bind_int64(rows, 2, until);
-	while ((result = db_step(rows, err)) > 0) {
-		struct port_sum *sum = sum_of(gathering, db_u64(rows, 0));
-		uint64_t counter = db_u64(rows, 1);
-		int marks = sqlite3_column_int(rows, 3);
-
-		if (!sum || !sum->samples || counter >= COUNTER_COUNT)
-			continue;
-		sum->sum.reset |= marks & MARK_RESET ? COUNTER_BIT(counter) : 0;
-		sum->sum.saturated |= marks & MARK_SATURATED ? COUNTER_BIT(counter) : 0;
-		if (counter >= COUNTER_TRAFFIC_COUNT)
-			add_value(&sum->sum.value[counter], db_u64(rows, 2));
-	}
-	sqlite3_finalize(rows);
+	if (!result)
+		result = add_port(gathering, &scan, err);
+	note_damage(&gathering->cover, scan.damaged, scan.damage);
+	delta_scan_end(&scan);
 	return result;
 }
 
 static int add_raw(struct gathering *gathering, int64_t after, int64_t until, struct error *err)
 {
-	struct delta_scan scan;
-	int result = delta_scan_begin_ports(&scan, gathering->db, after, until, &gathering->port,
-					    gathering->port ? 1 : 0, err);
+	struct raw_damage damage = { 0 };
+	int result;
 
-	scan.any_order = !gathering->port;
-	if (!result && gathering->port)
-		result = add_port(gathering, &scan, err);
-	while (!result && scan.any_order && (result = delta_scan_next(&scan, err)) > 0) {
-		struct port_sum *sum = sum_of(gathering, scan.port);
-
-		result = 0;
-		if (sum)
-			add_sample(sum, scan.sample);
-	}
-	if (!result && scan.any_order)
-		result = add_errors(gathering, after, until, err);
-	if (scan.damaged && !gathering->cover.damaged)
-		memcpy(gathering->cover.damage, scan.damage, sizeof(scan.damage));
-	gathering->cover.damaged += scan.damaged;
 	gathering->cover.from |= SUMS_RAW;
-	delta_scan_end(&scan);
+	if (gathering->port)
+		return add_raw_of_port(gathering, after, until, err);
+	result = raw_sums_add(gathering->db, after, until, gathering->first, gathering->by_port, gathering->count,
+			      &damage, err);
+	note_damage(&gathering->cover, damage.count, damage.first);
 	return result;
 }
 

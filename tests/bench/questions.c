@@ -64,6 +64,9 @@ static int ask_reader(struct reader *reader, const struct question *question, st
 	if (!result)
 		result = reader_history_range(reader, status.last_wall_us - (int64_t)(question->seconds * 1e6), 0,
 					      &range, err);
+	/* As ibwire history --top asks: from where sums begin, a minute more or less. */
+	if (!result && !question->node_guid)
+		result = reader_history_round(reader, &range, err);
 	if (result)
 		return result;
 	query.after = range.after;

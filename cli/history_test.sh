@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#
+# `ibwire history` as a person sees it: a plot above a table on a terminal (script(1)), a table on a
+# pipe, on a database of a made-up fabric that was not watched for some time.
+# shellcheck source=tests/lib.sh
+. "${IBWIRE_SRCDIR:?}/tests/lib.sh"
+
+: "${IBWIRE:?}"
+command -v script >/dev/null || skip_all "script(1) is not installed"
+export TZ=UTC0 TERM=xterm
+"${IBWIRE_BUILD:?}/tests/screen/sample_db" fabric.db 2 600 1 || exit 1
+export IBWIRE_DB="$PWD/fabric.db"
+
+# on_terminal LOCALE COLUMNS ARGUMENTS - what is seen there
+on_terminal() {
+	LC_ALL=$1 COLUMNS=$2 script -qec "stty cols $2; $IBWIRE history --color never $3" /dev/null </dev/null |
+		tr -d '\r'
+}
+
+# widest TEXT - the longest line, in columns
+widest() {
+	printf '%s\n' "$1" | LC_ALL=C.UTF-8 wc -L
+}
+
+seen=$(on_terminal C.UTF-8 90 "leaf01/1 --counter xmit_bytes --since -20m")
+contains "there is a heading" "$seen" "xmit_bytes"
+contains "there is a plot of blocks" "$seen" "█"
+contains "it has an axis with a unit" "$seen" "Gb/s ┤"
+contains "it has an axis of time" "$seen" "└"
+contains "the table is below" "$seen" "MEAN"
+contains "it says what it was made of" "$seen" "raw"
+if [ "$(widest "$seen")" -le 90 ]; then
+	pass "nothing is wider than the terminal"
+else
+	fail "nothing is wider than the terminal" "$seen"
+fi
+# The first ten minutes of the window were before the first sweep: no bar, and dashes.
+contains "a gap is a dash" "$seen" "           -"
+gap=$(printf '%s\n' "$seen" | sed -n 's/^[^┤│]*[┤│]//p' | cut -c1-30 | tr -d ' \n')
+equal "a gap is blank in the plot" "$gap" ""
+
+for plain in "C 90 leaf01/1" "C.UTF-8 90 --ascii leaf01/1"; do
+	# shellcheck disable=SC2086 # locale, columns, arguments
+	set -- $plain
+	where=$1
+	wide=$2
+	shift 2
+	seen=$(on_terminal "$where" "$wide" "--counter xmit_bytes $*")
+	contains "a plot of plain characters ($plain)" "$seen" "#"
+	equal "nothing but ASCII is in it ($plain)" "$(printf '%s' "$seen" | LC_ALL=C tr -d '\001-\177')" ""
+done
+
+seen=$(on_terminal C.UTF-8 30 "leaf01/1 --counter errors")
+if [ "$(widest "$(printf '%s\n' "$seen" | grep '[┤│└]')")" -le 30 ]; then
+	pass "a narrow terminal has a narrow plot"
+else
+	fail "a narrow terminal has a narrow plot" "$seen"
+fi
+
+piped=$("$IBWIRE" history leaf01/1 --counter rcv_bytes)
+contains "a pipe gets the table" "$piped" "MEAN"
+case $piped in
+*┤*) fail "a pipe gets no plot" "$piped" ;;
+*) pass "a pipe gets no plot" ;;
+esac
+contains "the top says of what window" "$(on_terminal C.UTF-8 120 "--top 3")" "3 of "
+equal "the top has as many rows" "$("$IBWIRE" history --top 3 --format csv | wc -l)" "4"
+
+# A pack of samples that nobody can read: the others are shown, and it is told.
+if command -v sqlite3 >/dev/null; then
+	sqlite3 fabric.db "UPDATE hot SET samples = x'ff00' WHERE id = (SELECT max(id) FROM hot);
+		UPDATE chunk SET samples = x'ff00'
+		WHERE id = (SELECT max(id) FROM chunk) AND NOT EXISTS (SELECT 1 FROM hot)"
+	contains "damage is told" "$("$IBWIRE" history all -c errors 2>&1 >/dev/null)" "database is damaged: 1 "
+	contains "what is not damaged is shown" "$("$IBWIRE" history all -c errors 2>/dev/null)" "/h"
+else
+	skip "damage is told" "sqlite3 is not installed"
+fi
+
+done_testing
