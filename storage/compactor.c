@@ -32,6 +32,7 @@ struct compactor {
 	struct writer_keep keep;
 	unsigned pause;
 	bool told; /* an event says that it fails */
+	int own_frames; /* pages in the log after its own newest commit */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
@@ -76,34 +77,6 @@ static void tell(struct compactor *compactor, const struct error *failure)
 	sqlite3_finalize(insert);
 }
 
-static void work(struct compactor *compactor)
-{
-	struct error err = { 0 };
-	int result;
-
-	if (compactor->pause && compactor->pause-- > 1)
-		return;
-	do {
-		result = compact_step(&compactor->compaction, &err);
-		if (!result)
-			result = retain_step(&compactor->compaction, &compactor->keep, &err);
-	} while (result > 0 && may_go_on(compactor));
-	if (result >= 0 && compactor->compaction.damaged) {
-		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
-			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
-		compactor->compaction.damaged = 0;
-		tell(compactor, &err);
-	}
-	if (result >= 0) {
-		memset(&err, 0, sizeof(err));
-		compactor->told = false;
-	} else {
-		compactor->pause = PAUSE_SWEEPS;
-		tell(compactor, &err);
-	}
-	set_trouble(compactor, &err);
-}
-
 /*
  * Passive: nobody waits for it. Where sweeps come so fast that the log never is at
  * its end, its start is asked for: then the next sweep waits until the rest is in
@@ -121,6 +94,55 @@ static void empty_log(struct compactor *compactor, int frames)
 	sqlite3_busy_timeout(compactor->db, 0);
 	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
 	sqlite3_busy_timeout(compactor->db, SCHEMA_BUSY_TIMEOUT_MS);
+}
+
+/* SQLite calls this after each commit of the thread's own. */
+static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
+{
+	struct compactor *compactor = ctx;
+
+	(void)db;
+	(void)name;
+	compactor->own_frames = frames;
+	return SQLITE_OK;
+}
+
+/* One step of whatever there is; a long row of them must not fill the log. */
+static int step(struct compactor *compactor, struct error *err)
+{
+	int result = compact_step(&compactor->compaction, err);
+
+	if (!result)
+		result = retain_step(&compactor->compaction, &compactor->keep, err);
+	empty_log(compactor, compactor->own_frames);
+	compactor->own_frames = 0;
+	return result;
+}
+
+static void work(struct compactor *compactor)
+{
+	struct error err = { 0 };
+	int result;
+
+	if (compactor->pause && compactor->pause-- > 1)
+		return;
+	do {
+		result = step(compactor, &err);
+	} while (result > 0 && may_go_on(compactor));
+	if (result >= 0 && compactor->compaction.damaged) {
+		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
+			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
+		compactor->compaction.damaged = 0;
+		tell(compactor, &err);
+	}
+	if (result >= 0) {
+		memset(&err, 0, sizeof(err));
+		compactor->told = false;
+	} else {
+		compactor->pause = PAUSE_SWEEPS;
+		tell(compactor, &err);
+	}
+	set_trouble(compactor, &err);
 }
 
 static void *run(void *ctx)
@@ -181,6 +203,8 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 	result = schema_open_second(path, &compactor->db, err);
 	if (!result)
 		result = compact_init(&compactor->compaction, compactor->db, keep->window_sweeps, err);
+	if (!result)
+		sqlite3_wal_hook(compactor->db, count_log, compactor);
 	if (!result)
 		result = start_thread(compactor, err);
 	if (result < 0)

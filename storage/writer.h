@@ -24,10 +24,10 @@ struct writer_keep {
 
 /*
  * What one reading of one port takes on disk, in bytes, for an estimate; with it a
- * sixtieth of its slow counters (4.5 of them).
- * Source: measured by tests/bench/store on 4,119 ports under load.
+ * sixtieth of its slow counters (4.5 of them) and sums.
+ * Source: measured by tests/bench on 4,144 ports that have a noisy day.
  */
-#define WRITER_BYTES_PER_SAMPLE 68
+#define WRITER_BYTES_PER_SAMPLE 16
 
 /*
  * writer_open - open or create a database and become its only collector
