@@ -34,6 +34,7 @@
 #include "storage/schema.h"
 #include "storage/sums.h"
 #include "storage/test_check.h"
+#include "storage/test_extremes.h"
 #include "storage/writer.h"
 #include "storage/writer_state.h"
 
@@ -41,7 +42,6 @@ enum { NODES = 8, RADIX = 64, PORTS = NODES * RADIX, IDS = NODES * (RADIX + 1) +
 
 #define NO_PORT UINT32_MAX
 #define BEGIN_US INT64_C(1795046400000000)
-#define INTERVAL_US INT64_C(30000000)
 
 /* Readings of all ports, as they were in some sweep. */
 struct moment {
@@ -62,98 +62,9 @@ static int64_t sweeps, samples;
 static struct moment moments[MOMENTS], now;
 static struct range ranges[RANGES];
 
-static uint64_t draw(uint64_t *random)
-{
-	*random += UINT64_C(0x9e3779b97f4a7c15);
-	return map_mix(*random);
-}
-
-static bool one_in(uint64_t *random, uint64_t n)
-{
-	return draw(random) % n == 0;
-}
-
-enum kind { STILL, SMALL, BUSY, HUGE_VALUES, ALL_ONES, SEVERAL, NOISE, KINDS };
-
-static uint64_t draw_value(uint64_t *random, enum kind kind, int counter)
-{
-	static const uint64_t edges[] = { 0, 1, INT64_MAX / 4, INT64_MAX / 4 + 1, INT64_MAX, UINT64_C(1) << 63,
-					  UINT64_MAX - 1, UINT64_MAX };
-	uint64_t drawn = draw(random);
-
-	switch (kind) {
-	case STILL:
-		return 0;
-	case SMALL:
-		return drawn % 1000;
-	case BUSY:
-		return (counter < COUNTER_XMIT_PACKETS ? 1000000000 : 1000000) + drawn % 10000;
-	case HUGE_VALUES:
-		return UINT64_MAX - drawn % 1000;
-	case ALL_ONES:
-		return UINT64_MAX;
-	case SEVERAL:
-		return edges[drawn % (sizeof(edges) / sizeof(*edges))];
-	default:
-		return drawn >> draw(random) % 64;
-	}
-}
-
-static void draw_delta(uint64_t *random, enum kind kind, struct delta *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->elapsed_us = INTERVAL_US + (int64_t)(draw(random) % 20000) - 10000;
-	if (one_in(random, 40))
-		ret->elapsed_us = 0;
-	else if (one_in(random, 80))
-		ret->elapsed_us = (int64_t)(draw(random) >> 16);
-	ret->known = COUNTER_ALL_SET;
-	if (one_in(random, 25))
-		ret->known &= draw(random) | (one_in(random, 2) ? COUNTER_ERROR_SET : 0);
-	else if (one_in(random, 60))
-		ret->known = one_in(random, 2) ? 0 : COUNTER_TRAFFIC_SET;
-	if (one_in(random, 40)) {
-		ret->reset = draw(random) & draw(random) & draw(random) & ret->known;
-		ret->saturated = draw(random) & draw(random) & draw(random) & ret->known;
-	}
-	if (one_in(random, 30))
-		kind = SEVERAL;
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		ret->value[i] = draw_value(random, kind, i);
-	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT && one_in(random, 8); i++)
-		ret->value[i] = draw_value(random, (enum kind)(draw(random) % KINDS), i);
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		if (!(ret->known & COUNTER_BIT(i)))
-			ret->value[i] = 0;
-}
-
-enum what { HAS_DELTA, HAS_READING, IS_SILENT, NOT_SAMPLED };
-
-/* What port @port has in a sweep, always the same. A port is of one kind for some sweeps. */
-static enum what draw_sample(uint32_t port, int64_t sweep, struct delta *ret)
-{
-	uint64_t spell = map_mix(port * UINT64_C(1000003) + (uint64_t)sweep / 40 + 1);
-	uint64_t random = map_mix((uint64_t)sweep << 20 | port);
-
-	if (sweep == 1)
-		return HAS_READING;
-	if (!(spell >> 8 & 15) && sweep % 40 < 17)
-		return IS_SILENT;
-	switch (draw(&random) % 256) {
-	case 0:
-		return NOT_SAMPLED;
-	case 1:
-		return IS_SILENT;
-	case 2:
-		return HAS_READING;
-	}
-	draw_delta(&random, (enum kind)(spell % KINDS), ret);
-	return HAS_DELTA;
-}
-
 static int64_t label_us(int64_t sweep)
 {
-	return BEGIN_US + sweep * INTERVAL_US + (int64_t)(map_mix((uint64_t)sweep) % 20000000);
+	return BEGIN_US + sweep * EXTREME_INTERVAL_US + (int64_t)(map_mix((uint64_t)sweep) % 20000000);
 }
 
 /* By hand: the store adds up by other means in each of its paths. */
@@ -201,14 +112,14 @@ static bool take_sample(uint32_t port, const struct sweep *sweep, int64_t id, st
 			struct delta *delta)
 {
 	struct reading *reading = &now.readings[port];
-	enum what what = draw_sample(port, id, delta);
+	enum extreme what = extreme_sample(port, id, delta);
 
 	*sample = (struct port_sample){ .port = index_of[port], .status = SAMPLE_SILENT };
-	if (what == HAS_DELTA && !now.there[port])
+	if (what == EXTREME_DELTA && !now.there[port])
 		fail_msg("port %u counts before it was read", port);
-	if (what == NOT_SAMPLED || what == IS_SILENT)
-		return what == IS_SILENT;
-	if (what == HAS_DELTA) {
+	if (what == EXTREME_UNSAMPLED || what == EXTREME_SILENT)
+		return what == EXTREME_SILENT;
+	if (what == EXTREME_DELTA) {
 		reading_apply(reading, delta);
 		samples++;
 		for (int i = 0; i < RANGES; i++)
@@ -223,7 +134,7 @@ static bool take_sample(uint32_t port, const struct sweep *sweep, int64_t id, st
 	now.there[port] = true;
 	sample->status = SAMPLE_OK;
 	sample->reading = reading;
-	sample->delta = what == HAS_DELTA ? delta : NULL;
+	sample->delta = what == EXTREME_DELTA ? delta : NULL;
 	return true;
 }
 
@@ -232,14 +143,15 @@ static void store_all(void)
 {
 	static struct port_sample taken[PORTS];
 	static struct delta deltas[PORTS];
-	struct sweep sweep = { .fabric = fabric, .generation = 1, .interval_us = INTERVAL_US, .samples = taken };
+	struct sweep sweep = { .fabric = fabric, .generation = 1, .interval_us = EXTREME_INTERVAL_US,
+			       .samples = taken };
 	struct writer *writer = check_open_writer(path);
 
 	writer->compactor_tried = true;
 	snprintf(sweep.boot_id, sizeof(sweep.boot_id), "11111111-2222-4333-8444-555555555555");
 	for (int64_t id = 1; id <= sweeps; id++) {
 		sweep.wall_us = label_us(id);
-		sweep.start_us = sweep.end_us = id * INTERVAL_US;
+		sweep.start_us = sweep.end_us = id * EXTREME_INTERVAL_US;
 		sweep.sample_count = 0;
 		for (uint32_t port = 0; port < PORTS; port++)
 			sweep.sample_count += take_sample(port, &sweep, id, &taken[sweep.sample_count], &deltas[port]);
@@ -263,18 +175,19 @@ static void store_all(void)
 static int make(void **state)
 {
 	const char *wanted = getenv("IBWIRE_SAMPLES");
-	uint64_t random = 1;
 
 	(void)state;
-	/* One of 30 is in no sweep. */
+	/* One of 30 is not there. */
 	sweeps = (int64_t)(strtod(wanted && *wanted ? wanted : "200000", NULL) / PORTS * 1.04) + 50;
 	for (int i = 0; i < RANGES; i++) {
-		ranges[i].after = i ? (int64_t)(draw(&random) % (uint64_t)sweeps) : 0;
-		ranges[i].until = i ? ranges[i].after + 1 + (int64_t)(draw(&random) %
-								(uint64_t)(sweeps - ranges[i].after)) : sweeps;
+		uint64_t random = map_mix((uint64_t)i + 1);
+
+		ranges[i].after = i ? (int64_t)(random % (uint64_t)sweeps) : 0;
+		ranges[i].until = i ? ranges[i].after + 1 +
+			(int64_t)(map_mix(random) % (uint64_t)(sweeps - ranges[i].after)) : sweeps;
 	}
 	for (int i = 0; i < MOMENTS; i++)
-		moments[i].sweep = i ? 1 + (int64_t)(draw(&random) % (uint64_t)sweeps) : sweeps;
+		moments[i].sweep = i ? 1 + (int64_t)(map_mix((uint64_t)i) % (uint64_t)sweeps) : sweeps;
 	check_make_folder(folder);
 	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	build_fabric();
@@ -308,7 +221,7 @@ static void expect_next(struct expected *expected)
 		while (++expected->id < IDS) {
 			expected->port = port_of_id[expected->id];
 			if (expected->port == NO_PORT ||
-			    draw_sample(expected->port, expected->sweep, &expected->delta) != HAS_DELTA)
+			    extreme_sample(expected->port, expected->sweep, &expected->delta) != EXTREME_DELTA)
 				continue;
 			expected->seen++;
 			return;
@@ -378,20 +291,6 @@ static void check_readings(sqlite3 *db)
 	}
 }
 
-/*
- * Sums of windows and hours have a row for an error counter only where it counted: of one that was known now
- * and then, and never moved, they cannot tell that it ever was.
- */
-static bool same_ever(counter_set ever, const struct port_sum *truth)
-{
-	counter_set still = 0;
-
-	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
-		if (!truth->sum.value[i])
-			still |= COUNTER_BIT(i) & ~truth->sum.known;
-	return (ever & ~still) == (truth->ever & ~still) && !(ever & ~truth->ever);
-}
-
 static void compare_sum(const struct range *range, uint32_t id, const struct port_sum *sum)
 {
 	static const struct port_sum none;
@@ -399,7 +298,7 @@ static void compare_sum(const struct range *range, uint32_t id, const struct por
 
 	if (sum->samples != truth->samples || sum->sum.elapsed_us != truth->sum.elapsed_us)
 		differs(range->until, id, "how many samples are in a sum");
-	if (sum->sum.known != truth->sum.known || !same_ever(sum->ever, truth))
+	if (sum->sum.known != truth->sum.known || sum->ever != truth->ever)
 		differs(range->until, id, "what is known of a sum");
 	if (sum->sum.reset != truth->sum.reset || sum->sum.saturated != truth->sum.saturated)
 		differs(range->until, id, "what a sum is marked with");
@@ -509,17 +408,13 @@ static bool check_sum_row(void *ctx, const struct cell *cells, int count)
 	struct sum_rows *rows = ctx;
 	int64_t id = cells[ROW_FIRST].integer;
 	const struct port_sum *truth;
-	counter_set ever = 0;
 
 	assert_int_equal(count, ROW_COLUMNS);
 	assert_in_range(id, 1, IDS - 1);
 	assert_true(port_of_id[id] != NO_PORT);
 	truth = &rows->range->sums[port_of_id[id]];
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		if (cells[ROW_COUNTERS + i].type == CELL_INTEGER)
-			ever |= COUNTER_BIT(i);
-	if ((uint64_t)cells[ROW_SECOND].integer != truth->samples || !same_ever(ever, truth) ||
-	    !same_row(cells, &truth->sum, ever, true))
+	if ((uint64_t)cells[ROW_SECOND].integer != truth->samples ||
+	    !same_row(cells, &truth->sum, truth->ever, true))
 		differs(rows->range->until, (uint32_t)id, "the row of port_sum");
 	rows->seen++;
 	return true;

@@ -359,7 +359,8 @@ int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const stru
 	}
 	result = db_run(writer->sum, err);
 	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
-		if (!delta->value[i])
+		/* A 0 says of a counter that is not always known that it was at times: see read_sum(). */
+		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
 			continue;
 		sqlite3_bind_int64(writer->error, 1, id);
 		sqlite3_bind_int64(writer->error, 2, port);

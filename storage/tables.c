@@ -241,7 +241,8 @@ const char tables_history[] =
 	"	saturated INTEGER NOT NULL, -- set of counters that were full; as above\n"
 /*
  * The traffic counters' columns: what was counted where it is known; NULL where it never is.
- * Error counters are sparse: what moved of them has a row in chunk_error and hour_error.
+ * Error counters are sparse: what moved of them, or was known at times only, has a row in chunk_error and
+ * hour_error.
  */
 const char tables_chunk_sum_begin[] =
 	"CREATE TABLE chunk_sum ( -- what a port counted in one window; no row: it was not read in it\n"
@@ -251,7 +252,7 @@ const char tables_chunk_sum_end[] =
 	"	PRIMARY KEY (window, port)\n"
 	") WITHOUT ROWID;\n";
 const char tables_chunk_error[] =
-	"CREATE TABLE chunk_error ( -- error counters that moved in one window; no row: 0, or not known (unknown)\n"
+	"CREATE TABLE chunk_error ( -- error counters that moved, or were known at times; no row: 0 or never known\n"
 	"	window INTEGER NOT NULL, -- chunk_window.id\n"
 	"	port INTEGER NOT NULL,\n"
 	"	counter INTEGER NOT NULL REFERENCES counter (id),\n"
