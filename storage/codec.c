@@ -215,7 +215,7 @@ static void write_groups(struct bit_writer *out, const struct codec_sample *samp
 		group.any_unknown = 0;
 		for (unsigned i = 0; i < there->count; i++)
 			if (second[i] == g)
-				codec_group_add(&group, samples, there->at[i]);
+				codec_group_add(&group, samples[there->at[i]].unknown, there->at[i]);
 		codec_group_fill(&group, samples);
 		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 			write_counter(out, &codec_columns[i], &group, put);
@@ -280,32 +280,45 @@ static uint32_t get_share(struct bit_reader *in)
 	return 0;
 }
 
+static void read_column(struct bit_reader *in, uint64_t *values, unsigned count)
+{
+	memset(values, 0, count * sizeof(*values));
+	column_add(in, values, count);
+}
+
+/* A column of those that know the counter, beside what was predicted for all. */
+static void read_known(struct bit_reader *in, const struct codec_group *group, const uint8_t *known, unsigned count,
+		       bool any, uint64_t *value)
+{
+	uint64_t left[CODEC_CHUNK_SWEEPS];
+
+	memset(left, 0, count * sizeof(*left));
+	if (any)
+		column_add(in, left, count);
+	for (unsigned i = 0, next = 0; i < group->count; i++)
+		value[i] = next < count && known[next] == i ? value[i] + left[next++] : 0;
+}
+
 static void read_counter(struct bit_reader *in, const struct codec_column *column, struct codec_group *group)
 {
-	uint64_t left[CODEC_CHUNK_SWEEPS], *value = group->value[column->counter];
+	uint64_t *value = group->value[column->counter];
 	struct codec_shares shares = { 0 };
 	uint8_t known[CODEC_CHUNK_SWEEPS];
 	unsigned count = group->count;
-	bool some = group->any_unknown & COUNTER_BIT(column->counter);
+	bool some = group->any_unknown & COUNTER_BIT(column->counter), any;
 
 	if (some)
 		count = codec_group_known(group, column->counter, known);
-	memset(left, 0, count * sizeof(*left));
-	if (count && !bits_get(in, 1)) {
-		if (column->words != CODEC_NONE) {
-			shares.of_words = get_share(in);
-			shares.of_answers = get_share(in);
-		}
-		column_get(in, left, count);
+	any = count && !bits_get(in, 1);
+	if (any && column->words != CODEC_NONE) {
+		shares.of_words = get_share(in);
+		shares.of_answers = get_share(in);
 	}
 	codec_group_predict(group, column, shares, value);
-	if (!some) {
-		for (unsigned i = 0; i < count; i++)
-			value[i] += left[i];
-		return;
-	}
-	for (unsigned i = 0, next = 0; i < group->count; i++)
-		value[i] = next < count && known[next] == i ? value[i] + left[next++] : 0;
+	if (some)
+		read_known(in, group, known, count, any, value);
+	else if (any)
+		column_add(in, value, count);
 }
 
 static void read_members(struct bit_reader *in, bool *second, unsigned count)
@@ -317,75 +330,167 @@ static void read_members(struct bit_reader *in, bool *second, unsigned count)
 			second[i] = bits_get(in, 1);
 		return;
 	}
-	column_get(in, turns, count);
+	read_column(in, turns, count);
 	second[0] = turns[0];
 	for (unsigned i = 1; i < count; i++)
 		second[i] = second[i - 1] != (bool)turns[i];
 }
 
-static void read_groups(struct bit_reader *in, struct codec_sample *samples, const struct places *there)
+/* What stands before the counters: who is there, and what each has. */
+struct head {
+	struct places there;
+	bool split;
+	bool second[CODEC_CHUNK_SWEEPS];          /* by the order in `there`, as are the next two */
+	counter_set unknown[CODEC_CHUNK_SWEEPS];
+	uint64_t elapsed_us[CODEC_CHUNK_SWEEPS];
+};
+
+static void read_places(struct bit_reader *in, struct places *there, unsigned count)
 {
-	bool second[CODEC_CHUNK_SWEEPS] = { false };
-	bool split = bits_get(in, 1);
+	bool all = bits_get(in, 1);
 
-	if (split)
-		read_members(in, second, there->count);
-	for (unsigned g = 0; g <= split; g++) {
-		struct codec_group group;
-
-		group.count = 0;
-		group.any_unknown = 0;
-		for (unsigned i = 0; i < there->count; i++)
-			if (second[i] == g)
-				codec_group_add(&group, samples, there->at[i]);
-		for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-			if (in->bad)
-				return;
-			read_counter(in, &codec_columns[i], &group);
-		}
-		codec_group_give(&group, samples);
+	there->count = 0;
+	for (unsigned i = 0; i < count; i++) {
+		there->at[there->count] = (uint8_t)i;
+		there->count += all || bits_get(in, 1);
 	}
 }
 
-static void read_there(struct bit_reader *in, struct codec_sample *samples, const struct places *there)
+static void read_columns(struct bit_reader *in, struct head *head)
 {
-	uint64_t numbers[CODEC_CHUNK_SWEEPS];
+	unsigned count = head->there.count;
 
-	column_get(in, numbers, there->count);
-	for (unsigned i = 0; i < there->count; i++) {
-		if (numbers[i] & ~COUNTER_ALL)
+	read_column(in, head->unknown, count);
+	read_column(in, head->elapsed_us, count);
+	for (unsigned i = 0; i < count; i++)
+		if (head->unknown[i] & ~COUNTER_ALL || head->elapsed_us[i] > INT64_MAX)
 			in->bad = true;
-		samples[there->at[i]].unknown = numbers[i];
-	}
-	column_get(in, numbers, there->count);
-	for (unsigned i = 0; i < there->count; i++) {
-		if (numbers[i] > INT64_MAX)
-			in->bad = true;
-		else
-			samples[there->at[i]].elapsed_us = (int64_t)numbers[i];
-	}
-	read_groups(in, samples, there);
+	head->split = bits_get(in, 1);
+	if (head->split)
+		read_members(in, head->second, count);
+}
+
+/* Return: 0, or ERR_IO where it cannot be. Where nobody is there only `there` is filled, and nothing follows. */
+static int read_head(struct bit_reader *in, uint8_t kind, unsigned count, struct head *head)
+{
+	/* What is longer than anything that was written is refused before its bits are counted. */
+	if (in->len > BYTES_MAX(count) || bits_get(in, 8) != kind || bits_get(in, COUNT_WIDTH) != count)
+		return ERR_IO;
+	read_places(in, &head->there, count);
+	if (head->there.count)
+		read_columns(in, head);
+	return in->bad ? ERR_IO : 0;
+}
+
+/* The first or the second group, with all its counters. Return: 0 or ERR_IO. */
+static int read_group(struct bit_reader *in, const struct head *head, bool second, struct codec_group *group)
+{
+	group->count = 0;
+	group->any_unknown = 0;
+	for (unsigned i = 0; i < head->there.count; i++)
+		if (!head->split || head->second[i] == second)
+			codec_group_add(group, head->unknown[i], head->there.at[i]);
+	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT && !in->bad; i++)
+		read_counter(in, &codec_columns[i], group);
+	return in->bad ? ERR_IO : 0;
 }
 
 static int read_samples(uint8_t kind, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
 	struct bit_reader in = { .data = data, .len = len };
-	struct places there = { .count = 0 };
-	bool all;
+	struct codec_group group;
+	struct head head;
+	int result = read_head(&in, kind, count, &head);
 
+	if (result)
+		return result;
 	memset(samples, 0, count * sizeof(*samples));
-	/* What is longer than anything that was written is refused before its bits are counted. */
-	if (len > BYTES_MAX(count) || bits_get(&in, 8) != kind || bits_get(&in, COUNT_WIDTH) != count)
-		return ERR_IO;
-	all = bits_get(&in, 1);
-	for (unsigned i = 0; i < count; i++) {
-		samples[i].there = all || bits_get(&in, 1);
-		there.at[there.count] = (uint8_t)i;
-		there.count += samples[i].there;
+	for (unsigned i = 0; i < head.there.count; i++) {
+		struct codec_sample *sample = &samples[head.there.at[i]];
+
+		sample->there = true;
+		sample->unknown = head.unknown[i];
+		sample->elapsed_us = (int64_t)head.elapsed_us[i];
 	}
-	if (there.count)
-		read_there(&in, samples, &there);
+	for (int g = 0; head.there.count && g <= head.split; g++) {
+		result = read_group(&in, &head, g, &group);
+		if (result)
+			return result;
+		codec_group_give(&group, samples);
+	}
 	return bits_at_end(&in) ? 0 : ERR_IO;
+}
+
+/* Numbers put together, at most UINT64_MAX. */
+static uint64_t sum_of(const uint64_t *values, unsigned count)
+{
+	uint64_t sum = 0, any = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		sum += values[i];
+		any |= values[i];
+	}
+	/* CODEC_CHUNK_SWEEPS numbers of 56 bits fit into 64. */
+	if (!(any >> 56))
+		return sum;
+	sum = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, values[i], &sum))
+			return UINT64_MAX;
+	return sum;
+}
+
+/* Of a list of places in rising order, the first that is @place or behind it. */
+static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
+{
+	unsigned i = 0;
+
+	while (i < count && at[i] < place)
+		i++;
+	return i;
+}
+
+static void sum_head(const struct head *head, unsigned first, unsigned end, struct codec_sum *sum)
+{
+	for (unsigned i = first; i < end; i++) {
+		sum->elapsed_us += head->elapsed_us[i];
+		sum->unknown |= head->unknown[i];
+		sum->never &= head->unknown[i];
+	}
+	sum->samples = end - first;
+}
+
+int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned from, unsigned to, struct codec_sum *ret)
+{
+	struct bit_reader in = { .data = data, .len = len };
+	struct codec_sum sum = { .never = COUNTER_ALL };
+	struct codec_group group;
+	struct head head;
+	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, CHUNK_1, count, &head) : ERR_IO;
+
+	if (result)
+		return result;
+	sum_head(&head, first_from(head.there.at, head.there.count, from),
+		 first_from(head.there.at, head.there.count, to), &sum);
+	for (int g = 0; head.there.count && g <= head.split; g++) {
+		unsigned first, end;
+
+		result = read_group(&in, &head, g, &group);
+		if (result)
+			return result;
+		first = first_from(group.at, group.count, from);
+		end = first_from(group.at, group.count, to);
+		for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+			uint64_t here = sum_of(&group.value[i][first], end - first);
+
+			if (__builtin_add_overflow(sum.value[i], here, &sum.value[i]))
+				sum.value[i] = UINT64_MAX;
+		}
+	}
+	if (!bits_at_end(&in))
+		return ERR_IO;
+	*ret = sum;
+	return 0;
 }
 
 int codec_read_block(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)

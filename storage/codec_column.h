@@ -46,7 +46,10 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count);
 /* column_put_flat - the same in a fifth of the time, and in as many bits for each number as the farthest one needs. */
 void column_put_flat(struct bit_writer *out, const uint64_t *values, unsigned count);
 
-/* column_get - read @count numbers, 1 to COLUMN_MAX; where they cannot be, @in->bad is set and @values are 0. */
-void column_get(struct bit_reader *in, uint64_t *values, unsigned count);
+/*
+ * column_add - add a column of @count numbers, 1 to COLUMN_MAX, to @values; sums wrap
+ * Where they cannot be, @in->bad is set and @values are 0.
+ */
+void column_add(struct bit_reader *in, uint64_t *values, unsigned count);
 
 #endif

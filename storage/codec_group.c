@@ -17,13 +17,6 @@ const struct codec_column codec_columns[COUNTER_TRAFFIC_COUNT] = {
 	{ COUNTER_UNICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
 };
 
-void codec_group_add(struct codec_group *group, const struct codec_sample *samples, unsigned at)
-{
-	group->at[group->count] = (uint8_t)at;
-	group->unknown[group->count++] = samples[at].unknown;
-	group->any_unknown |= samples[at].unknown;
-}
-
 void codec_group_fill(struct codec_group *group, const struct codec_sample *samples)
 {
 	for (unsigned i = 0; i < group->count; i++)
@@ -56,6 +49,8 @@ unsigned codec_group_known(const struct codec_group *group, unsigned counter, ui
 /* words * share, with what is above 64 bits lost. */
 static uint64_t share_of(uint64_t words, uint32_t share)
 {
+	if (!(words >> (64 - CODEC_SHARE_BITS)))
+		return words * share >> CODEC_SHARE_BITS; /* the same, and nearly always */
 	return (words >> CODEC_SHARE_BITS) * share + (bits_low(words, CODEC_SHARE_BITS) * share >> CODEC_SHARE_BITS);
 }
 

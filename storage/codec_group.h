@@ -46,7 +46,12 @@ struct codec_shares {
 #define CODEC_SHARE_MAX (UINT32_C(1) << CODEC_SHARE_BITS)
 
 /* codec_group_add - put the sample at a place into the group: that it is there, and which counters it does not know. */
-void codec_group_add(struct codec_group *group, const struct codec_sample *samples, unsigned at);
+static inline void codec_group_add(struct codec_group *group, counter_set unknown, unsigned at)
+{
+	group->at[group->count] = (uint8_t)at;
+	group->unknown[group->count++] = unknown;
+	group->any_unknown |= unknown;
+}
 
 /* codec_group_fill - the values of all members. */
 void codec_group_fill(struct codec_group *group, const struct codec_sample *samples);

@@ -157,14 +157,58 @@ static uint8_t *guarded(void)
 	return end;
 }
 
+/* The plain walk: one sample after the other. */
+static void sum_samples(const struct codec_sample *samples, unsigned from, unsigned to, struct codec_sum *ret)
+{
+	*ret = (struct codec_sum){ .never = COUNTER_ALL };
+	for (unsigned i = from; i < to; i++) {
+		if (!samples[i].there)
+			continue;
+		ret->samples++;
+		ret->elapsed_us += (uint64_t)samples[i].elapsed_us;
+		ret->unknown |= samples[i].unknown;
+		ret->never &= samples[i].unknown;
+		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+			ret->value[j] = ret->value[j] > UINT64_MAX - samples[i].value[j] ? UINT64_MAX :
+				ret->value[j] + samples[i].value[j];
+	}
+}
+
+static bool same_sums(const struct codec_sum *a, const struct codec_sum *b)
+{
+	return a->samples == b->samples && a->elapsed_us == b->elapsed_us && a->unknown == b->unknown &&
+	       a->never == b->never && !memcmp(a->value, b->value, sizeof(a->value));
+}
+
+/* A part of a chunk, drawn, adds up to what its samples do, and is refused where they are. */
+static void check_sum(int result, const uint8_t *data, size_t len, const struct codec_sample *samples, unsigned count)
+{
+	unsigned from = below(3) ? (unsigned)below(count) : 0;
+	unsigned to = below(3) ? from + (unsigned)below(count - from + 1) : count;
+	struct codec_sum sum, expected;
+
+	memset(&sum, 0xa5, sizeof(sum));
+	if (codec_sum_chunk(data, len, count, from, to, &sum) != result)
+		fail_msg("samples are %s, their sum is not", result ? "refused" : "read");
+	if (result)
+		return;
+	sum_samples(samples, from, to, &expected);
+	if (!same_sums(&sum, &expected))
+		fail_msg("samples %u to %u of %u add up to something else", from, to, count);
+}
+
 static int read_back(bool block, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
 	uint8_t *copy = guarded() - len;
+	int result;
 
 	assert_true(len <= PAGE_BYTES);
 	if (len)
 		memcpy(copy, data, len);
-	return block ? codec_read_block(copy, len, samples, count) : codec_read_chunk(copy, len, samples, count);
+	result = block ? codec_read_block(copy, len, samples, count) : codec_read_chunk(copy, len, samples, count);
+	if (!block)
+		check_sum(result, copy, len, samples, count);
+	return result;
 }
 
 static void write_drawn(bool block, struct bytes *out, const struct codec_sample *samples, unsigned count)
@@ -201,6 +245,35 @@ static void what_is_read_is_what_was_written(void **state)
 		done += count;
 	}
 	print_message("# note: %llu random samples read as they were written\n", (unsigned long long)done);
+	bytes_done(&bytes);
+}
+
+/* Every part of a chunk, at both ends and with nothing in it. */
+static void any_part_of_a_chunk_adds_up_to_its_samples(void **state)
+{
+	struct codec_sample samples[24];
+	struct codec_sum sum, expected;
+	struct bytes bytes = { 0 };
+	unsigned full = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 200; round++) {
+		unsigned count = 1 + (unsigned)below(24);
+
+		draw_samples(samples, count);
+		bytes.len = 0;
+		write_drawn(false, &bytes, samples, count);
+		for (unsigned from = 0; from <= count; from++) {
+			for (unsigned to = from; to <= count; to++) {
+				sum_samples(samples, from, to, &expected);
+				assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, count, from, to, &sum), 0);
+				assert_true(same_sums(&sum, &expected));
+				full += sum.value[0] == UINT64_MAX;
+			}
+		}
+	}
+	assert_true(full > 0);
+	assert_int_equal(codec_sum_chunk(bytes.data, bytes.len, CODEC_CHUNK_SWEEPS + 1, 0, 1, &sum), ERR_IO);
 	bytes_done(&bytes);
 }
 
@@ -395,6 +468,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_read_is_what_was_written),
+		cmocka_unit_test(any_part_of_a_chunk_adds_up_to_its_samples),
 		cmocka_unit_test(what_is_not_there_or_unknown_is_kept_as_0),
 		cmocka_unit_test(writing_appends),
 		cmocka_unit_test(what_is_cut_or_longer_or_of_another_kind_is_refused),

@@ -114,70 +114,68 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples)
 	return 0;
 }
 
-/* What is left to read; where it is too short everything reads as 0, and `cut` says so. */
-struct input {
-	const uint8_t *at, *end;
-	bool cut;
-};
-
-static uint64_t get(struct input *input, unsigned bytes)
+/* The next @bytes bytes. The caller's buffer goes on behind its end, so that eight can be looked at. */
+static uint64_t get(const uint8_t **at, unsigned bytes)
 {
-	uint64_t value = 0;
+	uint64_t value;
 
-	if (bytes > 8 || (size_t)(input->end - input->at) < bytes) {
-		input->cut = true;
-		return 0;
-	}
-	if (input->end - input->at >= 8 && bytes) {
-		memcpy(&value, input->at, sizeof(value));
-		value = le64toh(value) & UINT64_MAX >> (64 - 8 * bytes);
-	} else {
-		for (unsigned i = 0; i < bytes; i++)
-			value |= (uint64_t)input->at[i] << 8 * i;
-	}
-	input->at += bytes;
-	return value;
+	memcpy(&value, *at, sizeof(value));
+	*at += bytes;
+	return bytes ? le64toh(value) & UINT64_MAX >> (64 - 8 * bytes) : 0;
 }
 
-static void get_sample(struct input *input, struct codec_sample *sample, int64_t before_us)
+/* Return: the byte behind it, or NULL where a length cannot be. At most SAMPLE_MOST bytes further. */
+static const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample, int64_t before_us)
 {
-	uint8_t lengths[LENGTHS];
+	uint64_t lengths = get(&at, LENGTHS);
 	uint64_t *value = sample->value;
-	unsigned bytes;
+	unsigned bytes = lengths & 15;
 
-	for (int i = 0; i < LENGTHS; i++)
-		lengths[i] = (uint8_t)get(input, 1);
-	bytes = lengths[0] & 15;
 	sample->there = true;
 	if (bytes == HAS_UNKNOWN) {
-		sample->unknown = get(input, 8);
+		sample->unknown = get(&at, 8);
 		bytes = 8;
 	}
-	sample->elapsed_us = (int64_t)((uint64_t)before_us + unfold(get(input, bytes)));
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		value[i] = get(input, lengths[(i + 1) / 2] >> ((i + 1) % 2 ? 4 : 0) & 15);
+	if (bytes > 8)
+		return NULL;
+	sample->elapsed_us = (int64_t)((uint64_t)before_us + unfold(get(&at, bytes)));
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+		bytes = lengths >> 4 * (i + 1) & 15;
+		if (bytes > 8)
+			return NULL;
+		value[i] = get(&at, bytes);
+	}
 	/* The others had to be there first. */
 	value[COUNTER_UNICAST_XMIT_PACKETS] =
 		unfold(value[COUNTER_UNICAST_XMIT_PACKETS]) + expected(value, COUNTER_UNICAST_XMIT_PACKETS);
 	value[COUNTER_UNICAST_RCV_PACKETS] =
 		unfold(value[COUNTER_UNICAST_RCV_PACKETS]) + expected(value, COUNTER_UNICAST_RCV_PACKETS);
+	return at;
 }
 
 int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
 {
-	struct input input = { .at = data, .end = data + len };
+	/* A copy with room behind it costs less than to look for the end at each number. */
+	uint8_t copy[BLOCK_MOST + SAMPLE_MOST + 8];
+	const uint8_t *at = copy, *end = copy + len;
 	int64_t before_us = 0;
 	uint32_t there;
 
-	if (!data || get(&input, 1) != HOT_VERSION)
+	if (!data || len < 5 || len > BLOCK_MOST)
 		return ERR_IO;
-	there = (uint32_t)get(&input, 4);
+	memcpy(copy, data, len);
+	memset(copy + len, 0, SAMPLE_MOST + 8);
+	if (get(&at, 1) != HOT_VERSION)
+		return ERR_IO;
+	there = (uint32_t)get(&at, 4);
 	memset(samples, 0, CODEC_BLOCK_PORTS * sizeof(*samples));
-	for (unsigned i = 0; i < CODEC_BLOCK_PORTS && !input.cut; i++) {
+	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
 		if (!(there >> i & 1))
 			continue;
-		get_sample(&input, &samples[i], before_us);
+		at = get_sample(at, &samples[i], before_us);
+		if (!at || at > end)
+			return ERR_IO;
 		before_us = samples[i].elapsed_us;
 	}
-	return input.cut || input.at != input.end ? ERR_IO : 0;
+	return at == end ? 0 : ERR_IO;
 }

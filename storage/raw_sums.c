@@ -18,8 +18,14 @@ struct adding {
 	struct port_sum *by_port;
 	size_t count;
 	struct raw_damage *damage;
-	struct codec_sample samples[CODEC_CHUNK_SWEEPS];
+	struct codec_sample samples[CODEC_BLOCK_PORTS];
 };
+
+static void add_value(uint64_t *sum, uint64_t value)
+{
+	if (__builtin_add_overflow(*sum, value, sum))
+		*sum = UINT64_MAX;
+}
 
 static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 {
@@ -32,8 +38,21 @@ static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
 	sum->ever |= known;
 	/* What is not known is 0 in a sample. */
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		if (__builtin_add_overflow(sum->sum.value[i], sample->value[i], &sum->sum.value[i]))
-			sum->sum.value[i] = UINT64_MAX;
+		add_value(&sum->sum.value[i], sample->value[i]);
+}
+
+static void add_chunk(struct port_sum *sum, const struct codec_sum *chunk)
+{
+	if (!chunk->samples)
+		return;
+	if (!sum->samples)
+		sum->sum.known = COUNTER_ALL_SET;
+	sum->samples += chunk->samples;
+	sum->sum.elapsed_us = (int64_t)((uint64_t)sum->sum.elapsed_us + chunk->elapsed_us);
+	sum->sum.known &= ~chunk->unknown;
+	sum->ever |= COUNTER_ALL_SET & ~chunk->never;
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		add_value(&sum->sum.value[i], chunk->value[i]);
 }
 
 /* Sweeps from @from up to but not @to, of @ports ports. */
@@ -69,14 +88,13 @@ static int add_window(struct adding *adding, sqlite3_stmt *chunks, int64_t windo
 		struct port_sum *sum = &adding->by_port[id - CHUNK_ID(window, adding->first)];
 		const void *packed = sqlite3_column_blob(chunks, 1);
 		size_t len = (size_t)sqlite3_column_bytes(chunks, 1);
+		struct codec_sum chunk;
 
-		if (codec_read_chunk(packed, len, adding->samples, (unsigned)(window_to - window_from)) < 0) {
+		if (codec_sum_chunk(packed, len, (unsigned)(window_to - window_from), (unsigned)(from - window_from),
+				    (unsigned)(to - window_from), &chunk) < 0)
 			note_damage(adding, window_from, window_to, id - CHUNK_ID(window, 0), 1);
-			continue;
-		}
-		for (int64_t sweep = from; sweep < to; sweep++)
-			if (adding->samples[sweep - window_from].there)
-				add_sample(sum, &adding->samples[sweep - window_from]);
+		else
+			add_chunk(sum, &chunk);
 	}
 	sqlite3_reset(chunks);
 	return end_rows(adding, result, window_from, window_to);
@@ -175,9 +193,8 @@ static int add_errors(struct adding *adding, struct error *err)
 		if (marks & MARK_SATURATED)
 			sum->sum.saturated |= COUNTER_BIT(counter);
 		/* Of traffic counters only the marks stand there: their value is in the sample. */
-		if (counter >= COUNTER_TRAFFIC_COUNT &&
-		    __builtin_add_overflow(sum->sum.value[counter], value, &sum->sum.value[counter]))
-			sum->sum.value[counter] = UINT64_MAX;
+		if (counter >= COUNTER_TRAFFIC_COUNT)
+			add_value(&sum->sum.value[counter], value);
 	}
 	sqlite3_finalize(rows);
 	return result;
