@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/db.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/err.h"
+
+/* What the disk refused; SQLite itself says "disk I/O error" for all of it. */
+static const char *io_word(sqlite3 *db)
+{
+	switch (sqlite3_extended_errcode(db)) {
+	case SQLITE_IOERR_READ:
+	case SQLITE_IOERR_SHORT_READ:
+		return "a read failed";
+	case SQLITE_IOERR_WRITE:
+		return "a write failed";
+	case SQLITE_IOERR_FSYNC:
+	case SQLITE_IOERR_DIR_FSYNC:
+		return "a flush to disk failed";
+	case SQLITE_IOERR_TRUNCATE:
+		return "a file could not be shortened";
+	default:
+		return sqlite3_errmsg(db);
+	}
+}
 
 int db_fail(sqlite3 *db, struct error *err)
 {
 	const char *name = db ? sqlite3_db_filename(db, "main") : NULL;
 	int code = db ? sqlite3_extended_errcode(db) : SQLITE_NOMEM;
-	int system = db ? sqlite3_system_errno(db) : 0;
+	/* What SQLite keeps is not that of a COMMIT that fails, but of something before. */
+	int system = db && (!errno || (code & 0xff) == SQLITE_CANTOPEN) ? sqlite3_system_errno(db) : errno;
 
 	if (!name || !*name)
 		name = "the database";
@@ -31,8 +52,8 @@ int db_fail(sqlite3 *db, struct error *err)
 			       sqlite3_errmsg(db));
 	case SQLITE_CANTOPEN:
 	case SQLITE_IOERR:
-		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, its folder and their rights", name,
-			       sqlite3_errmsg(db), system ? strerror(system) : "no further reason");
+		return err_set(err, ERR_IO, "%s: %s (%s); see its disk, quota and folder, and their rights", name,
+			       io_word(db), system ? strerror(system) : "no further reason");
 	default:
 		return err_set(err, ERR_IO, "%s: %s", name, sqlite3_errmsg(db));
 	}
@@ -40,6 +61,7 @@ int db_fail(sqlite3 *db, struct error *err)
 
 int db_exec(sqlite3 *db, const char *sql, struct error *err)
 {
+	errno = 0;
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_fail(db, err);
 }
 
@@ -53,7 +75,10 @@ int db_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, struct error *e
 
 int db_step(sqlite3_stmt *statement, struct error *err)
 {
-	int code = sqlite3_step(statement);
+	int code;
+
+	errno = 0;
+	code = sqlite3_step(statement);
 
 	if (code == SQLITE_ROW)
 		return 1;
