@@ -318,9 +318,9 @@ static void append_sources(const struct reading_one *one, struct text *text)
 	}
 }
 
-/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window in a line of its own. */
+/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window in a line of its own; what a plot shows, too. */
 static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
-			   struct text *text)
+			   bool plotted, struct text *text)
 {
 	const struct history *history = one->history;
 	char from[WHEN_SIZE], until[WHEN_SIZE], span[WHEN_SIZE];
@@ -334,8 +334,8 @@ static void append_heading(const struct reading_one *one, const struct series *f
 	else
 		text_append(text, "a row for each sweep, from ");
 	append_sources(one, text);
-	text_appendf(text, "\n%s to %s\n", when_format_local(history->since_us, from),
-		     when_format_local(history->until_us, until));
+	text_appendf(text, "\n%s to %s%s\n", when_format_local(history->since_us, from),
+		     when_format_local(history->until_us, until), plotted ? "  (bars: mean, dots: largest)" : "");
 }
 
 static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *how,
@@ -371,7 +371,7 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
 		struct text heading = { 0 };
 
-		append_heading(one, fine, rows, &heading);
+		append_heading(one, fine, rows, how.width && !nothing_known(fine), &heading);
 		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
 		text_done(&heading);
 		if (nothing_known(fine)) {

@@ -57,10 +57,9 @@ static int compare_ids(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Every port that was ever known, by its id. */
-static int load_ports(struct giving *giving, struct error *err)
+/* Room for each port that was ever known, by its id. */
+static int make_room(struct giving *giving, struct error *err)
 {
-	sqlite3_stmt *rows;
 	int64_t top = 0;
 	int result = db_integer(giving->reader->db, "SELECT max(id) FROM port", 0, &top, err);
 
@@ -69,10 +68,16 @@ static int load_ports(struct giving *giving, struct error *err)
 	giving->id_count = (size_t)top + 1;
 	giving->who = calloc(giving->id_count, sizeof(*giving->who));
 	giving->place = calloc(giving->id_count, sizeof(*giving->place));
-	if (!giving->who || !giving->place)
-		return err_nomem(err);
-	result = db_prepare(giving->reader->db,
-			    "SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n ON n.id = p.node", &rows, err);
+	return giving->who && giving->place ? 0 : err_nomem(err);
+}
+
+static int find_all_ports(struct giving *giving, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(giving->reader->db,
+				"SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n ON n.id = p.node", &rows,
+				err);
+
 	if (result < 0)
 		return result;
 	while ((result = db_step(rows, err)) > 0) {
@@ -95,7 +100,6 @@ static int find_ports(struct giving *giving, struct error *err)
 	sqlite3_stmt *row;
 	int result;
 
-	memset(giving->place, 0, giving->id_count * sizeof(*giving->place));
 	giving->ids = calloc(query->port_count + 1, sizeof(*giving->ids));
 	if (!giving->ids)
 		return err_nomem(err);
@@ -360,10 +364,10 @@ static int give(struct giving *giving, struct error *err)
 	const struct history_query *query = giving->query;
 	struct reader *reader = giving->reader;
 	struct history_plan plan = { 0 };
-	int result = load_ports(giving, err);
+	int result = make_room(giving, err);
 
-	if (!result && query->ports)
-		result = find_ports(giving, err);
+	if (!result)
+		result = query->ports ? find_ports(giving, err) : find_all_ports(giving, err);
 	if (!result)
 		result = history_plan_make(reader->db, query->after, query->until, query->longest_us, &plan, err);
 	for (size_t i = 0; !result && giving->more && i < plan.count; i++) {

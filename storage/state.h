@@ -46,7 +46,6 @@ struct known_port {
 	uint32_t peer;      /* id, 0: none */
 	int64_t span_from;  /* of its open span; 0: none */
 	int span_why;
-	int64_t sampled;    /* the last sweep that had a sample of it */
 	int64_t detailed[DETAIL_ATTRIBUTE_COUNT]; /* the same of its slow counters, since the database was opened */
 	struct stored_reading last;
 };

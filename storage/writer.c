@@ -415,6 +415,7 @@ void writer_close(struct writer *writer)
 	lock_release(writer->lock_fd);
 	free(writer->port_ids);
 	free(writer->samples);
+	free(writer->sampled);
 	bytes_done(&writer->packed);
 	free(writer->path);
 	free(writer);

@@ -90,14 +90,23 @@ static int make_room(struct writer *writer, struct error *err)
 			       (long long)HISTORY_PORTS - 1);
 	if (ports > writer->sample_count) {
 		struct codec_sample *samples = reallocarray(writer->samples, ports, sizeof(*samples));
+		bool *sampled;
 
 		if (!samples)
 			return err_nomem(err);
 		writer->samples = samples;
+		sampled = reallocarray(writer->sampled, ports, sizeof(*sampled));
+		if (!sampled)
+			return err_nomem(err);
+		writer->sampled = sampled;
 		writer->sample_count = ports;
+		writer->samples_left = true;
 	}
-	if (writer->sample_count)
+	if (writer->samples_left)
 		memset(writer->samples, 0, writer->sample_count * sizeof(*writer->samples));
+	if (writer->sample_count)
+		memset(writer->sampled, 0, writer->sample_count * sizeof(*writer->sampled));
+	writer->samples_left = true;
 	return 0;
 }
 
@@ -124,7 +133,10 @@ static int store_blocks(struct writer *writer, int64_t id, struct error *err)
 		sqlite3_bind_int64(insert, 1, HOT_ID(id, (int64_t)(i / CODEC_BLOCK_PORTS)));
 		sqlite3_bind_blob(insert, 2, writer->packed.data, (int)writer->packed.len, SQLITE_STATIC);
 		result = db_run(insert, err);
+		/* Ready for the next sweep, while they are at hand. */
+		memset(&writer->samples[i], 0, CODEC_BLOCK_PORTS * sizeof(*writer->samples));
 	}
+	writer->samples_left = result < 0;
 	return result;
 }
 
@@ -216,9 +228,9 @@ static int store_sample(struct writer *writer, const struct sweep *sweep, int64_
 		return err_set(err, ERR_INTERNAL, "a sample of port %u, which the fabric has not", sample->port);
 	port = writer->port_ids[sample->port];
 	known = &writer->state.ports[port];
-	if (known->sampled == id)
+	if (writer->sampled[port])
 		return err_set(err, ERR_INTERNAL, "two samples of port %u in one sweep", sample->port);
-	known->sampled = id;
+	writer->sampled[port] = true;
 	known->pollable = true;
 	after_span = known->span_from != 0;
 	/* The span first: it stores the last reading before it. */
@@ -237,7 +249,7 @@ static int store_unsampled(struct writer *writer, int64_t id, struct error *err)
 	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
 		const struct known_port *known = &writer->state.ports[i];
 
-		if (known->pollable && known->sampled != id)
+		if (!writer->sampled[i] && known->pollable)
 			result = set_span(writer, id, (uint32_t)i, known->from_sweep ? SAMPLE_UNPLANNED : SPAN_ABSENT,
 					  err);
 	}

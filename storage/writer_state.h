@@ -53,8 +53,10 @@ struct writer {
 	uint32_t *port_ids;
 	size_t port_id_count;
 	/* Of the sweep that is stored, by port id, in whole blocks; and a block packed. */
-	struct codec_sample *samples;
+	struct codec_sample *samples; /* none is there between sweeps, unless one failed */
+	bool *sampled;          /* had a sample, with a delta or without */
 	size_t sample_count;
+	bool samples_left;      /* a sweep failed */
 	struct bytes packed;
 	struct sink sink;
 	int64_t commit_us;

@@ -57,12 +57,11 @@ static int ask_reader(struct reader *reader, const struct question *question, st
 	struct history_port port = { question->node_guid, question->num };
 	struct history_query query = { .counters = COUNTER_TRAFFIC_SET };
 	struct history_range range;
-	struct db_status status;
-	int result = reader_status(reader, &status, err);
+	int result = reader_history_range(reader, 0, 0, &range, err);
 
 	*answer = (struct answer){ 0 };
 	if (!result)
-		result = reader_history_range(reader, status.last_wall_us - (int64_t)(question->seconds * 1e6), 0,
+		result = reader_history_range(reader, range.newest_us - (int64_t)(question->seconds * 1e6), 0,
 					      &range, err);
 	/* As ibwire history --top asks: from where sums begin, a minute more or less. */
 	if (!result && !question->node_guid)

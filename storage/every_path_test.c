@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * every_path_test.c - what is read back is what was written, by every path that leads to it
+ *
+ * Samples are drawn at random and hold what no fabric counts: counters of 2^64 - 1, no time between
+ * readings, resets, full and unknown counters, gaps. What was written is not kept but drawn again
+ * from its port and sweep. It is compared while all of it is in hot, when half of it is compacted (in the
+ * middle of a window), and when all of it is: by delta_scan, readings, sums, sample and port_sum,
+ * and by the sqlite3 shell with the extension.
+ *
+ *     IBWIRE_SAMPLES=200000    about how many of them
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "collector/sink.h"
+#include "fabric/fabric.h"
+#include "storage/compact.h"
+#include "storage/db.h"
+#include "storage/reader.h"
+#include "storage/readings.h"
+#include "storage/schema.h"
+#include "storage/sums.h"
+#include "storage/test_check.h"
+#include "storage/writer.h"
+#include "storage/writer_state.h"
+
+enum { NODES = 8, RADIX = 64, PORTS = NODES * RADIX, IDS = NODES * (RADIX + 1) + 1, RANGES = 16, MOMENTS = 4 };
+
+#define NO_PORT UINT32_MAX
+#define BEGIN_US INT64_C(1795046400000000)
+#define INTERVAL_US INT64_C(30000000)
+
+/* Readings of all ports, as they were in some sweep. */
+struct moment {
+	int64_t sweep;
+	bool there[PORTS];
+	struct reading readings[PORTS];
+};
+
+struct range {
+	int64_t after, until; /* sweeps in (after, until] */
+	struct port_sum sums[PORTS];
+};
+
+static char folder[64], path[80];
+static struct fabric *fabric;
+static uint32_t port_of_id[IDS], index_of[PORTS]; /* index_of: in fabric->ports */
+static int64_t sweeps, samples;
+static struct moment moments[MOMENTS], now;
+static struct range ranges[RANGES];
+
+static uint64_t draw(uint64_t *random)
+{
+	*random += UINT64_C(0x9e3779b97f4a7c15);
+	return map_mix(*random);
+}
+
+static bool one_in(uint64_t *random, uint64_t n)
+{
+	return draw(random) % n == 0;
+}
+
+enum kind { STILL, SMALL, BUSY, HUGE_VALUES, ALL_ONES, SEVERAL, NOISE, KINDS };
+
+static uint64_t draw_value(uint64_t *random, enum kind kind, int counter)
+{
+	static const uint64_t edges[] = { 0, 1, INT64_MAX / 4, INT64_MAX / 4 + 1, INT64_MAX, UINT64_C(1) << 63,
+					  UINT64_MAX - 1, UINT64_MAX };
+	uint64_t drawn = draw(random);
+
+	switch (kind) {
+	case STILL:
+		return 0;
+	case SMALL:
+		return drawn % 1000;
+	case BUSY:
+		return (counter < COUNTER_XMIT_PACKETS ? 1000000000 : 1000000) + drawn % 10000;
+	case HUGE_VALUES:
+		return UINT64_MAX - drawn % 1000;
+	case ALL_ONES:
+		return UINT64_MAX;
+	case SEVERAL:
+		return edges[drawn % (sizeof(edges) / sizeof(*edges))];
+	default:
+		return drawn >> draw(random) % 64;
+	}
+}
+
+static void draw_delta(uint64_t *random, enum kind kind, struct delta *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->elapsed_us = INTERVAL_US + (int64_t)(draw(random) % 20000) - 10000;
+	if (one_in(random, 40))
+		ret->elapsed_us = 0;
+	else if (one_in(random, 80))
+		ret->elapsed_us = (int64_t)(draw(random) >> 16);
+	ret->known = COUNTER_ALL_SET;
+	if (one_in(random, 25))
+		ret->known &= draw(random) | (one_in(random, 2) ? COUNTER_ERROR_SET : 0);
+	else if (one_in(random, 60))
+		ret->known = one_in(random, 2) ? 0 : COUNTER_TRAFFIC_SET;
+	if (one_in(random, 40)) {
+		ret->reset = draw(random) & draw(random) & draw(random) & ret->known;
+		ret->saturated = draw(random) & draw(random) & draw(random) & ret->known;
+	}
+	if (one_in(random, 30))
+		kind = SEVERAL;
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		ret->value[i] = draw_value(random, kind, i);
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT && one_in(random, 8); i++)
+		ret->value[i] = draw_value(random, (enum kind)(draw(random) % KINDS), i);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (!(ret->known & COUNTER_BIT(i)))
+			ret->value[i] = 0;
+}
+
+enum what { HAS_DELTA, HAS_READING, IS_SILENT, NOT_SAMPLED };
+
+/* What port @port has in a sweep, always the same. A port is of one kind for some sweeps. */
+static enum what draw_sample(uint32_t port, int64_t sweep, struct delta *ret)
+{
+	uint64_t spell = map_mix(port * UINT64_C(1000003) + (uint64_t)sweep / 40 + 1);
+	uint64_t random = map_mix((uint64_t)sweep << 20 | port);
+
+	if (sweep == 1)
+		return HAS_READING;
+	if (!(spell >> 8 & 15) && sweep % 40 < 17)
+		return IS_SILENT;
+	switch (draw(&random) % 256) {
+	case 0:
+		return NOT_SAMPLED;
+	case 1:
+		return IS_SILENT;
+	case 2:
+		return HAS_READING;
+	}
+	draw_delta(&random, (enum kind)(spell % KINDS), ret);
+	return HAS_DELTA;
+}
+
+static int64_t label_us(int64_t sweep)
+{
+	return BEGIN_US + sweep * INTERVAL_US + (int64_t)(map_mix((uint64_t)sweep) % 20000000);
+}
+
+/* By hand: the store adds up by other means in each of its paths. */
+static void add_truth(struct port_sum *sum, const struct delta *delta)
+{
+	sum->sum.known = sum->samples++ ? sum->sum.known & delta->known : delta->known;
+	sum->ever |= delta->known;
+	sum->sum.elapsed_us += delta->elapsed_us;
+	sum->sum.reset |= delta->reset;
+	sum->sum.saturated |= delta->saturated;
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		uint64_t left = UINT64_MAX - sum->sum.value[i];
+
+		sum->sum.value[i] += delta->value[i] < left ? delta->value[i] : left;
+	}
+}
+
+static void build_fabric(void)
+{
+	fabric = fabric_create(NULL);
+	assert_non_null(fabric);
+	for (unsigned i = 0; i < NODES; i++) {
+		struct node node = { .guid = map_mix(i + 1), .type = NODE_SWITCH, .port_count = RADIX,
+				     .lid = (uint16_t)(i + 1) };
+
+		snprintf(node.desc, sizeof(node.desc), "switch%u", i);
+		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
+		for (unsigned num = 0; num <= RADIX; num++) {
+			struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
+					     .speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X, .peer = FABRIC_NONE };
+			int64_t at = fabric_add_port(fabric, &port, NULL);
+
+			assert_true(at >= 0);
+			if (num)
+				index_of[i * RADIX + num - 1] = (uint32_t)at;
+		}
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	fabric->from_node = 0;
+	fabric->from_port = 1;
+}
+
+/* One port's part of a sweep, and what its counters read then. */
+static bool take_sample(uint32_t port, const struct sweep *sweep, int64_t id, struct port_sample *sample,
+			struct delta *delta)
+{
+	struct reading *reading = &now.readings[port];
+	enum what what = draw_sample(port, id, delta);
+
+	*sample = (struct port_sample){ .port = index_of[port], .status = SAMPLE_SILENT };
+	if (what == HAS_DELTA && !now.there[port])
+		fail_msg("port %u counts before it was read", port);
+	if (what == NOT_SAMPLED || what == IS_SILENT)
+		return what == IS_SILENT;
+	if (what == HAS_DELTA) {
+		reading_apply(reading, delta);
+		samples++;
+		for (int i = 0; i < RANGES; i++)
+			if (id > ranges[i].after && id <= ranges[i].until)
+				add_truth(&ranges[i].sums[port], delta);
+	} else {
+		reading->at_us = sweep->start_us;
+		for (int i = 0; i < COUNTER_COUNT; i++)
+			reading->value[i] = map_mix((uint64_t)id * 64 + (uint64_t)i);
+	}
+	reading->present = reading->wide = COUNTER_ALL_SET;
+	now.there[port] = true;
+	sample->status = SAMPLE_OK;
+	sample->reading = reading;
+	sample->delta = what == HAS_DELTA ? delta : NULL;
+	return true;
+}
+
+/* All of it, and nothing is compacted: as if the thread could not be started. */
+static void store_all(void)
+{
+	static struct port_sample taken[PORTS];
+	static struct delta deltas[PORTS];
+	struct sweep sweep = { .fabric = fabric, .generation = 1, .interval_us = INTERVAL_US, .samples = taken };
+	struct writer *writer = check_open_writer(path);
+
+	writer->compactor_tried = true;
+	snprintf(sweep.boot_id, sizeof(sweep.boot_id), "11111111-2222-4333-8444-555555555555");
+	for (int64_t id = 1; id <= sweeps; id++) {
+		sweep.wall_us = label_us(id);
+		sweep.start_us = sweep.end_us = id * INTERVAL_US;
+		sweep.sample_count = 0;
+		for (uint32_t port = 0; port < PORTS; port++)
+			sweep.sample_count += take_sample(port, &sweep, id, &taken[sweep.sample_count], &deltas[port]);
+		sweep.ports_planned = sweep.ports_asked = sweep.ports_answered = (uint32_t)sweep.sample_count;
+		check_store(writer, &sweep);
+		for (int i = 0; i < MOMENTS; i++) {
+			if (moments[i].sweep != id)
+				continue;
+			moments[i] = now;
+			moments[i].sweep = id;
+		}
+	}
+	memset(port_of_id, 0xff, sizeof(port_of_id));
+	for (uint32_t port = 0; port < PORTS; port++) {
+		assert_in_range(writer->port_ids[index_of[port]], 1, IDS - 1);
+		port_of_id[writer->port_ids[index_of[port]]] = port;
+	}
+	writer_close(writer);
+}
+
+static int make(void **state)
+{
+	const char *wanted = getenv("IBWIRE_SAMPLES");
+	uint64_t random = 1;
+
+	(void)state;
+	/* One of 30 is in no sweep. */
+	sweeps = (int64_t)(strtod(wanted && *wanted ? wanted : "200000", NULL) / PORTS * 1.04) + 50;
+	for (int i = 0; i < RANGES; i++) {
+		ranges[i].after = i ? (int64_t)(draw(&random) % (uint64_t)sweeps) : 0;
+		ranges[i].until = i ? ranges[i].after + 1 + (int64_t)(draw(&random) %
+								(uint64_t)(sweeps - ranges[i].after)) : sweeps;
+	}
+	for (int i = 0; i < MOMENTS; i++)
+		moments[i].sweep = i ? 1 + (int64_t)(draw(&random) % (uint64_t)sweeps) : sweeps;
+	check_make_folder(folder);
+	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	build_fabric();
+	store_all();
+	print_message("# %" PRId64 " samples in %" PRId64 " sweeps\n", samples, sweeps);
+	return 0;
+}
+
+static int remove_all(void **state)
+{
+	(void)state;
+	fabric_destroy(fabric);
+	check_remove_folder(folder);
+	return 0;
+}
+
+/* What should come next in a walk by sweep and port id. */
+struct expected {
+	int64_t sweep;
+	uint32_t id;
+	uint32_t port;
+	struct delta delta;
+	int64_t seen;
+};
+
+static void expect_next(struct expected *expected)
+{
+	if (!expected->sweep)
+		expected->sweep = 1;
+	for (; expected->sweep <= sweeps; expected->sweep++, expected->id = 0) {
+		while (++expected->id < IDS) {
+			expected->port = port_of_id[expected->id];
+			if (expected->port == NO_PORT ||
+			    draw_sample(expected->port, expected->sweep, &expected->delta) != HAS_DELTA)
+				continue;
+			expected->seen++;
+			return;
+		}
+	}
+	fail_msg("there are more rows than samples");
+}
+
+static void differs(int64_t sweep, uint32_t id, const char *what)
+{
+	fail_msg("sweep %" PRId64 ", port %u: %s is not what was written", sweep, id, what);
+}
+
+static sqlite3 *open_db(void)
+{
+	struct error err = { 0 };
+	sqlite3 *db = NULL;
+
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	return db;
+}
+
+static void check_scan(sqlite3 *db)
+{
+	struct expected expected = { 0 };
+	struct delta_scan scan;
+	struct error err = { 0 };
+	struct delta read;
+	int result = delta_scan_begin(&scan, db, 0, sweeps, &err);
+
+	while (!result && (result = delta_scan_next(&scan, &err)) > 0) {
+		expect_next(&expected);
+		result = delta_scan_read(&scan, &read, &err);
+		if (scan.sweep != expected.sweep || scan.port != expected.id)
+			differs(expected.sweep, expected.id, "who comes next");
+		if (memcmp(&read, &expected.delta, sizeof(read)) != 0)
+			differs(expected.sweep, expected.id, "the delta");
+	}
+	if (result < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(scan.damaged, 0);
+	assert_int_equal(expected.seen, samples);
+	delta_scan_end(&scan);
+}
+
+static void check_readings(sqlite3 *db)
+{
+	static struct stored_reading stored[IDS];
+
+	for (int i = 0; i < MOMENTS; i++) {
+		memset(stored, 0, sizeof(stored));
+		assert_int_equal(readings_load(db, moments[i].sweep, stored, IDS, NULL), 0);
+		for (uint32_t id = 1; id < IDS; id++) {
+			uint32_t port = port_of_id[id];
+			const struct reading *read = &stored[id].reading;
+
+			if (port == NO_PORT)
+				continue;
+			assert_int_equal(stored[id].there, moments[i].there[port]);
+			if (stored[id].there && (memcmp(read->value, moments[i].readings[port].value,
+							sizeof(read->value)) != 0 ||
+						 read->present != moments[i].readings[port].present ||
+						 read->at_us != moments[i].readings[port].at_us))
+				differs(moments[i].sweep, id, "the reading");
+		}
+	}
+}
+
+/*
+ * Sums of windows and hours have a row for an error counter only where it counted: of one that was known now
+ * and then, and never moved, they cannot tell that it ever was.
+ */
+static bool same_ever(counter_set ever, const struct port_sum *truth)
+{
+	counter_set still = 0;
+
+	for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+		if (!truth->sum.value[i])
+			still |= COUNTER_BIT(i) & ~truth->sum.known;
+	return (ever & ~still) == (truth->ever & ~still) && !(ever & ~truth->ever);
+}
+
+static void compare_sum(const struct range *range, uint32_t id, const struct port_sum *sum)
+{
+	static const struct port_sum none;
+	const struct port_sum *truth = port_of_id[id] == NO_PORT ? &none : &range->sums[port_of_id[id]];
+
+	if (sum->samples != truth->samples || sum->sum.elapsed_us != truth->sum.elapsed_us)
+		differs(range->until, id, "how many samples are in a sum");
+	if (sum->sum.known != truth->sum.known || !same_ever(sum->ever, truth))
+		differs(range->until, id, "what is known of a sum");
+	if (sum->sum.reset != truth->sum.reset || sum->sum.saturated != truth->sum.saturated)
+		differs(range->until, id, "what a sum is marked with");
+	if (memcmp(sum->sum.value, truth->sum.value, sizeof(sum->sum.value)) != 0)
+		differs(range->until, id, "a sum");
+}
+
+static unsigned check_sums(sqlite3 *db)
+{
+	static struct port_sum sums[IDS];
+	unsigned from = 0;
+
+	for (int i = 0; i < RANGES; i++) {
+		const struct range *range = &ranges[i];
+		struct sums_cover cover;
+
+		memset(sums, 0, sizeof(sums));
+		assert_int_equal(sums_load(db, range->after, range->until, 0, sums, IDS, &cover, NULL), 0);
+		assert_int_equal(cover.damaged, 0);
+		assert_int_equal(cover.after, range->after);
+		assert_int_equal(cover.until, range->until);
+		from |= cover.from;
+		for (uint32_t id = 1; id < IDS; id++)
+			compare_sum(range, id, &sums[id]);
+		for (uint32_t id = 1 + (uint32_t)i; id < IDS; id += 100) {
+			struct port_sum one = { 0 };
+
+			assert_int_equal(sums_load(db, range->after, range->until, id, &one, 1, NULL, NULL), 0);
+			compare_sum(range, id, &one);
+		}
+	}
+	return from;
+}
+
+/* What both statements below ask for behind who it is. */
+enum { ROW_FIRST, ROW_SECOND, ROW_ELAPSED, ROW_UNKNOWN, ROW_RESET, ROW_SATURATED, ROW_BYTES,
+       ROW_COUNTERS = ROW_BYTES + 2, ROW_COLUMNS = ROW_COUNTERS + COUNTER_COUNT };
+
+static void ask_for(struct text *sql, const char *first, const char *from)
+{
+	text_appendf(sql, "SELECT %s, elapsed_us, unknown, reset, saturated, xmit_bytes, rcv_bytes", first);
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		text_appendf(sql, ", %s", counter_info((enum counter)i)->key);
+	text_appendf(sql, " FROM %s", from);
+	assert_false(text_failed(sql));
+}
+
+static void ask_for_range(struct text *sql, const struct range *range)
+{
+	char from[80];
+
+	snprintf(from, sizeof(from), "port_sum(%" PRId64 ", %" PRId64 ")",
+		 range->after ? label_us(range->after) : 0, label_us(range->until));
+	ask_for(sql, "port_id, samples", from);
+}
+
+static int64_t most(uint64_t value)
+{
+	return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
+/* Marks, bytes and counters of a row. @capped: counters are shown as 2^63 - 1 at most, else bit by bit. */
+static bool same_row(const struct cell *cells, const struct delta *delta, counter_set ever, bool capped)
+{
+	bool same = cells[ROW_ELAPSED].integer == delta->elapsed_us &&
+		cells[ROW_UNKNOWN].integer == (int64_t)(COUNTER_ALL_SET & ~delta->known) &&
+		cells[ROW_RESET].integer == (int64_t)delta->reset &&
+		cells[ROW_SATURATED].integer == (int64_t)delta->saturated;
+
+	for (int i = 0; i < COUNTER_COUNT; i++) {
+		const struct cell *cell = &cells[ROW_COUNTERS + i];
+		int64_t shown = capped ? most(delta->value[i]) : (int64_t)delta->value[i];
+
+		same &= cell->type == (ever & COUNTER_BIT(i) ? CELL_INTEGER : CELL_NULL);
+		if (ever & COUNTER_BIT(i))
+			same &= cell->integer == shown;
+	}
+	for (int i = COUNTER_XMIT_DATA; i <= COUNTER_RCV_DATA; i++)
+		if (ever & COUNTER_BIT(i))
+			same &= cells[ROW_BYTES + i].integer == (delta->value[i] > INT64_MAX / 4 ? INT64_MAX :
+								 (int64_t)delta->value[i] * 4);
+	return same;
+}
+
+/* The row function of "sweep, port_id, ... FROM sample": @ctx is struct expected. */
+static bool check_sample_row(void *ctx, const struct cell *cells, int count)
+{
+	struct expected *expected = ctx;
+
+	assert_int_equal(count, ROW_COLUMNS);
+	expect_next(expected);
+	if (cells[ROW_FIRST].integer != expected->sweep || cells[ROW_SECOND].integer != expected->id)
+		differs(expected->sweep, expected->id, "who comes next in sample");
+	if (!same_row(cells, &expected->delta, expected->delta.known, false))
+		differs(expected->sweep, expected->id, "the row of sample");
+	return true;
+}
+
+struct sum_rows {
+	const struct range *range;
+	size_t seen;
+};
+
+/* The same of port_sum: @ctx is struct sum_rows. */
+static bool check_sum_row(void *ctx, const struct cell *cells, int count)
+{
+	struct sum_rows *rows = ctx;
+	int64_t id = cells[ROW_FIRST].integer;
+	const struct port_sum *truth;
+	counter_set ever = 0;
+
+	assert_int_equal(count, ROW_COLUMNS);
+	assert_in_range(id, 1, IDS - 1);
+	assert_true(port_of_id[id] != NO_PORT);
+	truth = &rows->range->sums[port_of_id[id]];
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (cells[ROW_COUNTERS + i].type == CELL_INTEGER)
+			ever |= COUNTER_BIT(i);
+	if ((uint64_t)cells[ROW_SECOND].integer != truth->samples || !same_ever(ever, truth) ||
+	    !same_row(cells, &truth->sum, ever, true))
+		differs(rows->range->until, (uint32_t)id, "the row of port_sum");
+	rows->seen++;
+	return true;
+}
+
+typedef bool row_function(void *ctx, const struct cell *cells, int count);
+typedef void asking(const struct text *sql, row_function *row, void *ctx);
+
+static bool no_header(void *ctx, const char *const *names, int count)
+{
+	(void)ctx;
+	(void)names;
+	return count == ROW_COLUMNS;
+}
+
+static void ask_reader(const struct text *sql, row_function *row, void *ctx)
+{
+	const struct sql_consumer consumer = { no_header, row, ctx };
+	struct reader *reader = check_open_reader(path);
+	struct error err = { 0 };
+
+	if (reader_sql(reader, text_chars(sql), &consumer, &err) < 0)
+		fail_msg("%s", err.text);
+	reader_close(reader);
+}
+
+/* Numbers between bars, one row a line. */
+static void ask_shell(const struct text *sql, row_function *row, void *ctx)
+{
+	struct text command = { 0 };
+	char *line = NULL;
+	size_t size = 0;
+	FILE *answer;
+
+	text_appendf(&command, "sqlite3 -batch -readonly -noheader -list '%s' \".load %s/ibwire-sql\" \"%s\"", path,
+		     getenv("IBWIRE_BUILD"), text_chars(sql));
+	assert_false(text_failed(&command));
+	answer = popen(text_chars(&command), "r");
+	assert_non_null(answer);
+	while (getline(&line, &size, answer) > 0) {
+		struct cell cells[ROW_COLUMNS] = { 0 };
+		char *at = line;
+		int count = 0;
+
+		for (; count < ROW_COLUMNS; count++) {
+			char *end;
+
+			cells[count].integer = strtoll(at, &end, 10);
+			cells[count].type = end > at ? CELL_INTEGER : CELL_NULL;
+			if (*end != '|')
+				break;
+			at = end + 1;
+		}
+		row(ctx, cells, count + 1);
+	}
+	assert_int_equal(pclose(answer), 0);
+	free(line);
+	text_done(&command);
+}
+
+static void check_sql(asking *ask)
+{
+	struct expected expected = { 0 };
+	struct text sql = { 0 };
+
+	ask_for(&sql, "sweep, port_id", "sample");
+	ask(&sql, check_sample_row, &expected);
+	text_done(&sql);
+	assert_int_equal(expected.seen, samples);
+	for (int i = 0; i < RANGES; i++) {
+		struct sum_rows rows = { .range = &ranges[i] };
+		size_t ports = 0;
+
+		memset(&sql, 0, sizeof(sql));
+		ask_for_range(&sql, &ranges[i]);
+		ask(&sql, check_sum_row, &rows);
+		text_done(&sql);
+		for (size_t port = 0; port < PORTS; port++)
+			ports += ranges[i].sums[port].samples > 0;
+		assert_int_equal(rows.seen, ports);
+	}
+}
+
+/* Compact until sweep @until stands in chunks, and a step more, which ends in the middle of a window. */
+static void compact_until(int64_t until)
+{
+	static struct compaction compaction;
+	sqlite3 *db = open_db();
+	struct error err = { 0 };
+	int64_t done = 0;
+	int result = compact_init(&compaction, db, sweeps < 10000 ? 32 : 120, &err);
+
+	for (int i = 1; !result && (result = compact_step(&compaction, &err)) > 0; i++) {
+		if (done >= until)
+			break;
+		result = db_integer(db, "SELECT max(to_sweep) FROM chunk_window WHERE state > 0", 0, &done, &err);
+		/* Else the thread does that. */
+		if (i % 64 == 0)
+			sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	}
+	if (result < 0)
+		fail_msg("%s", err.text);
+	compact_done(&compaction);
+	sqlite3_close(db);
+}
+
+/* Return: where sums came from. */
+static unsigned check_all(void)
+{
+	struct error err = { 0 };
+	sqlite3 *db = open_db();
+	unsigned from;
+
+	assert_int_equal(db_exec(db, "BEGIN", &err), 0);
+	check_scan(db);
+	check_readings(db);
+	from = check_sums(db);
+	assert_int_equal(db_exec(db, "COMMIT", &err), 0);
+	sqlite3_close(db);
+	check_sql(ask_reader);
+	return from;
+}
+
+static void all_of_it_is_in_hot(void **state)
+{
+	(void)state;
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM chunk_window"), 0);
+	assert_int_equal(check_all(), SUMS_RAW);
+}
+
+static void half_of_it_is_compacted(void **state)
+{
+	(void)state;
+	compact_until(sweeps / 2);
+	assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
+	assert_true(check_integer(path, "SELECT count(*) FROM chunk") > 0);
+	assert_true(check_all() & SUMS_WINDOWS);
+}
+
+static void the_shell_says_the_same(void **state)
+{
+	const char *build = getenv("IBWIRE_BUILD");
+	char extension[4096];
+
+	(void)state;
+	snprintf(extension, sizeof(extension), "%s/ibwire-sql.so", build ? build : ".");
+	if (!build || access(extension, R_OK) != 0 || system("command -v sqlite3 >/dev/null") != 0) {
+		print_message("# no sqlite3 shell, or no IBWIRE_BUILD/ibwire-sql.so\n");
+		skip();
+	}
+	check_sql(ask_shell);
+}
+
+static void all_of_it_is_compacted(void **state)
+{
+	(void)state;
+	compact_until(INT64_MAX);
+	assert_true(check_integer(path, "SELECT count(*) FROM hour WHERE state = 1") > 0);
+	assert_int_equal(check_all(), SUMS_RAW | SUMS_WINDOWS | SUMS_HOURS);
+	check_integrity(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_of_it_is_in_hot),
+		cmocka_unit_test(half_of_it_is_compacted),
+		cmocka_unit_test(the_shell_says_the_same),
+		cmocka_unit_test(all_of_it_is_compacted),
+	};
+
+	return cmocka_run_group_tests(tests, make, remove_all);
+}

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 400
+"""A disk that takes nothing for a while: full, over a quota, refusing, failing, read-only; and SIGKILL in the midst of it.
+
+The database is on a file system of its own, too small on purpose. In each trouble the collector says once what is
+wrong, goes on asking, does not grow, and readers answer. When it is over the collector goes on by itself, an event
+stands where sweeps are missing, and no word is: the sums of all ports are what the traffic driver sent.
+"""
+import contextlib
+import csv
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, SHORT, Simulation, Tap, need, run, skip_all, stop, wait_for
+from stored import Stored
+
+INTERVAL_S = 0.2
+DISK_BYTES = 24 << 20
+TROUBLE_S = 2 if SHORT else 5
+GROWTH_KB = 4096  # in the shorter time of one trouble; SQLite's cache may still fill
+WINDOW_SWEEPS = 120  # the compaction's, at this interval
+
+need("ibsim", "opensm", "perfquery")
+if os.geteuid():
+    skip_all("only root may mount a small file system")
+tap = Tap()
+
+
+@contextlib.contextmanager
+def mounted(folder, *how):
+    """A file system while the block lasts; None where none can be mounted here."""
+    os.makedirs(folder, exist_ok=True)
+    done = run("mount", *how, folder, check=False)
+    try:
+        yield None if done.status else folder
+    finally:
+        if not done.status:
+            wait_for(lambda: run("umount", folder, check=False).status == 0, 10, 0.2)
+
+
+class Collector:
+    """One on the database of the simulation; what it said is kept in a file elsewhere."""
+
+    number = 0
+
+    def __init__(self, sim):
+        Collector.number += 1
+        self.sim, self.log = sim, os.path.abspath(f"collector-{Collector.number}.err")
+        with open(self.log, "wb") as file:
+            self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(INTERVAL_S * 1000)}ms", stderr=file)
+
+    def said(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def complaints(self):
+        return [line for line in self.said().splitlines() if "polling goes on" in line]
+
+    def memory_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:"))
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def newest(sim):
+    """The newest stored sweep; read as any SQLite client would."""
+    with contextlib.suppress(sqlite3.Error), \
+            contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT max(id) FROM sweep").fetchone()[0] or 0
+    return 0
+
+
+def comes_to(sim, sweep, seconds=60):
+    return wait_for(lambda: newest(sim) >= sweep, seconds, 0.1)
+
+
+def datagrams(sim):
+    """Packets that this host's port has sent: nothing but MADs, while the traffic is elsewhere or known."""
+    out = sim.run("perfquery", "-x").out
+    return next(int(line.rsplit(".", 1)[1]) for line in out.splitlines() if line.startswith("PortXmitPkts:"))
+
+
+def truth(sim):
+    """What was sent so far: (node GUID, port) to its numbers. The traffic is paused."""
+    sim.traffic("truth")
+    with open("truth.csv", encoding="ascii", newline="") as file:
+        return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
+                                                       if name not in ("node_guid", "port")}
+                for row in csv.DictReader(file)}
+
+
+def failures(sim):
+    return sim.json("sql", "SELECT id, sweep, text FROM event WHERE kind = 'store-failed' ORDER BY id")
+
+
+def in_trouble(name, sim, collector, words):
+    """While the store takes nothing."""
+    tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
+    stuck, began_kb, began_packets = newest(sim), collector.memory_kb(), datagrams(sim)
+    time.sleep(TROUBLE_S)
+    said = collector.complaints()
+    tap.result(len(said) == 1 and words in said[0] and sim.env["IBWIRE_DB"] in said[0],
+               f"{name}: once, with the file and the reason", collector.said())
+    tap.equal(f"{name}: nothing half is stored", newest(sim), stuck)
+    packets = datagrams(sim) - began_packets
+    tap.result(packets > TROUBLE_S / INTERVAL_S * 4, f"{name}: it goes on asking", f"{packets} packets")
+    grown = collector.memory_kb() - began_kb
+    tap.result(grown < GROWTH_KB, f"{name}: it does not grow", f"by {grown} KB")
+    status = sim.ibwire("status", "--format", "json", check=False)
+    tap.result(status.status == 0 and '"stalled"' in status.out, f"{name}: status says that it is stalled", status)
+    ports = sim.ibwire("ports", "--format", "json", check=False)
+    tap.result(ports.status == 0 and not ports.err, f"{name}: readers answer", ports)
+    return stuck
+
+
+def after_trouble(name, sim, collector, stuck, told):
+    """The store takes sweeps again, and the collector is the same."""
+    tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
+               f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
+    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    tap.contains(f"{name}: it says so", collector.said(), "takes sweeps again")
+    rows = failures(sim)[told:]
+    tap.result(len(rows) == 1 and rows[0]["sweep"] == stuck + 1, f"{name}: one event stands where sweeps are missing",
+               f"behind sweep {stuck}: {rows}")
+    spans = sim.json("sql", f"SELECT min(elapsed_us) AS least FROM delta WHERE sweep = {stuck + 1}")
+    tap.result((spans[0]["least"] or 0) >= TROUBLE_S * 1e6, f"{name}: the next delta reaches over the gap", spans)
+
+
+def whole(name, sim, before, after):
+    """Is all that is stored exact, and the file whole?"""
+    with contextlib.closing(sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
+        tap.equal(f"{name}: the file is whole", db.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+    stored = Stored(sim.env["IBWIRE_DB"])
+    stored.check_sums()
+    stored.check_truth(before, after, set())
+    tap.result(not stored.faults and stored.numbers["checked"] > 500, f"{name}: first + sum of deltas = last, and as sent",
+               "\n".join(stored.faults[:20]) or stored.numbers)
+    tap.equal(f"{name}: no counter fell", stored.numbers["resets"], 0)
+    stored.db.close()
+    tap.note(f"{name}: {stored.numbers}; {sim.json('sql', 'SELECT state, count(*) AS n FROM chunk_window GROUP BY 1')}")
+
+
+def fill(folder):
+    """A file that takes all there is; its name."""
+    path, block = os.path.join(folder, "filler"), b"\0" * 4096
+    with open(path, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(block)
+    return path
+
+
+@contextlib.contextmanager
+def traffic_on(folder):
+    """A simulation with traffic and its database in that folder; and what was sent before its first sweep."""
+    with Simulation("--gen", "rail --hosts 4", "--traffic", "ring rate=150Gb/s", "--truth",
+                    os.path.abspath("truth.csv")) as sim:
+        sim.env["IBWIRE_DB"] = os.path.join(folder, "fabric.db")
+        sim.traffic("pause")
+        before = truth(sim)
+        sim.ibwire("collect", "--once")
+        sim.traffic("resume")
+        yield sim, before
+
+
+def end(name, sim, before):
+    """One sweep more, in which all that was sent is counted."""
+    sim.traffic("pause")
+    sim.ibwire("collect", "--once")
+    whole(name, sim, before, truth(sim))
+
+
+def full_disk(sim, folder, collector):
+    # In the midst of it a window is full, and its chunks are to be made.
+    comes_to(sim, WINDOW_SWEEPS - 15)
+    filler = fill(folder)
+    try:
+        stuck = in_trouble("full disk", sim, collector, "no space left")
+    finally:
+        os.remove(filler)
+    after_trouble("full disk", sim, collector, stuck, 0)
+
+
+def quota(sim, collector):
+    """No file may grow: as a quota does, but for the words."""
+    told = len(failures(sim))
+    limits = resource.prlimit(collector.process.pid, resource.RLIMIT_FSIZE, (32768, resource.RLIM_INFINITY))
+    seen = len(collector.complaints())
+    wait_for(lambda: len(collector.complaints()) > seen, 60)
+    stuck = newest(sim)
+    time.sleep(TROUBLE_S)
+    tap.equal("quota: the collector says so once", len(collector.complaints()), seen + 1)
+    tap.equal("quota: readers answer", sim.ibwire("ports", check=False).status, 0)
+    resource.prlimit(collector.process.pid, resource.RLIMIT_FSIZE, limits)
+    after_trouble("quota", sim, collector, stuck, told)
+    tap.note("quota: " + (collector.complaints() or ["nothing"])[-1])
+
+
+def killed(sim, folder):
+    """SIGKILL while the disk is full, and while the next one comes up on a full disk."""
+    collector = Collector(sim)
+    comes_to(sim, newest(sim) + 3)
+    filler = fill(folder)
+    wait_for(collector.complaints, 60)
+    time.sleep(1)
+    collector.kill()
+    stuck = newest(sim)
+    again = sim.ibwire("collect", "--once", check=False)
+    tap.result(again.status in (0, 74) and len(again.err.splitlines()) <= 1,
+               "killed: on the full disk a single sweep is stored, or one line says why not", again)
+    tap.result(newest(sim) >= stuck, "killed: what was stored is there", f"{newest(sim)} of {stuck}")
+    os.remove(filler)
+    stuck = newest(sim)
+    collector = Collector(sim)
+    tap.result(comes_to(sim, stuck + 5), "killed: another one goes on", collector.said())
+    tap.equal("killed: and ends in order", stop(collector.process), 0)
+
+
+with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none") as folder:
+    if not folder:
+        skip_all("no small file system can be mounted here")
+    folder = os.path.abspath(folder)
+    with traffic_on(folder) as (sim, before):
+        collector = Collector(sim)
+        try:
+            full_disk(sim, folder, collector)
+            quota(sim, collector)
+            tap.equal("the collector ends in order", stop(collector.process), 0)
+        finally:
+            collector.kill()
+            tap.note("\n".join(collector.said().splitlines()[-8:]))
+        killed(sim, folder)
+        end("full disk", sim, before)
+tap.done()
