@@ -513,7 +513,7 @@ static void try_everything(const struct model *model)
 
 static void a_damaged_page_is_found_and_crashes_nothing(void **state)
 {
-	enum { PAGE = 8192 };
+	enum { PAGE = 16384 };
 	struct model *model = store_history(11, 60);
 	size_t len, damaged = 0, found = 0;
 	char *good = contents(path, &len);

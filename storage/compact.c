@@ -274,7 +274,7 @@ static int read_blocks(struct compaction *compaction, int64_t sweep, struct erro
 	return result;
 }
 
-/* Fill compaction->deltas with one sweep's; those that are not there stay as they were. */
+/* The deltas of one sweep beside which rows of error stand. They are few; the others are taken as their samples. */
 static int read_deltas(struct compaction *compaction, int64_t sweep, struct error *err)
 {
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
@@ -282,14 +282,18 @@ static int read_deltas(struct compaction *compaction, int64_t sweep, struct erro
 	sqlite3_stmt *rows = compaction->errors;
 	int result;
 
-	for (size_t i = 0; i < COMPACT_PORTS; i++)
-		if (compaction->samples[i * sweeps + place].there)
-			delta_of_sample(&compaction->samples[i * sweeps + place], &compaction->deltas[i]);
+	memset(compaction->moved, 0, sizeof(compaction->moved));
 	sqlite3_bind_int64(rows, 1, sweep);
 	sqlite3_bind_int64(rows, 2, compaction->next_port);
 	sqlite3_bind_int64(rows, 3, (int64_t)compaction->next_port + COMPACT_PORTS);
-	while ((result = db_step(rows, err)) > 0)
-		delta_read_error(rows, 1, &compaction->deltas[sqlite3_column_int64(rows, 0) - compaction->next_port]);
+	while ((result = db_step(rows, err)) > 0) {
+		size_t i = (size_t)(sqlite3_column_int64(rows, 0) - compaction->next_port);
+
+		if (!compaction->moved[i])
+			delta_of_sample(&compaction->samples[i * sweeps + place], &compaction->deltas[i]);
+		compaction->moved[i] = true;
+		delta_read_error(rows, 1, &compaction->deltas[i]);
+	}
 	sqlite3_reset(rows);
 	return result;
 }
@@ -328,10 +332,16 @@ static int read_sweep(struct compaction *compaction, int64_t sweep, struct error
 
 		if (!sample->there)
 			continue;
-		port_sum_add_delta(&compaction->port_sums[i], &compaction->deltas[i]);
+		if (compaction->moved[i])
+			port_sum_add_delta(&compaction->port_sums[i], &compaction->deltas[i]);
+		else
+			port_sum_add_sample(&compaction->port_sums[i], sample);
 		if (compaction->next_port + i >= compaction->port_count || !last->there)
 			continue;
-		reading_apply(&last->reading, &compaction->deltas[i]);
+		if (compaction->moved[i])
+			reading_apply(&last->reading, &compaction->deltas[i]);
+		else
+			reading_apply_sample(&last->reading, sample);
 		last->read_sweep = sweep;
 		last->wall_us = last->reading.at_us + compaction->offsets_us[place];
 	}

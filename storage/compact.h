@@ -38,6 +38,7 @@ struct compaction {
 	/* The ports of one step. */
 	struct codec_sample *samples; /* [port][sweep] */
 	struct port_sum port_sums[COMPACT_PORTS];
+	bool moved[COMPACT_PORTS]; /* in the sweep that is read the port has rows in error: then deltas[] has its own */
 	struct delta deltas[COMPACT_PORTS];
 	struct bytes packed[COMPACT_PORTS];
 	uint64_t damaged; /* blocks of hot that could not be read: their samples are lost */

@@ -15,9 +15,9 @@
 #include "storage/schema.h"
 #include "storage/writer.h"
 
-/* Pages in the log from which on it is emptied into the file, and from which on its start is waited for. */
-#define LOG_FRAMES 1024
-#define LOG_FRAMES_MOST 4096
+/* Bytes in the log from which on it is emptied into the file, and from which on its start is waited for. */
+#define LOG_BYTES INT64_C(8388608)
+#define LOG_BYTES_MOST INT64_C(33554432)
 
 /* After a failure so many sweeps are let pass. */
 #define PAUSE_SWEEPS 10
@@ -30,6 +30,7 @@ struct compactor {
 	sqlite3 *db;
 	struct compaction compaction;
 	struct writer_keep keep;
+	int64_t page_bytes;
 	unsigned pause;
 	bool told; /* an event says that it fails */
 	int own_frames; /* pages in the log after its own newest commit */
@@ -86,10 +87,11 @@ static void empty_log(struct compactor *compactor, int frames)
 {
 	int in_log = 0, done = 0;
 
-	if (frames < LOG_FRAMES)
+	if (frames * compactor->page_bytes < LOG_BYTES)
 		return;
 	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done);
-	if (in_log < LOG_FRAMES_MOST || done < in_log - LOG_FRAMES)
+	if (in_log * compactor->page_bytes < LOG_BYTES_MOST ||
+	    (in_log - done) * compactor->page_bytes > LOG_BYTES)
 		return;
 	sqlite3_busy_timeout(compactor->db, 0);
 	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
@@ -201,6 +203,8 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 	pthread_mutex_init(&compactor->mutex, NULL);
 	pthread_cond_init(&compactor->wake, NULL);
 	result = schema_open_second(path, &compactor->db, err);
+	if (!result)
+		result = db_integer(compactor->db, "PRAGMA page_size", 0, &compactor->page_bytes, err);
 	if (!result)
 		result = compact_init(&compactor->compaction, compactor->db, keep->window_sweeps, err);
 	if (!result)

@@ -211,7 +211,7 @@ static void damaged_pages_are_survived(void **state)
 	assert_int_equal(fread(bytes, 1, (size_t)size, file), size);
 	fclose(file);
 	for (int round = 0; round < 60; round++) {
-		size_t at = 8192 + (size_t)model_random(model, (uint64_t)size - 8192 - 512);
+		size_t at = 16384 + (size_t)model_random(model, (uint64_t)size - 16384 - 512);
 
 		tear_down(NULL);
 		set_up(NULL);

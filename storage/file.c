@@ -210,7 +210,8 @@ static int create_file(const char *path, struct error *err)
 	sqlite3 *db = NULL;
 	int result = 0;
 
-	snprintf(settings, sizeof(settings), "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL; "
+	/* Of 8192 chunks and rows of sums would waste 3 % more; 32768 makes commits of few rows longer. */
+	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
 		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
 	    SQLITE_OK)
@@ -262,12 +263,24 @@ int schema_create(const char *path, struct error *err)
 	return result;
 }
 
+/* Where nothing else empties the log, it is emptied after so many bytes. */
+static int limit_log(sqlite3 *db, struct error *err)
+{
+	enum { LOG_BYTES = 16777216 };
+	int64_t page_bytes = 0;
+	int result = db_integer(db, "PRAGMA page_size", 0, &page_bytes, err);
+
+	if (!result && page_bytes > 0)
+		sqlite3_wal_autocheckpoint(db, (int)(LOG_BYTES / page_bytes));
+	return result;
+}
+
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
 	/* DESIGN, Storage: measured settings; secure_delete is on in Debian's SQLite. */
 	static const char settings[] =
 		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
-		"PRAGMA mmap_size = 0; PRAGMA wal_autocheckpoint = 2048; PRAGMA journal_size_limit = 8388608; "
+		"PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
 		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];
 	sqlite3 *db;
@@ -288,6 +301,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		return result;
 	keep_wal(db);
 	result = db_exec(db, settings, err);
+	if (!result)
+		result = limit_log(db, err);
 	if (!result)
 		result = schema_migrate(db, err);
 	if (result < 0)

@@ -27,20 +27,6 @@ static void add_value(uint64_t *sum, uint64_t value)
 		*sum = UINT64_MAX;
 }
 
-static void add_sample(struct port_sum *sum, const struct codec_sample *sample)
-{
-	counter_set known = COUNTER_ALL_SET & ~sample->unknown;
-
-	if (!sum->samples++)
-		sum->sum.known = COUNTER_ALL_SET;
-	sum->sum.elapsed_us += sample->elapsed_us;
-	sum->sum.known &= known;
-	sum->ever |= known;
-	/* What is not known is 0 in a sample. */
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		add_value(&sum->sum.value[i], sample->value[i]);
-}
-
 static void add_chunk(struct port_sum *sum, const struct codec_sum *chunk)
 {
 	if (!chunk->samples)
@@ -141,7 +127,7 @@ static void add_block(struct adding *adding, int64_t id, const void *packed, siz
 	}
 	for (int i = 0; i < CODEC_BLOCK_PORTS; i++, port++)
 		if (adding->samples[i].there && port >= adding->first && port < adding->first + (int64_t)adding->count)
-			add_sample(&adding->by_port[port - adding->first], &adding->samples[i]);
+			port_sum_add_sample(&adding->by_port[port - adding->first], &adding->samples[i]);
 }
 
 /* Blocks of sweeps from @from on: a range of ids for each sweep, or all at once where all ports are wanted. */

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/schema.h"
 
@@ -32,6 +33,14 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 		else
 			reading->value[i] += delta->value[i];
 	}
+}
+
+void reading_apply_sample(struct reading *reading, const struct codec_sample *sample)
+{
+	reading->at_us += sample->elapsed_us;
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		if (!(sample->unknown & COUNTER_BIT(i)))
+			reading->value[i] += sample->value[i];
 }
 
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err)

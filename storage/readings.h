@@ -84,6 +84,9 @@ void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta);
 /* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */
 void reading_apply(struct reading *reading, const struct delta *delta);
 
+/* reading_apply_sample - the same of a stored sample beside which no row of error stands. */
+void reading_apply_sample(struct reading *reading, const struct codec_sample *sample);
+
 /* The last reading of one port at some sweep. */
 struct stored_reading {
 	bool there;

@@ -17,7 +17,7 @@
  * Free pages are used again before the file grows, so a file whose oldest samples go
  * is as large as it was. Only much more than one window's rows of hot is given back.
  */
-#define FREE_PAGES_LEAST 8192
+#define FREE_BYTES_LEAST INT64_C(67108864)
 #define VACUUM "PRAGMA incremental_vacuum(256)"
 
 /* An event says that the file is full, not more often than that. */
@@ -246,7 +246,7 @@ int retain_step(struct compaction *compaction, const struct writer_keep *keep, s
 	result = retain_samples(compaction, keep, now_us, full, err);
 	if (!result)
 		result = retain_sums(compaction, keep, now_us, full, err);
-	if (result || unused < FREE_PAGES_LEAST || unused < pages / 16)
+	if (result || unused * size < FREE_BYTES_LEAST || unused < pages / 16)
 		return result;
 	result = db_exec(compaction->db, VACUUM, err);
 	return result ? result : 1;

@@ -56,6 +56,9 @@ static int statement_error(sqlite3 *db, struct error *err)
 	if (code == SQLITE_ERROR || code == SQLITE_RANGE || code == SQLITE_MISMATCH || code == SQLITE_TOOBIG)
 		return err_set(err, ERR_USAGE, "%s; tables and views: SELECT name, sql FROM sqlite_schema",
 			       sqlite3_errmsg(db));
+	/* One of our own tables failed, and said all there is to say. */
+	if (sqlite3_extended_errcode(db) == SQLITE_CORRUPT_VTAB)
+		return err_set(err, ERR_IO, "%s", sqlite3_errmsg(db));
 	return db_fail(db, err);
 }
 

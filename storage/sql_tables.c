@@ -46,6 +46,8 @@ int sql_fail(sqlite3_vtab *table, const struct error *err)
 {
 	sqlite3_free(table->zErrMsg);
 	table->zErrMsg = sqlite3_mprintf("%s", err->text);
+	if (err->code == ERR_IO)
+		return SQLITE_CORRUPT_VTAB; /* the file's fault, not that of who asks */
 	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/raw_sums.h"
 #include "storage/readings.h"
@@ -48,6 +49,20 @@ void port_sum_add_delta(struct port_sum *sum, const struct delta *later)
 	one.sum.reset &= later->known;
 	one.sum.saturated &= later->known;
 	port_sum_add(sum, &one);
+}
+
+void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample)
+{
+	counter_set known = COUNTER_ALL_SET & ~sample->unknown;
+
+	if (!sum->samples++)
+		sum->sum.known = COUNTER_ALL_SET;
+	sum->sum.elapsed_us += sample->elapsed_us;
+	sum->sum.known &= known;
+	sum->ever |= known;
+	/* What is not known is 0 in a sample. */
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		add_value(&sum->sum.value[i], sample->value[i]);
 }
 
 /* Walks hours, windows and raw samples over a range of sweeps. */

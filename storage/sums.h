@@ -14,6 +14,7 @@
 
 #include "analysis/delta.h"
 
+struct codec_sample;
 struct error;
 
 /* Deltas of one port put behind each other. All zero: none yet. */
@@ -30,6 +31,9 @@ struct port_sum {
 /* port_sum_add_delta, port_sum_add - put a later delta, or sum, behind an earlier sum. */
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later);
 void port_sum_add(struct port_sum *sum, const struct port_sum *later);
+
+/* port_sum_add_sample - the same of a stored sample beside which no row of error stands: no mark, no error counter. */
+void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample);
 
 /* Where sums came from: bits of sums_cover.from. */
 enum { SUMS_RAW = 1, SUMS_WINDOWS = 2, SUMS_HOURS = 4 };

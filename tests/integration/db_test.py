@@ -116,13 +116,13 @@ with tap.part("copies and disguises"):
 
 with tap.part("damage"):
     random.seed(4)
-    pages = len(original) // 8192
+    pages = len(original) // 16384
     found = 0
     for page in random.sample(range(1, pages), 6 if SHORT else 25):
         shutil.rmtree("damaged", ignore_errors=True)
         os.mkdir("damaged")
         with open("damaged/fabric.db", "wb") as file:
-            file.write(original[:page * 8192] + os.urandom(3000) + original[page * 8192 + 3000:])
+            file.write(original[:page * 16384] + os.urandom(3000) + original[page * 16384 + 3000:])
         for command in (*READERS, ["db", "backup", "damaged/copy.db"], ["db", "export", "damaged/part.db"]):
             finished = run(IBWIRE, *command, "--db", "damaged/fabric.db", env=env, check=False)
             good = finished.status == 0 or (finished.status == 74 and len(finished.err.splitlines()) == 1)
@@ -134,7 +134,7 @@ with tap.part("damage"):
             tap.result(False, f"page {page}: check", finished)
     tap.result(found >= (5 if SHORT else 22), "check finds the damage", f"{found} found")
     with open("damaged/fabric.db", "wb") as file:
-        file.write(original[:8192] + bytes(8192 * 3))
+        file.write(original[:16384] + bytes(16384 * 3))
     one_line("a file that is cut", run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False), 74)
 
 with tap.part("no rights"), tempfile.TemporaryDirectory() as folder:
