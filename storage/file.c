@@ -210,7 +210,7 @@ static int create_file(const char *path, struct error *err)
 	sqlite3 *db = NULL;
 	int result = 0;
 
-	/* Of 8192 chunks and rows of sums would waste 3 % more; 32768 makes commits of few rows longer. */
+	/* Of 8192, chunks and rows of sums would leave 3 % more unused. */
 	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
 		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
 	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
