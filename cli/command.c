@@ -15,6 +15,8 @@ static const struct command commands[] = {
 	  "ports with state, speed, rates, stall (an estimate), errors, age of the reading", false, ports_run },
 	{ "links", "[NODE|NODE/PORT ...]", "links with both ends: state, speed, rates and errors each way", false,
 	  links_run },
+	{ "topology", "route A B", "the static route between two ends, hop by hop, with load and errors", false,
+	  topology_run },
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "history", "[NODE|NODE/PORT|HOST|hosts|all ...]",
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
