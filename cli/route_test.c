@@ -247,7 +247,7 @@ static void a_lid_is_an_end_too(void **state)
 		free(output);
 		checked++;
 	}
-	assert_true(checked > 3);
+	assert_true(checked > 0);
 }
 
 static void what_is_no_end_is_one_line(void **state)
