@@ -262,14 +262,15 @@ static const char *why_nowhere(const struct view *view, const struct routes *rou
 {
 	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[trace->at];
+	const char *at = view->names_shown.names[trace->at];
 	uint8_t out = routes_out_port(routes_find(routes, node->guid), lid);
 
 	if (node->type != NODE_SWITCH)
-		snprintf(ret, size, "black hole: %s has no link", node->name);
+		snprintf(ret, size, "black hole: %s has no link", at);
 	else if (out == ROUTES_NO_PORT)
-		snprintf(ret, size, "black hole: %s has no port for LID %u", node->name, lid);
+		snprintf(ret, size, "black hole: %s has no port for LID %u", at, lid);
 	else
-		snprintf(ret, size, "black hole: %s sends LID %u out of port %u, which has no link", node->name, lid, out);
+		snprintf(ret, size, "black hole: %s sends LID %u out of port %u, which has no link", at, lid, out);
 	return ret;
 }
 
@@ -278,7 +279,8 @@ static const char *end_text(const struct view *view, const struct routes *routes
 			    const struct end *to, uint16_t lid, char *ret, size_t size)
 {
 	const struct fabric *fabric = view->fabric;
-	const char *at = fabric->nodes[trace->at].name, *meant = fabric->nodes[fabric->ports[to->port].node].name;
+	const char *at = view->names_shown.names[trace->at];
+	const char *meant = view->names_shown.names[fabric->ports[to->port].node];
 
 	switch (trace->end) {
 	case ROUTE_ARRIVES:
@@ -309,16 +311,14 @@ static const char *end_text(const struct view *view, const struct routes *routes
 static int not_known(const struct view *view, const struct route_trace *trace, const struct end *to, uint16_t lid,
 		     struct error *err)
 {
-	const struct node *node = &view->fabric->nodes[trace->at];
-
 	if (!lid)
 		return err_set(err, ERR_UNAVAILABLE, "%s had no LID then: no route leads to it",
-			       view->fabric->nodes[view->fabric->ports[to->port].node].name);
+			       view->names_shown.names[view->fabric->ports[to->port].node]);
 	if (trace->hops == ROUTE_HOPS_MAX)
 		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links: it is not followed further",
 			       ROUTE_HOPS_MAX);
 	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read by then: a collector reads it "
-		       "(ibwire collect, --routes)", node->name);
+		       "(ibwire collect, --routes)", view->names_shown.names[trace->at]);
 }
 
 static void say_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
