@@ -561,7 +561,8 @@ static void store_routes(struct model *model, const struct sweep *sweep)
 		uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
 
 		if (routes_is_read(table, lid))
-			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL, NULL);
+			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL,
+					 NULL);
 		else
 			routes_cut(&model->routes, block->node_guid, lid);
 	}
