@@ -16,6 +16,8 @@ static const struct command commands[] = {
 	{ "links", "[NODE|NODE/PORT ...]", "links with both ends: state, speed, rates and errors each way", false,
 	  links_run },
 	{ "events", "[NODE]", "what happened, when", false, events_run },
+	{ "health", "[NODE|NODE/PORT ...]|ack ID ...|unack ID ...",
+	  "what is wrong, since when, and why; exit status 1 warning, 2 critical", false, health_run },
 	{ "history", "[NODE|NODE/PORT|HOST|hosts|all ...]",
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
 	{ "clear", "NODE|NODE/PORT ...|all", "set counters back to zero on the fabric: asks first, and writes", false,

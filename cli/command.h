@@ -39,6 +39,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 int database_run(const struct command *command, int argc, char **argv, struct error *err);
 int discover_run(const struct command *command, int argc, char **argv, struct error *err);
 int events_run(const struct command *command, int argc, char **argv, struct error *err);
+int health_run(const struct command *command, int argc, char **argv, struct error *err);
 int help_run(const struct command *command, int argc, char **argv, struct error *err);
 int history_run(const struct command *command, int argc, char **argv, struct error *err);
 int links_run(const struct command *command, int argc, char **argv, struct error *err);

@@ -25,5 +25,6 @@ void restored_done(struct restored *restored)
 	free(restored->ports);
 	free(restored->details);
 	free(restored->caps);
+	free(restored->findings);
 	memset(restored, 0, sizeof(*restored));
 }

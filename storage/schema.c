@@ -216,6 +216,8 @@ int schema_fill(sqlite3 *db, struct error *err)
 	if (!result)
 		result = schema_make_history(db, err);
 	if (!result)
+		result = db_exec(db, tables_finding, err);
+	if (!result)
 		result = schema_make_views(db, err);
 	if (!result)
 		result = insert_meta(db, err);

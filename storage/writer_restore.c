@@ -87,6 +87,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 		if (!result)
 			result = writer_restore_details(writer, ret, err);
 		if (!result)
+			result = writer_restore_findings(writer, ret, err);
+		if (!result)
 			result = topology_load(writer->db, writer->state.sweep, &topology, err);
 		if (!result)
 			result = topology_fabric(&topology, NULL, writer->state.from_node, writer->state.from_port,

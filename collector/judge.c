@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "collector/events.h"
+#include "collector/memory.h"
+#include "collector/sink.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+int judge_init(struct judge *judge, const struct health_settings *settings,
+	       const struct shape_settings *shape_settings, struct error *err)
+{
+	struct health_settings defaults;
+
+	*judge = (struct judge){ .shape_settings = shape_settings };
+	health_settings_default(&defaults);
+	judge->health = health_create(settings ? settings : &defaults);
+	return judge->health ? 0 : err_nomem(err);
+}
+
+void judge_done(struct judge *judge)
+{
+	health_destroy(judge->health);
+	shape_destroy(judge->shape);
+	free(judge->samples);
+	free(judge->caps);
+	free(judge->locked);
+	free(judge->causes);
+	memset(judge, 0, sizeof(*judge));
+}
+
+int judge_restore(struct judge *judge, const struct restored *restored, struct error *err)
+{
+	int code = 0;
+
+	judge->causes = calloc(restored->finding_count + 1, sizeof(*judge->causes));
+	if (!judge->causes)
+		return err_nomem(err);
+	for (size_t i = 0; code == 0 && i < restored->finding_count; i++) {
+		struct finding finding = restored->findings[i].finding;
+
+		memcpy(judge->causes[i], restored->findings[i].cause, sizeof(judge->causes[i]));
+		finding.cause = judge->causes[i];
+		code = health_restore(judge->health, &finding, err);
+	}
+	return code;
+}
+
+/* Room for so many; what it held is not kept. */
+static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
+{
+	void *room;
+
+	if (count <= *capacity && *array)
+		return true;
+	room = calloc(count + 1, size);
+	if (!room)
+		return false;
+	free(*array);
+	*array = room;
+	*capacity = count;
+	return true;
+}
+
+/* The shape of this sweep's fabric. */
+static int follow(struct judge *judge, const struct sweep *sweep, bool *ret_changed, struct error *err)
+{
+	struct shape *shape;
+	int code;
+
+	*ret_changed = !judge->shaped || judge->generation != sweep->generation;
+	if (!*ret_changed)
+		return 0;
+	code = shape_create(sweep->fabric, judge->shape_settings, &shape, err);
+	if (code < 0)
+		return code;
+	shape_destroy(judge->shape);
+	judge->shape = shape;
+	judge->generation = sweep->generation;
+	judge->shaped = true;
+	return 0;
+}
+
+static int gather(struct judge *judge, const struct sweep_result *result, const struct fabric *fabric,
+		  struct memory *memory, struct health_input *input, struct error *err)
+{
+	if (!make_room((void **)&judge->samples, &judge->sample_capacity, result->count, sizeof(*judge->samples)) ||
+	    !make_room((void **)&judge->caps, &judge->caps_capacity, fabric->node_count, sizeof(*judge->caps)) ||
+	    !make_room((void **)&judge->locked, &judge->locked_capacity, fabric->node_count, sizeof(*judge->locked)))
+		return err_nomem(err);
+	for (size_t i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+
+		judge->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta };
+	}
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		const struct node_memory *node = memory_node(memory, i);
+
+		judge->caps[i] = node->caps;
+		if (node->locked)
+			judge->locked[input->locked_count++] = node->guid;
+	}
+	input->samples = judge->samples;
+	input->sample_count = result->count;
+	input->caps = judge->caps;
+	input->locked_guids = judge->locked;
+	return 0;
+}
+
+/* Is somebody managing the subnet: it answers, and does not stand still. */
+static void look_at_sm(struct judge *judge, const struct sweep_result *result, int64_t now_us,
+		       struct health_input *input)
+{
+	const struct sm_state *sm = &result->sm;
+
+	/* A sweep that was cut before the answer says nothing: what was known stands. */
+	if (!result->sm_open) {
+		if (sm->known && (sm->guid != judge->sm_guid || sm->act_count != judge->sm_act_count ||
+				  !judge->sm_moved_us))
+			judge->sm_moved_us = now_us;
+		judge->sm_known = sm->known && now_us - judge->sm_moved_us < JUDGE_SM_STILL_US;
+		if (sm->known) {
+			judge->sm_guid = sm->guid;
+			judge->sm_act_count = sm->act_count;
+		}
+	}
+	input->sm_known = judge->sm_known;
+	input->sm_guid = judge->sm_guid;
+}
+
+struct telling {
+	struct events *events;
+	const struct sweep *sweep;
+};
+
+static void tell(void *ctx, enum health_change change, struct finding *finding)
+{
+	static const char *const kinds[] = {
+		[HEALTH_OPENED] = EVENT_FINDING_OPENED, [HEALTH_CHANGED] = EVENT_FINDING_CHANGED,
+		[HEALTH_CLOSED] = EVENT_FINDING_CLOSED,
+	};
+	static const enum event_severity severities[] = {
+		[FINDING_INFO] = EVENT_INFO, [FINDING_WARNING] = EVENT_WARNING, [FINDING_CRITICAL] = EVENT_CRITICAL,
+	};
+	const struct telling *telling = ctx;
+	struct event *event = events_add(telling->events, telling->sweep->wall_us, kinds[change],
+					 change == HEALTH_CLOSED ? EVENT_INFO : severities[finding->severity], NULL,
+					 FABRIC_NONE, 0, "%s %s: %s", finding_kind_name(finding->kind),
+					 finding->subject, finding->text);
+
+	event->node_guid = finding->node_guid;
+	event->port = finding->port;
+	event->peer_guid = finding->peer_guid;
+	event->peer_port = finding->peer_port;
+}
+
+int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory, struct sweep *sweep,
+	       struct events *events, struct error *err)
+{
+	struct health_input input = {
+		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
+		.fabric = sweep->fabric,
+	};
+	struct telling telling = { events, sweep };
+	int code = follow(judge, sweep, &input.topology_changed, err);
+
+	if (code == 0)
+		code = gather(judge, result, sweep->fabric, memory, &input, err);
+	if (code < 0)
+		return code;
+	input.shape = judge->shape;
+	look_at_sm(judge, result, sweep->end_us, &input);
+	code = health_step(judge->health, &input, tell, &telling, err);
+	if (code < 0)
+		return code;
+	sweep->finding_count = health_open(judge->health, &sweep->findings);
+	return 0;
+}
