@@ -68,7 +68,8 @@ static struct model *store_history(uint64_t seed, size_t sweeps)
 static bool is_nobodys(const char *table, const char *column)
 {
 	static const char *const columns[] = {
-		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples",
+		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
+		"finding_state.cause", "finding_state.advice", "finding_state.evidence", "acknowledgement.kind",
 	};
 	char name[96];
 

@@ -120,7 +120,7 @@ static int give(sqlite3_stmt *members, sqlite3_stmt *rows, reader_finding_fn *ea
 	return result;
 }
 
-/* Which sweeps are meant: open after ?2 up to ?1, and what was said of them until then. */
+/* Which sweeps are meant: open in ?2 or later, up to ?1, and what was said of them until then. */
 static int bind_times(struct reader *reader, const struct finding_query *query, sqlite3_stmt *rows, struct error *err)
 {
 	int64_t at_us = query->since_us ? query->until_us : query->at_us, after = 0;
@@ -130,8 +130,11 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 	if (result < 0)
 		return result;
 	after = last.info.id;
-	if (query->since_us)
-		after = reader_find_sweep(reader, query->since_us, &first, NULL) < 0 ? 0 : first.info.id;
+	/* What was closed by the first sweep of the window was not open in it. */
+	if (query->since_us && reader_find_sweep(reader, query->since_us, &first, NULL) < 0)
+		after = 0;
+	else if (query->since_us && first.info.id < last.info.id)
+		after = first.info.id + 1;
 	sqlite3_bind_int64(rows, 1, last.info.id);
 	sqlite3_bind_int64(rows, 2, after);
 	/* What was acknowledged after the newest sweep counts too. */
