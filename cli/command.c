@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	  "what is wrong, since when, and why; exit status 1 warning, 2 critical", false, health_run },
 	{ "history", "[NODE|NODE/PORT|HOST|hosts|all ...]",
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
+	{ "report", "NODE|NODE/PORT", "all about one link, port or node on one page: state, findings, errors, events", false,
+	  report_run },
 	{ "clear", "NODE|NODE/PORT ...|all", "set counters back to zero on the fabric: asks first, and writes", false,
 	  clear_run },
 	{ "db", "[check|compact|backup FILE|export FILE]",

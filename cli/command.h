@@ -45,6 +45,7 @@ int history_run(const struct command *command, int argc, char **argv, struct err
 int links_run(const struct command *command, int argc, char **argv, struct error *err);
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
 int ports_run(const struct command *command, int argc, char **argv, struct error *err);
+int report_run(const struct command *command, int argc, char **argv, struct error *err);
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err);
 int sql_run(const struct command *command, int argc, char **argv, struct error *err);
 int status_run(const struct command *command, int argc, char **argv, struct error *err);
