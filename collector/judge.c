@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "collector/events.h"
 #include "collector/memory.h"
+#include "collector/route_read.h"
 #include "collector/sink.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -30,6 +31,8 @@ void judge_done(struct judge *judge)
 	free(judge->samples);
 	free(judge->caps);
 	free(judge->locked);
+	free(judge->changed_guids);
+	free(judge->changed_entries);
 	free(judge->causes);
 	memset(judge, 0, sizeof(*judge));
 }
@@ -112,6 +115,45 @@ static int gather(struct judge *judge, const struct sweep_result *result, const 
 	return 0;
 }
 
+/* The tables, and which of them are others than in the sweep before. */
+static int gather_routes(struct judge *judge, const struct route_read *routes, int64_t wall_us,
+			 struct health_input *input, struct error *err)
+{
+	if (!routes->interval_us)
+		return 0;
+	if (!make_room((void **)&judge->changed_guids, &judge->changed_capacity, routes->count,
+		       sizeof(*judge->changed_guids)) ||
+	    !make_room((void **)&judge->changed_entries, &judge->entries_capacity, routes->count,
+		       sizeof(*judge->changed_entries)))
+		return err_nomem(err);
+	for (size_t i = 0; i < routes->count; i++) {
+		const struct route_switch *one = &routes->switches[i];
+
+		if (!one->changed)
+			continue;
+		judge->changed_us = wall_us;
+		judge->changed_guids[input->routes_changed_count] = one->guid;
+		judge->changed_entries[input->routes_changed_count++] = one->changed;
+	}
+	input->routes = &routes->routes;
+	input->routes_changed_us = judge->changed_us;
+	input->routes_changed_guids = judge->changed_guids;
+	input->routes_changed_entries = judge->changed_entries;
+	return 0;
+}
+
+/* Before a fault is laid to a table it is read again. */
+static int want_tables(const struct judge *judge, struct route_read *routes, struct error *err)
+{
+	const uint64_t *guids;
+	size_t count = health_wants_tables(judge->health, &guids);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && routes->interval_us && i < count; i++)
+		code = route_read_want(routes, guids[i], err);
+	return code;
+}
+
 /* Is somebody managing the subnet: it answers, and does not stand still. */
 static void look_at_sm(struct judge *judge, const struct sweep_result *result, int64_t now_us,
 		       struct health_input *input)
@@ -159,8 +201,8 @@ static void tell(void *ctx, enum health_change change, struct finding *finding)
 	event->peer_port = finding->peer_port;
 }
 
-int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory, struct sweep *sweep,
-	       struct events *events, struct error *err)
+int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory,
+	       struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err)
 {
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
@@ -171,11 +213,15 @@ int judge_step(struct judge *judge, const struct sweep_result *result, struct me
 
 	if (code == 0)
 		code = gather(judge, result, sweep->fabric, memory, &input, err);
+	if (code == 0)
+		code = gather_routes(judge, routes, sweep->wall_us, &input, err);
 	if (code < 0)
 		return code;
 	input.shape = judge->shape;
 	look_at_sm(judge, result, sweep->end_us, &input);
 	code = health_step(judge->health, &input, tell, &telling, err);
+	if (code == 0)
+		code = want_tables(judge, routes, err);
 	if (code < 0)
 		return code;
 	sweep->finding_count = health_open(judge->health, &sweep->findings);

@@ -18,6 +18,7 @@ struct error;
 struct events;
 struct memory;
 struct restored;
+struct route_read;
 struct shape;
 struct shape_settings;
 struct sweep;
@@ -36,6 +37,11 @@ struct judge {
 	size_t caps_capacity;
 	uint64_t *locked;
 	size_t locked_capacity;
+	/* Switches whose tables changed in this sweep, and by how many entries; when one did last. */
+	uint64_t *changed_guids;
+	uint32_t *changed_entries;
+	size_t changed_capacity, entries_capacity;
+	int64_t changed_us;
 	/* The master's count of activity, and when it was seen to move: CLOCK_BOOTTIME. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;
@@ -62,12 +68,13 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
 /*
  * judge_step - one sweep
  * @result:  what it read
+ * @routes:  tables as they are known; is told which to read again before a cause is named
  * @sweep:   its times, fabric and generation; findings are put into it: valid until the next step
  * @events:  get what opened, became worse or better, and closed
  *
  * Return: 0 or ERR_NOMEM; then nothing is said of findings in this sweep.
  */
-int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory, struct sweep *sweep,
-	       struct events *events, struct error *err);
+int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory,
+	       struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err);
 
 #endif

@@ -121,6 +121,7 @@ static int step_2_to_3(sqlite3 *db, struct error *err)
 /* Statements, as above. */
 static const char *const version_3_to_4[] = {
 	tables_finding,
+	tables_route,
 	"PRAGMA user_version = 4",
 	NULL,
 };
@@ -131,7 +132,9 @@ static int step_3_to_4(sqlite3 *db, struct error *err)
 }
 
 /* What makes version i + 2 of version i + 1. A step that was released is never changed. */
-static int (*const steps[])(sqlite3 *db, struct error *err) = { step_1_to_2, step_2_to_3, step_3_to_4 };
+static int (*const steps[])(sqlite3 *db, struct error *err) = {
+	step_1_to_2, step_2_to_3, step_3_to_4,
+};
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION - 1, "each version but the first has its step");
 

@@ -173,6 +173,8 @@ static int create_tables(sqlite3 *db, struct error *err)
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_absolute_end);
 	text_append(&sql, tables_detail);
+	text_append(&sql, tables_route);
+	text_append(&sql, tables_finding);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;
@@ -215,8 +217,6 @@ int schema_fill(sqlite3 *db, struct error *err)
 		result = create_tables(db, err);
 	if (!result)
 		result = schema_make_history(db, err);
-	if (!result)
-		result = db_exec(db, tables_finding, err);
 	if (!result)
 		result = schema_make_views(db, err);
 	if (!result)
