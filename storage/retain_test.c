@@ -111,6 +111,24 @@ static void samples_go_by_age_and_what_remains_is_exact(void **state)
 	}
 }
 
+static void a_clock_that_jumps_ahead_and_returns_expires_nothing(void **state)
+{
+	struct writer_keep keep = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
+	struct model *model = model_create(5, 2, 5, 3);
+	const int64_t month_us = INT64_C(30) * 86400 * 1000000;
+
+	(void)state;
+	model->keep_history = true;
+	live(model, &keep, 100);
+	model_jump(model, month_us);
+	live(model, &keep, 40);
+	model_jump(model, -month_us);
+	live(model, &keep, 60);
+	assert_int_equal(first_kept(), 1);
+	check_kept(model);
+	model_destroy(model);
+}
+
 static sqlite3 *open_plain(void)
 {
 	sqlite3 *db;
@@ -256,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(samples_go_by_age_and_what_remains_is_exact),
+		TEST(a_clock_that_jumps_ahead_and_returns_expires_nothing),
 		TEST(sums_stay_when_samples_went_and_hours_when_sums_went),
 		TEST(a_full_file_stays_as_large_as_it_is_and_says_so_once),
 		TEST(the_log_shrinks_when_a_reader_that_stayed_long_left),
