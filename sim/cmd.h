@@ -8,7 +8,7 @@
 struct error;
 struct fabric;
 struct netwrite_notes;
-struct shape;
+struct net_shape;
 struct text;
 
 struct command {
@@ -32,12 +32,12 @@ int cmd_console(int argc, char **argv, struct error *err);
  * cmd_parse_shape - "rail --units 4 --speed NDR", as words
  * Return: 0 or ERR_USAGE.
  */
-int cmd_parse_shape(int argc, char **argv, struct shape *shape, struct error *err);
+int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err);
 
 /* cmd_load_net - read a dump ("-": stdin) and mend it; says on stderr what was mended. */
 int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct error *err);
 
 /* cmd_make_net - build a shape and write its net; says on stderr what is not as asked. */
-int cmd_make_net(const struct shape *shape, struct text *net, struct fabric **ret, struct error *err);
+int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric **ret, struct error *err);
 
 #endif

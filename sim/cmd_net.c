@@ -13,32 +13,34 @@
 #include "sim/mend.h"
 #include "sim/netwrite.h"
 #include "sim/rundir.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
-static int parse_kind(const char *word, enum shape_kind *ret, struct error *err)
+static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *err)
 {
-	static const char *const kinds[] = { [SHAPE_RAIL] = "rail", [SHAPE_TREE2] = "tree2", [SHAPE_TREE3] = "tree3" };
+	static const char *const kinds[] = {
+		[NET_SHAPE_RAIL] = "rail", [NET_SHAPE_TREE2] = "tree2", [NET_SHAPE_TREE3] = "tree3",
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (strcmp(word, kinds[i]))
 			continue;
-		*ret = (enum shape_kind)i;
+		*ret = (enum net_shape_kind)i;
 		return 0;
 	}
 	return err_set(err, ERR_USAGE, "a net is rail, tree2 or tree3, not \"%s\"", word);
 }
 
-int cmd_parse_shape(int argc, char **argv, struct shape *shape, struct error *err)
+int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err)
 {
-	enum shape_kind kind = SHAPE_RAIL;
+	enum net_shape_kind kind = NET_SHAPE_RAIL;
 	int i;
 
 	if (argc < 1)
 		return err_set(err, ERR_USAGE, "which kind of net: rail, tree2 or tree3?");
 	if (parse_kind(argv[0], &kind, err) < 0)
 		return ERR_USAGE;
-	*shape = shape_default(kind);
+	*shape = net_shape_default(kind);
 	for (i = 1; i < argc; i++) {
 		const char *equals = strchr(argv[i], '=');
 		char name[32];
@@ -48,7 +50,7 @@ int cmd_parse_shape(int argc, char **argv, struct shape *shape, struct error *er
 		snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - argv[i] - 2) : 31, argv[i] + 2);
 		if (!equals && i + 1 >= argc)
 			return err_set(err, ERR_USAGE, "--%s wants a value", name);
-		if (shape_option(shape, name, equals ? equals + 1 : argv[++i], err) < 0)
+		if (net_shape_option(shape, name, equals ? equals + 1 : argv[++i], err) < 0)
 			return ERR_USAGE;
 	}
 	return 0;
@@ -60,11 +62,11 @@ static void say_mended(void *ctx, const char *line)
 	log_info("%s", line);
 }
 
-int cmd_make_net(const struct shape *shape, struct text *net, struct fabric **ret, struct error *err)
+int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric **ret, struct error *err)
 {
 	struct mend_notes notes = { 0 };
 	struct fabric *fabric;
-	int code = shape_build(shape, &fabric, err);
+	int code = net_shape_build(shape, &fabric, err);
 
 	if (code < 0)
 		return code;
@@ -106,7 +108,7 @@ int cmd_net(int argc, char **argv, struct error *err)
 {
 	struct text net = { 0 };
 	struct fabric *fabric = NULL;
-	struct shape shape;
+	struct net_shape shape;
 	int code = cmd_parse_shape(argc - 1, argv + 1, &shape, err);
 
 	if (code == 0)

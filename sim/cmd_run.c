@@ -15,7 +15,7 @@
 #include "sim/job.h"
 #include "sim/launch.h"
 #include "sim/relay.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 #define GEN_WORDS_MAX 64
 #define DEFAULT_TICK_MS 100
@@ -132,7 +132,7 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 	return 0;
 }
 
-static int parse_gen(const char *gen, struct shape *shape, struct error *err)
+static int parse_gen(const char *gen, struct net_shape *shape, struct error *err)
 {
 	char *copy = strdup(gen), *words[GEN_WORDS_MAX], *word, *rest = NULL;
 	int count = 0, code;
@@ -177,7 +177,7 @@ int cmd_run(int argc, char **argv, struct error *err)
 	struct run_options options = { .launch = { .tick_ms = DEFAULT_TICK_MS } };
 	struct text net = { 0 };
 	struct fabric *fabric = NULL;
-	struct shape shape;
+	struct net_shape shape;
 	int status = 0, code = parse_options(&options, argc, argv, err);
 
 	if (code == 0 && options.net_file)

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 /* The largest device number that is a rail: rails of a job are bits of a word. */
 #define RAIL_MAX 63

@@ -17,7 +17,7 @@
 #include "fabric/fabric.h"
 #include "sim/relay_model.h"
 #include "sim/seat.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 #define US 1000LL
 #define MS (1000 * US)
@@ -146,13 +146,13 @@ static void learn_lid(struct bed *bed, uint32_t node, uint16_t lid)
 static struct bed *bed_create(const char *settings)
 {
 	struct bed *bed = calloc(1, sizeof(*bed));
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct error err = { 0 };
 	char seat[SEAT_SIZE];
 	const struct relay_io io = { to_ibsim, to_client, bed };
 
 	assert_non_null(bed);
-	assert_int_equal(shape_build(&shape, &bed->fabric, &err), 0);
+	assert_int_equal(net_shape_build(&shape, &bed->fabric, &err), 0);
 	assert_int_equal(relay_model_init(&bed->model, bed->fabric, &io, &err), 0);
 	if (relay_model_set(&bed->model, settings, &err) < 0)
 		fail_msg("%s", err.text);

@@ -16,7 +16,7 @@
 #include "fabric/counter.h"
 #include "fabric/fabric.h"
 #include "sim/responder.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 enum {
 	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_RCV_ERROR_DETAILS = 0x15,
@@ -38,12 +38,12 @@ struct bed {
 static struct bed *bed_create(const char *words)
 {
 	struct bed *bed = calloc(1, sizeof(*bed));
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct text text = { 0 };
 	struct error err = { 0 };
 
 	assert_non_null(bed);
-	assert_int_equal(shape_build(&shape, &bed->fabric, &err), 0);
+	assert_int_equal(net_shape_build(&shape, &bed->fabric, &err), 0);
 	while (bed->fabric->nodes[bed->node].type != NODE_CA)
 		bed->node++;
 	assert_int_equal(responder_init(&bed->responder, bed->fabric, &err), 0);

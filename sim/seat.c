@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 /* A client sits at a switch's port 0, or at a CA's port 1. Source: ibsim.c, sim_ctl_new_client. */
 static bool is_seat(const struct fabric *fabric, uint32_t node)

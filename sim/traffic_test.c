@@ -14,7 +14,7 @@
 #include "fabric/fabric.h"
 #include "sim/job.h"
 #include "sim/lft.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 #include "sim/traffic.h"
 
 /* A fabric with tables such as opensm writes, made here by shortest paths. */
@@ -135,13 +135,14 @@ static void write_dump(struct bed *bed, bool skew)
 	assert_int_equal(lft_parse(fabric, text_chars(&bed->dump), bed->dump.len, &bed->lft, NULL), 0);
 }
 
-static void bed_init(struct bed *bed, const struct shape *shape, const char *const *jobs, size_t job_count, bool skew)
+static void bed_init(struct bed *bed, const struct net_shape *shape, const char *const *jobs, size_t job_count,
+		     bool skew)
 {
 	struct error err = { 0 };
 	size_t i;
 
 	memset(bed, 0, sizeof(*bed));
-	assert_int_equal(shape_build(shape, &bed->fabric, NULL), 0);
+	assert_int_equal(net_shape_build(shape, &bed->fabric, NULL), 0);
 	give_lids(bed);
 	write_dump(bed, skew);
 	assert_int_equal(host_table_create(bed->fabric, &bed->hosts, NULL), 0);
@@ -171,7 +172,7 @@ static void assert_near(double a, double b)
 
 static void dumps_say_lids_and_ports(void **state)
 {
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	uint32_t port, leaf;
 	struct bed bed;
 	size_t i;
@@ -192,7 +193,7 @@ static void dumps_say_lids_and_ports(void **state)
 
 static void half_a_dump_is_refused(void **state)
 {
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct lft lft = { 0 };
 	struct bed bed;
 	size_t len;
@@ -213,7 +214,7 @@ static void foreign_dumps_do_no_harm(void **state)
 {
 	static const char dump[] = "Unicast lids [0-9] of switch Lid 1 guid 0xdead ('x'):\n"
 		"0x0001 001 : (portguid 0xbeef)\n0xffffffffffff 999\n0x0002\n0x\n9 lids dumped\n";
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct lft lft;
 	struct bed bed;
 
@@ -229,7 +230,7 @@ static void foreign_dumps_do_no_harm(void **state)
 static void paths_lead_from_host_to_host(void **state)
 {
 	static const char *const jobs[] = { "ring rate=1Gb/s" };
-	struct shape shape = shape_default(SHAPE_TREE3);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct bed bed;
 	size_t i, j;
 
@@ -256,7 +257,7 @@ static void every_packet_is_counted_at_both_ends(void **state)
 {
 	static const char *const jobs[] = { "ring rails=0-3 rate=90Gb/s",
 					    "ring hosts=node0003-node0009 rails=5 rate=33.3Gb/s" };
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	uint64_t sent = 0, received = 0;
 	struct bed bed;
 	size_t i;
@@ -295,7 +296,7 @@ static void a_skewed_route_slows_the_job_and_makes_its_feeders_wait(void **state
 	static const char *const coupled[] = { "ring hosts=node0001,node0005,node0002,node0006 rate=160Gb/s" };
 	static const char *const two[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
 					   "ring hosts=node0002,node0006 rate=160Gb/s" };
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	size_t i, waiting = 0;
 	struct bed bed;
 
@@ -334,7 +335,7 @@ static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
 {
 	static const char *const jobs[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
 					    "ring hosts=node0002,node0006,node0007 rate=160Gb/s coupled=no" };
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
 
 	(void)state;
@@ -357,7 +358,7 @@ static void a_flow_without_a_route_stands_still(void **state)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0003 rails=0 rate=10Gb/s",
 					    "ring hosts=node0001-node0003 rails=1 rate=10Gb/s coupled=no" };
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
 	uint32_t port;
 	size_t i;
@@ -387,7 +388,7 @@ static void words_that_are_no_job_are_named(void **state)
 		"ring rate=1Gb/s hosts=node0001", "ring rate=1Gb/s rails=9", "ring rate=1Gb/s coupled=maybe",
 		"ring rate=1Gb/s colour=red", "ring rate=1Gb/s hosts=node0900-node0999",
 	};
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
 	size_t i;
 
@@ -405,7 +406,7 @@ static void words_that_are_no_job_are_named(void **state)
 
 static void hosts_are_in_natural_order_and_management_is_none(void **state)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
 	size_t i;
 

@@ -10,7 +10,7 @@
 #include "collector/events.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 #include "storage/test_day.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -34,7 +34,7 @@ struct polled_port {
 
 struct fabric_day {
 	struct fabric_day_settings settings;
-	struct shape shape;
+	struct net_shape shape;
 	struct fabric *fabric, *before; /* before: of the last generation */
 	int64_t *down_until_us;   /* by port, in boot time; 0: it is up */
 	int64_t *silent_until_us; /* by node */
@@ -56,14 +56,14 @@ static uint64_t below(struct fabric_day *day, uint64_t limit)
 	return map_mix(day->random) % limit;
 }
 
-static struct shape choose_shape(size_t ports)
+static struct net_shape choose_shape(size_t ports)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 
 	shape.management = 0;
 	shape.hosts = 32;
 	if (ports < 1024) {
-		shape = shape_default(SHAPE_TREE2);
+		shape = net_shape_default(NET_SHAPE_TREE2);
 		shape.management = 0;
 		shape.units = shape.rails = 1;
 		shape.leafs = ports > 64 ? (unsigned)(ports / 32) : 2;
@@ -75,7 +75,7 @@ static struct shape choose_shape(size_t ports)
 		shape.spines = shape.units <= 7 ? 16 : 32;
 		shape.links = shape.units <= 7 ? 2 : 1;
 	} else {
-		shape = shape_default(SHAPE_TREE3);
+		shape = net_shape_default(NET_SHAPE_TREE3);
 		shape.management = 0;
 		shape.leafs = shape.hosts = shape.spines = 32;
 		shape.rails = 1;
@@ -114,7 +114,7 @@ static int rename_node(struct node *node, unsigned times, struct error *err)
 static int rebuild(struct fabric_day *day, struct error *err)
 {
 	struct fabric *fabric;
-	int result = shape_build(&day->shape, &fabric, err);
+	int result = net_shape_build(&day->shape, &fabric, err);
 
 	if (result)
 		return result;

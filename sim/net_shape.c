@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
 #include <ctype.h>
 #include <stddef.h>
@@ -42,22 +42,22 @@ static const struct model *find_model(enum link_speed speed)
 	return NULL;
 }
 
-struct shape shape_default(enum shape_kind kind)
+struct net_shape net_shape_default(enum net_shape_kind kind)
 {
-	struct shape shape = {
+	struct net_shape shape = {
 		.kind = kind, .units = 2, .leafs = 8, .hosts = 16, .rails = 1, .spines = 8, .management = 2,
 		.oversubscription_milli = 1000, .core_oversubscription_milli = 1000,
 		.speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X,
 	};
 
 	switch (kind) {
-	case SHAPE_RAIL:
+	case NET_SHAPE_RAIL:
 		shape.rails = 8;
 		break;
-	case SHAPE_TREE2:
+	case NET_SHAPE_TREE2:
 		shape.units = 1;
 		break;
-	case SHAPE_TREE3:
+	case NET_SHAPE_TREE3:
 		shape.units = 4;
 		shape.leafs = 4;
 		shape.hosts = 8;
@@ -105,7 +105,7 @@ static int parse_width(const char *value, uint8_t *ret, struct error *err)
 	return 0;
 }
 
-int shape_option(struct shape *shape, const char *name, const char *value, struct error *err)
+int net_shape_option(struct net_shape *shape, const char *name, const char *value, struct error *err)
 {
 	const struct {
 		const char *name;
@@ -113,7 +113,7 @@ int shape_option(struct shape *shape, const char *name, const char *value, struc
 		unsigned max;
 	} counts[] = {
 		{ "units", &shape->units, 1024 },   { "pods", &shape->units, 1024 },
-		{ "leafs", &shape->leafs, 2048 },   { "hosts", &shape->hosts, SHAPE_MAX_HCAS },
+		{ "leafs", &shape->leafs, 2048 },   { "hosts", &shape->hosts, NET_SHAPE_MAX_HCAS },
 		{ "rails", &shape->rails, RAILS_MAX }, { "spines", &shape->spines, 1024 },
 		{ "cores", &shape->cores, 2048 },   { "links", &shape->links, 64 },
 		{ "management", &shape->management, 64 },
@@ -143,7 +143,7 @@ bool host_is_management(const char *desc)
 }
 
 struct builder {
-	const struct shape *shape;
+	const struct net_shape *shape;
 	const struct model *model;
 	struct plan plan;
 	unsigned host_count, switch_count;
@@ -202,9 +202,9 @@ struct places {
 
 static int add_nodes(struct builder *builder, struct places *places, struct error *err)
 {
-	const struct shape *shape = builder->shape;
+	const struct net_shape *shape = builder->shape;
 	unsigned hosts = places->hosts_per_unit * shape->units, i, j;
-	unsigned spine_units = shape->kind == SHAPE_TREE3 ? shape->units : 1;
+	unsigned spine_units = shape->kind == NET_SHAPE_TREE3 ? shape->units : 1;
 	char name[48];
 
 	places->management = (uint32_t)builder->plan.node_count;
@@ -218,9 +218,9 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 	places->leafs = (uint32_t)builder->plan.node_count;
 	for (i = 0; i < shape->units; i++) {
 		for (j = 0; j < places->leafs_per_unit; j++) {
-			if (shape->kind == SHAPE_RAIL)
+			if (shape->kind == NET_SHAPE_RAIL)
 				snprintf(name, sizeof(name), "leaf-u%02u-r%u", i + 1, j);
-			else if (shape->kind == SHAPE_TREE2)
+			else if (shape->kind == NET_SHAPE_TREE2)
 				snprintf(name, sizeof(name), "leaf-%03u", j + 1);
 			else
 				snprintf(name, sizeof(name), "leaf-p%02u-%02u", i + 1, j + 1);
@@ -231,7 +231,7 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 	places->spines = (uint32_t)builder->plan.node_count;
 	for (i = 0; i < spine_units; i++) {
 		for (j = 0; j < shape->spines; j++) {
-			if (shape->kind == SHAPE_TREE3)
+			if (shape->kind == NET_SHAPE_TREE3)
 				snprintf(name, sizeof(name), "spine-p%02u-%02u", i + 1, j + 1);
 			else
 				snprintf(name, sizeof(name), "spine-%02u", j + 1);
@@ -240,7 +240,7 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 		}
 	}
 	places->cores = (uint32_t)builder->plan.node_count;
-	for (i = 0; shape->kind == SHAPE_TREE3 && i < shape->cores; i++) {
+	for (i = 0; shape->kind == NET_SHAPE_TREE3 && i < shape->cores; i++) {
 		snprintf(name, sizeof(name), "core-%03u", i + 1);
 		if (add_switch(builder, name, err) < 0)
 			return ERR_NOMEM;
@@ -250,13 +250,13 @@ static int add_nodes(struct builder *builder, struct places *places, struct erro
 
 static int cable_hosts(struct builder *builder, const struct places *places, struct error *err)
 {
-	const struct shape *shape = builder->shape;
+	const struct net_shape *shape = builder->shape;
 	unsigned hosts = places->hosts_per_unit * shape->units, host, rail;
 	int code;
 
 	for (host = 0; host < hosts; host++) {
 		for (rail = 0; rail < shape->rails; rail++) {
-			unsigned leaf = shape->kind == SHAPE_RAIL ?
+			unsigned leaf = shape->kind == NET_SHAPE_RAIL ?
 				host / shape->hosts * places->leafs_per_unit + rail : host / shape->hosts;
 
 			code = plan_cable(&builder->plan, places->hosts + host * shape->rails + rail,
@@ -271,14 +271,14 @@ static int cable_hosts(struct builder *builder, const struct places *places, str
 /* Uplinks go round the spines, so that pairs differ by one cable at most. */
 static int cable_leafs(struct builder *builder, const struct places *places, struct error *err)
 {
-	const struct shape *shape = builder->shape;
+	const struct net_shape *shape = builder->shape;
 	unsigned leafs = places->leafs_per_unit * shape->units, leaf, i;
-	unsigned down = shape->kind == SHAPE_RAIL ? shape->hosts : shape->hosts * shape->rails;
+	unsigned down = shape->kind == NET_SHAPE_RAIL ? shape->hosts : shape->hosts * shape->rails;
 	unsigned up = shape->links ? shape->links * shape->spines : uplinks_for(down, shape->oversubscription_milli);
 	int code;
 
 	for (leaf = 0; leaf < leafs; leaf++) {
-		unsigned unit = shape->kind == SHAPE_TREE3 ? leaf / places->leafs_per_unit : 0;
+		unsigned unit = shape->kind == NET_SHAPE_TREE3 ? leaf / places->leafs_per_unit : 0;
 		unsigned per_spine = (up + shape->spines - 1) / shape->spines;
 
 		/* Spine by spine, so that the cables of a pair are on neighbouring ports. */
@@ -299,7 +299,7 @@ static int cable_leafs(struct builder *builder, const struct places *places, str
 /* The nth spine of every pod is cabled to the nth group of cores. */
 static int cable_spines(struct builder *builder, const struct places *places, struct error *err)
 {
-	const struct shape *shape = builder->shape;
+	const struct net_shape *shape = builder->shape;
 	unsigned unit, spine, i, group = shape->cores / shape->spines;
 	int code;
 
@@ -333,16 +333,16 @@ static int cable_management(struct builder *builder, const struct places *places
 	return 0;
 }
 
-static int check_shape(const struct shape *shape, const struct places *places, struct error *err)
+static int check_shape(const struct net_shape *shape, const struct places *places, struct error *err)
 {
 	unsigned long long hcas = (unsigned long long)places->hosts_per_unit * shape->units * shape->rails;
 
 	if (!shape->units || !places->leafs_per_unit || !shape->hosts || !shape->rails || !shape->spines)
 		return err_set(err, ERR_USAGE, "units, leafs, hosts, rails and spines must be at least 1");
-	if (hcas > SHAPE_MAX_HCAS)
+	if (hcas > NET_SHAPE_MAX_HCAS)
 		return err_set(err, ERR_USAGE, "%llu HCAs are more than the %d that can be simulated", hcas,
-			       SHAPE_MAX_HCAS);
-	if (shape->kind == SHAPE_TREE3 && (shape->cores < shape->spines || shape->cores % shape->spines))
+			       NET_SHAPE_MAX_HCAS);
+	if (shape->kind == NET_SHAPE_TREE3 && (shape->cores < shape->spines || shape->cores % shape->spines))
 		return err_set(err, ERR_USAGE,
 			       "the number of cores (%u) must be a multiple of the spines of a pod (%u)", shape->cores,
 			       shape->spines);
@@ -355,19 +355,19 @@ static int lay_cables(struct builder *builder, const struct places *places, stru
 
 	if (code == 0)
 		code = cable_leafs(builder, places, err);
-	if (code == 0 && builder->shape->kind == SHAPE_TREE3)
+	if (code == 0 && builder->shape->kind == NET_SHAPE_TREE3)
 		code = cable_spines(builder, places, err);
 	if (code == 0)
 		code = cable_management(builder, places, err);
 	return code;
 }
 
-int shape_build(const struct shape *shape, struct fabric **ret, struct error *err)
+int net_shape_build(const struct net_shape *shape, struct fabric **ret, struct error *err)
 {
 	struct builder builder = { .shape = shape, .model = find_model(shape->speed) };
 	struct places places = {
-		.leafs_per_unit = shape->kind == SHAPE_RAIL ? shape->rails : shape->leafs,
-		.hosts_per_unit = shape->kind == SHAPE_RAIL ? shape->hosts : shape->hosts * shape->leafs,
+		.leafs_per_unit = shape->kind == NET_SHAPE_RAIL ? shape->rails : shape->leafs,
+		.hosts_per_unit = shape->kind == NET_SHAPE_RAIL ? shape->hosts : shape->hosts * shape->leafs,
 	};
 	uint32_t from_node;
 	int code;

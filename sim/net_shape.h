@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shape.h - fabrics made to measure: rail-optimised clusters and fat-trees
+ * net_shape.h - fabrics made to measure: rail-optimised clusters and fat-trees
  *
  * Every shape is built into a struct fabric, whose links are all Active.
  * Management hosts come first, then compute hosts, then switches from the
  * leafs up. Names are as rdma-ndd and managed switches write them:
  * "node0001 mlx5_0", "MF0;leaf-u01-r0:MQM8700/U1".
  */
-#ifndef IBWIRE_SIM_SHAPE_H
-#define IBWIRE_SIM_SHAPE_H
+#ifndef IBWIRE_SIM_NET_SHAPE_H
+#define IBWIRE_SIM_NET_SHAPE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,12 +19,12 @@ struct error;
 struct fabric;
 
 /* The largest number of HCAs that a shape may have: what ibsim and opensm bring up within a minute. */
-#define SHAPE_MAX_HCAS 16384
+#define NET_SHAPE_MAX_HCAS 16384
 
-enum shape_kind { SHAPE_RAIL, SHAPE_TREE2, SHAPE_TREE3 };
+enum net_shape_kind { NET_SHAPE_RAIL, NET_SHAPE_TREE2, NET_SHAPE_TREE3 };
 
-struct shape {
-	enum shape_kind kind;
+struct net_shape {
+	enum net_shape_kind kind;
 	unsigned units;  /* rail: scalable units; tree3: pods; tree2: 1 */
 	unsigned leafs;  /* trees: leafs of a unit (rail has one for each rail) */
 	unsigned hosts;  /* rail: hosts of a unit; trees: hosts of a leaf */
@@ -40,26 +40,26 @@ struct shape {
 	uint8_t width; /* code */
 };
 
-/* shape_default - the shape that a kind has without options; rail: 32 hosts with 8 HCAs, 16 leafs, 8 spines. */
-struct shape shape_default(enum shape_kind kind);
+/* net_shape_default - the shape that a kind has without options; rail: 32 hosts with 8 HCAs, 16 leafs, 8 spines. */
+struct net_shape net_shape_default(enum net_shape_kind kind);
 
 /*
- * shape_option - set one of a shape's values by the name of its option
+ * net_shape_option - set one of a shape's values by the name of its option
  * @name:   "units", "hosts", "speed" ... without dashes
  * @value:  as typed: a count, "2:1" or "1.5" for an oversubscription, "HDR", "4x"
  *
  * Return: 0 or ERR_USAGE (the text says what is allowed).
  */
-int shape_option(struct shape *shape, const char *name, const char *value, struct error *err);
+int net_shape_option(struct net_shape *shape, const char *name, const char *value, struct error *err);
 
 /*
- * shape_build - the fabric of a shape
+ * net_shape_build - the fabric of a shape
  * @ret:  a finished fabric
  *
  * Return: 0; ERR_USAGE where the shape cannot be built (a switch of more than
- * 254 ports, more than SHAPE_MAX_HCAS HCAs); ERR_NOMEM.
+ * 254 ports, more than NET_SHAPE_MAX_HCAS HCAs); ERR_NOMEM.
  */
-int shape_build(const struct shape *shape, struct fabric **ret, struct error *err);
+int net_shape_build(const struct net_shape *shape, struct fabric **ret, struct error *err);
 
 /*
  * host_is_management - has a node with this description no part in jobs?

@@ -15,14 +15,14 @@
 #include "fabric/netfile.h"
 #include "sim/netwrite.h"
 #include "sim/seat.h"
-#include "sim/shape.h"
+#include "sim/net_shape.h"
 
-static struct fabric *build(const struct shape *shape)
+static struct fabric *build(const struct net_shape *shape)
 {
 	struct fabric *fabric = NULL;
 	struct error err = { 0 };
 
-	if (shape_build(shape, &fabric, &err) < 0)
+	if (net_shape_build(shape, &fabric, &err) < 0)
 		fail_msg("%s", err.text);
 	return fabric;
 }
@@ -111,7 +111,7 @@ static void check_round_trip(const struct fabric *fabric)
 
 static void the_default_is_an_eight_rail_cluster(void **state)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	struct counts counts = count(fabric);
 
@@ -128,7 +128,7 @@ static void the_default_is_an_eight_rail_cluster(void **state)
 /* Every HCA of a rail shape is on its unit's leaf of its rail; all HCAs of a host share a SystemImageGUID. */
 static void each_rail_of_a_unit_has_its_own_leaf(void **state)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	size_t i;
 
@@ -167,17 +167,17 @@ static size_t uplinks(const struct fabric *fabric, const char *name, const char 
 
 static void oversubscription_thins_the_uplinks(void **state)
 {
-	struct shape shape = shape_default(SHAPE_TREE2);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct fabric *fabric;
 
 	(void)state;
 	shape.hosts = 24;
-	assert_int_equal(shape_option(&shape, "oversubscription", "3:1", NULL), 0);
+	assert_int_equal(net_shape_option(&shape, "oversubscription", "3:1", NULL), 0);
 	fabric = build(&shape);
 	assert_int_equal(uplinks(fabric, "MF0;leaf-001", "MF0;spine"), 8);
 	check_round_trip(fabric);
 	fabric_destroy(fabric);
-	assert_int_equal(shape_option(&shape, "oversubscription", "1", NULL), 0);
+	assert_int_equal(net_shape_option(&shape, "oversubscription", "1", NULL), 0);
 	fabric = build(&shape);
 	assert_int_equal(uplinks(fabric, "MF0;leaf-001", "MF0;spine"), 24);
 	assert_int_equal(uplinks(fabric, "MF0;leaf-001", "MF0;spine-03"), 3);
@@ -190,7 +190,7 @@ static void oversubscription_thins_the_uplinks(void **state)
 
 static void three_tiers_meet_in_the_cores(void **state)
 {
-	struct shape shape = shape_default(SHAPE_TREE3);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric = build(&shape);
 	struct counts counts = count(fabric);
 
@@ -204,7 +204,7 @@ static void three_tiers_meet_in_the_cores(void **state)
 	check_guids(fabric);
 	check_round_trip(fabric);
 	fabric_destroy(fabric);
-	assert_int_equal(shape_option(&shape, "core-oversubscription", "2", NULL), 0);
+	assert_int_equal(net_shape_option(&shape, "core-oversubscription", "2", NULL), 0);
 	fabric = build(&shape);
 	assert_int_equal(uplinks(fabric, "MF0;spine-p02-03", "MF0;core-"), 4);
 	fabric_destroy(fabric);
@@ -212,7 +212,7 @@ static void three_tiers_meet_in_the_cores(void **state)
 
 static void sixteen_thousand_hcas_fit(void **state)
 {
-	struct shape shape = shape_default(SHAPE_TREE3);
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric;
 	struct counts counts;
 
@@ -233,13 +233,13 @@ static void sixteen_thousand_hcas_fit(void **state)
 
 static void ndr_has_its_models_and_is_written_as_hdr(void **state)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct netwrite_notes notes;
 	struct text net = { 0 };
 	struct fabric *fabric;
 
 	(void)state;
-	assert_int_equal(shape_option(&shape, "speed", "NDR", NULL), 0);
+	assert_int_equal(net_shape_option(&shape, "speed", "NDR", NULL), 0);
 	fabric = build(&shape);
 	netwrite(&net, fabric, fabric->from_node, &notes);
 	assert_int_equal(notes.speeds_lowered, 256 + 256 + 2);
@@ -257,29 +257,29 @@ static void what_cannot_be_built_is_refused(void **state)
 		{ "speed", "fast" }, { "width", "3x" }, { "oversubscription", "0" }, { "oversubscription", "nan" },
 		{ "oversubscription", "2:2" }, { "colour", "red" },
 	};
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = NULL;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		assert_int_equal(shape_option(&shape, wrong[i][0], wrong[i][1], NULL), ERR_USAGE);
+		assert_int_equal(net_shape_option(&shape, wrong[i][0], wrong[i][1], NULL), ERR_USAGE);
 	shape.hosts = 0;
-	assert_int_equal(shape_build(&shape, &fabric, NULL), ERR_USAGE);
+	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
 	shape.hosts = 300; /* more than the ports of a switch */
-	assert_int_equal(shape_build(&shape, &fabric, NULL), ERR_USAGE);
-	shape = shape_default(SHAPE_RAIL);
+	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
+	shape = net_shape_default(NET_SHAPE_RAIL);
 	shape.units = 1024; /* too many HCAs */
-	assert_int_equal(shape_build(&shape, &fabric, NULL), ERR_USAGE);
-	shape = shape_default(SHAPE_TREE3);
+	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
+	shape = net_shape_default(NET_SHAPE_TREE3);
 	shape.cores = 6; /* no multiple of 4 spines */
-	assert_int_equal(shape_build(&shape, &fabric, NULL), ERR_USAGE);
+	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
 	assert_null(fabric);
 }
 
 static void opensm_and_the_command_sit_apart(void **state)
 {
-	struct shape shape = shape_default(SHAPE_RAIL);
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	uint32_t sm, attach;
 	char id[SEAT_SIZE];

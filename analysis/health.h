@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * health.h - findings as they open and close, sweep after sweep
+ *
+ * A state machine without clock, I/O or globals: the collector steps it with each sweep, a
+ * test with thousands of made ones, and both get the same findings. What it remembers is
+ * keyed by node GUID and port number, so it outlives a topology; memory is linear in ports.
+ */
+#ifndef IBWIRE_ANALYSIS_HEALTH_H
+#define IBWIRE_ANALYSIS_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/balance.h"
+#include "analysis/delta.h"
+#include "analysis/finding.h"
+#include "analysis/status.h"
+
+struct error;
+struct fabric;
+struct routes;
+struct shape;
+
+/* Limits of one kind: what warns, what is critical. Units are those of the kind's documentation. */
+struct health_limits { bool off; double warning, critical; };
+
+/* Everything that a settings file may change (analysis/health_settings.h reads no file: cli does). */
+struct health_settings {
+	struct health_limits limits[FINDING_KIND_COUNT];
+	int64_t down_after_us;       /* a trunk must be down for so long: 30 s */
+	int64_t degraded_after_us;   /* 60 s */
+	int64_t silent_after_us;     /* 30 s, and silent_sweeps */
+	unsigned silent_sweeps;      /* 3 */
+	int64_t restart_within_us;   /* all HCAs of a host down within: 30 s */
+	int64_t restart_charge_us;   /* its leaf's errors are charged to it for: 5 min */
+	int64_t training_us;         /* errors after link-up that are training: 5 min */
+	int64_t recovery_us;         /* clean for so long before a finding closes: 5 min */
+	int64_t flap_recovery_us;    /* 24 h */
+	int64_t window_us;           /* of balance: 60 s */
+	struct balance_settings balance;
+};
+void health_settings_default(struct health_settings *ret);
+
+/* What one port said in one sweep. By pollable port. */
+struct health_sample {
+	uint32_t port;               /* index into fabric->ports */
+	enum sample_status status;
+	const struct delta *delta;   /* NULL: none */
+};
+
+struct health_input {
+	int64_t wall_us;             /* label of the sweep: what since_us is in */
+	int64_t boot_us;             /* CLOCK_BOOTTIME: what lengths of time are in */
+	int64_t interval_us;
+	const struct fabric *fabric;
+	const struct shape *shape;   /* of this very fabric */
+	const struct routes *routes; /* or NULL */
+	int64_t routes_changed_us;   /* wall clock of the newest change of a table; 0: none was seen */
+	const uint64_t *routes_changed_guids; /* switches whose tables changed since the last step */
+	size_t routes_changed_count;
+	const uint32_t *routes_changed_entries; /* how many entries each */
+	bool topology_changed;       /* fabric is another one than at the last step */
+	const struct health_sample *samples;
+	size_t sample_count;
+	const uint64_t *locked_guids;
+	size_t locked_count;
+	bool sm_known;               /* the master SM answered, and its ActCount moved */
+	uint64_t sm_guid;
+	unsigned sm_masters;         /* how many claim to be master; 0: not known */
+	const struct pma_caps *caps; /* by node, or NULL: for stall */
+};
+
+enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };
+typedef void health_report_fn(void *ctx, enum health_change change, struct finding *finding);
+
+struct health;
+
+/* health_create - Return: NULL where memory is out. */
+struct health *health_create(const struct health_settings *settings);
+void health_destroy(struct health *health);
+
+/*
+ * health_restore - an open finding of an earlier run; it goes on as it was, or closes when it no longer holds
+ * Return: 0 or ERR_NOMEM.
+ */
+int health_restore(struct health *health, const struct finding *finding, struct error *err);
+
+/*
+ * health_step - one sweep
+ * @report:  told of each finding that opens, changes its severity or cause, or closes; may set finding->id
+ *
+ * Return: 0 or ERR_NOMEM.
+ */
+int health_step(struct health *health, const struct health_input *input, health_report_fn *report, void *ctx,
+		struct error *err);
+
+/* health_wants_tables - switches whose tables must be read again before a cause is named. Return: how many. */
+size_t health_wants_tables(const struct health *health, const uint64_t **ret_guids);
+
+/* health_open - all open findings, in no order; valid until the next step. Return: how many. */
+size_t health_open(const struct health *health, const struct finding *const **ret);
+
+#endif
