@@ -21,24 +21,16 @@
 #include "storage/reader.h"
 #include "storage/schema.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
-static char folder[64], path[80], copy[96];
+static char copy[96];
 
 static int set_up(void **state)
 {
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	test_folder_make(state);
 	snprintf(copy, sizeof(copy), "%s/copy.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
 	return 0;
 }
 
@@ -234,7 +226,7 @@ static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
 	(void)state;
 	for (uint64_t seed = 4; seed < 8; seed++) {
 		check_part(seed);
-		check_remove_folder(folder);
+		test_folder_remove(NULL);
 		set_up(NULL);
 	}
 }
@@ -280,22 +272,6 @@ static void a_history_that_forgot_is_exported_as_it_is(void **state)
 	model_destroy(model);
 }
 
-static char *contents(const char *of, size_t *ret_len)
-{
-	FILE *file = fopen(of, "rb");
-	char *bytes;
-
-	assert_non_null(file);
-	fseek(file, 0, SEEK_END);
-	*ret_len = (size_t)ftell(file);
-	rewind(file);
-	bytes = malloc(*ret_len + 1);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, *ret_len, file), *ret_len);
-	fclose(file);
-	return bytes;
-}
-
 static bool holds_guid(const char *bytes, size_t len, uint64_t guid)
 {
 	unsigned char big_endian[8];
@@ -325,7 +301,7 @@ static bool holds_node(const char *bytes, size_t len, const struct node *node)
 static bool names_somebody(const char *of, const struct model *model)
 {
 	size_t len;
-	char *bytes = contents(of, &len);
+	char *bytes = test_file_read(of, &len);
 	bool found = memmem(bytes, len, model->boot_id, strlen(model->boot_id)) != NULL;
 
 	for (size_t f = 0; !found && f < model->fabric_count; f++) {
@@ -363,7 +339,7 @@ static void a_disguised_export_names_nobody(void **state)
 		assert_int_equal(check_integer(copy, "SELECT count(DISTINCT name) FROM node_version"),
 				 check_integer(path, "SELECT count(DISTINCT name) FROM node_version"));
 		model_destroy(model);
-		check_remove_folder(folder);
+		test_folder_remove(NULL);
 		set_up(NULL);
 	}
 }
@@ -516,18 +492,15 @@ static void a_damaged_page_is_found_and_crashes_nothing(void **state)
 	enum { PAGE = 16384 };
 	struct model *model = store_history(11, 60);
 	size_t len, damaged = 0, found = 0;
-	char *good = contents(path, &len);
+	char *good = test_file_read(path, &len);
 
 	(void)state;
 	for (size_t page = 1; page < len / PAGE; page += 2) {
 		uint64_t faults = 0;
 		size_t told = 0;
 		struct error err = { 0 };
-		FILE *file = fopen(path, "wb");
 
-		assert_non_null(file);
-		assert_int_equal(fwrite(good, 1, len, file), len);
-		assert_int_equal(fclose(file), 0);
+		test_file_write(path, good, len);
 		write_garbage(path, (long)(page * PAGE), 64 + page % 3 * 2000);
 		try_everything(model);
 		damaged++;
@@ -630,7 +603,7 @@ static void a_database_of_version_1_is_counted_checked_and_copied(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
 	const struct CMUnitTest tests[] = {
 		TEST(every_table_and_every_naming_column_is_in_the_list),
 		TEST(info_counts_what_is_there),

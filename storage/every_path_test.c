@@ -35,6 +35,7 @@
 #include "storage/sums.h"
 #include "storage/test_check.h"
 #include "storage/test_extremes.h"
+#include "storage/test_folder.h"
 #include "storage/writer.h"
 #include "storage/writer_state.h"
 
@@ -55,7 +56,6 @@ struct range {
 	struct port_sum sums[PORTS];
 };
 
-static char folder[64], path[80];
 static struct fabric *fabric;
 static uint32_t port_of_id[IDS], index_of[PORTS]; /* index_of: in fabric->ports */
 static int64_t sweeps, samples;
@@ -198,8 +198,7 @@ static int make(void **state)
 	}
 	for (int i = 0; i < MOMENTS; i++)
 		moments[i].sweep = i ? 1 + (int64_t)(map_mix((uint64_t)i) % (uint64_t)sweeps) : sweeps;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	test_folder_make(state);
 	build_fabric();
 	store_all();
 	print_message("# %" PRId64 " samples in %" PRId64 " sweeps\n", samples, sweeps);
@@ -208,10 +207,8 @@ static int make(void **state)
 
 static int remove_all(void **state)
 {
-	(void)state;
 	fabric_destroy(fabric);
-	check_remove_folder(folder);
-	return 0;
+	return test_folder_remove(state);
 }
 
 /* What should come next in a walk by sweep and port id. */

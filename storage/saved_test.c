@@ -22,25 +22,9 @@
 #include "storage/reader.h"
 #include "storage/saved.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 static struct saved_writer *open_saved(void)
 {
@@ -608,19 +592,18 @@ static void damaged_rows_are_an_error_and_no_crash(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(what_is_written_comes_back),
-		TEST(a_name_is_given_once_and_free_again_when_it_is_removed),
-		TEST(one_that_is_removed_while_it_is_chosen_is_named),
-		TEST(killed_at_any_moment_none_is_half),
-		TEST(a_collector_writes_on_beside_it),
-		TEST(a_full_disk_leaves_nothing_half),
-		TEST(a_node_is_called_as_it_was_shown),
-		TEST(resets_that_a_collector_saw_are_found),
-		TEST(an_older_database_is_brought_up_to_date),
-		TEST(who_may_not_write_is_told),
-		TEST(damaged_rows_are_an_error_and_no_crash),
+		TEST_IN_FOLDER(what_is_written_comes_back),
+		TEST_IN_FOLDER(a_name_is_given_once_and_free_again_when_it_is_removed),
+		TEST_IN_FOLDER(one_that_is_removed_while_it_is_chosen_is_named),
+		TEST_IN_FOLDER(killed_at_any_moment_none_is_half),
+		TEST_IN_FOLDER(a_collector_writes_on_beside_it),
+		TEST_IN_FOLDER(a_full_disk_leaves_nothing_half),
+		TEST_IN_FOLDER(a_node_is_called_as_it_was_shown),
+		TEST_IN_FOLDER(resets_that_a_collector_saw_are_found),
+		TEST_IN_FOLDER(an_older_database_is_brought_up_to_date),
+		TEST_IN_FOLDER(who_may_not_write_is_told),
+		TEST_IN_FOLDER(damaged_rows_are_an_error_and_no_crash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
