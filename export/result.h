@@ -106,6 +106,10 @@ void result_member(struct result *result, size_t column, const char *name, uint6
 void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: not known */
 void result_item(struct result *result, size_t column, const char *chars);
 
+/* result_append_bytes - as tables show COLUMN_BYTES: "1.5 GB". */
+struct text;
+void result_append_bytes(struct text *text, double bytes);
+
 /* In tables only: another text for this cell (NULL: as it is), and how it looks. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);
 
