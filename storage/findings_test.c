@@ -14,25 +14,9 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 enum { PLACES = 24, STEPS = 160 };
 
@@ -222,8 +206,7 @@ static void every_sweep_shows_what_was_told_then(void **state)
 		reader_close(reader);
 		check_integrity(path);
 		free_history(history);
-		tear_down(NULL);
-		set_up(NULL);
+		test_folder_renew();
 	}
 }
 
@@ -345,10 +328,10 @@ static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_sweep_shows_what_was_told_then, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_window_shows_all_that_were_open_in_it, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_new_collector_is_given_what_is_open, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_acknowledgement_counts_from_then_until_it_ends, set_up, tear_down),
+		TEST_IN_FOLDER(every_sweep_shows_what_was_told_then),
+		TEST_IN_FOLDER(a_window_shows_all_that_were_open_in_it),
+		TEST_IN_FOLDER(a_new_collector_is_given_what_is_open),
+		TEST_IN_FOLDER(an_acknowledgement_counts_from_then_until_it_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
