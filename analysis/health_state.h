@@ -104,6 +104,7 @@ struct health_tracker {
 	uint32_t port;
 	struct health_ring symbols, receive, remote, discards, drops, fec;
 	int64_t error_us;             /* when it counted an error last */
+	int64_t flap_since_us;        /* flaps have been enough since; LONG_AGO: not */
 	int64_t edge_since_us;        /* errors of a host's link have been enough since; LONG_AGO: not */
 	bool told;                    /* what is enough may be told */
 	int64_t flaps[FLAPS_MAX];     /* the newest first; LONG_AGO */

@@ -58,6 +58,7 @@ struct world {
 	uint32_t node_count;
 	struct world_link links[WORLD_LINKS];
 	uint32_t link_count;
+	struct world_link *(*link_of)[256]; /* by node and port */
 	/* Counted in the next sweep; by node and port. */
 	uint64_t (*counts)[256][COUNTER_COUNT];
 	counter_set (*resets)[256], (*full)[256];
