@@ -199,7 +199,7 @@ static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
 		pod = shape_root(leafs->pod, near->node);
 		pods++;
 	}
-	if (beside_leafs >= 2 && leaf_links * 2 > links)
+	if (beside_leafs >= 2 && leaf_links * 3 >= links)
 		return false; /* it stands above leafs */
 	if (pods >= 2)
 		return false; /* it joins what stands above leafs */
