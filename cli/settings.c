@@ -30,7 +30,8 @@ struct setting {
 
 static const struct setting table[] = {
 	{ "health", "link_down_after", SETTING_SPAN, HEALTH(down_after_us), "a trunk is down for so long" },
-	{ "health", "degraded_after", SETTING_SPAN, HEALTH(degraded_after_us), "a link is slow or narrow for so long" },
+	{ "health", "degraded_after", SETTING_SPAN, HEALTH(degraded_after_us),
+	  "a link is slow or narrow for so long" },
 	{ "health", "silent_after", SETTING_SPAN, HEALTH(silent_after_us), "a node says nothing for so long" },
 	{ "health", "silent_sweeps", SETTING_COUNT, HEALTH(silent_sweeps), "and in so many sweeps" },
 	{ "health", "restart_within", SETTING_SPAN, HEALTH(restart_within_us),
@@ -38,6 +39,20 @@ static const struct setting table[] = {
 	{ "health", "restart_charge", SETTING_SPAN, HEALTH(restart_charge_us),
 	  "errors at its leafs are the restart's for so long" },
 	{ "health", "training", SETTING_SPAN, HEALTH(training_us), "errors so soon after link-up are training" },
+	{ "health", "missing_after", SETTING_SPAN, HEALTH(missing_after_us),
+	  "a host that is down for so long does not boot" },
+	{ "health", "rack_hosts", SETTING_COUNT, HEALTH(rack_hosts),
+	  "so many hosts of a leaf that go down at once are one rack" },
+	{ "health", "forget_after", SETTING_SPAN, HEALTH(forget_us), "what is gone for so long was taken away" },
+	{ "health", "state_recovery", SETTING_SPAN, HEALTH(state_recovery_us),
+	  "recovery of what is either so or not" },
+	{ "health", "old_ber_warning", SETTING_RATIO, HEALTH(old_ber_warning),
+	  "symbol errors of links below HDR, per bit" },
+	{ "health", "old_ber_critical", SETTING_RATIO, HEALTH(old_ber_critical), "the same" },
+	{ "health", "edge_discards", SETTING_RATIO, HEALTH(edge_discards), "packets to a host discarded in 5 min" },
+	{ "health", "vl15_drops", SETTING_RATIO, HEALTH(vl15_drops), "management packets dropped in 5 min" },
+	{ "health", "symbol_sweeps", SETTING_COUNT, HEALTH(symbol_sweeps),
+	  "symbol errors must come in so many sweeps" },
 	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after so long without a cause" },
 	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same of link-flapping" },
 	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "what load is summed over" },
@@ -210,6 +225,32 @@ static int add_rail(struct parsing *parsing, const char *rail, const char *patte
 	return 1;
 }
 
+static int add_adaptive(struct parsing *parsing, bool on, const char *pattern, size_t len)
+{
+	struct settings *settings = parsing->settings;
+	struct shape_adaptive_rule *rules = reallocarray(settings->adaptive_rules, settings->adaptive_count + 2,
+							 sizeof(*rules));
+	const char *kept = keep_string(settings, pattern, len);
+
+	if (rules)
+		settings->adaptive_rules = rules;
+	if (!rules || !kept)
+		return no_memory(parsing);
+	rules[settings->adaptive_count++] = (struct shape_adaptive_rule){ kept, on };
+	rules[settings->adaptive_count] = (struct shape_adaptive_rule){ 0 };
+	return 1;
+}
+
+static int add_pattern(struct parsing *parsing, const char *section, const char *key, int class, const char *pattern,
+		       size_t len)
+{
+	if (!strcmp(section, "class"))
+		return add_class(parsing, (uint8_t)class, pattern, len);
+	if (!strcmp(section, "rail"))
+		return add_rail(parsing, key, pattern, len);
+	return add_adaptive(parsing, !strcmp(key, "on"), pattern, len);
+}
+
 /* [class] storage = oss*, mds*    [rail] rail0 = * mlx5_0 */
 static int add_patterns(struct parsing *parsing, const char *section, const char *key, const char *value)
 {
@@ -221,9 +262,10 @@ static int add_patterns(struct parsing *parsing, const char *section, const char
 	if (!strcmp(section, "class") && class < 0)
 		return wrong(parsing, section, key, "is no class: they are compute, storage, management, router, "
 			     "aggregation, switch");
+	if (!strcmp(section, "adaptive-routing") && strcmp(key, "on") && strcmp(key, "off"))
+		return wrong(parsing, section, key, "is not known: there are on and off, each with names of switches");
 	while (*value) {
 		size_t len;
-		int more;
 
 		value += strspn(value, " \t,");
 		len = strcspn(value, ",");
@@ -231,9 +273,7 @@ static int add_patterns(struct parsing *parsing, const char *section, const char
 			len--;
 		if (!len)
 			break;
-		more = strcmp(section, "class") ? add_rail(parsing, key, value, len)
-						: add_class(parsing, (uint8_t)class, value, len);
-		if (!more)
+		if (!add_pattern(parsing, section, key, class, value, len))
 			return 0;
 		value += strcspn(value, ",");
 	}
@@ -264,7 +304,7 @@ static int take_line(void *ctx, const char *section, const char *key, const char
 
 	if (parsing->result)
 		return 0;
-	if (!strcmp(section, "class") || !strcmp(section, "rail"))
+	if (!strcmp(section, "class") || !strcmp(section, "rail") || !strcmp(section, "adaptive-routing"))
 		return add_patterns(parsing, section, key, value);
 	if (kind >= 0)
 		return set_limit(parsing, kind, key, value);
@@ -285,7 +325,7 @@ static int take_line(void *ctx, const char *section, const char *key, const char
 	if (section_known)
 		return unknown_key(parsing, section, key);
 	return wrong(parsing, section, key, "stands in no section that there is: health, balance, class, rail, "
-		     "or a kind of finding");
+		     "adaptive-routing, or a kind of finding");
 }
 
 static void defaults(struct settings *settings)
@@ -321,7 +361,7 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 			       parsing.wrong[0] ? parsing.wrong : "is neither a [section] nor KEY = VALUE");
 	if (line < 0)
 		return err_set(err, ERR_IO, "cannot read the settings %s", path);
-	ret->shape = (struct shape_settings){ ret->class_rules, ret->rail_rules };
+	ret->shape = (struct shape_settings){ ret->class_rules, ret->rail_rules, ret->adaptive_rules };
 	return 0;
 }
 
@@ -332,6 +372,7 @@ void settings_done(struct settings *settings)
 	free(settings->strings);
 	free(settings->class_rules);
 	free(settings->rail_rules);
+	free(settings->adaptive_rules);
 	memset(settings, 0, sizeof(*settings));
 }
 
@@ -380,5 +421,5 @@ void settings_append(const struct settings *settings, struct text *text)
 			     limits->warning, limits->critical);
 	}
 	text_append(text, "\n[class]\n; storage = oss*, mds*\n; management = mgmt*\n"
-		    "\n[rail]\n; rail0 = * mlx5_0\n");
+		    "\n[rail]\n; rail0 = * mlx5_0\n\n[adaptive-routing]\n; on = leaf*, spine*\n; off = core*\n");
 }

@@ -25,7 +25,8 @@ struct settings {
 	/* Owned: what shape points to. */
 	struct shape_class_rule *class_rules;
 	struct shape_rail_rule *rail_rules;
-	size_t class_count, rail_count;
+	struct shape_adaptive_rule *adaptive_rules;
+	size_t class_count, rail_count, adaptive_count;
 	char **strings;
 	size_t string_count, string_capacity;
 };

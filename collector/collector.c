@@ -412,8 +412,8 @@ static int judge(struct collector *collector, struct sweep *sweep, struct error 
 {
 	if (collector->store_failed)
 		return 0;
-	return judge_step(&collector->judge, &collector->result, &collector->memory, &collector->routes, sweep,
-			  &collector->events, err);
+	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
+			  &collector->routes, sweep, &collector->events, err);
 }
 
 /*

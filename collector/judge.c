@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "collector/judge.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "collector/details.h"
 #include "collector/events.h"
 #include "collector/memory.h"
 #include "collector/route_read.h"
 #include "collector/sink.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 
 int judge_init(struct judge *judge, const struct health_settings *settings,
@@ -33,6 +36,9 @@ void judge_done(struct judge *judge)
 	free(judge->locked);
 	free(judge->changed_guids);
 	free(judge->changed_entries);
+	free(judge->read_guids);
+	free(judge->adaptive);
+	free(judge->details);
 	free(judge->causes);
 	memset(judge, 0, sizeof(*judge));
 }
@@ -70,6 +76,36 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 	return true;
 }
 
+static uint8_t adaptive_of(const struct shape_settings *settings, const char *name)
+{
+	char shown[NODE_NAME_SIZE];
+	const struct shape_adaptive_rule *rule = settings->adaptive;
+
+	names_short(name, shown);
+	for (; rule && rule->pattern; rule++)
+		if (fnmatch(rule->pattern, name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
+			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
+	return ADAPTIVE_UNKNOWN;
+}
+
+/* What a person says of each switch of a new fabric. */
+static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
+{
+	uint8_t *adaptive;
+
+	if (!judge->shape_settings || !judge->shape_settings->adaptive)
+		return 0;
+	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
+	if (!adaptive)
+		return err_nomem(err);
+	for (size_t i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			adaptive[i] = adaptive_of(judge->shape_settings, fabric->nodes[i].name);
+	free(judge->adaptive);
+	judge->adaptive = adaptive;
+	return 0;
+}
+
 /* The shape of this sweep's fabric. */
 static int follow(struct judge *judge, const struct sweep *sweep, bool *ret_changed, struct error *err)
 {
@@ -79,7 +115,9 @@ static int follow(struct judge *judge, const struct sweep *sweep, bool *ret_chan
 	*ret_changed = !judge->shaped || judge->generation != sweep->generation;
 	if (!*ret_changed)
 		return 0;
-	code = shape_create(sweep->fabric, judge->shape_settings, &shape, err);
+	code = follow_adaptive(judge, sweep->fabric, err);
+	if (code == 0)
+		code = shape_create(sweep->fabric, judge->shape_settings, &shape, err);
 	if (code < 0)
 		return code;
 	shape_destroy(judge->shape);
@@ -89,12 +127,14 @@ static int follow(struct judge *judge, const struct sweep *sweep, bool *ret_chan
 	return 0;
 }
 
-static int gather(struct judge *judge, const struct sweep_result *result, const struct fabric *fabric,
-		  struct memory *memory, struct health_input *input, struct error *err)
+static int gather(struct judge *judge, const struct sweep_result *result, const struct details *details,
+		  const struct fabric *fabric, struct memory *memory, struct health_input *input, struct error *err)
 {
 	if (!make_room((void **)&judge->samples, &judge->sample_capacity, result->count, sizeof(*judge->samples)) ||
 	    !make_room((void **)&judge->caps, &judge->caps_capacity, fabric->node_count, sizeof(*judge->caps)) ||
-	    !make_room((void **)&judge->locked, &judge->locked_capacity, fabric->node_count, sizeof(*judge->locked)))
+	    !make_room((void **)&judge->locked, &judge->locked_capacity, fabric->node_count, sizeof(*judge->locked)) ||
+	    !make_room((void **)&judge->details, &judge->detail_capacity, details->sample_count,
+		       sizeof(*judge->details)))
 		return err_nomem(err);
 	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
@@ -108,6 +148,15 @@ static int gather(struct judge *judge, const struct sweep_result *result, const 
 		if (node->locked)
 			judge->locked[input->locked_count++] = node->guid;
 	}
+	for (size_t i = 0; i < details->sample_count; i++) {
+		const struct detail_sample *detail = &details->samples[i];
+
+		if (detail->delta)
+			judge->details[input->detail_count++] = (struct health_detail){
+				detail->port, (uint8_t)detail->reading->attribute, detail->delta };
+	}
+	input->details = judge->details;
+	input->adaptive = judge->adaptive;
 	input->samples = judge->samples;
 	input->sample_count = result->count;
 	input->caps = judge->caps;
@@ -119,22 +168,32 @@ static int gather(struct judge *judge, const struct sweep_result *result, const 
 static int gather_routes(struct judge *judge, const struct route_read *routes, int64_t wall_us,
 			 struct health_input *input, struct error *err)
 {
+	int64_t newest_us = judge->tables_read_us;
+
 	if (!routes->interval_us)
 		return 0;
 	if (!make_room((void **)&judge->changed_guids, &judge->changed_capacity, routes->count,
 		       sizeof(*judge->changed_guids)) ||
 	    !make_room((void **)&judge->changed_entries, &judge->entries_capacity, routes->count,
-		       sizeof(*judge->changed_entries)))
+		       sizeof(*judge->changed_entries)) ||
+	    !make_room((void **)&judge->read_guids, &judge->read_capacity, routes->count,
+		       sizeof(*judge->read_guids)))
 		return err_nomem(err);
 	for (size_t i = 0; i < routes->count; i++) {
 		const struct route_switch *one = &routes->switches[i];
 
+		if (one->read_us > judge->tables_read_us) {
+			judge->read_guids[input->routes_read_count++] = one->guid;
+			newest_us = one->read_us > newest_us ? one->read_us : newest_us;
+		}
 		if (!one->changed)
 			continue;
 		judge->changed_us = wall_us;
 		judge->changed_guids[input->routes_changed_count] = one->guid;
 		judge->changed_entries[input->routes_changed_count++] = one->changed;
 	}
+	judge->tables_read_us = newest_us;
+	input->routes_read_guids = judge->read_guids;
 	input->routes = &routes->routes;
 	input->routes_changed_us = judge->changed_us;
 	input->routes_changed_guids = judge->changed_guids;
@@ -201,8 +260,8 @@ static void tell(void *ctx, enum health_change change, struct finding *finding)
 	event->peer_port = finding->peer_port;
 }
 
-int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory,
-	       struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err)
+int judge_step(struct judge *judge, const struct sweep_result *result, const struct details *details,
+	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err)
 {
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
@@ -212,7 +271,7 @@ int judge_step(struct judge *judge, const struct sweep_result *result, struct me
 	int code = follow(judge, sweep, &input.topology_changed, err);
 
 	if (code == 0)
-		code = gather(judge, result, sweep->fabric, memory, &input, err);
+		code = gather(judge, result, details, sweep->fabric, memory, &input, err);
 	if (code == 0)
 		code = gather_routes(judge, routes, sweep->wall_us, &input, err);
 	if (code < 0)

@@ -14,6 +14,7 @@
 
 #include "analysis/health.h"
 
+struct details;
 struct error;
 struct events;
 struct memory;
@@ -42,6 +43,12 @@ struct judge {
 	uint32_t *changed_entries;
 	size_t changed_capacity, entries_capacity;
 	int64_t changed_us;
+	uint64_t *read_guids;    /* whose tables were read whole in this sweep */
+	size_t read_capacity;
+	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest that was told */
+	uint8_t *adaptive;       /* by node: what a person says, enum balance_adaptive */
+	struct health_detail *details;
+	size_t detail_capacity;
 	/* The master's count of activity, and when it was seen to move: CLOCK_BOOTTIME. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;
@@ -67,14 +74,14 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
 
 /*
  * judge_step - one sweep
- * @result:  what it read
+ * @result, @details:  what it read
  * @routes:  tables as they are known; is told which to read again before a cause is named
  * @sweep:   its times, fabric and generation; findings are put into it: valid until the next step
  * @events:  get what opened, became worse or better, and closed
  *
  * Return: 0 or ERR_NOMEM; then nothing is said of findings in this sweep.
  */
-int judge_step(struct judge *judge, const struct sweep_result *result, struct memory *memory,
-	       struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err);
+int judge_step(struct judge *judge, const struct sweep_result *result, const struct details *details,
+	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err);
 
 #endif
