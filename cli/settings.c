@@ -81,7 +81,7 @@ static const struct setting table[] = {
 struct parsing {
 	struct settings *settings;
 	const char *path;
-	char wrong[256];
+	char wrong[320];
 	int result; /* ERR_NOMEM, ERR_USAGE, or 0 */
 };
 

@@ -106,15 +106,19 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 static void what_is_printed_is_read_back_as_it_was(void **state)
 {
 	struct settings settings, again;
-	struct text text = { 0 };
+	struct text text = { 0 }, second = { 0 };
 
 	(void)state;
 	assert_int_equal(load("[balance]\nharm_stall = 7.5%\n[health]\ntraining = 61s\n[coverage]\nwarning = 97\n",
 			      &settings, NULL), 0);
 	settings_append(&settings, &text);
 	assert_int_equal(load(text_chars(&text), &again, NULL), 0);
-	assert_memory_equal(&settings.health, &again.health, sizeof(settings.health));
+	settings_append(&again, &second);
+	assert_string_equal(text_chars(&text), text_chars(&second));
+	assert_non_null(strstr(text_chars(&text), "harm_stall = 7.5%"));
+	assert_non_null(strstr(text_chars(&text), "training = 61s"));
 	text_done(&text);
+	text_done(&second);
 	settings_done(&settings);
 	settings_done(&again);
 }
