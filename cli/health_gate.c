@@ -129,7 +129,9 @@ static bool host_is_clean(const struct gate *gate, const char *host, unsigned *r
 	for (size_t i = 0; i < gate->findings.count; i++) {
 		const struct finding *finding = &gate->findings.list[i].row.finding;
 
-		if (finding->severity == FINDING_INFO || !health_touches(&gate->view, finding, &one))
+		/* What touches everybody (no subnet manager) says nothing about these links. */
+		if (finding->severity == FINDING_INFO || !finding->node_guid ||
+		    !health_touches(&gate->view, finding, &one))
 			continue;
 		text_appendf(reason, "%s %s: %s", finding_kind_name(finding->kind), finding->subject, finding->text);
 		return false;
