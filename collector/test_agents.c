@@ -100,6 +100,10 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		info[36] = (uint8_t)port;
 	} else if (header.attribute == SMP_SWITCH_INFO) {
 		info[11] = model->state_change_stuck ? 4 : 0;
+		put_be16(info + 6, model->nodes[node].lft_top);
+	} else if (header.attribute == SMP_LINEAR_FORWARDING_TABLE) {
+		assert_true(header.modifier < MODEL_LIDS / ROUTES_BLOCK);
+		memcpy(info, model->nodes[node].lft + header.modifier * ROUTES_BLOCK, ROUTES_BLOCK);
 	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
 		put_be32(info + 16, model->sm_act_count);
@@ -200,6 +204,7 @@ static void count_request(struct model *model, size_t node, const uint8_t mad[MA
 {
 	struct mad_header header = mad_read_header(mad);
 
+	model->nodes[node].lft_reads += mad_is_smp(mad) && header.attribute == SMP_LINEAR_FORWARDING_TABLE;
 	if (header.mgmt_class != CLASS_PERFORMANCE)
 		return;
 	if (pma_detail_attribute(header.attribute) != DETAIL_ATTRIBUTE_COUNT ||

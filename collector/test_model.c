@@ -93,7 +93,8 @@ struct fabric *model_build_fabric(const struct model *model, bool all)
 	for (i = 0; i < MODEL_NODES; i++) {
 		struct node node = { .guid = model_guid(i), .type = model_is_switch(i) ? NODE_SWITCH : NODE_CA,
 				     .port_count = model_is_switch(i) ? MODEL_PORTS_MAX : 1 + model->nodes[i].planes,
-				     .lid = model_is_switch(i) ? model->nodes[i].lid : 0 };
+				     .lid = model_is_switch(i) ? model->nodes[i].lid : 0,
+				     .lft_top = model->nodes[i].lft_top };
 
 		if (model->nodes[i].absent || model->nodes[i].hung || (cut_off && i != MODEL_OWN_NODE))
 			continue;
@@ -277,6 +278,8 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 		.interval_us = model->interval_us,
 		.count = sweeps,
 		.discovery_interval_us = 600 * US_PER_S,
+		.routes_interval_us = model->routes_interval_us,
+		.routes_window = 8,
 		.switches_only = model->switches_only,
 		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2,
 			    .max_mads_per_s = model->max_mads_per_s },

@@ -69,6 +69,25 @@ static void store_detail(const struct sweep *sweep, const struct detail_sample *
 	detail->reads++;
 }
 
+/* Blocks that changed are all that changed: what was stored before and they are the tables as they are. */
+static void store_routes(struct model *model, const struct sweep *sweep)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->route_block_count; i++) {
+		const struct route_block *block = &sweep->route_blocks[i];
+		const struct route_table *table = routes_find(sweep->routes, block->node_guid);
+		uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
+
+		if (routes_is_read(table, lid))
+			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL, NULL);
+		else
+			routes_cut(&model->routes, block->node_guid, lid);
+	}
+	if (sweep->routes)
+		assert_true(routes_same(&model->routes, sweep->routes));
+}
+
 static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct model *model = ctx;
@@ -99,6 +118,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		store_detail(sweep, &sweep->details[i], stored_port(model, sweep->fabric, sweep->details[i].port));
 	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
 		model->events[model->event_count++] = sweep->events[i];
+	store_routes(model, sweep);
 	model->last_sweep = *sweep;
 	model->sweeps++;
 	model->knows_fabric = true;
@@ -127,6 +147,7 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 	if (!model->knows_fabric)
 		return 0;
 	ret->fabric = model_build_fabric(model, true);
+	assert_int_equal(routes_copy(&model->routes, &ret->routes, NULL), 0);
 	memcpy(ret->boot_id, model->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1), sizeof(*ret->ports));
 	ret->details = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1) * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->details));
