@@ -369,9 +369,9 @@ int sample_table_register(sqlite3 *db)
 {
 	/* Without xCreate: it is there by its name, and in no schema. */
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index, .xOpen = open_cursor,
-		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
-		.xRowid = rowid,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index,
+		.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
+		.xColumn = column, .xRowid = rowid,
 	};
 
 	return sqlite3_create_module(db, "sample", &module, NULL);
