@@ -258,16 +258,18 @@ static int read_delta(struct sample_cursor *cursor)
 
 static int put_counter(struct sample_cursor *cursor, sqlite3_context *context, int counter)
 {
+	int code;
+
 	if (cursor->scan.sample->unknown & COUNTER_BIT(counter))
 		return SQLITE_OK;
 	if (counter < COUNTER_TRAFFIC_COUNT) {
 		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->value[counter]);
 		return SQLITE_OK;
 	}
-	if (read_delta(cursor) != SQLITE_OK)
-		return SQLITE_ERROR;
-	sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
-	return SQLITE_OK;
+	code = read_delta(cursor);
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
+	return code;
 }
 
 static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *context, enum counter counter)
@@ -306,11 +308,12 @@ static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int 
 
 static int put_mark(struct sample_cursor *cursor, sqlite3_context *context, int column)
 {
-	if (read_delta(cursor) != SQLITE_OK)
-		return SQLITE_ERROR;
-	sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
-									 cursor->delta.saturated));
-	return SQLITE_OK;
+	int code = read_delta(cursor);
+
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
+										 cursor->delta.saturated));
+	return code;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
