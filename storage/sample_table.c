@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* sample_table.c - sample: a row of SQL for each stored delta, from whatever it is packed in */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -282,27 +279,13 @@ static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *contex
 /* Who it is: node, node_guid, port. */
 static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int column)
 {
-	const struct known_port *port;
 	struct error err = { 0 };
-	const char *name;
-	char guid[24];
 
 	if (!cursor->named && port_names_load(&cursor->names, db_of(cursor), &err) < 0)
 		return sql_fail(cursor->base.pVtab, &err);
 	cursor->named = true;
-	port = port_names_find(&cursor->names, cursor->scan.port);
-	if (!port)
-		return SQLITE_OK;
-	if (column == SAMPLE_PORT) {
-		sqlite3_result_int(context, port->num);
-	} else if (column == SAMPLE_NODE_GUID) {
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
-		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
-	} else {
-		name = port_names_node(&cursor->names, port, cursor->scan.sweep);
-		if (name)
-			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
-	}
+	sql_put_port(context, &cursor->names, cursor->scan.port, cursor->scan.sweep,
+		     (enum sql_port)(column - SAMPLE_NODE));
 	return SQLITE_OK;
 }
 
