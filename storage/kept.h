@@ -5,7 +5,7 @@
  * One list says of each table what kind of knowledge it holds, which of its rows
  * belong to a run of sweeps, and which columns tell who somebody is. What counts,
  * exports or disguises a database goes by it, so a new table is one entry;
- * kept_test.c holds the list against the schema.
+ * admin_test.c holds the list against the schema.
  */
 #ifndef IBWIRE_STORAGE_KEPT_H
 #define IBWIRE_STORAGE_KEPT_H

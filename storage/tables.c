@@ -194,8 +194,8 @@ const char tables_detail[] =
 	") WITHOUT ROWID;\n";
 
 /*
- * Samples of ports are packed (storage/codec.h): whole sweeps while they are new,
- * then one run of sweeps of one port after the other. Rowids are composed with
+ * Samples of ports are packed: whole sweeps while they are new (storage/hot_block.h),
+ * then one run of sweeps of one port after the other (storage/codec.h). Rowids are composed with
  * time first, so that each sweep and each window is written in one place; blobs
  * in a table WITHOUT ROWID would spill to overflow pages.
  */
