@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "sim/client.h"
 #include "sim/relay_model.h"
-#include "sim/tail.h"
 
 /* Datagrams taken or given at a time; a socket holds ten (/proc/sys/net/unix/max_dgram_qlen) unless told otherwise. */
 #define BATCH 16
@@ -236,10 +235,8 @@ void relay_sockets_send_up(void *ctx, unsigned slot, const struct packet *packet
 void relay_sockets_send_down(void *ctx, unsigned slot, const struct packet *packet)
 {
 	struct relay_sockets *sockets = ctx;
-	struct packet whole = *packet;
 
-	tail_keep(whole.mad);
-	put(&sockets->slots[slot].down, &whole);
+	put(&sockets->slots[slot].down, packet);
 }
 
 /* Return: false where nobody is at the other end any more. */

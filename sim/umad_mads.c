@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * In clients: MADs between the program and the wire, as the kernel's umad device
+ * carries them. umad2sim stays in charge of all else: sysfs, descriptors, agents.
+ *
+ * umad2sim has one datagram socket for all, which its own thread waits for. That
+ * thread is left with a socket to which nobody sends, and whoever waits for a MAD
+ * waits for the real one: one of them at a time, the others for him.
+ * Source: umad2sim.c (umad2sim_read, umad2sim_write, register_agent), sim_client.c.
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/calls.h"
+#include "sim/packet.h"
+
+/* More does not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
+#define BATCH 16
+
+#define NOBODY (-1)
+
+/* As many as umad2sim has. Source: struct umad2sim_dev. */
+#define AGENTS 32
+#define DEVICES 8
+
+/* What stands before a MAD. Source: Linux, rdma/ib_user_mad.h, struct ib_user_mad_hdr. */
+struct umad_header {
+	uint32_t agent, status, timeout_ms, retries, length;
+	uint32_t qp, qkey; /* big-endian, and so is the lid */
+	uint16_t lid;
+	uint8_t sl, path_bits, has_grh, rest[31];
+};
+
+_Static_assert(sizeof(struct umad_header) == 64, "a umad header with a P_Key has 64 bytes");
+
+/* Source: the same, struct ib_user_mad_reg_req and IB_USER_MAD_..._AGENT. */
+struct registration {
+	uint32_t id, methods[4];
+	uint8_t qp, mgmt_class, version, oui[3], rmpp_version;
+};
+
+#define REGISTER_AGENT _IOWR(0x1b, 1, struct registration)
+#define UNREGISTER_AGENT _IOW(0x1b, 2, uint32_t)
+
+/* MADs that wait for the program: a ring. */
+struct queue {
+	struct packet *packets;
+	size_t first, count, capacity;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t arrived;
+	int connected_fd;    /* that umad2sim may have made for its datagrams */
+	int fd;              /* the real socket for them, once umad2sim's number means another */
+	bool tried;
+	bool somebody_waits; /* in poll(), for the socket; others wait for him */
+	struct {
+		int fd;      /* NOBODY: no such agent */
+		uint8_t mgmt_class, qp;
+	} agents[AGENTS];
+	uint8_t agent_of[256]; /* by class: the one that registered last */
+	struct queue queues[DEVICES];
+} wire = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .connected_fd = NOBODY, .fd = NOBODY };
+
+void mads_connected(int fd)
+{
+	wire.connected_fd = fd;
+}
+
+/* Take umad2sim's socket: its number gets one that nothing comes to. Its thread may wait there for ever. */
+static void take_over(void)
+{
+	int idle = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), i;
+
+	if (idle < 0 || wire.connected_fd == NOBODY)
+		return;
+	for (i = 0; i < AGENTS; i++)
+		wire.agents[i].fd = NOBODY;
+	wire.fd = fcntl(wire.connected_fd, F_DUPFD_CLOEXEC, 0);
+	if (wire.fd >= 0 && dup2(idle, wire.connected_fd) < 0) {
+		next_calls.close(wire.fd);
+		wire.fd = NOBODY;
+	}
+	next_calls.close(idle);
+}
+
+/* With the first thing that is done to a descriptor of umad2sim's: before, there may be no agents and no MADs. */
+bool mads_are_ours(int fd)
+{
+	bool ours;
+
+	(void)fd;
+	if (__atomic_load_n(&wire.tried, __ATOMIC_ACQUIRE))
+		return wire.fd != NOBODY;
+	pthread_mutex_lock(&wire.lock);
+	if (!wire.tried)
+		take_over();
+	ours = wire.fd != NOBODY;
+	__atomic_store_n(&wire.tried, true, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&wire.lock);
+	return ours;
+}
+
+static struct queue *queue_of(int fd)
+{
+	return &wire.queues[(unsigned)fd % DEVICES];
+}
+
+/* --- agents --- */
+
+int mads_ioctl(int fd, unsigned long request, void *argument)
+{
+	struct registration *registration = argument;
+	int result = next_calls.ioctl(fd, request, argument);
+	uint32_t id;
+
+	if (result < 0 || !argument)
+		return result;
+	pthread_mutex_lock(&wire.lock);
+	if (request == REGISTER_AGENT && registration->id < AGENTS) {
+		id = registration->id;
+		wire.agents[id].fd = fd;
+		wire.agents[id].mgmt_class = registration->mgmt_class;
+		wire.agents[id].qp = registration->qp;
+		wire.agent_of[registration->mgmt_class] = (uint8_t)id;
+	} else if (request == UNREGISTER_AGENT) {
+		memcpy(&id, argument, sizeof(id));
+		if (id < AGENTS)
+			wire.agents[id].fd = NOBODY;
+	}
+	pthread_mutex_unlock(&wire.lock);
+	return result;
+}
+
+void mads_close(int fd)
+{
+	struct queue *queue = queue_of(fd);
+	int i;
+
+	pthread_mutex_lock(&wire.lock);
+	for (i = 0; i < AGENTS; i++)
+		if (wire.agents[i].fd == fd)
+			wire.agents[i].fd = NOBODY;
+	free(queue->packets);
+	*queue = (struct queue){ 0 };
+	pthread_mutex_unlock(&wire.lock);
+}
+
+/*
+ * The agent that a datagram is for. What answers a question, or is one that nobody
+ * answered, has its number in the transaction id; anything else goes by class.
+ */
+static uint32_t agent_for(const struct packet *packet)
+{
+	uint8_t mgmt_class = packet->mad[MAD_CLASS];
+	uint32_t id = load_be16(packet->mad + MAD_TID + 2);
+
+	if ((packet->mad[MAD_METHOD] & METHOD_RESPONSE || packet->status) && id < AGENTS &&
+	    wire.agents[id].mgmt_class == mgmt_class)
+		return id;
+	return wire.agent_of[mgmt_class];
+}
+
+/* --- what comes; the lock is held --- */
+
+static void put(struct queue *queue, const struct packet *packet)
+{
+	if (queue->count == queue->capacity) {
+		size_t capacity = queue->capacity ? 2 * queue->capacity : 64, i;
+		struct packet *packets = malloc(capacity * sizeof(*packets));
+
+		/* Without memory the MAD is lost, as on any wire. */
+		if (!packets)
+			return;
+		for (i = 0; i < queue->count; i++)
+			packets[i] = queue->packets[(queue->first + i) % queue->capacity];
+		free(queue->packets);
+		*queue = (struct queue){ .packets = packets, .count = queue->count, .capacity = capacity };
+	}
+	queue->packets[(queue->first + queue->count++) % queue->capacity] = *packet;
+}
+
+/* All that waits in the socket. Nobody else may be waiting for that socket: he would miss it. */
+static void receive(void)
+{
+	struct packet packets[BATCH];
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	int got, i;
+
+	memset(messages, 0, sizeof(messages));
+	for (i = 0; i < BATCH; i++) {
+		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
+		messages[i].msg_hdr.msg_iov = &parts[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	got = recvmmsg(wire.fd, messages, BATCH, MSG_DONTWAIT, NULL);
+	for (i = 0; i < got; i++) {
+		uint32_t id = agent_for(&packets[i]);
+
+		if (messages[i].msg_len == sizeof(packets[i]) && wire.agents[id].fd != NOBODY)
+			put(queue_of(wire.agents[id].fd), &packets[i]);
+	}
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* He who waited for the socket waits no more, or was cancelled: another one may. */
+static void leave(void *unused)
+{
+	(void)unused;
+	wire.somebody_waits = false;
+	pthread_cond_broadcast(&wire.arrived);
+	pthread_mutex_unlock(&wire.lock);
+}
+
+/* Return: as poll(). */
+static int wait_for_socket(int timeout_ms)
+{
+	int result;
+
+	wire.somebody_waits = true;
+	pthread_mutex_unlock(&wire.lock);
+	pthread_cleanup_push(leave, NULL);
+	result = next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = POLLIN }, 1, timeout_ms);
+	pthread_mutex_lock(&wire.lock);
+	if (result > 0)
+		receive();
+	pthread_cleanup_pop(1);
+	pthread_mutex_lock(&wire.lock);
+	return result;
+}
+
+static int wait_for_other(int64_t until_ms)
+{
+	struct timespec until = { .tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000 };
+
+	return pthread_cond_timedwait(&wire.arrived, &wire.lock, &until) ? 0 : 1;
+}
+
+/* Wait until there is a MAD for a descriptor. Return: as poll(). */
+static int wait_for_mad(int fd, int timeout_ms)
+{
+	const struct queue *queue = queue_of(fd);
+	int64_t until_ms = 0;
+	int result = 1;
+
+	pthread_mutex_lock(&wire.lock);
+	if (!queue->count && !wire.somebody_waits)
+		receive();
+	if (!queue->count && timeout_ms > 0)
+		until_ms = now_ms() + timeout_ms;
+	while (!queue->count && timeout_ms && result >= 0) {
+		int64_t left_ms = timeout_ms < 0 ? INT64_MAX : until_ms - now_ms();
+
+		if (left_ms <= 0)
+			break;
+		/* So that a step of the wall clock is no long sleep. */
+		if (left_ms > 1000 && wire.somebody_waits)
+			left_ms = 1000;
+		result = wire.somebody_waits ? wait_for_other(now_ms() + left_ms) :
+			wait_for_socket(timeout_ms < 0 ? -1 : (int)left_ms);
+	}
+	if (result >= 0)
+		result = queue->count > 0;
+	pthread_mutex_unlock(&wire.lock);
+	return result;
+}
+
+/* As umad2sim's, it looks at its own descriptor only. */
+int mads_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+{
+	struct pollfd *ours = NULL;
+	nfds_t i;
+	int result;
+
+	for (i = 0; i < count; i++) {
+		fds[i].revents = 0;
+		if (!ours && is_umad(fds[i].fd))
+			ours = &fds[i];
+	}
+	result = wait_for_mad(ours->fd, timeout_ms);
+	if (result > 0)
+		ours->revents = POLLIN;
+	return result;
+}
+
+/* Return: bytes; where there is none, as umad2sim does, which libibumad knows. */
+ssize_t mads_read(int fd, void *buffer, size_t size)
+{
+	struct queue *queue = queue_of(fd);
+	struct umad_header header = { 0 };
+	struct packet packet;
+
+	if (size < sizeof(header) || wait_for_mad(fd, 0) <= 0) {
+		errno = EWOULDBLOCK;
+		return -EWOULDBLOCK;
+	}
+	pthread_mutex_lock(&wire.lock);
+	if (!queue->count) {
+		pthread_mutex_unlock(&wire.lock);
+		errno = EWOULDBLOCK;
+		return -EWOULDBLOCK;
+	}
+	packet = queue->packets[queue->first];
+	queue->first = (queue->first + 1) % queue->capacity;
+	queue->count--;
+	header.agent = agent_for(&packet);
+	pthread_mutex_unlock(&wire.lock);
+	header.status = ntohl(packet.status);
+	header.length = (uint32_t)(sizeof(header) + be64toh(packet.length));
+	header.qp = packet.sqp;
+	header.lid = (uint16_t)packet.slid;
+	memcpy(buffer, &header, sizeof(header));
+	size -= sizeof(header);
+	if (size > PACKET_MAD_SIZE)
+		size = PACKET_MAD_SIZE;
+	memcpy((char *)buffer + sizeof(header), packet.mad, size);
+	return (ssize_t)(sizeof(header) + size);
+}
+
+/* --- what goes --- */
+
+/*
+ * Where the wire is full what comes is taken meanwhile: past the relay ibsim stands
+ * still until its answers are.
+ */
+static void wait_for_room(void)
+{
+	bool alone;
+
+	pthread_mutex_lock(&wire.lock);
+	alone = !wire.somebody_waits;
+	if (alone)
+		receive();
+	pthread_cond_broadcast(&wire.arrived);
+	pthread_mutex_unlock(&wire.lock);
+	next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
+}
+
+ssize_t mads_write(int fd, const void *buffer, size_t size)
+{
+	struct packet packet = { 0 };
+	struct umad_header header;
+	size_t length = size - sizeof(header);
+	uint64_t tid;
+
+	(void)fd;
+	memcpy(&header, buffer, size < sizeof(header) ? 0 : sizeof(header));
+	if (size < sizeof(header) || header.agent >= AGENTS) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (length > PACKET_MAD_SIZE)
+		length = PACKET_MAD_SIZE;
+	memcpy(packet.mad, (const char *)buffer + sizeof(header), length);
+	packet.dlid = header.lid;
+	/* The permissive LID is sent from as well; else ibsim fills in the sender's. */
+	packet.slid = header.lid == 0xffff ? 0xffff : 0;
+	packet.dqp = header.qp;
+	packet.sqp = htonl(wire.agents[header.agent].qp);
+	packet.length = htobe64(length);
+	tid = load_be64(packet.mad + MAD_TID);
+	if (!(packet.mad[MAD_METHOD] & METHOD_RESPONSE))
+		store_be64(packet.mad + MAD_TID, (tid & UINT64_C(0xffff0000ffffffff)) | (uint64_t)header.agent << 32);
+	while (send(wire.fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+			return -1;
+		wait_for_room();
+	}
+	return (ssize_t)size;
+}
