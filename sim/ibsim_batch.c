@@ -11,21 +11,22 @@
 #include "sim/calls.h"
 #include "sim/packet.h"
 
-/* More does not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
-#define BATCH 16
+/* More datagrams do not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
+#define BATCH 12
 
 #define NOBODY (-1)
 
-struct bundle {
-	struct packet packets[BATCH];
-	size_t len[BATCH];     /* of what came: ibsim refuses what is too short */
-	unsigned first, count; /* first: those before it are read, or sent */
-};
-
 static struct line {
 	int fd;
-	int cause; /* errno of datagrams that were not taken, which ibsim does not know yet; or 0 */
-	struct bundle in, out;
+	bool bundles; /* its reader takes several packets in a datagram */
+	int cause;    /* errno of datagrams that were not taken, which ibsim does not know yet; or 0 */
+	/* What came, and where ibsim is in it. */
+	struct packet in[BATCH][PACKET_BUNDLE];
+	size_t in_len[BATCH], offset;
+	unsigned datagram, datagrams;
+	/* What it wrote. */
+	struct packet out[PACKET_BUNDLE];
+	unsigned out_count;
 } lines[IBSIM_CLIENTS];
 
 static unsigned line_count;
@@ -49,7 +50,7 @@ bool batch_is_ours(int fd)
 void batch_bound(int fd)
 {
 	if (line_count < IBSIM_CLIENTS)
-		lines[line_count++] = (struct line){ .fd = fd };
+		lines[line_count++].fd = fd;
 }
 
 /* Another client sits there now: answers to the former one are nobody's. */
@@ -57,63 +58,76 @@ void batch_connected(int fd)
 {
 	struct line *line = find_line(fd);
 
-	line->out.first = line->out.count = 0;
+	line->bundles = false;
+	line->out_count = 0;
 	line->cause = 0;
 }
 
-static unsigned fill_messages(struct mmsghdr *messages, struct iovec *parts, struct packet *packets, unsigned count)
+/* Take what is in the socket. Return: as recvmmsg(). */
+static int take(struct line *line)
 {
-	unsigned i;
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	int got, i;
 
-	memset(messages, 0, count * sizeof(*messages));
-	for (i = 0; i < count; i++) {
-		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
-		messages[i].msg_hdr.msg_iov = &parts[i];
-		messages[i].msg_hdr.msg_iovlen = 1;
+	for (i = 0; i < BATCH; i++) {
+		parts[i] = (struct iovec){ .iov_base = line->in[i], .iov_len = sizeof(line->in[i]) };
+		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
-	return count;
+	got = recvmmsg(line->fd, messages, BATCH, MSG_DONTWAIT, NULL);
+	line->datagram = line->datagrams = 0;
+	line->offset = 0;
+	for (i = 0; i < got; i++)
+		line->in_len[i] = messages[i].msg_len;
+	line->datagrams = got > 0 ? (unsigned)got : 0;
+	return got;
+}
+
+/* Behind what ibsim has read, and what is not for it. Return: is there more? */
+static bool has_more(struct line *line)
+{
+	for (; line->datagram < line->datagrams; line->datagram++, line->offset = 0) {
+		if (packet_is_hello(line->in[line->datagram], line->in_len[line->datagram]))
+			line->bundles = true;
+		else if (line->offset < line->in_len[line->datagram])
+			return true;
+	}
+	return false;
 }
 
 ssize_t batch_read(int fd, void *buffer, size_t size)
 {
 	struct line *line = find_line(fd);
-	struct bundle *in = &line->in;
-	struct mmsghdr messages[BATCH];
-	struct iovec parts[BATCH];
-
-	int i;
+	size_t left;
 
 	reading = fd;
-	if (in->first == in->count) {
-		int got = recvmmsg(fd, messages, fill_messages(messages, parts, in->packets, BATCH), MSG_DONTWAIT, NULL);
+	while (!has_more(line)) {
+		int got = take(line);
 
-		in->first = in->count = 0;
 		if (got <= 0)
 			return got;
-		in->count = (unsigned)got;
-		for (i = 0; i < got; i++)
-			in->len[i] = messages[i].msg_len;
 	}
-	if (size > in->len[in->first])
-		size = in->len[in->first];
-	memcpy(buffer, &in->packets[in->first++], size);
+	/* What is too short ibsim refuses itself. */
+	left = line->in_len[line->datagram] - line->offset;
+	if (left > sizeof(struct packet))
+		left = sizeof(struct packet);
+	if (size > left)
+		size = left;
+	memcpy(buffer, (const char *)line->in[line->datagram] + line->offset, size);
+	line->offset += left;
 	return (ssize_t)size;
 }
 
-/* All that ibsim has written to this client. It is waited for where its socket is full, as ibsim does, but not spinning. */
+/* All that ibsim has written to this client. Where its socket is full it is waited for, as ibsim does, but not spinning. */
 static void flush(struct line *line)
 {
-	struct bundle *out = &line->out;
-	struct mmsghdr messages[BATCH];
-	struct iovec parts[BATCH];
+	unsigned first = 0;
 
-	while (out->first < out->count) {
-		int sent = sendmmsg(line->fd, messages,
-				    fill_messages(messages, parts, out->packets + out->first, out->count - out->first),
-				    MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (first < line->out_count) {
+		unsigned count = line->bundles ? line->out_count - first : 1;
 
-		if (sent > 0) {
-			out->first += (unsigned)sent;
+		if (send(line->fd, &line->out[first], count * sizeof(line->out[0]), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+			first += count;
 		} else if (errno == EAGAIN || errno == EWOULDBLOCK) {
 			next_calls.poll(&(struct pollfd){ .fd = line->fd, .events = POLLOUT }, 1, 10);
 		} else if (errno != EINTR) {
@@ -121,7 +135,7 @@ static void flush(struct line *line)
 			break;
 		}
 	}
-	out->first = out->count = 0;
+	line->out_count = 0;
 }
 
 ssize_t batch_write(int fd, const void *buffer, size_t size)
@@ -135,9 +149,9 @@ ssize_t batch_write(int fd, const void *buffer, size_t size)
 	}
 	if (size != sizeof(struct packet))
 		return next_calls.write(fd, buffer, size);
-	memcpy(&line->out.packets[line->out.count++], buffer, size);
+	memcpy(&line->out[line->out_count++], buffer, size);
 	/* Whether a question was taken by another client ibsim wants to know at once: else it reports a timeout. */
-	if (fd != reading || line->out.count == BATCH)
+	if (fd != reading || line->out_count == PACKET_BUNDLE)
 		flush(line);
 	if (!line->cause || fd == reading)
 		return (ssize_t)size;
@@ -154,7 +168,7 @@ int batch_select(int count, fd_set *in)
 
 	FD_ZERO(&ready);
 	for (i = 0; i < line_count; i++)
-		if (lines[i].in.first < lines[i].in.count && FD_ISSET(lines[i].fd, in)) {
+		if (has_more(&lines[i]) && FD_ISSET(lines[i].fd, in)) {
 			FD_SET(lines[i].fd, &ready);
 			found++;
 		}

@@ -23,8 +23,8 @@
 #include "sim/calls.h"
 #include "sim/packet.h"
 
-/* More does not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
-#define BATCH 16
+/* More datagrams do not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
+#define BATCH 12
 
 #define NOBODY (-1)
 
@@ -70,6 +70,9 @@ static struct {
 	} agents[AGENTS];
 	uint8_t agent_of[256]; /* by class: the one that registered last */
 	struct queue queues[DEVICES];
+	size_t unread;         /* in all queues */
+	struct packet out[PACKET_BUNDLE];
+	size_t out_count;
 } wire = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .connected_fd = NOBODY, .fd = NOBODY };
 
 void mads_connected(int fd)
@@ -91,6 +94,8 @@ static void take_over(void)
 		next_calls.close(wire.fd);
 		wire.fd = NOBODY;
 	}
+	if (wire.fd >= 0)
+		send(wire.fd, PACKET_HELLO, sizeof(PACKET_HELLO), MSG_NOSIGNAL);
 	next_calls.close(idle);
 }
 
@@ -151,6 +156,7 @@ void mads_close(int fd)
 	for (i = 0; i < AGENTS; i++)
 		if (wire.agents[i].fd == fd)
 			wire.agents[i].fd = NOBODY;
+	wire.unread -= queue->count;
 	free(queue->packets);
 	*queue = (struct queue){ 0 };
 	pthread_mutex_unlock(&wire.lock);
@@ -188,29 +194,64 @@ static void put(struct queue *queue, const struct packet *packet)
 		*queue = (struct queue){ .packets = packets, .count = queue->count, .capacity = capacity };
 	}
 	queue->packets[(queue->first + queue->count++) % queue->capacity] = *packet;
+	wire.unread++;
 }
 
 /* All that waits in the socket. Nobody else may be waiting for that socket: he would miss it. */
 static void receive(void)
 {
-	struct packet packets[BATCH];
+	static struct packet packets[BATCH][PACKET_BUNDLE];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	int got, i;
+	size_t k;
 
-	memset(messages, 0, sizeof(messages));
 	for (i = 0; i < BATCH; i++) {
-		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
-		messages[i].msg_hdr.msg_iov = &parts[i];
-		messages[i].msg_hdr.msg_iovlen = 1;
+		parts[i] = (struct iovec){ .iov_base = packets[i], .iov_len = sizeof(packets[i]) };
+		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
 	got = recvmmsg(wire.fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++) {
-		uint32_t id = agent_for(&packets[i]);
+	for (i = 0; i < got; i++)
+		for (k = 0; (k + 1) * sizeof(struct packet) <= messages[i].msg_len; k++) {
+			uint32_t id = agent_for(&packets[i][k]);
 
-		if (messages[i].msg_len == sizeof(packets[i]) && wire.agents[id].fd != NOBODY)
-			put(queue_of(wire.agents[id].fd), &packets[i]);
+			if (wire.agents[id].fd != NOBODY)
+				put(queue_of(wire.agents[id].fd), &packets[i][k]);
+		}
+}
+
+/* --- what goes; the lock is held --- */
+
+/*
+ * Where the wire is full what comes is taken meanwhile: past the relay ibsim stands
+ * still until its answers are.
+ */
+static void wait_for_room(void)
+{
+	bool alone = !wire.somebody_waits;
+
+	if (alone)
+		receive();
+	pthread_cond_broadcast(&wire.arrived);
+	next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
+}
+
+/* Send all that was written. Return: 0, or -1 and errno. */
+static int flush(void)
+{
+	int result = 0;
+
+	while (wire.out_count) {
+		if (send(wire.fd, wire.out, wire.out_count * sizeof(wire.out[0]), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
+			wire.out_count = 0;
+		} else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+			wait_for_room();
+		} else {
+			wire.out_count = 0;
+			result = -1;
+		}
 	}
+	return result;
 }
 
 static int64_t now_ms(void)
@@ -262,6 +303,9 @@ static int wait_for_mad(int fd, int timeout_ms)
 	int result = 1;
 
 	pthread_mutex_lock(&wire.lock);
+	/* Who has read all, or looks for more, wants an answer to what he wrote. */
+	if (!queue->count || !wire.unread)
+		flush();
 	if (!queue->count && !wire.somebody_waits)
 		receive();
 	if (!queue->count && timeout_ms > 0)
@@ -321,6 +365,7 @@ ssize_t mads_read(int fd, void *buffer, size_t size)
 	packet = queue->packets[queue->first];
 	queue->first = (queue->first + 1) % queue->capacity;
 	queue->count--;
+	wire.unread--;
 	header.agent = agent_for(&packet);
 	pthread_mutex_unlock(&wire.lock);
 	header.status = ntohl(packet.status);
@@ -335,30 +380,16 @@ ssize_t mads_read(int fd, void *buffer, size_t size)
 	return (ssize_t)(sizeof(header) + size);
 }
 
-/* --- what goes --- */
-
 /*
- * Where the wire is full what comes is taken meanwhile: past the relay ibsim stands
- * still until its answers are.
+ * Where answers wait to be read, their reader will be back for more, so what is written meanwhile goes
+ * in one datagram: when all is read, or a few are together. Else it goes at once.
  */
-static void wait_for_room(void)
-{
-	bool alone;
-
-	pthread_mutex_lock(&wire.lock);
-	alone = !wire.somebody_waits;
-	if (alone)
-		receive();
-	pthread_cond_broadcast(&wire.arrived);
-	pthread_mutex_unlock(&wire.lock);
-	next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
-}
-
 ssize_t mads_write(int fd, const void *buffer, size_t size)
 {
-	struct packet packet = { 0 };
 	struct umad_header header;
+	struct packet *packet;
 	size_t length = size - sizeof(header);
+	int result = 0;
 	uint64_t tid;
 
 	(void)fd;
@@ -369,20 +400,18 @@ ssize_t mads_write(int fd, const void *buffer, size_t size)
 	}
 	if (length > PACKET_MAD_SIZE)
 		length = PACKET_MAD_SIZE;
-	memcpy(packet.mad, (const char *)buffer + sizeof(header), length);
-	packet.dlid = header.lid;
+	pthread_mutex_lock(&wire.lock);
+	packet = &wire.out[wire.out_count++];
 	/* The permissive LID is sent from as well; else ibsim fills in the sender's. */
-	packet.slid = header.lid == 0xffff ? 0xffff : 0;
-	packet.dqp = header.qp;
-	packet.sqp = htonl(wire.agents[header.agent].qp);
-	packet.length = htobe64(length);
-	tid = load_be64(packet.mad + MAD_TID);
-	if (!(packet.mad[MAD_METHOD] & METHOD_RESPONSE))
-		store_be64(packet.mad + MAD_TID, (tid & UINT64_C(0xffff0000ffffffff)) | (uint64_t)header.agent << 32);
-	while (send(wire.fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
-		if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-			return -1;
-		wait_for_room();
-	}
-	return (ssize_t)size;
+	*packet = (struct packet){ .dlid = header.lid, .slid = header.lid == 0xffff ? 0xffff : 0, .dqp = header.qp,
+				   .sqp = htonl(wire.agents[header.agent].qp), .length = htobe64(length) };
+	memcpy(packet->mad, (const char *)buffer + sizeof(header), length);
+	tid = load_be64(packet->mad + MAD_TID);
+	if (!(packet->mad[MAD_METHOD] & METHOD_RESPONSE))
+		store_be64(packet->mad + MAD_TID,
+			   (tid & UINT64_C(0xffff0000ffffffff)) | (uint64_t)header.agent << 32);
+	if (wire.out_count == PACKET_BUNDLE || !wire.unread)
+		result = flush();
+	pthread_mutex_unlock(&wire.lock);
+	return result < 0 ? -1 : (ssize_t)size;
 }
