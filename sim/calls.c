@@ -66,7 +66,7 @@ INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
 INTERPOSED int close(int fd)
 {
 	find_next();
-	if (is_umad(fd) && mads_are_ours(fd))
+	if (mads_are_ours(fd))
 		mads_close(fd);
 	return next_calls.close(fd);
 }
@@ -80,7 +80,7 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 	va_start(arguments, request);
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
-	if (is_umad(fd) && mads_are_ours(fd))
+	if (mads_are_ours(fd))
 		return mads_ioctl(fd, request, argument);
 	return next_calls.ioctl(fd, request, argument);
 }
@@ -91,7 +91,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 	find_next();
 	for (i = 0; i < count; i++)
-		if (is_umad(fds[i].fd) && mads_are_ours(fds[i].fd))
+		if (mads_are_ours(fds[i].fd))
 			return mads_poll(fds, count, timeout_ms);
 	return next_calls.poll(fds, count, timeout_ms);
 }
@@ -99,7 +99,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
 {
 	find_next();
-	if (is_umad(fd) && mads_are_ours(fd))
+	if (mads_are_ours(fd))
 		return mads_read(fd, buffer, size);
 	if (batch_is_ours(fd))
 		return batch_read(fd, buffer, size);
@@ -109,7 +109,7 @@ INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
 INTERPOSED ssize_t write(int fd, const void *buffer, size_t size)
 {
 	find_next();
-	if (is_umad(fd) && mads_are_ours(fd))
+	if (mads_are_ours(fd))
 		return mads_write(fd, buffer, size);
 	if (batch_is_ours(fd))
 		return batch_write(fd, buffer, size);

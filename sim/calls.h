@@ -51,7 +51,7 @@ static inline bool is_umad(int fd)
 /* mads_connected - a socket was connected to where the wire takes a client's datagrams: umad2sim's perhaps. */
 void mads_connected(int fd);
 
-/* mads_are_ours - are MADs of this descriptor carried here? Not where ibsim is reached by TCP/IP, for example. */
+/* mads_are_ours - is this a descriptor of umad2sim's whose MADs are carried here? */
 bool mads_are_ours(int fd);
 
 /* As the functions of the C library, for a descriptor that is ours. */

@@ -60,9 +60,7 @@ struct queue {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t arrived;
-	int connected_fd;    /* that umad2sim may have made for its datagrams */
-	int fd;              /* the real socket for them, once umad2sim's number means another */
-	bool tried;
+	int fd;              /* umad2sim's socket, under another number */
 	bool somebody_waits; /* in poll(), for the socket; others wait for him */
 	struct {
 		int fd;      /* NOBODY: no such agent */
@@ -73,24 +71,25 @@ static struct {
 	size_t unread;         /* in all queues */
 	struct packet out[PACKET_BUNDLE];
 	size_t out_count;
-} wire = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .connected_fd = NOBODY, .fd = NOBODY };
+} wire = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .fd = NOBODY };
 
+/*
+ * umad2sim's socket: its number gets one that nothing comes to, before there is a thread to wait
+ * for it. What programs of ours ask without umad2sim (sim/client.c) is closed on exec; its is not.
+ */
 void mads_connected(int fd)
 {
-	wire.connected_fd = fd;
-}
+	int flags = fcntl(fd, F_GETFD), idle, i;
 
-/* Take umad2sim's socket: its number gets one that nothing comes to. Its thread may wait there for ever. */
-static void take_over(void)
-{
-	int idle = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), i;
-
-	if (idle < 0 || wire.connected_fd == NOBODY)
+	if (flags < 0 || flags & FD_CLOEXEC || wire.fd != NOBODY)
+		return;
+	idle = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (idle < 0)
 		return;
 	for (i = 0; i < AGENTS; i++)
 		wire.agents[i].fd = NOBODY;
-	wire.fd = fcntl(wire.connected_fd, F_DUPFD_CLOEXEC, 0);
-	if (wire.fd >= 0 && dup2(idle, wire.connected_fd) < 0) {
+	wire.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (wire.fd >= 0 && dup2(idle, fd) < 0) {
 		next_calls.close(wire.fd);
 		wire.fd = NOBODY;
 	}
@@ -99,21 +98,9 @@ static void take_over(void)
 	next_calls.close(idle);
 }
 
-/* With the first thing that is done to a descriptor of umad2sim's: before, there may be no agents and no MADs. */
 bool mads_are_ours(int fd)
 {
-	bool ours;
-
-	(void)fd;
-	if (__atomic_load_n(&wire.tried, __ATOMIC_ACQUIRE))
-		return wire.fd != NOBODY;
-	pthread_mutex_lock(&wire.lock);
-	if (!wire.tried)
-		take_over();
-	ours = wire.fd != NOBODY;
-	__atomic_store_n(&wire.tried, true, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&wire.lock);
-	return ours;
+	return is_umad(fd) && wire.fd != NOBODY;
 }
 
 static struct queue *queue_of(int fd)
