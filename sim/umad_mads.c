@@ -103,6 +103,21 @@ bool mads_are_ours(int fd)
 	return is_umad(fd) && wire.fd != NOBODY;
 }
 
+/* The lock, and what a thread that has it may not do: be cancelled. It may while it waits. */
+static __thread int cancel_state;
+
+static void begin(void)
+{
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_mutex_lock(&wire.lock);
+}
+
+static void end(void)
+{
+	pthread_mutex_unlock(&wire.lock);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
 static struct queue *queue_of(int fd)
 {
 	return &wire.queues[(unsigned)fd % DEVICES];
@@ -118,7 +133,7 @@ int mads_ioctl(int fd, unsigned long request, void *argument)
 
 	if (result < 0 || !argument)
 		return result;
-	pthread_mutex_lock(&wire.lock);
+	begin();
 	if (request == REGISTER_AGENT && registration->id < AGENTS) {
 		id = registration->id;
 		wire.agents[id].fd = fd;
@@ -130,7 +145,7 @@ int mads_ioctl(int fd, unsigned long request, void *argument)
 		if (id < AGENTS)
 			wire.agents[id].fd = NOBODY;
 	}
-	pthread_mutex_unlock(&wire.lock);
+	end();
 	return result;
 }
 
@@ -139,14 +154,14 @@ void mads_close(int fd)
 	struct queue *queue = queue_of(fd);
 	int i;
 
-	pthread_mutex_lock(&wire.lock);
+	begin();
 	for (i = 0; i < AGENTS; i++)
 		if (wire.agents[i].fd == fd)
 			wire.agents[i].fd = NOBODY;
 	wire.unread -= queue->count;
 	free(queue->packets);
 	*queue = (struct queue){ 0 };
-	pthread_mutex_unlock(&wire.lock);
+	end();
 }
 
 /*
@@ -210,8 +225,8 @@ static void receive(void)
 /* --- what goes; the lock is held --- */
 
 /*
- * Where the wire is full what comes is taken meanwhile: past the relay ibsim stands
- * still until its answers are.
+ * Where the wire is full what comes is taken meanwhile, here or by who waits for it: past the
+ * relay ibsim stands still until its answers are. The lock is given away for that time.
  */
 static void wait_for_room(void)
 {
@@ -220,7 +235,9 @@ static void wait_for_room(void)
 	if (alone)
 		receive();
 	pthread_cond_broadcast(&wire.arrived);
+	pthread_mutex_unlock(&wire.lock);
 	next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
+	pthread_mutex_lock(&wire.lock);
 }
 
 /* Send all that was written. Return: 0, or -1 and errno. */
@@ -249,10 +266,11 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* He who waited for the socket waits no more, or was cancelled: another one may. */
+/* He who waited for the socket was cancelled: another one may. */
 static void leave(void *unused)
 {
 	(void)unused;
+	pthread_mutex_lock(&wire.lock);
 	wire.somebody_waits = false;
 	pthread_cond_broadcast(&wire.arrived);
 	pthread_mutex_unlock(&wire.lock);
@@ -261,35 +279,49 @@ static void leave(void *unused)
 /* Return: as poll(). */
 static int wait_for_socket(int timeout_ms)
 {
+	struct pollfd polled = { .fd = wire.fd, .events = POLLIN };
 	int result;
 
 	wire.somebody_waits = true;
 	pthread_mutex_unlock(&wire.lock);
 	pthread_cleanup_push(leave, NULL);
-	result = next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = POLLIN }, 1, timeout_ms);
+	pthread_setcancelstate(cancel_state, NULL);
+	result = next_calls.poll(&polled, 1, timeout_ms);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
 	pthread_mutex_lock(&wire.lock);
+	wire.somebody_waits = false;
 	if (result > 0)
 		receive();
-	pthread_cleanup_pop(1);
-	pthread_mutex_lock(&wire.lock);
+	pthread_cond_broadcast(&wire.arrived);
 	return result;
 }
 
-static int wait_for_other(int64_t until_ms)
+static void unlock(void *unused)
+{
+	(void)unused;
+	pthread_mutex_unlock(&wire.lock);
+}
+
+/* Until the one who waits for the socket has taken something, or @until_ms. */
+static void wait_for_other(int64_t until_ms)
 {
 	struct timespec until = { .tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000 };
 
-	return pthread_cond_timedwait(&wire.arrived, &wire.lock, &until) ? 0 : 1;
+	pthread_cleanup_push(unlock, NULL);
+	pthread_setcancelstate(cancel_state, NULL);
+	pthread_cond_timedwait(&wire.arrived, &wire.lock, &until);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
 }
 
-/* Wait until there is a MAD for a descriptor. Return: as poll(). */
+/* Wait until there is a MAD for a descriptor. The lock is held before and after. Return: as poll(). */
 static int wait_for_mad(int fd, int timeout_ms)
 {
 	const struct queue *queue = queue_of(fd);
 	int64_t until_ms = 0;
 	int result = 1;
 
-	pthread_mutex_lock(&wire.lock);
 	/* Who has read all, or looks for more, wants an answer to what he wrote. */
 	if (!queue->count || !wire.unread)
 		flush();
@@ -305,12 +337,13 @@ static int wait_for_mad(int fd, int timeout_ms)
 		/* So that a step of the wall clock is no long sleep. */
 		if (left_ms > 1000 && wire.somebody_waits)
 			left_ms = 1000;
-		result = wire.somebody_waits ? wait_for_other(now_ms() + left_ms) :
-			wait_for_socket(timeout_ms < 0 ? -1 : (int)left_ms);
+		if (wire.somebody_waits)
+			wait_for_other(now_ms() + left_ms);
+		else
+			result = wait_for_socket(timeout_ms < 0 ? -1 : (int)left_ms);
 	}
 	if (result >= 0)
 		result = queue->count > 0;
-	pthread_mutex_unlock(&wire.lock);
 	return result;
 }
 
@@ -326,7 +359,9 @@ int mads_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 		if (!ours && is_umad(fds[i].fd))
 			ours = &fds[i];
 	}
+	begin();
 	result = wait_for_mad(ours->fd, timeout_ms);
+	end();
 	if (result > 0)
 		ours->revents = POLLIN;
 	return result;
@@ -339,13 +374,9 @@ ssize_t mads_read(int fd, void *buffer, size_t size)
 	struct umad_header header = { 0 };
 	struct packet packet;
 
+	begin();
 	if (size < sizeof(header) || wait_for_mad(fd, 0) <= 0) {
-		errno = EWOULDBLOCK;
-		return -EWOULDBLOCK;
-	}
-	pthread_mutex_lock(&wire.lock);
-	if (!queue->count) {
-		pthread_mutex_unlock(&wire.lock);
+		end();
 		errno = EWOULDBLOCK;
 		return -EWOULDBLOCK;
 	}
@@ -354,7 +385,7 @@ ssize_t mads_read(int fd, void *buffer, size_t size)
 	queue->count--;
 	wire.unread--;
 	header.agent = agent_for(&packet);
-	pthread_mutex_unlock(&wire.lock);
+	end();
 	header.status = ntohl(packet.status);
 	header.length = (uint32_t)(sizeof(header) + be64toh(packet.length));
 	header.qp = packet.sqp;
@@ -387,7 +418,10 @@ ssize_t mads_write(int fd, const void *buffer, size_t size)
 	}
 	if (length > PACKET_MAD_SIZE)
 		length = PACKET_MAD_SIZE;
-	pthread_mutex_lock(&wire.lock);
+	begin();
+	/* Another thread's, which waits for room. */
+	if (wire.out_count == PACKET_BUNDLE)
+		flush();
 	packet = &wire.out[wire.out_count++];
 	/* The permissive LID is sent from as well; else ibsim fills in the sender's. */
 	*packet = (struct packet){ .dlid = header.lid, .slid = header.lid == 0xffff ? 0xffff : 0, .dqp = header.qp,
@@ -399,6 +433,6 @@ ssize_t mads_write(int fd, const void *buffer, size_t size)
 			   (tid & UINT64_C(0xffff0000ffffffff)) | (uint64_t)header.agent << 32);
 	if (wire.out_count == PACKET_BUNDLE || !wire.unread)
 		result = flush();
-	pthread_mutex_unlock(&wire.lock);
+	end();
 	return result < 0 ? -1 : (ssize_t)size;
 }

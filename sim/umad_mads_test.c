@@ -256,8 +256,9 @@ static void one_thread_may_wait_while_another_asks(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_ADM);
 	struct packet packets[PACKET_BUNDLE];
-	pthread_t thread;
+	pthread_t thread, both[2];
 	void *result;
+	int i;
 
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, wait_long, NULL), 0);
@@ -270,11 +271,15 @@ static void one_thread_may_wait_while_another_asks(void **state)
 	assert_non_null(result);
 	assert_true(read_answer(UMAD_FD, id, 5));
 
-	assert_int_equal(pthread_create(&thread, NULL, wait_long, NULL), 0);
+	/* One waits for the socket, the other one for him. */
+	for (i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&both[i], NULL, wait_long, NULL), 0);
 	usleep(20000);
-	assert_int_equal(pthread_cancel(thread), 0);
-	pthread_join(thread, &result);
-	assert_ptr_equal(result, PTHREAD_CANCELED);
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(pthread_cancel(both[i]), 0);
+		pthread_join(both[i], &result);
+		assert_ptr_equal(result, PTHREAD_CANCELED);
+	}
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
