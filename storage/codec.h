@@ -11,7 +11,7 @@
  *
  * A block is one sweep of neighbouring ports, and written in a hurry: it does without
  * all of that which takes time. A chunk is one port over many sweeps. Both hold the
- * same stream of bits, laid out in codec.c, behind a byte that tells them and the
+ * same stream of bits, laid out in codec_layout.h, behind a byte that tells them and the
  * version apart. What is read is what was written, whatever the numbers: all arithmetic
  * is that of uint64_t.
  */
