@@ -161,25 +161,6 @@ static int read_samples(uint8_t kind, const uint8_t *data, size_t len, struct co
 	return bits_at_end(&in) ? 0 : ERR_IO;
 }
 
-/* Numbers put together, at most UINT64_MAX. */
-static uint64_t sum_of(const uint64_t *values, unsigned count)
-{
-	uint64_t sum = 0, any = 0;
-
-	for (unsigned i = 0; i < count; i++) {
-		sum += values[i];
-		any |= values[i];
-	}
-	/* CODEC_CHUNK_SWEEPS numbers of 56 bits fit into 64. */
-	if (!(any >> 56))
-		return sum;
-	sum = 0;
-	for (unsigned i = 0; i < count; i++)
-		if (__builtin_add_overflow(sum, values[i], &sum))
-			return UINT64_MAX;
-	return sum;
-}
-
 /* Of a list of places in rising order, the first that is @place or behind it. */
 static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
 {
@@ -221,7 +202,7 @@ int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned fr
 		first = first_from(group.at, group.count, from);
 		end = first_from(group.at, group.count, to);
 		for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-			uint64_t here = sum_of(&group.value[i][first], end - first);
+			uint64_t here = codec_sum_column(&group.value[i][first], end - first);
 
 			if (__builtin_add_overflow(sum.value[i], here, &sum.value[i]))
 				sum.value[i] = UINT64_MAX;

@@ -44,6 +44,9 @@ struct bytes {
 /* bytes_done - free a buffer; it is empty afterwards. */
 void bytes_done(struct bytes *bytes);
 
+/* bytes_append - Return: 0, or ERR_NOMEM; then the buffer is as it was. */
+int bytes_append(struct bytes *bytes, const void *data, size_t len);
+
 /*
  * codec_write_block, codec_write_chunk - append samples to a buffer
  * @samples:  @count of them, at most CODEC_BLOCK_PORTS or CODEC_CHUNK_SWEEPS;

@@ -162,3 +162,21 @@ const uint64_t *codec_group_left(const struct codec_group *group, const struct c
 	}
 	return value;
 }
+
+uint64_t codec_sum_column(const uint64_t *values, unsigned count)
+{
+	uint64_t sum = 0, any = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		sum += values[i];
+		any |= values[i];
+	}
+	/* CODEC_CHUNK_SWEEPS numbers of 56 bits fit into 64. */
+	if (!(any >> 56))
+		return sum;
+	sum = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, values[i], &sum))
+			return UINT64_MAX;
+	return sum;
+}

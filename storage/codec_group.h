@@ -93,4 +93,7 @@ void codec_group_predict(const struct codec_group *group, const struct codec_col
 const uint64_t *codec_group_left(const struct codec_group *group, const struct codec_column *column,
 				 struct codec_shares *ret_shares, uint64_t *room);
 
+/* codec_sum_column - Return: the sum of at most CODEC_CHUNK_SWEEPS numbers, which stops at UINT64_MAX. */
+uint64_t codec_sum_column(const uint64_t *values, unsigned count);
+
 #endif

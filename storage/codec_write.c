@@ -38,6 +38,17 @@ static int bytes_reserve(struct bytes *bytes, size_t more)
 	return 0;
 }
 
+int bytes_append(struct bytes *bytes, const void *data, size_t len)
+{
+	int result = bytes_reserve(bytes, len);
+
+	if (result)
+		return result;
+	memcpy(bytes->data + bytes->len, data, len);
+	bytes->len += len;
+	return 0;
+}
+
 static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group,
 			  put_fn *put)
 {

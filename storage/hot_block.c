@@ -25,7 +25,7 @@
 #define LENGTHS ((NUMBERS + 1) / 2)
 #define HAS_UNKNOWN 9
 #define SAMPLE_MOST (LENGTHS + 8 + 8 * NUMBERS)
-#define BLOCK_MOST (5 + CODEC_BLOCK_PORTS * SAMPLE_MOST)
+_Static_assert(HOT_BLOCK_MOST == 5 + CODEC_BLOCK_PORTS * SAMPLE_MOST, "the longest block");
 
 static uint64_t fold(uint64_t difference)
 {
@@ -89,8 +89,8 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples)
 	int64_t before_us = 0;
 	uint8_t *at;
 
-	if (out->capacity - out->len < BLOCK_MOST + 8) {
-		size_t capacity = 2 * out->capacity + BLOCK_MOST + 8;
+	if (out->capacity - out->len < HOT_BLOCK_MOST + 8) {
+		size_t capacity = 2 * out->capacity + HOT_BLOCK_MOST + 8;
 		uint8_t *bigger = realloc(out->data, capacity);
 
 		if (!bigger)
@@ -156,12 +156,12 @@ static const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample,
 int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
 {
 	/* A copy with room behind it costs less than to look for the end at each number. */
-	uint8_t copy[BLOCK_MOST + SAMPLE_MOST + 8];
+	uint8_t copy[HOT_BLOCK_MOST + SAMPLE_MOST + 8];
 	const uint8_t *at = copy, *end = copy + len;
 	int64_t before_us = 0;
 	uint32_t there;
 
-	if (!data || len < 5 || len > BLOCK_MOST)
+	if (!data || len < 5 || len > HOT_BLOCK_MOST)
 		return ERR_IO;
 	memcpy(copy, data, len);
 	memset(copy + len, 0, SAMPLE_MOST + 8);

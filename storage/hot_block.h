@@ -14,6 +14,9 @@
 
 #include "storage/codec.h"
 
+/* Bytes of a block at most. */
+#define HOT_BLOCK_MOST (5 + CODEC_BLOCK_PORTS * (5 + 8 + 8 * (1 + COUNTER_TRAFFIC_COUNT)))
+
 /*
  * hot_write_block - append the samples of CODEC_BLOCK_PORTS ports to a buffer
  * Return: 0, or ERR_NOMEM; then @out is as it was.
