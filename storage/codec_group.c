@@ -17,24 +17,6 @@ const struct codec_column codec_columns[COUNTER_TRAFFIC_COUNT] = {
 	{ COUNTER_UNICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
 };
 
-void codec_series_add(struct codec_series *series, const struct codec_sample *sample, unsigned at)
-{
-	struct codec_group *group = &series->group;
-	counter_set unknown = sample->unknown & (COUNTER_BIT(COUNTER_COUNT) - 1);
-	unsigned place = group->count;
-
-	/* A time that runs backwards would be refused by the reader, with all samples beside it. */
-	series->elapsed_us[place] = sample->elapsed_us > 0 ? (uint64_t)sample->elapsed_us : 0;
-	codec_group_add(group, unknown, at);
-	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		group->value[i][place] = sample->value[i];
-	if (!unknown)
-		return;
-	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		if (unknown & COUNTER_BIT(i))
-			group->value[i][place] = 0;
-}
-
 void codec_group_give(const struct codec_group *group, struct codec_sample *samples)
 {
 	for (unsigned i = 0; i < group->count; i++)

@@ -31,9 +31,6 @@ struct codec_series {
 	uint64_t elapsed_us[CODEC_COLUMN_ROOM]; /* INT64_MAX at most */
 };
 
-/* codec_series_add - put a sample behind the others; @at: its place. Where its counters are unknown they count as 0. */
-void codec_series_add(struct codec_series *series, const struct codec_sample *sample, unsigned at);
-
 /*
  * codec_write_series - append a chunk to a buffer, as codec_write_chunk() does
  * @count:  places of the chunk, above all of series->group.at
@@ -71,6 +68,25 @@ static inline void codec_group_add(struct codec_group *group, counter_set unknow
 	group->at[group->count] = (uint8_t)at;
 	group->unknown[group->count++] = unknown;
 	group->any_unknown |= unknown;
+}
+
+/* codec_series_add - put a sample behind the others; @at: its place. Where its counters are unknown they count as 0. */
+static inline void codec_series_add(struct codec_series *series, const struct codec_sample *sample, unsigned at)
+{
+	struct codec_group *group = &series->group;
+	counter_set unknown = sample->unknown & (COUNTER_BIT(COUNTER_COUNT) - 1);
+	unsigned place = group->count;
+
+	/* A time that runs backwards would be refused by the reader, with all samples beside it. */
+	series->elapsed_us[place] = sample->elapsed_us > 0 ? (uint64_t)sample->elapsed_us : 0;
+	codec_group_add(group, unknown, at);
+	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		group->value[i][place] = sample->value[i];
+	if (!unknown)
+		return;
+	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		if (unknown & COUNTER_BIT(i))
+			group->value[i][place] = 0;
 }
 
 /* codec_group_give - put the values of all members back into their samples. */

@@ -233,9 +233,14 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 	for (unsigned i = 0; i < first; i++)
 		elapsed_us -= series->elapsed_us[i];
 	last->reading.at_us += (int64_t)elapsed_us;
-	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-		for (unsigned i = first; i < group->count; i++)
-			last->reading.value[j] += group->value[j][i];
+	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++) {
+		/* The sum that is there already, unless it is of more, or stopped. */
+		if (!first && ret->sum.value[j] != UINT64_MAX)
+			last->reading.value[j] += ret->sum.value[j];
+		else
+			for (unsigned i = first; i < group->count; i++)
+				last->reading.value[j] += group->value[j][i];
+	}
 }
 
 /* Sample by sample. @error: index + 1 of the first row of error. */
