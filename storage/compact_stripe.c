@@ -122,6 +122,7 @@ static int read_absolutes(struct compaction *compaction, size_t place, struct er
 int stripe_read(struct compaction *compaction, uint32_t from_port, struct error *err)
 {
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
+	static const uint8_t padding[HOT_PADDING];
 	struct stripe *stripe = compaction->stripe;
 	int result;
 
@@ -141,6 +142,8 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 		if (!result)
 			result = read_absolutes(compaction, i, err);
 	}
+	if (!result && bytes_append(&stripe->packed, padding, sizeof(padding)) < 0)
+		result = err_nomem(err);
 	if (!sqlite3_get_autocommit(compaction->db))
 		sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
 	stripe->there = !result;
@@ -171,7 +174,7 @@ void stripe_unpack(struct compaction *compaction, uint32_t port)
 
 		if (!len)
 			continue;
-		if (hot_read_block(packed, len, unpacked) < 0) {
+		if (hot_read_padded(packed, len, unpacked) < 0) {
 			note_damage(compaction, port, place);
 			continue;
 		}

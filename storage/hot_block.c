@@ -26,6 +26,7 @@
 #define HAS_UNKNOWN 9
 #define SAMPLE_MOST (LENGTHS + 8 + 8 * NUMBERS)
 _Static_assert(HOT_BLOCK_MOST == 5 + CODEC_BLOCK_PORTS * SAMPLE_MOST, "the longest block");
+_Static_assert(HOT_PADDING >= SAMPLE_MOST + 8, "a sample may begin where they end");
 
 static uint64_t fold(uint64_t difference)
 {
@@ -164,19 +165,13 @@ static inline const uint8_t *get_sample(const uint8_t *at, struct codec_sample *
 	return at;
 }
 
-int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
+int hot_read_padded(const uint8_t *data, size_t len, struct codec_sample *samples)
 {
-	/* A copy with room behind it costs less than to look for the end at each number. */
-	uint8_t copy[HOT_BLOCK_MOST + SAMPLE_MOST + 8];
-	const uint8_t *at = copy, *end = copy + len;
+	const uint8_t *at = data, *end = data + len;
 	int64_t before_us = 0;
 	uint32_t there;
 
-	if (!data || len < 5 || len > HOT_BLOCK_MOST)
-		return ERR_IO;
-	memcpy(copy, data, len);
-	memset(copy + len, 0, SAMPLE_MOST + 8);
-	if (*at++ != HOT_VERSION)
+	if (!data || len < 5 || len > HOT_BLOCK_MOST || *at++ != HOT_VERSION)
 		return ERR_IO;
 	there = (uint32_t)get(at);
 	at += 4;
@@ -191,4 +186,16 @@ int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples
 		before_us = samples[i].elapsed_us;
 	}
 	return at == end ? 0 : ERR_IO;
+}
+
+int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
+{
+	/* A copy with room behind it costs less than to look for the end at each number. */
+	uint8_t copy[HOT_BLOCK_MOST + HOT_PADDING];
+
+	if (!data || len > HOT_BLOCK_MOST)
+		return ERR_IO;
+	memcpy(copy, data, len);
+	memset(copy + len, 0, HOT_PADDING);
+	return hot_read_padded(copy, len, samples);
 }
