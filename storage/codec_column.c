@@ -16,7 +16,7 @@ enum { SAME, FEW, MOST, FLAT };
 #define FAR_MAX (1 << FAR_WIDTH)
 #define SAMPLE 16
 #define FINER 2 /* steps that are tried: 1, 1/2 and 1/4 of the spread */
-#define BINS (FAR_MAX << FINER)
+#define BINS ((unsigned)FAR_MAX << FINER)
 #define SIGN (UINT64_C(1) << 63)
 
 /* How a column is kept. */
@@ -81,18 +81,21 @@ struct middle {
 	bool steady;     /* many are the same */
 };
 
-/* The mean of what is near the middle: nearer to the truth than the middle of a sample, and what is far away has no say. */
+/*
+ * The mean of what is near the middle, of every other number: nearer to the truth than the middle of a sample, and
+ * what is far away has no say.
+ */
 static uint64_t mean_near(const uint64_t *values, unsigned count, const struct middle *middle)
 {
 	uint64_t reach = UINT64_C(2) << middle->spread, sum = 0, near = 0;
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < count; i += 2) {
 		uint64_t distance = values[i] - middle->value + reach, is_near = distance <= 2 * reach;
 
 		near += is_near;
 		sum += distance & (0 - is_near);
 	}
-	return middle->value + sum / near - reach;
+	return near ? middle->value + sum / near - reach : middle->value;
 }
 
 static struct middle find_middle(const uint64_t *values, unsigned count)
@@ -132,26 +135,29 @@ static struct packing measure_exact(const uint64_t *values, unsigned count, uint
 }
 
 /*
- * What `steps` cost: @bins[n] is how many distances are n times 2^(@step - @coarser) long, rounded
- * down; the last bin has the others.
+ * What steps of one size cost: @bins[n] is how many distances are n steps long, FAR_MAX at most.
+ * @count distances in all, what is more than FAR_MAX steps long among them.
  */
-static void measure_step(const uint16_t *bins, unsigned coarser, unsigned count, struct packing *try,
-			 struct packing *best)
+static void measure_step(const uint16_t *bins, unsigned count, struct packing try, struct packing *best)
 {
-	unsigned left = count, near = 0;
+	unsigned left = count, near = 0, least = best->cost, least_far = 0;
 
 	for (unsigned far = 1; far <= FAR_MAX; far++) {
-		unsigned here = 0;
+		unsigned here = bins[far - 1], cost;
 
-		for (unsigned i = (far - 1) << coarser; i < far << coarser; i++)
-			here += bins[i];
-		near += here * (far + try->step);
+		near += here * (far + try.step);
 		left -= here;
-		try->far = far;
-		try->cost = FAR_WIDTH + STEP_WIDTH + near + left * (far + try->width);
-		if (try->cost < best->cost)
-			*best = *try;
+		cost = FAR_WIDTH + STEP_WIDTH + near + left * (far + try.width);
+		if (cost < least) {
+			least = cost;
+			least_far = far;
+		}
 	}
+	if (!least_far)
+		return;
+	*best = try;
+	best->far = least_far;
+	best->cost = least;
 }
 
 /* The way that takes the fewest bits, of those that are likely to: the steps are about as long as half the spread. */
@@ -163,13 +169,16 @@ static struct packing choose(const uint64_t *values, unsigned count)
 	unsigned finest;
 	uint64_t all = 0;
 
+	if (middle.spread > 62)
+		middle.spread = 62;
+	finest = middle.spread > FINER ? middle.spread - FINER : 0;
 	if (middle.steady)
 		best = measure_exact(values, count, middle.value);
 	else if (middle.spread < 52)
 		middle.value = mean_near(values, count, &middle);
-	if (middle.spread > 62)
-		middle.spread = 62;
-	finest = middle.spread > FINER ? middle.spread - FINER : 0;
+	/* So few that steps, of which each number takes a bit, cannot be better. */
+	if (middle.steady && best.way == FEW)
+		return best;
 	try.base = base_near(middle.value, finest + FINER);
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t distance = bits_fold(values[i] - try.base), steps = distance >> finest;
@@ -181,7 +190,10 @@ static struct packing choose(const uint64_t *values, unsigned count)
 	for (unsigned coarser = 0; coarser <= FINER; coarser++) {
 		try.step = finest + coarser;
 		if (try.step < 63)
-			measure_step(bins, coarser, count, &try, &best);
+			measure_step(bins, count, try, &best);
+		/* The next steps are twice as long. */
+		for (unsigned i = 0; i < BINS >> (coarser + 1); i++)
+			bins[i] = (uint16_t)(bins[2 * i] + bins[2 * i + 1]);
 	}
 	return best;
 }

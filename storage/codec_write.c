@@ -195,16 +195,18 @@ static void part_group(const struct codec_group *all, const bool *second, bool w
 {
 	uint8_t from[CODEC_CHUNK_SWEEPS];
 
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < all->count; i++) {
+		from[count] = (uint8_t)i;
+		count += second[i] == wanted;
+	}
 	ret->count = 0;
 	ret->any_unknown = 0;
-	for (unsigned i = 0; i < all->count; i++) {
-		if (second[i] != wanted)
-			continue;
-		from[ret->count] = (uint8_t)i;
-		codec_group_add(ret, all->unknown[i], all->at[i]);
-	}
+	for (unsigned i = 0; i < count; i++)
+		codec_group_add(ret, all->unknown[from[i]], all->at[from[i]]);
 	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-		for (unsigned i = 0; i < ret->count; i++)
+		for (unsigned i = 0; i < count; i++)
 			ret->value[j][i] = all->value[j][from[i]];
 }
 
@@ -225,7 +227,7 @@ static void write_groups(struct bit_writer *out, const struct codec_group *all, 
 		return;
 	}
 	for (unsigned i = 0; i < all->count; i++)
-		second[i] = bits_needed(traffic[i]) >= split;
+		second[i] = traffic[i] >> (split - 1) != 0;
 	write_members(out, second, all->count);
 	part_group(all, second, false, &group);
 	write_group(out, &group, put);

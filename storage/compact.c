@@ -58,16 +58,22 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 	return result ? result : sums_writer_init(&compaction->sums, db, "chunk", err);
 }
 
-/* Forget the window: it is begun anew from what is stored. */
-static void leave_window(struct compaction *compaction)
+/* The window is done; readings of its last sweep are those before the first sweep of the next one. */
+static void end_window(struct compaction *compaction)
 {
-	free(compaction->last);
 	free(compaction->offsets_us);
 	stripe_free(compaction->stripe);
-	compaction->last = NULL;
 	compaction->offsets_us = NULL;
 	compaction->stripe = NULL;
 	compaction->window = 0;
+}
+
+/* Forget the window: it is begun anew from what is stored. */
+static void leave_window(struct compaction *compaction)
+{
+	end_window(compaction);
+	free(compaction->last);
+	compaction->last = NULL;
 }
 
 void compact_done(struct compaction *compaction)
@@ -159,6 +165,31 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 	return result;
 }
 
+/* The last readings before the window: those behind the window before it, or as they are stored. */
+static int load_last(struct compaction *compaction, uint32_t port_count, struct error *err)
+{
+	bool follows = compaction->last && compaction->last_sweep == compaction->from_sweep - 1 &&
+		       compaction->port_count <= port_count && !compaction->next_port;
+	size_t known = follows ? compaction->port_count : 0;
+	struct stored_reading *last = reallocarray(compaction->last, port_count, sizeof(*last));
+	int result;
+
+	if (!last)
+		return err_nomem(err);
+	memset(&last[known], 0, (port_count - known) * sizeof(*last));
+	compaction->last = last;
+	compaction->port_count = port_count;
+	compaction->last_sweep = compaction->to_sweep - 1;
+	if (follows)
+		return 0;
+	result = db_exec(compaction->db, "BEGIN", err);
+	if (result < 0)
+		return result;
+	result = readings_load(compaction->db, compaction->from_sweep - 1, last, port_count, err);
+	sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	return result;
+}
+
 /* Everything that the steps of a window need. */
 static int enter_window(struct compaction *compaction, struct error *err)
 {
@@ -168,21 +199,12 @@ static int enter_window(struct compaction *compaction, struct error *err)
 
 	if (result < 0)
 		return result;
-	compaction->port_count = (uint32_t)ports + 1;
-	compaction->last = calloc(compaction->port_count, sizeof(*compaction->last));
 	compaction->offsets_us = calloc(sweeps, sizeof(*compaction->offsets_us));
 	compaction->stripe = calloc(1, sizeof(*compaction->stripe));
-	if (!compaction->last || !compaction->offsets_us || !compaction->stripe)
+	if (!compaction->offsets_us || !compaction->stripe)
 		return err_nomem(err);
 	result = load_offsets(compaction, err);
-	if (!result)
-		result = db_exec(compaction->db, "BEGIN", err);
-	if (result < 0)
-		return result;
-	result = readings_load(compaction->db, compaction->from_sweep - 1, compaction->last, compaction->port_count,
-			       err);
-	sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
-	return result;
+	return result ? result : load_last(compaction, (uint32_t)ports + 1, err);
 }
 
 /* The window that was left unfinished. Return: 1, 0 where there is none, or an error. */
@@ -290,6 +312,7 @@ static int write_ports(struct compaction *compaction, struct error *err)
 static int step_window(struct compaction *compaction, struct error *err)
 {
 	bool complete = compaction->next_port + COMPACT_PORTS >= compaction->port_count;
+	uint32_t end = complete ? compaction->port_count : compaction->next_port + COMPACT_PORTS;
 	int result = pack_ports(compaction, err);
 
 	if (!result)
@@ -305,9 +328,11 @@ static int step_window(struct compaction *compaction, struct error *err)
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;
+	for (uint32_t i = compaction->next_port; i < end; i++)
+		compaction->last[i].base_sweep = compaction->last[i].read_sweep;
 	compaction->next_port += COMPACT_PORTS;
 	if (complete)
-		leave_window(compaction);
+		end_window(compaction);
 	return 1;
 }
 

@@ -56,7 +56,7 @@ int stripe_read(struct compaction *compaction, uint32_t from_port, struct error 
 /* stripe_unpack - ports from @port on, a multiple of CODEC_BLOCK_PORTS that the stripe has, into its series. */
 void stripe_unpack(struct compaction *compaction, uint32_t port);
 
-/* stripe_add_up - what a port of the block that was unpacked last counted; its last reading goes to compaction->last. */
+/* stripe_add_up - what a port of the block unpacked last counted; its last reading goes to compaction->last. */
 void stripe_add_up(struct compaction *compaction, uint32_t port, struct port_sum *ret);
 
 #endif

@@ -29,7 +29,7 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples);
  */
 int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples);
 
-/* hot_read_padded - the same where HOT_PADDING bytes behind them may be looked at, whatever they are: that is quicker. */
+/* hot_read_padded - the same, quicker, where HOT_PADDING bytes behind them may be looked at, whatever they are. */
 #define HOT_PADDING (5 + 8 + 8 * (1 + COUNTER_TRAFFIC_COUNT) + 8)
 int hot_read_padded(const uint8_t *data, size_t len, struct codec_sample *samples);
 
