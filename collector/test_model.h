@@ -19,6 +19,7 @@
 #include "collector/sink.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/routes.h"
 #include "wire/transport.h"
 
 #define MODEL_SPINES 2
@@ -26,12 +27,14 @@
 #define MODEL_HOSTS 16
 #define MODEL_NODES (MODEL_SPINES + MODEL_LEAFS + MODEL_HOSTS)
 #define MODEL_PORTS_MAX 8
+#define MODEL_OWN_NODE (MODEL_NODES - 1) /* where the collector runs */
 
 /* The first leaf and the first host, by number; live ports: leafs have six cables, spines four, hosts one. */
 #define LEAF MODEL_SPINES
 #define HOST (MODEL_SPINES + MODEL_LEAFS)
 #define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
 #define MODEL_EVENTS_MAX 4096
+#define MODEL_LIDS 256 /* of forwarding tables */
 
 /* Slow counters of one attribute, and what the sink was given of them. */
 struct model_detail {
@@ -76,6 +79,9 @@ struct model_node {
 	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
 	uint8_t ignored;   /* the same, but it does not answer */
 	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
+	uint16_t lft_top;  /* SwitchInfo.LinearFDBTop; 0: it has no table */
+	uint8_t lft[MODEL_LIDS];
+	unsigned lft_reads; /* blocks it was asked for */
 	uint16_t redirect; /* performance queries are to be sent to this LID, another queue pair */
 	struct model_port ports[MODEL_PORTS_MAX + 1];
 };
@@ -119,7 +125,8 @@ struct model {
 	/* Performance MADs each node was sent: counters and capabilities; slow questions. */
 	uint64_t requests_to[MODEL_NODES], slow_requests_to[MODEL_NODES];
 	unsigned max_mads_per_s; /* for model_run() */
-	int64_t interval_us;
+	int64_t interval_us, routes_interval_us;
+	struct routes routes;    /* what the sink was given; routes_done() */
 	bool switches_only;
 	uint32_t sm_act_count;
 };
@@ -141,6 +148,31 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 /* model_guid - GUID of a node by its number: spines first, then leafs, then hosts. */
 uint64_t model_guid(size_t node);
 
+/* model_is_switch - is this node one, by its number? Else it is a host. */
+bool model_is_switch(size_t node);
+
+/* model_peer_of - the other end of a port's cable. Return: whether it has one. */
+bool model_peer_of(const struct model *model, size_t node, unsigned port, size_t *ret_node, unsigned *ret_port);
+
+/* model_is_up - whether it has a link: both ends there, and not pulled. */
+bool model_is_up(const struct model *model, size_t node, unsigned port);
+
+/*
+ * model_build_fabric - the topology now
+ * @all: as it is; else as the collector's host sees it, which is nothing where its own port is down
+ * Return: it (caller owns).
+ */
+struct fabric *model_build_fabric(const struct model *model, bool all);
+
+/* model_swap_lids - for before_sweep: after the third sweep HOST and HOST + 4 have each other's LID. */
+void model_swap_lids(struct model *model);
+
+/* model_transport - the wire, and the nodes' agents at its end (test_agents.c). */
+struct transport model_transport(struct model *model);
+
+/* model_sink - takes what the collector stores, and remembers it beside what is true (test_truth.c). */
+struct sink model_sink(struct model *model);
+
 /* model_events_of - how many events of a kind were stored. */
 size_t model_events_of(const struct model *model, const char *kind);
 
@@ -152,5 +184,11 @@ size_t model_check(const struct model *model);
 
 /* model_check_details - the same for slow counters. */
 size_t model_check_details(const struct model *model);
+
+/* model_check_own - fails unless what was stored of a host's port is its own: no mark, and last what it shows now. */
+void model_check_own(const struct model *model, size_t host);
+
+/* model_reads_of - how often one attribute of slow counters was read, over all ports. */
+uint64_t model_reads_of(const struct model *model, enum detail_attribute attribute);
 
 #endif
