@@ -15,6 +15,8 @@ static const struct command commands[] = {
 	  "ports with state, speed, rates, stall (an estimate), errors, age of the reading", false, ports_run },
 	{ "links", "[NODE|NODE/PORT ...]", "links with both ends: state, speed, rates and errors each way", false,
 	  links_run },
+	{ "topology", "route A B", "the static route between two ends, hop by hop, with load and errors", false,
+	  topology_run },
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "health", "[NODE|NODE/PORT ...]|ack ID ...|unack ID ...",
 	  "what is wrong, since when, and why; exit status 1 warning, 2 critical", false, health_run },
