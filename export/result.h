@@ -104,6 +104,10 @@ void result_empty(struct result *result, size_t column);
 void result_member(struct result *result, size_t column, const char *name, uint64_t value);
 void result_item(struct result *result, size_t column, const char *chars);
 
+/* result_append_bytes - as tables show COLUMN_BYTES: "1.5 GB". */
+struct text;
+void result_append_bytes(struct text *text, double bytes);
+
 /* In tables only: another text for this cell (NULL: as it is), and how it looks. */
 void result_show(struct result *result, size_t column, const char *chars, enum cell_style style);
 

@@ -17,7 +17,7 @@
 
 unsigned compact_window_sweeps(int64_t interval_us)
 {
-	/* 120 sweeps of a second, 60 of ten and more: DESIGN measured both; in between a straight line. */
+	/* 120 sweeps of a second, 60 of ten and more, as measured; in between a straight line. */
 	if (interval_us <= 0 || interval_us >= 10 * US_PER_S)
 		return 60;
 	if (interval_us <= US_PER_S)

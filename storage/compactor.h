@@ -33,7 +33,4 @@ void compactor_wake(struct compactor *compactor, int log_frames);
  */
 void compactor_stop(struct compactor *compactor, int64_t finish_us);
 
-/* compactor_trouble - why the newest step failed. Return: false where it did not. */
-bool compactor_trouble(struct compactor *compactor, struct error *ret);
-
 #endif

@@ -56,12 +56,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-static int disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
-}
-
 static int plan_of(const struct sqlite3_index_constraint *constraint)
 {
 	if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
@@ -107,13 +101,8 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-	struct sum_cursor *cursor = calloc(1, sizeof(*cursor));
-
 	(void)table;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*ret = &cursor->base;
-	return SQLITE_OK;
+	return sql_open(sizeof(struct sum_cursor), ret);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -279,7 +268,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 int port_sum_table_register(sqlite3 *db)
 {
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};

@@ -66,21 +66,10 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
-}
-
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-	struct sample_cursor *cursor = calloc(1, sizeof(*cursor));
-
 	(void)table;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*ret = &cursor->base;
-	return SQLITE_OK;
+	return sql_open(sizeof(struct sample_cursor), ret);
 }
 
 static void stop(struct sample_cursor *cursor)
@@ -380,7 +369,7 @@ int sample_table_register(sqlite3 *db)
 {
 	/* Without xCreate: it is there by its name, and in no schema. */
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = disconnect, .xBestIndex = sample_best_index, .xOpen = open_cursor,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index, .xOpen = open_cursor,
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};

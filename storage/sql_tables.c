@@ -66,6 +66,22 @@ int sql_declare(sqlite3 *db, const char *declaration, size_t size, sqlite3_vtab 
 	return SQLITE_OK;
 }
 
+int sql_disconnect(sqlite3_vtab *table)
+{
+	free(table);
+	return SQLITE_OK;
+}
+
+int sql_open(size_t size, sqlite3_vtab_cursor **ret)
+{
+	sqlite3_vtab_cursor *cursor = calloc(1, size);
+
+	if (!cursor)
+		return SQLITE_NOMEM;
+	*ret = cursor;
+	return SQLITE_OK;
+}
+
 int sql_tables_connect(sqlite3 *db, struct error *err)
 {
 	static const char *const names[] = { "SELECT 1 FROM delta", "SELECT 1 FROM sample", "SELECT 1 FROM port_sum" };

@@ -61,4 +61,10 @@ int sql_fail(sqlite3_vtab *table, const struct error *err);
  */
 int sql_declare(sqlite3 *db, const char *declaration, size_t size, sqlite3_vtab **ret);
 
+/* sql_disconnect - xDisconnect of what sql_declare() made. */
+int sql_disconnect(sqlite3_vtab *table);
+
+/* sql_open - a cursor, zeroed: what xOpen does. @size: of the struct that begins with a sqlite3_vtab_cursor. */
+int sql_open(size_t size, sqlite3_vtab_cursor **ret);
+
 #endif
