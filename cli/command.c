@@ -18,6 +18,8 @@ static const struct command commands[] = {
 	{ "balance", "[NODE|NODE/PORT ...]",
 	  "is load spread over uplinks as it could be: measured beside what the routes predict, and why not", false,
 	  balance_run },
+	{ "topology", "route A B", "the static route between two ends, hop by hop, with load and errors", false,
+	  topology_run },
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "history", "[NODE|NODE/PORT|HOST|hosts|all ...]",
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
