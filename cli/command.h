@@ -34,6 +34,7 @@ const struct command *command_find(const char *name);
 int command_unknown(const char *name, struct error *err);
 
 /* One for each command, in a file of its name. */
+int balance_run(const struct command *command, int argc, char **argv, struct error *err);
 int clear_run(const struct command *command, int argc, char **argv, struct error *err);
 int collect_run(const struct command *command, int argc, char **argv, struct error *err);
 int database_run(const struct command *command, int argc, char **argv, struct error *err);
