@@ -11,6 +11,13 @@
  * H  it hurts: the hottest member is at 70 % or more, or stalls for 5 % and 3 times its siblings' median, or
  *    discards, while a sibling carries less than half of what it carries
  *
+ * All of it is relative to capacity: a member with half the rate is full with half the load. T counts
+ * every destination of any class, busy or not: what a few storage servers draw at a checkpoint
+ * makes M and H, never T, and so never a cause of routing by itself.
+ *
+ * A cause of routing is found where the decision is made: in the XMIT result of the switch whose table
+ * it is. The RCV results of others show the same bytes again, and have no such cause.
+ *
  * Pure: a window of sums in, a judgement out. What needs several windows (the
  * same member hottest again and again) is kept in struct balance_memory.
  */
@@ -38,9 +45,10 @@ struct balance_settings {
 	double active_member;      /* or a member 0.20 */
 	double spread;             /* a window is skipped where reading times differ by more than this part of it: 0.05 */
 	double coverage;           /* members with a reading, below that a group is unknown: 0.95 */
-	unsigned windows, windows_same; /* flows: hottest in 8 of 10 active windows */
+	unsigned windows, windows_same; /* flows: hottest in 8 of 10 active windows; at most BALANCE_WINDOWS_MOST */
 	double flows_percentile;   /* beyond that of a random placement: 0.999 */
 };
+#define BALANCE_WINDOWS_MOST 32
 void balance_settings_default(struct balance_settings *ret);
 
 /* What a port did in the window. By port of the fabric. */
@@ -91,6 +99,9 @@ struct balance_result {
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
 	double table_excess;      /* the same of destinations; NAN */
 	double mean_utilization, max_utilization; /* NAN */
+	/* How many flows of equal size the load is at least, by its senders and receivers; NAN: not known, or neither t nor m. */
+	double flows;
+	double chance_excess;     /* an excess from which on it is no chance for so many flows; INFINITY; NAN with flows */
 	enum balance_cause cause; /* of this window alone */
 	struct balance_member *members; /* count of the group */
 };
@@ -119,6 +130,29 @@ int balance_judge(const struct balance_input *input, const struct balance_settin
 void balance_done(struct balance *balance);
 
 /*
+ * balance_overloads - do the tables give this member more than T allows?
+ * @member:  index into the result's members
+ */
+bool balance_overloads(const struct balance_result *result, uint32_t count, uint32_t member,
+		       const struct balance_settings *settings);
+
+/*
+ * balance_follows - does the load go where uneven tables lead it: T and M, and the
+ * hottest member is one that the tables overload
+ * @count:  members of its group
+ */
+bool balance_follows(const struct balance_result *result, uint32_t count, const struct balance_settings *settings);
+
+/*
+ * balance_decides - is adaptive routing on where a result's load was sent on its way: at its own switch (XMIT),
+ * at the other end (RCV), for RCV of uplinks at all of the switches above
+ * @by_node:  enum balance_adaptive by node
+ * Return: UNKNOWN also where they differ.
+ */
+enum balance_adaptive balance_decides(const struct shape *shape, const struct balance_result *result,
+				      const uint8_t *by_node);
+
+/*
  * What several windows say. One for each result that was active once; keyed by the
  * switch's GUID, the group and the direction, so that it outlives a topology.
  */
@@ -129,7 +163,10 @@ void balance_memory_destroy(struct balance_memory *memory);
 /*
  * balance_memory_step - add a window; changes results[].cause to what several windows say (FLOWS, NOT_FOLLOWING)
  * and .adaptive to what was inferred: traffic that spreads evenly over uneven tables means on.
- * Windows that are not active neither count nor reset.
+ * Windows that are not active neither count nor reset. Where adaptive routing is on, ROUTING goes.
+ *
+ * A load that a routing fault elsewhere sends through a spine makes the links below it uneven
+ * too: those get no FLOWS.
  * Return: 0 or ERR_NOMEM.
  */
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Where the tables lead: one route, the destinations of each port, all routes at once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+
+const char *route_end_name(enum route_end end)
+{
+	static const char *const names[ROUTE_END_COUNT] = {
+		[ROUTE_ARRIVES] = "arrives", [ROUTE_UNKNOWN] = "not known", [ROUTE_BLACK_HOLE] = "black hole",
+		[ROUTE_DOWN] = "link down", [ROUTE_LOOP] = "loop", [ROUTE_WRONG_END] = "wrong end",
+	};
+
+	return (unsigned)end < ROUTE_END_COUNT ? names[end] : "not known";
+}
+
+static bool is_switch(const struct fabric *fabric, uint32_t node)
+{
+	return fabric->nodes[node].type == NODE_SWITCH;
+}
+
+/*
+ * Does a link carry data? In state Init it has SMPs alone. A fabric from a file may say nothing of states.
+ * Source: IBA Vol 1, 7.2.7 (link states).
+ */
+static bool carries_data(const struct port *port)
+{
+	return port->state != PORT_DOWN && port->state != PORT_INIT;
+}
+
+/* What a switch does with what goes to a LID: by which port it leaves, or why it does not. */
+static enum route_end leave(const struct route_table *table, const struct fabric *fabric, uint32_t node, uint16_t lid,
+			    uint32_t *ret_port)
+{
+	uint8_t out = routes_out_port(table, lid);
+	uint32_t port;
+
+	if (!routes_is_read(table, lid)) {
+		/* What lies beyond the table goes nowhere, unless the switch has entries there that were not read. */
+		return table && lid >= table->lids && lid > fabric->nodes[node].lft_top ? ROUTE_BLACK_HOLE
+											 : ROUTE_UNKNOWN;
+	}
+	if (out == ROUTES_NO_PORT)
+		return ROUTE_BLACK_HOLE;
+	if (out == 0)
+		return ROUTE_WRONG_END;
+	port = fabric_node_port(fabric, node, out);
+	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE)
+		return ROUTE_BLACK_HOLE;
+	*ret_port = port;
+	return carries_data(&fabric->ports[port]) ? ROUTE_ARRIVES : ROUTE_DOWN;
+}
+
+static bool was_at(const struct route_trace *trace, const struct fabric *fabric, uint32_t node)
+{
+	unsigned i;
+
+	for (i = 0; i < trace->hops; i++)
+		if (fabric->ports[trace->ports[i]].node == node)
+			return true;
+	return false;
+}
+
+/* Take one link. Return: ROUTE_ARRIVES where that went well. */
+static enum route_end step(struct route_trace *trace, const struct routes *routes, const struct fabric *fabric,
+			   uint16_t lid)
+{
+	uint32_t port;
+	enum route_end end = leave(routes_find(routes, fabric->nodes[trace->at].guid), fabric, trace->at, lid, &port);
+
+	if (end != ROUTE_ARRIVES)
+		return end;
+	if (trace->hops == ROUTE_HOPS_MAX)
+		return ROUTE_UNKNOWN;
+	trace->ports[trace->hops++] = port;
+	trace->at = fabric->ports[fabric->ports[port].peer].node;
+	return ROUTE_ARRIVES;
+}
+
+static enum route_end trace_from_switch(struct route_trace *trace, const struct routes *routes,
+					const struct fabric *fabric, uint32_t to, uint16_t lid)
+{
+	while (trace->at != fabric->ports[to].node) {
+		enum route_end end = step(trace, routes, fabric, lid);
+
+		if (end != ROUTE_ARRIVES)
+			return end;
+		if (!is_switch(fabric, trace->at))
+			break;
+		if (was_at(trace, fabric, trace->at))
+			return ROUTE_LOOP;
+	}
+	if (is_switch(fabric, trace->at))
+		return ROUTE_ARRIVES;
+	/* An HCA's other port is another end. */
+	return fabric->ports[trace->ports[trace->hops - 1]].peer == to ? ROUTE_ARRIVES : ROUTE_WRONG_END;
+}
+
+void routes_trace(const struct routes *routes, const struct fabric *fabric, uint32_t from, uint32_t to, uint16_t lid,
+		  struct route_trace *ret)
+{
+	const struct port *first = &fabric->ports[from];
+
+	ret->hops = 0;
+	ret->at = first->node;
+	ret->end = ROUTE_ARRIVES;
+	if (from == to)
+		return;
+	if (!lid)
+		lid = fabric_port_lid(fabric, &fabric->ports[to]);
+	if (!lid) {
+		ret->end = ROUTE_UNKNOWN;
+		return;
+	}
+	if (!is_switch(fabric, first->node)) {
+		if (first->peer == FABRIC_NONE || !carries_data(first)) {
+			ret->end = first->peer == FABRIC_NONE ? ROUTE_BLACK_HOLE : ROUTE_DOWN;
+			return;
+		}
+		ret->ports[ret->hops++] = from;
+		ret->at = fabric->ports[first->peer].node;
+		if (!is_switch(fabric, ret->at)) {
+			ret->end = first->peer == to ? ROUTE_ARRIVES : ROUTE_WRONG_END;
+			return;
+		}
+	}
+	ret->end = trace_from_switch(ret, routes, fabric, to, lid);
+}
+
+/* The ports that traffic goes to: of hosts, in service. */
+static bool is_destination(const struct fabric *fabric, const struct port *port)
+{
+	const struct node *node = &fabric->nodes[port->node];
+
+	return node->type == NODE_CA && port->state == PORT_ACTIVE && port->peer != FABRIC_NONE && port->lid > 0 &&
+	       port->lid < ROUTES_LIDS && !node_is_aggregation(node);
+}
+
+/* A port's LIDs: so many from its base LID on. LMC is 3 bits. */
+static uint32_t lid_count(const struct port *port)
+{
+	uint32_t count = 1u << (port->lmc & 7);
+
+	return port->lid + count <= ROUTES_LIDS ? count : (uint32_t)(ROUTES_LIDS - port->lid);
+}
+
+bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
+		  double ret_weight[256], uint32_t *ret_lids)
+{
+	const struct route_table *table = routes_find(routes, fabric->nodes[node].guid);
+	uint32_t i, k;
+
+	for (i = 0; i < 256; i++)
+		ret_weight[i] = 0;
+	if (ret_lids)
+		memset(ret_lids, 0, 256 * sizeof(*ret_lids));
+	if (!table)
+		return false;
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t count;
+
+		if (!is_destination(fabric, port) || fabric->ports[port->peer].node == node)
+			continue;
+		count = lid_count(port);
+		for (k = 0; k < count; k++) {
+			uint8_t out = routes_out_port(table, (uint16_t)(port->lid + k));
+
+			if (out == ROUTES_NO_PORT)
+				continue;
+			ret_weight[out] += weights ? weights[i] / count : 1;
+			if (ret_lids)
+				ret_lids[out]++;
+		}
+	}
+	return true;
+}
+
+/*
+ * All routes to one LID are a forest over the switches: each is walked until it meets one whose end is known.
+ * An end is a number: 0 unknown, 1 arrives, from 2 on a place at fault: a kind of end at a switch.
+ */
+enum { END_UNKNOWN, END_ARRIVES, END_PLACES };
+
+#define NEXT_PORT 0x80000000u /* of next: no switch follows, but this port of the fabric */
+#define NEXT_HOLE 0x7fffffffu
+#define NEXT_DOWN 0x7ffffffeu
+#define NEXT_SELF 0x7ffffffdu
+
+struct place {
+	uint32_t lids;
+	uint32_t last_lid; /* that was counted, + 1 */
+	uint64_t *from;    /* a bit for each switch; NULL: nothing happened here */
+};
+
+struct checker {
+	const struct fabric *fabric;
+	const struct route_table **tables; /* by switch */
+	uint32_t *nodes;      /* by switch: index of its node */
+	uint32_t *switch_of;  /* by node */
+	uint32_t (*next)[256];/* by switch and port number: the switch behind it, or one of NEXT_ */
+	uint32_t *ends;       /* by switch, of the LID in hand, + 1; 0: not walked yet */
+	uint32_t *walk;       /* switches on the way */
+	bool *begins;         /* by switch: destinations are cabled to it */
+	struct place *places; /* ROUTE_END_COUNT for each switch */
+	uint32_t count;       /* switches */
+};
+
+static uint32_t next_of(const struct checker *checker, const struct port *port)
+{
+	uint32_t node;
+
+	if (port->peer == FABRIC_NONE)
+		return NEXT_HOLE;
+	if (!carries_data(port))
+		return NEXT_DOWN;
+	node = checker->fabric->ports[port->peer].node;
+	return is_switch(checker->fabric, node) ? checker->switch_of[node] : port->peer | NEXT_PORT;
+}
+
+static void prepare_switch(struct checker *checker, const struct routes *routes, uint32_t index)
+{
+	const struct fabric *fabric = checker->fabric;
+	const struct node *node = &fabric->nodes[checker->nodes[index]];
+	uint32_t i;
+
+	checker->tables[index] = routes_find(routes, node->guid);
+	for (i = 0; i < 256; i++)
+		checker->next[index][i] = NEXT_HOLE;
+	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		checker->next[index][port->num] = next_of(checker, port);
+		if (port->peer != FABRIC_NONE && is_destination(fabric, &fabric->ports[port->peer]))
+			checker->begins[index] = true;
+	}
+	checker->next[index][0] = NEXT_SELF;
+	checker->next[index][ROUTES_NO_PORT] = NEXT_HOLE;
+}
+
+static int prepare(struct checker *checker, const struct routes *routes)
+{
+	const struct fabric *fabric = checker->fabric;
+	size_t count;
+	uint32_t i;
+
+	checker->switch_of = calloc(fabric->node_count + 1, sizeof(*checker->switch_of));
+	checker->nodes = calloc(fabric->node_count + 1, sizeof(*checker->nodes));
+	if (!checker->switch_of || !checker->nodes)
+		return ERR_NOMEM;
+	for (i = 0; i < fabric->node_count; i++) {
+		if (!is_switch(fabric, i))
+			continue;
+		checker->switch_of[i] = checker->count;
+		checker->nodes[checker->count++] = i;
+	}
+	count = checker->count + 1;
+	checker->tables = calloc(count, sizeof(*checker->tables));
+	checker->next = calloc(count, sizeof(*checker->next));
+	checker->ends = calloc(count, sizeof(*checker->ends));
+	checker->walk = calloc(count, sizeof(*checker->walk));
+	checker->begins = calloc(count, sizeof(*checker->begins));
+	checker->places = calloc(count * ROUTE_END_COUNT, sizeof(*checker->places));
+	if (!checker->tables || !checker->next || !checker->ends || !checker->walk || !checker->begins ||
+	    !checker->places)
+		return ERR_NOMEM;
+	for (i = 0; i < checker->count; i++)
+		prepare_switch(checker, routes, i);
+	return 0;
+}
+
+static void checker_done(struct checker *checker)
+{
+	size_t i;
+
+	for (i = 0; checker->places && i < (size_t)checker->count * ROUTE_END_COUNT; i++)
+		free(checker->places[i].from);
+	free(checker->places);
+	free(checker->begins);
+	free(checker->walk);
+	free(checker->ends);
+	free(checker->next);
+	free(checker->tables);
+	free(checker->nodes);
+	free(checker->switch_of);
+}
+
+static uint32_t fault(uint32_t at, enum route_end end)
+{
+	return END_PLACES + at * ROUTE_END_COUNT + (uint32_t)end;
+}
+
+/* Where a switch sends a LID. Return: true: to another switch, *ret; false: *ret is its end. */
+static bool send_on(const struct checker *checker, uint32_t at, uint32_t port, uint16_t lid, uint32_t *ret)
+{
+	const struct route_table *table = checker->tables[at];
+	uint32_t next;
+
+	if (!routes_is_read(table, lid)) {
+		*ret = table && lid >= table->lids && lid > checker->fabric->nodes[checker->nodes[at]].lft_top
+			? fault(at, ROUTE_BLACK_HOLE) : END_UNKNOWN;
+		return false;
+	}
+	next = checker->next[at][table->ports[lid]];
+	*ret = next;
+	if (next < checker->count)
+		return true;
+	if (next == NEXT_HOLE)
+		*ret = fault(at, ROUTE_BLACK_HOLE);
+	else if (next == NEXT_DOWN)
+		*ret = fault(at, ROUTE_DOWN);
+	else
+		*ret = next == (port | NEXT_PORT) ? END_ARRIVES : fault(at, ROUTE_WRONG_END);
+	return false;
+}
+
+/* A loop is named by the switch of it that comes first, wherever it was entered. */
+static uint32_t first_of_loop(const struct checker *checker, uint32_t at, uint32_t steps)
+{
+	uint32_t first = at;
+
+	while (checker->walk[--steps] != at)
+		if (checker->walk[steps] < first)
+			first = checker->walk[steps];
+	return first;
+}
+
+/* The end of the route from a switch; everybody on the way has the same. */
+static uint32_t walk(struct checker *checker, uint32_t from, uint32_t port, uint16_t lid)
+{
+	const uint32_t walking = UINT32_MAX;
+	uint32_t *ends = checker->ends;
+	uint32_t at = from, steps = 0, end = END_UNKNOWN;
+	bool goes_on = true;
+
+	while (goes_on && !ends[at]) {
+		ends[at] = walking;
+		checker->walk[steps++] = at;
+		goes_on = send_on(checker, at, port, lid, &end);
+		if (goes_on)
+			at = end;
+	}
+	if (goes_on)
+		end = ends[at] == walking ? fault(first_of_loop(checker, at, steps), ROUTE_LOOP) : ends[at] - 1;
+	while (steps > 0)
+		ends[checker->walk[--steps]] = end + 1;
+	return end;
+}
+
+static int note(struct checker *checker, uint32_t end, uint32_t from, uint16_t lid)
+{
+	struct place *place = &checker->places[end - END_PLACES];
+
+	if (!place->from) {
+		place->from = calloc(checker->count / 64 + 1, sizeof(*place->from));
+		if (!place->from)
+			return ERR_NOMEM;
+	}
+	place->from[from / 64] |= UINT64_C(1) << from % 64;
+	if (place->last_lid != lid + 1u)
+		place->lids++;
+	place->last_lid = lid + 1u;
+	return 0;
+}
+
+static int check_lid(struct checker *checker, uint32_t port, uint16_t lid)
+{
+	uint32_t i;
+
+	memset(checker->ends, 0, checker->count * sizeof(*checker->ends));
+	for (i = 0; i < checker->count; i++) {
+		uint32_t end;
+
+		if (!checker->begins[i])
+			continue;
+		end = checker->ends[i] ? checker->ends[i] - 1 : walk(checker, i, port, lid);
+		if (end >= END_PLACES && note(checker, end, i, lid) < 0)
+			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int64_t tell(const struct checker *checker, routes_fault_fn *report, void *ctx)
+{
+	int64_t told = 0;
+	uint32_t i, k;
+
+	for (i = 0; i < checker->count * ROUTE_END_COUNT; i++) {
+		const struct place *place = &checker->places[i];
+		uint32_t from = 0;
+
+		if (!place->from)
+			continue;
+		for (k = 0; k <= checker->count / 64; k++)
+			from += (uint32_t)__builtin_popcountll(place->from[k]);
+		report(ctx, (enum route_end)(i % ROUTE_END_COUNT), checker->nodes[i / ROUTE_END_COUNT], place->lids,
+		       from);
+		told++;
+	}
+	return told;
+}
+
+int64_t routes_check(const struct routes *routes, const struct fabric *fabric, routes_fault_fn *report, void *ctx,
+		     struct error *err)
+{
+	struct checker checker = { .fabric = fabric };
+	int64_t code = prepare(&checker, routes);
+	uint32_t i, k;
+
+	for (i = 0; i < fabric->port_count && code == 0; i++) {
+		const struct port *port = &fabric->ports[i];
+		uint32_t count = is_destination(fabric, port) ? lid_count(port) : 0;
+
+		for (k = 0; k < count && code == 0; k++)
+			code = check_lid(&checker, i, (uint16_t)(port->lid + k));
+	}
+	code = code == 0 ? tell(&checker, report, ctx) : err_nomem(err);
+	checker_done(&checker);
+	return code;
+}
