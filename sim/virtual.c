@@ -2,6 +2,7 @@
 #include "sim/virtual.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,9 @@
 
 /* Readings of one sweep lie within this part of the interval before its end. */
 #define SPREAD_PART 0.02
+
+/* What happens within so long is shared out once. */
+#define TOGETHER_US 1000000
 
 double virtual_random(struct virtual *world)
 {
@@ -252,9 +256,10 @@ static int pass(struct virtual *world, int64_t until_us, struct error *err)
 		advance(world, event.at_us);
 		if (virtual_apply(world, &event, err) < 0)
 			return ERR_NOMEM;
-		/* All of the same moment together. */
+		/* All of about the same moment together. */
 		if (world->event_next < world->event_count &&
-		    world->events[world->event_next].at_us == event.at_us)
+		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
+		    world->events[world->event_next].at_us <= until_us - world->spread_us)
 			continue;
 		if (settle(world, err) < 0)
 			return ERR_NOMEM;
@@ -323,12 +328,25 @@ int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
 	return WALL_BEGIN_US + at_us;
 }
 
+/* Managed switches say "MF0;leaf-01:MQM8700/U1": "leaf-01" is enough. */
+void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
+{
+	const char *name = node->name, *colon;
+
+	if (!strncmp(name, "MF0;", 4))
+		name += 4;
+	colon = name == node->name ? NULL : strchr(name, ':');
+	snprintf(ret, NODE_NAME_SIZE, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
+}
+
 int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
 {
+	char short_name[NODE_NAME_SIZE];
 	uint32_t i;
 
 	for (i = 0; i < fabric->node_count; i++) {
-		if (strcmp(fabric->nodes[i].name, name))
+		virtual_short_name(&fabric->nodes[i], short_name);
+		if (strcmp(fabric->nodes[i].name, name) && strcmp(short_name, name))
 			continue;
 		*ret = i;
 		return 0;

@@ -18,9 +18,9 @@
 #include <stdint.h>
 
 #include "fabric/counter.h"
+#include "fabric/fabric.h"
 
 struct error;
-struct fabric;
 struct lft;
 struct virtual;
 
@@ -88,7 +88,10 @@ const struct lft *virtual_tables(const struct virtual *world);
 /* virtual_wall_us - wall clock of a moment since the beginning. */
 int64_t virtual_wall_us(const struct virtual *world, int64_t at_us);
 
-/* virtual_find - a node by its name, a port as "NAME/PORT". Return: whether there is one; it is said in @err. */
+/* virtual_short_name - "leaf-01" of "MF0;leaf-01:MQM8700/U1"; other names as they are. */
+void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE]);
+
+/* virtual_find_node - by its name, or the short one; virtual_find_port - "NAME/PORT". Return: 0 or ERR_USAGE. */
 int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err);
 int virtual_find_port(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err);
 
