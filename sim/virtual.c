@@ -181,6 +181,7 @@ void virtual_destroy(struct virtual *world)
 	for (i = 0; i < world->job_count; i++) {
 		free(world->jobs[i].hosts);
 		free(world->jobs[i].targets);
+		free(world->jobs[i].left);
 		free(world->jobs[i].flows);
 		free(world->jobs[i].loads);
 	}

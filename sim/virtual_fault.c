@@ -8,7 +8,6 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/virtual_state.h"
-#include "sim/virtual_words.h"
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {
@@ -379,7 +378,7 @@ static int apply_job(struct virtual *world, const struct virtual_event *event, s
 
 	(void)err;
 	if (event->what == EVENT_JOB_LEAVE)
-		virtual_leave_ring(world, job, event->b);
+		job->left[event->b] = true;
 	else
 		job->runs = event->what == EVENT_JOB_START;
 	world->loads_changed = true;

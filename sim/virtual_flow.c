@@ -122,53 +122,65 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 	return here.count == 0;
 }
 
+/* Return: 1; 0 where it has no way, then there is no trace of it; ERR_NOMEM. */
 static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_flow *flow)
 {
 	size_t uses = sharing->use_count;
 	int there = follow(sharing, flow->from, flow->to, sharing->world->jobs[job].adaptive);
 
-	if (there < 0)
-		return ERR_NOMEM;
-	if (!there) {
-		/* Without a way it stands still, and the job goes on without it. */
+	if (there <= 0) {
 		sharing->use_count = uses;
-		return 0;
+		return there;
 	}
 	sharing->job_of[sharing->flow_count] = job;
 	sharing->first[sharing->flow_count++] = uses;
+	return 1;
+}
+
+/* A coupled job of which one flow has no way stands still. */
+static int add_job(struct sharing *sharing, uint32_t index)
+{
+	struct virtual_job *job = &sharing->world->jobs[index];
+	size_t flows = sharing->flow_count, uses = sharing->use_count, i;
+
+	for (i = 0; i < job->flow_count; i++) {
+		int there = add_flow(sharing, index, &job->flows[i]);
+
+		if (there < 0)
+			return ERR_NOMEM;
+		if (there)
+			sharing->group[sharing->flow_count - 1] =
+				(uint32_t)(job->coupled ? sharing->group_count : sharing->group_count++);
+		if (!there && job->coupled) {
+			sharing->flow_count = flows;
+			sharing->use_count = uses;
+			return 0;
+		}
+	}
+	if (job->coupled && sharing->flow_count > flows)
+		sharing->group_count++;
 	return 0;
 }
 
 static int list_flows(struct sharing *sharing)
 {
 	struct virtual *world = sharing->world;
-	size_t total = 0, i, j;
+	size_t total = 0;
+	uint32_t i;
 
-	for (i = 0; i < world->job_count; i++)
+	for (i = 0; i < world->job_count; i++) {
+		if (world->jobs[i].runs && virtual_fill_job(world, &world->jobs[i]) < 0)
+			return ERR_NOMEM;
 		total += world->jobs[i].flow_count;
+	}
 	sharing->job_of = calloc(total + 1, sizeof(*sharing->job_of));
 	sharing->group = calloc(total + 1, sizeof(*sharing->group));
 	sharing->first = calloc(total + 2, sizeof(*sharing->first));
 	if (!sharing->job_of || !sharing->group || !sharing->first)
 		return ERR_NOMEM;
-	for (i = 0; i < world->job_count; i++) {
-		bool coupled = world->jobs[i].coupled;
-		size_t before = sharing->flow_count;
-
-		for (j = 0; world->jobs[i].runs && j < world->jobs[i].flow_count; j++) {
-			size_t flow = sharing->flow_count;
-
-			if (world->jobs[i].flows[j].gone)
-				continue;
-			if (add_flow(sharing, (uint32_t)i, &world->jobs[i].flows[j]) < 0)
-				return ERR_NOMEM;
-			if (sharing->flow_count > flow)
-				sharing->group[flow] = (uint32_t)(coupled ? sharing->group_count
-									  : sharing->group_count++);
-		}
-		if (coupled && sharing->flow_count > before)
-			sharing->group_count++;
-	}
+	for (i = 0; i < world->job_count; i++)
+		if (world->jobs[i].runs && add_job(sharing, i) < 0)
+			return ERR_NOMEM;
 	sharing->first[sharing->flow_count] = sharing->use_count;
 	return 0;
 }

@@ -29,14 +29,36 @@ static int add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
 }
 
 /* HCAs of a job's hosts on one rail, in order of host. @ret has room for all hosts. */
-static size_t rail_ports(const struct virtual *world, const bool *hosts, uint32_t rail, uint32_t *ret)
+static size_t rail_ports(const struct virtual *world, const struct virtual_job *job, const bool *hosts, uint32_t rail,
+			 uint32_t *ret)
 {
 	size_t count = 0, i;
 
-	for (i = 0; i < world->hosts.hca_count; i++)
-		if (hosts[world->hosts.hcas[i].host] && world->hosts.hcas[i].rail == rail)
-			ret[count++] = world->hosts.hcas[i].port;
+	for (i = 0; i < world->hosts.hca_count; i++) {
+		const struct host_hca *hca = &world->hosts.hcas[i];
+		const struct port *port = &world->built->ports[hca->port];
+
+		if (hosts[hca->host] && hca->rail == rail && port->state == PORT_ACTIVE && !job->left[port->node])
+			ret[count++] = hca->port;
+	}
 	return count;
+}
+
+/* Who takes part now, as one number. */
+static uint64_t sum_members(const struct virtual *world, const struct virtual_job *job)
+{
+	uint64_t sum = 1;
+	size_t i;
+
+	for (i = 0; i < world->hosts.hca_count; i++) {
+		const struct host_hca *hca = &world->hosts.hcas[i];
+		const struct port *port = &world->built->ports[hca->port];
+
+		if ((job->hosts[hca->host] || job->targets[hca->host]) && port->state == PORT_ACTIVE &&
+		    !job->left[port->node])
+			sum += map_mix(hca->port + ((uint64_t)port->peer << 32));
+	}
+	return sum;
 }
 
 static void shuffle(uint64_t seed, uint32_t *ports, size_t count)
@@ -145,7 +167,7 @@ static int fill_incast(struct virtual *world, struct virtual_job *job, const uin
 		       uint32_t rail)
 {
 	uint32_t *targets = calloc(world->hosts.host_count + 1, sizeof(*targets));
-	size_t targets_count = targets ? rail_ports(world, job->targets, rail, targets) : 0, i;
+	size_t targets_count = targets ? rail_ports(world, job, job->targets, rail, targets) : 0, i;
 	int code = targets ? 0 : ERR_NOMEM;
 
 	for (i = 0; code == 0 && targets_count && i < count; i++)
@@ -155,13 +177,21 @@ static int fill_incast(struct virtual *world, struct virtual_job *job, const uin
 	return code;
 }
 
-int virtual_fill_job(struct virtual *world, struct virtual_job *job, struct error *err)
+int virtual_fill_job(struct virtual *world, struct virtual_job *job)
 {
-	uint32_t *ports = calloc(world->hosts.host_count + 1, sizeof(*ports)), rail;
-	int code = ports ? 0 : ERR_NOMEM;
+	uint64_t members = sum_members(world, job);
+	uint32_t *ports, rail;
+	int code = 0;
 
-	for (rail = 0; code == 0 && job->pattern != PATTERN_PAIRS && rail < 64; rail++) {
-		size_t count = job->rails >> rail & 1 ? rail_ports(world, job->hosts, rail, ports) : 0;
+	if (job->pattern == PATTERN_PAIRS || members == job->members)
+		return 0;
+	ports = calloc(world->hosts.host_count + 1, sizeof(*ports));
+	if (!ports)
+		return ERR_NOMEM;
+	job->members = members;
+	job->flow_count = 0;
+	for (rail = 0; code == 0 && rail < 64; rail++) {
+		size_t count = job->rails >> rail & 1 ? rail_ports(world, job, job->hosts, rail, ports) : 0;
 
 		switch (job->pattern) {
 		case PATTERN_SHUFFLE:
@@ -182,9 +212,7 @@ int virtual_fill_job(struct virtual *world, struct virtual_job *job, struct erro
 		}
 	}
 	free(ports);
-	if (code < 0)
-		return err_nomem(err);
-	return job->flow_count ? 0 : err_set(err, ERR_USAGE, "job %s has no flow: it wants two hosts", job->name);
+	return code;
 }
 
 static uint32_t find_host(const struct virtual *world, const char *name)
@@ -276,46 +304,6 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
-void virtual_leave_job(struct virtual *world, struct virtual_job *job, uint32_t node)
-{
-	const struct fabric *built = world->built;
-	size_t i;
-
-	for (i = 0; i < job->flow_count; i++) {
-		struct virtual_flow *flow = &job->flows[i];
-
-		flow->gone |= built->ports[flow->from].node == node ||
-			      (flow->to != FABRIC_NONE && built->ports[flow->to].node == node);
-		/* In a tree, the leaf's port that sends to it. */
-		flow->gone |= flow->to == FABRIC_NONE && built->ports[flow->from].peer != FABRIC_NONE &&
-			      built->ports[built->ports[flow->from].peer].node == node &&
-			      built->nodes[node].type != NODE_SWITCH;
-	}
-}
-
-/* A ring closes again behind a member that has left: who sent to it sends to whom it sent to. */
-static void close_ring(struct virtual_job *job, const struct fabric *built, uint32_t node)
-{
-	size_t i, j;
-
-	for (i = 0; i < job->flow_count; i++) {
-		struct virtual_flow *flow = &job->flows[i];
-
-		if (flow->gone || flow->to == FABRIC_NONE || built->ports[flow->to].node != node)
-			continue;
-		for (j = 0; j < job->flow_count; j++)
-			if (job->flows[j].from == flow->to && job->flows[j].to != flow->from)
-				flow->to = job->flows[j].to;
-	}
-}
-
-void virtual_leave_ring(struct virtual *world, struct virtual_job *job, uint32_t node)
-{
-	if (job->pattern == PATTERN_RING || job->pattern == PATTERN_SHUFFLE)
-		close_ring(job, world->built, node);
-	virtual_leave_job(world, job, node);
-}
-
 static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
 			struct error *err)
 {
@@ -394,15 +382,17 @@ static int parse_job(struct virtual *world, char *spec, struct virtual_job *job,
 			       job->name);
 	for (i = 0; code == 0 && i < world->hosts.host_count; i++)
 		job->hosts[i] = job->hosts[i] && !job->targets[i];
-	if (code == 0)
-		code = virtual_fill_job(world, job, err);
 	if (code == 0 && without) {
 		uint32_t node;
 
 		code = virtual_find_node(world->built, without, &node, err);
 		if (code == 0)
-			virtual_leave_ring(world, job, node);
+			job->left[node] = true;
 	}
+	if (code == 0 && virtual_fill_job(world, job) < 0)
+		code = err_nomem(err);
+	if (code == 0 && !job->flow_count)
+		code = err_set(err, ERR_USAGE, "job %s has no flow: it wants two hosts", job->name);
 	return code;
 }
 
@@ -418,7 +408,8 @@ int virtual_job(struct virtual *world, const char *spec, struct error *err)
 		world->jobs = jobs;
 	job.hosts = calloc(world->hosts.host_count + 1, sizeof(bool));
 	job.targets = calloc(world->hosts.host_count + 1, sizeof(bool));
-	if (!jobs || !copy || !job.hosts || !job.targets) {
+	job.left = calloc(world->built->node_count + 1, sizeof(bool));
+	if (!jobs || !copy || !job.hosts || !job.targets || !job.left) {
 		code = err_nomem(err);
 	} else {
 		memset(job.hosts, true, world->hosts.host_count);
@@ -428,6 +419,7 @@ int virtual_job(struct virtual *world, const char *spec, struct error *err)
 	if (code < 0) {
 		free(job.hosts);
 		free(job.targets);
+		free(job.left);
 		free(job.flows);
 		return code;
 	}

@@ -12,8 +12,7 @@
 enum job_pattern { PATTERN_RING, PATTERN_SHUFFLE, PATTERN_ALLTOALL, PATTERN_TREE, PATTERN_INCAST, PATTERN_PAIRS };
 
 struct virtual_flow {
-	uint32_t from, to; /* HCA ports; PATTERN_TREE: see virtual_flow.c */
-	bool gone;         /* its host has left the job */
+	uint32_t from, to; /* ports; `to` FABRIC_NONE: this one link alone */
 };
 
 /* A port that a job loads, while it communicates. */
@@ -30,6 +29,8 @@ struct virtual_job {
 	unsigned stride, fan;
 	uint64_t seed;
 	bool *hosts, *targets;  /* by host */
+	bool *left;             /* by node: has left it */
+	uint64_t members;       /* a sum over those that its flows were made for */
 	uint64_t rails;         /* bits */
 	struct virtual_flow *flows;
 	size_t flow_count, flow_capacity;
@@ -122,8 +123,12 @@ int virtual_route(struct virtual *world, struct error *err);
 /* virtual_count_errors - what an interval of @elapsed_s brings (virtual_fault.c). */
 void virtual_count_errors(struct virtual *world, double elapsed_s);
 
-/* virtual_fill_job - its flows, from pattern, hosts, rails (virtual_job.c). Return: 0, ERR_USAGE or ERR_NOMEM. */
-int virtual_fill_job(struct virtual *world, struct virtual_job *job, struct error *err);
+/*
+ * virtual_fill_job - its flows, from pattern, hosts, rails (virtual_job.c)
+ * HCAs whose link is down take no part: a job is started again without them, and with
+ * them when they are back. Return: 0 or ERR_NOMEM.
+ */
+int virtual_fill_job(struct virtual *world, struct virtual_job *job);
 
 /* virtual_share - what every running job does to every port (virtual_flow.c). Return: 0 or ERR_NOMEM. */
 int virtual_share(struct virtual *world);

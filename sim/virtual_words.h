@@ -9,7 +9,6 @@
 
 struct error;
 struct virtual;
-struct virtual_job;
 
 /*
  * virtual_split - a line's words, which are separated by spaces; in double quotes a space is none
@@ -20,9 +19,5 @@ int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct
 
 /* virtual_find_hosts - "all", "node0001-node0016,node0020"; @list is written to. Return: 0 or ERR_USAGE. */
 int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err);
-
-/* virtual_leave_job - the flows of an HCA end; virtual_leave_ring - and a ring closes again behind it. */
-void virtual_leave_job(struct virtual *world, struct virtual_job *job, uint32_t node);
-void virtual_leave_ring(struct virtual *world, struct virtual_job *job, uint32_t node);
 
 #endif
