@@ -431,6 +431,16 @@ static int rail_build_init(struct rail_build *rails, struct shape_build *build, 
 	return 0;
 }
 
+static bool has_class(const struct shape *shape, uint8_t class)
+{
+	size_t i;
+
+	for (i = 0; i < shape->host_count; i++)
+		if (shape->hosts[i].class == class)
+			return true;
+	return false;
+}
+
 int shape_find_rails(struct shape_build *build)
 {
 	static const uint8_t classes[] = { CLASS_COMPUTE, CLASS_STORAGE };
@@ -441,6 +451,8 @@ int shape_find_rails(struct shape_build *build)
 		struct rail_build rails;
 		size_t known_miswired = build->shape->miswired_count;
 
+		if (!has_class(build->shape, classes[i]))
+			continue;
 		code = rail_build_init(&rails, build, classes[i]);
 		rails.miswired_capacity = known_miswired;
 		if (code == 0)

@@ -22,10 +22,12 @@ int feeder_init(struct feeder *feeder, struct virtual *world, struct error *err)
 	feeder->deltas = calloc(ports, sizeof(*feeder->deltas));
 	feeder->samples = calloc(ports, sizeof(*feeder->samples));
 	feeder->caps = calloc(nodes, sizeof(*feeder->caps));
+	feeder->wanted = calloc(nodes, sizeof(*feeder->wanted));
+	feeder->read_guids = calloc(nodes, sizeof(*feeder->read_guids));
 	feeder->changed_guids = calloc(nodes, sizeof(*feeder->changed_guids));
 	feeder->changed_entries = calloc(nodes, sizeof(*feeder->changed_entries));
 	if (!feeder->last || !feeder->has_last || !feeder->deltas || !feeder->samples || !feeder->caps ||
-	    !feeder->changed_guids || !feeder->changed_entries) {
+	    !feeder->wanted || !feeder->read_guids || !feeder->changed_guids || !feeder->changed_entries) {
 		feeder_done(feeder);
 		return err_nomem(err);
 	}
@@ -41,6 +43,8 @@ void feeder_done(struct feeder *feeder)
 	free(feeder->deltas);
 	free(feeder->samples);
 	free(feeder->caps);
+	free(feeder->wanted);
+	free(feeder->read_guids);
 	free(feeder->changed_guids);
 	free(feeder->changed_entries);
 	memset(feeder, 0, sizeof(*feeder));
@@ -84,29 +88,50 @@ static int64_t read_table(struct feeder *feeder, uint32_t node, struct error *er
 	return changed;
 }
 
-static int read_tables(struct feeder *feeder, const struct virtual_sweep *sweep, struct error *err)
+static bool is_wanted(const struct feeder *feeder, uint64_t guid)
+{
+	size_t i;
+
+	for (i = 0; i < feeder->wanted_count; i++)
+		if (feeder->wanted[i] == guid)
+			return true;
+	return false;
+}
+
+/* All of them, or those that were asked for. */
+static int read_tables(struct feeder *feeder, const struct virtual_sweep *sweep, bool all, struct error *err)
 {
 	const struct fabric *built = virtual_built(feeder->world);
 	uint32_t i;
 
 	for (i = 0; i < built->node_count; i++) {
+		uint64_t guid = built->nodes[i].guid;
 		int64_t changed;
 
-		if (built->nodes[i].type != NODE_SWITCH ||
-		    fabric_find_node(sweep->seen, built->nodes[i].guid) == FABRIC_NONE)
+		if (built->nodes[i].type != NODE_SWITCH || fabric_find_node(sweep->seen, guid) == FABRIC_NONE ||
+		    !(all || is_wanted(feeder, guid)))
 			continue;
 		changed = read_table(feeder, i, err);
 		if (changed < 0)
 			return ERR_NOMEM;
+		feeder->read_guids[feeder->read_count++] = guid;
 		if (!changed || !feeder->read_once)
 			continue;
-		feeder->changed_guids[feeder->changed_count] = built->nodes[i].guid;
+		feeder->changed_guids[feeder->changed_count] = guid;
 		feeder->changed_entries[feeder->changed_count++] = (uint32_t)changed;
 		feeder->changed_us = sweep->wall_us;
 	}
-	feeder->read_once = true;
-	feeder->read_us = sweep->boot_us;
+	feeder->read_once |= all;
+	if (all)
+		feeder->read_us = sweep->boot_us;
 	return 0;
+}
+
+void feeder_want(struct feeder *feeder, const uint64_t *guids, size_t count)
+{
+	if (count)
+		memcpy(feeder->wanted, guids, count * sizeof(*guids));
+	feeder->wanted_count = count;
 }
 
 static enum sample_status status_of(uint8_t word)
@@ -154,18 +179,19 @@ int feeder_step(struct feeder *feeder, int64_t interval_us, struct health_input 
 			return code;
 		fill_caps(feeder, sweep.seen);
 	}
-	feeder->changed_count = 0;
-	if (sweep.topology_changed || feeder->read_next || sweep.boot_us - feeder->read_us >= TABLES_EVERY_US)
-		code = read_tables(feeder, &sweep, err);
+	feeder->changed_count = feeder->read_count = 0;
+	code = read_tables(feeder, &sweep, sweep.topology_changed ||
+			   sweep.boot_us - feeder->read_us >= TABLES_EVERY_US, err);
 	if (code < 0)
 		return code;
-	feeder->read_next = false;
+	feeder->wanted_count = 0;
 	take_samples(feeder, &sweep);
 	*ret = (struct health_input){
 		.wall_us = sweep.wall_us, .boot_us = sweep.boot_us, .interval_us = interval_us,
 		.fabric = sweep.seen, .shape = feeder->shape, .routes = &feeder->routes,
 		.routes_changed_us = feeder->changed_us, .routes_changed_guids = feeder->changed_guids,
 		.routes_changed_count = feeder->changed_count, .routes_changed_entries = feeder->changed_entries,
+		.routes_read_guids = feeder->read_guids, .routes_read_count = feeder->read_count,
 		.topology_changed = sweep.topology_changed, .samples = feeder->samples,
 		.sample_count = sweep.sample_count, .locked_guids = sweep.locked_guids,
 		.locked_count = sweep.locked_count, .sm_known = sweep.sm_known, .sm_guid = sweep.sm_guid,

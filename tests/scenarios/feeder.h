@@ -16,8 +16,9 @@ struct feeder {
 	struct shape *shape;       /* of the fabric that was last seen */
 	struct routes routes;      /* as they were last read */
 	int64_t read_us, changed_us;
-	bool read_once, read_next;
-	uint64_t *changed_guids;
+	bool read_once;
+	uint64_t *wanted, *read_guids, *changed_guids;
+	size_t wanted_count, read_count;
 	uint32_t *changed_entries;
 	size_t changed_count;
 	struct reading *last;      /* by port of the fabric as built */
@@ -29,6 +30,9 @@ struct feeder {
 
 int feeder_init(struct feeder *feeder, struct virtual *world, struct error *err);
 void feeder_done(struct feeder *feeder);
+
+/* feeder_want - the tables of these switches are to be read before the next sweep ends. */
+void feeder_want(struct feeder *feeder, const uint64_t *guids, size_t count);
 
 /*
  * feeder_step - the next sweep, as health wants it

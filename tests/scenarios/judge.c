@@ -86,7 +86,12 @@ static bool is_of_host(const struct fabric *built, const struct finding *finding
 {
 	uint64_t guids[2] = { finding->node_guid, finding->peer_guid };
 	size_t len = strlen(host);
-	int i;
+	unsigned i;
+
+	/* Several hosts that share a fate are one finding, which lists them. */
+	for (i = 0; finding->port == 0 && i < finding->host_count; i++)
+		if (!strcmp(finding->hosts[i], host))
+			return true;
 
 	for (i = 0; i < 2; i++) {
 		uint32_t node = guids[i] ? fabric_find_node(built, guids[i]) : FABRIC_NONE;
@@ -249,6 +254,7 @@ static int run(struct judging *judging, struct error *err)
 	while (code == 0 && judging->now_us < scenario->length_us) {
 		struct health_input input;
 		const uint64_t *wanted;
+		size_t wanted_count;
 		int64_t began_us, took_us;
 
 		judging->now_us += scenario->interval_us;
@@ -258,7 +264,8 @@ static int run(struct judging *judging, struct error *err)
 		began_us = thread_cpu_us();
 		code = health_step(health, &input, note, judging, err);
 		took_us = thread_cpu_us() - began_us;
-		feeder.read_next = health_wants_tables(health, &wanted) > 0;
+		wanted_count = health_wants_tables(health, &wanted);
+		feeder_want(&feeder, wanted, wanted_count);
 		judgement->health_us += took_us;
 		judgement->worst_health_us = took_us > judgement->worst_health_us ? took_us : judgement->worst_health_us;
 		judgement->ports = input.sample_count;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What needs a minute to be seen: windows of sums over all ports, and the judges of each. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/health_state.h"
+#include "fabric/shape.h"
+
+enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5 };
+
+static void start_window(struct health *health)
+{
+	if (health->load_capacity)
+		memset(health->loads, 0, health->load_capacity * sizeof(*health->loads));
+	health->window_start_us = health->now_us;
+	health->window_start_wall_us = health->wall_us;
+	health->window_sweeps = 0;
+}
+
+/* A port's sums as the judges take them. */
+static struct balance_load make_load(const struct health_load *load)
+{
+	return (struct balance_load){
+		.known = load->sweeps && !load->lost,
+		.elapsed_us = load->elapsed_us,
+		.xmit_bytes = load->xmit_bytes,
+		.rcv_bytes = load->rcv_bytes,
+		.stall = load->stall_lost || load->elapsed_us <= 0 ? NAN : load->stall_us / load->elapsed_us,
+		.xmit_discards = load->discards_lost ? NAN : load->discards,
+	};
+}
+
+/* An HCA's port that is not asked has done what the switch's port at its other end says. */
+static void mirror(const struct fabric *fabric, struct balance_load *loads)
+{
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (loads[i].known || port->peer == FABRIC_NONE || !loads[port->peer].known ||
+		    fabric->nodes[port->node].type == NODE_SWITCH)
+			continue;
+		loads[i] = (struct balance_load){
+			.known = true, .elapsed_us = loads[port->peer].elapsed_us,
+			.xmit_bytes = loads[port->peer].rcv_bytes, .rcv_bytes = loads[port->peer].xmit_bytes,
+			.stall = NAN, .xmit_discards = NAN,
+		};
+	}
+}
+
+static bool end_window(struct health *health)
+{
+	const struct fabric *fabric = health->input->fabric;
+	struct balance_load *loads = reallocarray(health->last_loads, fabric->port_count + 1, sizeof(*loads));
+	size_t i;
+
+	if (!loads) {
+		health->failed = true;
+		return false;
+	}
+	health->last_loads = loads;
+	for (i = 0; i < fabric->port_count; i++)
+		loads[i] = make_load(&health->loads[health->port_of[i]]);
+	mirror(fabric, loads);
+	health->last_generation = health->generation;
+	health->last_window_us = (double)(health->now_us - health->window_start_us);
+	health->last_window_wall_us = health->window_start_wall_us;
+	return true;
+}
+
+/* Does a switch's port other than the one it came in by stall as well? Then that one is nearer to the root. */
+static bool stalls_behind(const struct health *health, uint32_t at, double limit)
+{
+	uint32_t peer = health->ports[at].peer, i;
+	const struct health_node *node;
+
+	if (peer == HEALTH_NONE)
+		return true;
+	node = &health->nodes[health->ports[peer].node];
+	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+		struct balance_load load = make_load(&health->loads[i]);
+
+		if (i != peer && load.known && load.stall * 100 >= limit)
+			return true;
+	}
+	return false;
+}
+
+/* Is this port the hottest of its group, and does that hurt? */
+static bool is_harmed(const struct health *health, uint32_t at)
+{
+	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
+
+	return tracker->harm_us == health->now_us;
+}
+
+static void note_stall(struct health *health, uint32_t at, const struct balance_load *load, bool active)
+{
+	const struct health_limits *limits = &health->settings.limits[FINDING_CONGESTION];
+	bool stalled = load->stall * 100 >= limits->warning && !stalls_behind(health, at, limits->warning);
+	struct health_tracker *tracker;
+
+	if (!active || (!stalled && health->ports[at].tracker == HEALTH_NONE))
+		return;
+	tracker = health_track(health, at);
+	if (!tracker)
+		return;
+	if (stalled && !(tracker->stalled & ((1u << CONGESTION_WINDOWS) - 1)))
+		tracker->stall_wall_us = health->window_start_wall_us;
+	tracker->stalled = tracker->stalled << 1 | stalled;
+	tracker->stalled_critical = tracker->stalled_critical << 1 | (stalled && load->stall * 100 >= limits->critical);
+	if (stalled)
+		tracker->stall_percent = load->stall * 100;
+}
+
+static unsigned count_bits(uint32_t mask)
+{
+	unsigned count = 0;
+
+	for (mask &= (1u << CONGESTION_WINDOWS) - 1; mask; mask &= mask - 1)
+		count++;
+	return count;
+}
+
+/* A group's finding names the hottest member, and a slow link its own: what stalls there is their echo. */
+static bool is_explained(struct health *health, uint32_t at)
+{
+	const struct health_node *node = &health->nodes[health->ports[at].node];
+
+	return health_find_link(health, FINDING_LINK_DEGRADED, at) ||
+	       health_find(health, FINDING_UPLINK_IMBALANCE, node->guid, 0, BALANCE_XMIT + 1);
+}
+
+static void judge_congestion(struct health *health, uint32_t at)
+{
+	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
+	const struct health_port *port = &health->ports[at];
+	unsigned stalled = count_bits(tracker->stalled);
+	bool trunk = health_is_trunk(health, at), critical;
+	struct health_open_finding *open = health_find(health, FINDING_CONGESTION, health->nodes[port->node].guid,
+						       port->num, 0);
+
+	if (stalled < (open ? CONGESTION_STALLED / 2 : CONGESTION_STALLED) || is_explained(health, at))
+		return;
+	critical = trunk && count_bits(tracker->stalled_critical) >= CONGESTION_STALLED && is_harmed(health, at);
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_CONGESTION, .node = port->node, .port = at, .peer = port->peer,
+		.severity = critical ? FINDING_CRITICAL : trunk ? FINDING_WARNING : FINDING_INFO,
+		.since_wall_us = tracker->stall_wall_us, .cause = trunk ? "trunk" : "slow-receiver" });
+	if (!open)
+		return;
+	health_link_subject(health, open, at);
+	health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active min; %s",
+		    tracker->stall_percent, stalled,
+		    trunk ? "nothing stalls behind it" : "its host takes data slower than it comes");
+	health_number(open, "stall_percent", tracker->stall_percent);
+	health_number(open, "stalled_minutes_of_10", stalled);
+	health_touch_link(health, open, at);
+}
+
+static bool is_active(const struct health *health, const struct health_port *port, const struct balance_load *load)
+{
+	double rate = (double)link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
+	double used = load->elapsed_us > 0 && rate > 0 ? load->xmit_bytes * 8e6 / load->elapsed_us / rate : 0;
+
+	return used >= health->settings.balance.active_mean ||
+	       load->stall * 100 >= health->settings.limits[FINDING_CONGESTION].warning;
+}
+
+static void congestion(struct health *health)
+{
+	const struct fabric *fabric = health->input->fabric;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++) {
+		uint32_t at = health->port_of[i];
+		const struct balance_load *load = &health->last_loads[i];
+
+		/* What an HCA cannot send is its leaf's doing, and that leaf's ports say so. */
+		if (load->known && !isnan(load->stall) && health->nodes[health->ports[at].node].type == NODE_SWITCH)
+			note_stall(health, at, load, is_active(health, &health->ports[at], load));
+	}
+	for (i = 0; i < health->tracker_count; i++)
+		if (health->trackers[i].stalled)
+			judge_congestion(health, health->trackers[i].port);
+}
+
+void health_window(struct health *health)
+{
+	health_reread(health);
+	if (!health->step || !health->load_capacity) {
+		start_window(health);
+		return;
+	}
+	health->window_sweeps++;
+	if (health->now_us - health->window_start_us < health->settings.window_us || health->window_sweeps < WINDOW_SWEEPS)
+		return;
+	if (end_window(health)) {
+		health_balance(health);
+		congestion(health);
+		health_rails(health);
+	}
+	start_window(health);
+}
