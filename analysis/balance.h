@@ -83,6 +83,7 @@ struct balance_member {
 	double predicted;         /* share that the routes give it, weighted with what destinations received; NAN */
 	double destinations;      /* share of the table's destinations; NAN: tables unknown */
 	uint32_t lids;            /* the same as a number */
+	double lids_mean;         /* what it would be by its capacity; of what comes in: among links from the same switch */
 	double utilization;       /* 0..1 of its own capacity; NAN */
 	double stall;             /* 0..1; NAN */
 	double xmit_discards;     /* NAN */
@@ -129,19 +130,11 @@ int balance_judge(const struct balance_input *input, const struct balance_settin
 		  struct error *err);
 void balance_done(struct balance *balance);
 
-/*
- * balance_overloads - do the tables give this member more than T allows?
- * @member:  index into the result's members
- */
-bool balance_overloads(const struct balance_result *result, uint32_t count, uint32_t member,
-		       const struct balance_settings *settings);
+/* balance_overloads - do the tables give this member more than T allows? */
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);
 
-/*
- * balance_follows - does the load go where uneven tables lead it: T and M, and the
- * hottest member is one that the tables overload
- * @count:  members of its group
- */
-bool balance_follows(const struct balance_result *result, uint32_t count, const struct balance_settings *settings);
+/* balance_follows - does the load go where uneven tables lead it: T and M, the hottest being one that they overload? */
+bool balance_follows(const struct balance_result *result, const struct balance_settings *settings);
 
 /*
  * balance_decides - is adaptive routing on where a result's load was sent on its way: at its own switch (XMIT),

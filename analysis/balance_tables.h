@@ -31,6 +31,7 @@ struct balance_given {
 struct balance_tables {
 	const struct fabric *fabric;
 	struct balance_dest *dests;         /* in order of LID */
+	uint16_t *lids;                     /* theirs once more, side by side */
 	size_t dest_count;
 	bool weights_known;                 /* of enough of them it is known what they received */
 	const struct route_table **by_node; /* NULL: not known */

@@ -22,6 +22,7 @@
 #include "collector/helper.h"
 #include "collector/link_check.h"
 #include "collector/fabric_watch.h"
+#include "collector/route_read.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/writer.h"
@@ -31,6 +32,7 @@
 
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
+#define DEFAULT_ROUTES_US (600 * US_PER_S)
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_KEEP_RAW_US (7 * US_PER_DAY)
@@ -41,7 +43,7 @@ struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
 	const char *ask; /* "all" or "switches" */
-	int64_t interval_us, rediscover_us, discovery_deadline_us;
+	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
 	struct asking asking;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
@@ -135,8 +137,9 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
-	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, and what looks for changes. */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric);
+	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, what looks for changes, tables. */
+	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric) +
+	       route_read_cost(fabric, options->routes_us, options->interval_us);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
@@ -189,6 +192,8 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.interval_us = options->interval_us,
 		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
+		.routes_interval_us = options->routes_us,
+		.routes_window = (unsigned)options->asking.max_smps,
 		.switches_only = asks_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
@@ -236,10 +241,13 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
 		  &ret->max_mads_per_s, 0 },
 		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight during discovery (8)", &ret->asking.max_smps, 1 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight for discovery and for forwarding tables (8)",
+		  &ret->asking.max_smps, 1 },
 		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
 		  &ret->asking.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
+		{ "routes", 0, OPTION_SPAN, "SPAN", "read each forwarding table at least so often, 0: never (10m)",
+		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
@@ -297,6 +305,7 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.ask = "all",
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
+		.routes_us = DEFAULT_ROUTES_US,
 		.discovery_deadline_us = ASKING_DISCOVERY_DEADLINE_US,
 		.window = ASKING_WINDOW,
 		.per_node = ASKING_PER_NODE,

@@ -21,6 +21,7 @@
 #include "collector/link_look.h"
 #include "collector/loop_events.h"
 #include "collector/memory.h"
+#include "collector/route_read.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
 #include "collector/sweep_events.h"
@@ -41,6 +42,11 @@
 /* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
 #define DISCOVERY_HOLD_US (60 * US_PER_S)
 
+/* Forwarding tables may take this part of the rate, or of this many MADs per second, and this part of the time. */
+#define ROUTES_SHARE 20
+#define ROUTES_RATE 20000
+#define ROUTES_TIME_SHARE 10
+
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
 
@@ -56,6 +62,7 @@ struct collector {
 	struct link_check check;
 	struct link_look look;
 	struct details details;
+	struct route_read routes;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
 	struct sweep_events sweep_events;
@@ -82,6 +89,7 @@ static int restore(struct collector *collector, struct error *err)
 	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
 			      clock_wall_us(clock), err);
 	if (code == 0) {
+		route_read_restore(&collector->routes, &restored.routes);
 		fabric_watch_restore(&collector->watch, restored.fabric);
 		restored.fabric = NULL;
 		if (collector->watch.fabric)
@@ -244,6 +252,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 		return code;
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
 	details_keep(&collector->details);
+	route_read_keep(&collector->routes);
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
@@ -340,6 +349,9 @@ static void fill_sweep(const struct collector *collector, const struct engine_co
 	sweep->detail_count = collector->details.sample_count;
 	sweep->events = collector->events.list;
 	sweep->event_count = collector->events.count;
+	sweep->routes = collector->settings->routes_interval_us ? &collector->routes.routes : NULL;
+	sweep->route_blocks = collector->routes.blocks;
+	sweep->route_block_count = collector->routes.block_count;
 }
 
 static void fill_report(struct collector_report *report, const struct sweep *sweep)
@@ -388,6 +400,32 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 	return code;
 }
 
+/*
+ * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
+ * somebody else's, nor while the SM or the nodes have enough to do: it has time.
+ */
+static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
+{
+	const struct engine_settings *settings = &collector->settings->engine;
+	unsigned rate = settings->max_mads_per_s, window = collector->settings->routes_window;
+	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
+	const struct route_read_limits limits = {
+		.smps = (uint64_t)((rate ? rate : ROUTES_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
+	};
+	int code;
+
+	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on)
+		return 0;
+	engine_set_rate(collector->engine, rate, window && window < settings->window ? window : settings->window);
+	engine_stop_when(collector->engine, stop_requested);
+	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,
+			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
+	engine_stop_when(collector->engine, NULL);
+	engine_set_rate(collector->engine, rate, settings->window);
+	return code;
+}
+
 static int one_sweep(struct collector *collector, bool last, struct error *err)
 {
 	struct engine_counts before = engine_counts(collector->engine);
@@ -406,6 +444,9 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
+	code = read_routes(collector, &sweep, err);
+	if (code < 0)
+		return code;
 	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
 	loop_events_clock(&collector->loop_events, &collector->events, sweep.wall_us, sweep.start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, &collector->events, sweep.wall_us,
@@ -487,6 +528,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	struct collector collector = {
 		.settings = settings, .wire = wire, .clock = clock, .sink = sink, .report = ret,
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps },
+		.routes = { .interval_us = settings->routes_interval_us },
 	};
 	struct error own; /* the loop reads errors to tell them, wanted by the caller or not */
 	int code;
@@ -516,6 +558,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);
 	details_done(&collector.details);
+	route_read_done(&collector.routes);
 	sweep_result_done(&collector.result);
 	return code;
 }

@@ -36,6 +36,8 @@ struct collector_settings {
 	int64_t interval_us;
 	uint64_t count;                /* end after so many sweeps, 0: never; 1 is a single sweep */
 	int64_t discovery_interval_us; /* where nothing changes */
+	int64_t routes_interval_us;    /* each forwarding table is read once in so long; 0: none is ever read */
+	unsigned routes_window;        /* SMPs in flight for them, at most */
 	bool switches_only;            /* HCAs are not asked: the ports that they are cabled to mirror them */
 	struct engine_settings engine;
 	/*

@@ -33,6 +33,7 @@ struct fabric;
 #define EVENT_COUNTER_SATURATED "counter-saturated"
 #define EVENT_LINK_NOT_CONSERVED "link-not-conserved"
 #define EVENT_LAYOUT_UNSUPPORTED "layout-unsupported"
+#define EVENT_ROUTES_CHANGED "routes-changed"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
 #define EVENT_SWEEP_LATE "sweep-late"

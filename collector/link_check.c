@@ -48,7 +48,10 @@ static void on_switch_info(void *ctx, const struct request *request, enum reques
 	struct link_check *check = ctx;
 
 	(void)at_us;
-	if (is_answer(check, request->tag, result) && smp_is_ok(mad) && smp_read_port_state_change(mad))
+	if (!is_answer(check, request->tag, result) || !smp_is_ok(mad))
+		return;
+	memory_node(check->memory, request->tag)->lft_top = smp_read_lft_top(mad);
+	if (smp_read_port_state_change(mad))
 		see_change(check, FABRIC_NONE);
 }
 

@@ -56,6 +56,7 @@ struct node_memory {
 	uint8_t smp_seen;       /* enum smp_seen, in this sweep */
 	uint8_t smp_silent_sweeps; /* in a row in which it was asked and answered none, but for counters */
 	bool locked;
+	uint16_t lft_top;    /* SwitchInfo.LinearFDBTop as it said last; 0: not since the collector began */
 	uint8_t planes_told; /* how many ports of it were told to be planes (collector/layout.h) */
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */

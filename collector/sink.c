@@ -25,5 +25,6 @@ void restored_done(struct restored *restored)
 	free(restored->ports);
 	free(restored->details);
 	free(restored->caps);
+	routes_done(&restored->routes);
 	memset(restored, 0, sizeof(*restored));
 }

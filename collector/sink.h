@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/routes.h"
 
 struct error;
 struct fabric;
@@ -50,6 +51,12 @@ struct event {
 	uint64_t peer_guid;  /* 0: none */
 	uint8_t port, peer_port; /* meaningful with the GUID beside them */
 	char text[256];      /* one line for a person, printable */
+};
+
+/* 64 entries of a switch's forwarding table that are others than they were. */
+struct route_block {
+	uint64_t node_guid;
+	uint16_t block; /* LIDs from 64 * block */
 };
 
 /* Who manages the subnet, as this sweep found it. Source: SMInfo, PortInfo.MasterSMLID. */
@@ -85,6 +92,13 @@ struct sweep {
 	size_t detail_count;
 	const struct event *events;
 	size_t event_count;
+	/*
+	 * Forwarding tables as they were read last (collector/route_read.h); NULL: they are not read. With them the
+	 * blocks that changed since the last sweep that was stored: new, different, or no longer there.
+	 */
+	const struct routes *routes;
+	const struct route_block *route_blocks;
+	size_t route_block_count;
 };
 
 /* One port's last absolute reading, as it was stored. */
@@ -117,6 +131,7 @@ struct restored {
 	size_t detail_count;
 	struct restored_caps *caps;
 	size_t caps_count;
+	struct routes routes; /* as last stored, also of switches that are gone */
 };
 
 /* restored_done - free what restore() filled in. */

@@ -96,7 +96,8 @@ static struct fabric *build_fabric(const struct model *model, bool all)
 	for (i = 0; i < MODEL_NODES; i++) {
 		struct node node = { .guid = model_guid(i), .type = is_switch(i) ? NODE_SWITCH : NODE_CA,
 				     .port_count = is_switch(i) ? MODEL_PORTS_MAX : 1 + model->nodes[i].planes,
-				     .lid = is_switch(i) ? model->nodes[i].lid : 0 };
+				     .lid = is_switch(i) ? model->nodes[i].lid : 0,
+				     .lft_top = model->nodes[i].lft_top };
 
 		if (model->nodes[i].absent || model->nodes[i].hung || (cut_off && i != OWN_NODE))
 			continue;
@@ -278,6 +279,10 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		info[36] = (uint8_t)port;
 	} else if (header.attribute == SMP_SWITCH_INFO) {
 		info[11] = model->state_change_stuck ? 4 : 0;
+		put_be16(info + 6, model->nodes[node].lft_top);
+	} else if (header.attribute == SMP_LINEAR_FORWARDING_TABLE) {
+		assert_true(header.modifier < MODEL_LIDS / ROUTES_BLOCK);
+		memcpy(info, model->nodes[node].lft + header.modifier * ROUTES_BLOCK, ROUTES_BLOCK);
 	} else if (header.attribute == SMP_SM_INFO) {
 		put_be64(info, model_guid(MODEL_NODES - 1));
 		put_be32(info + 16, model->sm_act_count);
@@ -378,6 +383,7 @@ static void count_request(struct model *model, size_t node, const uint8_t mad[MA
 {
 	struct mad_header header = mad_read_header(mad);
 
+	model->nodes[node].lft_reads += mad_is_smp(mad) && header.attribute == SMP_LINEAR_FORWARDING_TABLE;
 	if (header.mgmt_class != CLASS_PERFORMANCE)
 		return;
 	if (pma_detail_attribute(header.attribute) != DETAIL_ATTRIBUTE_COUNT ||
@@ -544,6 +550,25 @@ static void store_detail(const struct sweep *sweep, const struct detail_sample *
 	detail->reads++;
 }
 
+/* Blocks that changed are all that changed: what was stored before and they are the tables as they are. */
+static void store_routes(struct model *model, const struct sweep *sweep)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->route_block_count; i++) {
+		const struct route_block *block = &sweep->route_blocks[i];
+		const struct route_table *table = routes_find(sweep->routes, block->node_guid);
+		uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
+
+		if (routes_is_read(table, lid))
+			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL, NULL);
+		else
+			routes_cut(&model->routes, block->node_guid, lid);
+	}
+	if (sweep->routes)
+		assert_true(routes_same(&model->routes, sweep->routes));
+}
+
 static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct model *model = ctx;
@@ -574,6 +599,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		store_detail(sweep, &sweep->details[i], stored_port(model, sweep->fabric, sweep->details[i].port));
 	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
 		model->events[model->event_count++] = sweep->events[i];
+	store_routes(model, sweep);
 	model->last_sweep = *sweep;
 	model->sweeps++;
 	model->knows_fabric = true;
@@ -602,6 +628,7 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 	if (!model->knows_fabric)
 		return 0;
 	ret->fabric = build_fabric(model, true);
+	assert_int_equal(routes_copy(&model->routes, &ret->routes, NULL), 0);
 	memcpy(ret->boot_id, model->last_sweep.boot_id, BOOT_ID_SIZE);
 	ret->ports = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1), sizeof(*ret->ports));
 	ret->details = calloc(MODEL_NODES * (MODEL_PORTS_MAX + 1) * DETAIL_ATTRIBUTE_COUNT, sizeof(*ret->details));
@@ -687,6 +714,8 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 		.interval_us = model->interval_us,
 		.count = sweeps,
 		.discovery_interval_us = 600 * US_PER_S,
+		.routes_interval_us = model->routes_interval_us,
+		.routes_window = 8,
 		.switches_only = model->switches_only,
 		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2,
 			    .max_mads_per_s = model->max_mads_per_s },

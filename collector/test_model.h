@@ -19,6 +19,7 @@
 #include "collector/sink.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"
+#include "fabric/routes.h"
 #include "wire/transport.h"
 
 #define MODEL_SPINES 2
@@ -32,6 +33,7 @@
 #define HOST (MODEL_SPINES + MODEL_LEAFS)
 #define LIVE_PORTS (MODEL_SPINES * MODEL_LEAFS + MODEL_LEAFS * 6 + MODEL_HOSTS)
 #define MODEL_EVENTS_MAX 4096
+#define MODEL_LIDS 256 /* of forwarding tables */
 
 /* Slow counters of one attribute, and what the sink was given of them. */
 struct model_detail {
@@ -76,6 +78,9 @@ struct model_node {
 	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
 	uint8_t ignored;   /* the same, but it does not answer */
 	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
+	uint16_t lft_top;  /* SwitchInfo.LinearFDBTop; 0: it has no table */
+	uint8_t lft[MODEL_LIDS];
+	unsigned lft_reads; /* blocks it was asked for */
 	uint16_t redirect; /* performance queries are to be sent to this LID, another queue pair */
 	struct model_port ports[MODEL_PORTS_MAX + 1];
 };
@@ -119,7 +124,8 @@ struct model {
 	/* Performance MADs each node was sent: counters and capabilities; slow questions. */
 	uint64_t requests_to[MODEL_NODES], slow_requests_to[MODEL_NODES];
 	unsigned max_mads_per_s; /* for model_run() */
-	int64_t interval_us;
+	int64_t interval_us, routes_interval_us;
+	struct routes routes;    /* what the sink was given; routes_done() */
 	bool switches_only;
 	uint32_t sm_act_count;
 };

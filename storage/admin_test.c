@@ -69,6 +69,7 @@ static bool is_nobodys(const char *table, const char *column)
 {
 	static const char *const columns[] = {
 		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples",
+		"route_version.ports",
 	};
 	char name[96];
 

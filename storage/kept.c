@@ -33,6 +33,7 @@ const struct kept_table kept_tables[] = {
 	  { STILL, { "name", NULL, "hide_name(name)" }, { "description", NULL, "hide_description(description)" },
 	    GUID("system_guid") } },
 	{ "port_version", KEPT_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL, GUID("guid") } },
+	{ "route_version", KEPT_TOPOLOGY, RANGE_LASTING, NULL, 1, NULL, NULL, { STILL } },
 	{ "sweep", KEPT_SWEEPS, RANGE_SWEEPS, "id", 1, NULL, NULL, { GUID("sm_guid") } },
 	{ "span", KEPT_SPANS, RANGE_LASTING, "from_sweep", 1, NULL, NULL,
 	  { STILL, { "from_sweep", "max(from_sweep, ?1)", NULL } } },

@@ -118,8 +118,21 @@ static int step_2_to_3(sqlite3 *db, struct error *err)
 	return result ? result : db_exec(db, "DROP TABLE delta; PRAGMA user_version = 3", err);
 }
 
+static const char *const version_3_to_4[] = {
+	tables_route,
+	"PRAGMA user_version = 4",
+	NULL,
+};
+
+static int step_3_to_4(sqlite3 *db, struct error *err)
+{
+	return run_statements(db, version_3_to_4, err);
+}
+
 /* What makes version i + 2 of version i + 1. A step that was released is never changed. */
-static int (*const steps[])(sqlite3 *db, struct error *err) = { step_1_to_2, step_2_to_3 };
+static int (*const steps[])(sqlite3 *db, struct error *err) = {
+	step_1_to_2, step_2_to_3, step_3_to_4,
+};
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION - 1, "each version but the first has its step");
 

@@ -19,6 +19,7 @@ struct error;
 struct fabric;
 struct name_map;
 struct reader;
+struct routes;
 
 /*
  * storage_default_path - the database that is meant where --db is not given
@@ -116,6 +117,16 @@ struct snapshot {
 int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
 		  struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
+
+/*
+ * reader_routes - the switches' forwarding tables (fabric/routes.h) as they were known at one time
+ * @at_us:  wall clock; 0: now
+ * @ret:    overwritten; routes_done() frees it
+ *
+ * A switch whose table was not read by then, or never, has none. Tables of switches that are gone stay.
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_routes(struct reader *reader, int64_t at_us, struct routes *ret, struct error *err);
 
 struct detail_query {
 	int64_t at_us;      /* wall clock; 0: the newest sweep */

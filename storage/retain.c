@@ -67,6 +67,8 @@ static const char *const sums_sql[] = {
 	" LIMIT 2048 + 0 * ?1 * ?2)",
 	"DELETE FROM span WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM span WHERE to_sweep <= ?3"
 	" LIMIT 2048 + 0 * ?1 * ?2)",
+	"DELETE FROM route_version WHERE (from_sweep, node, block) IN (SELECT from_sweep, node, block FROM"
+	" route_version WHERE to_sweep <= ?3 LIMIT 2048 + 0 * ?1 * ?2)",
 	"DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
 	" h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED " AND ?1",
 	"DELETE FROM chunk_window WHERE id = ?1 AND ?2 AND ?3",

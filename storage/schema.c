@@ -173,6 +173,7 @@ static int create_tables(sqlite3 *db, struct error *err)
 	append_counter_columns(&sql, COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET);
 	text_append(&sql, tables_absolute_end);
 	text_append(&sql, tables_detail);
+	text_append(&sql, tables_route);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;

@@ -18,7 +18,7 @@
 struct error;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 3
+#define SCHEMA_VERSION 4
 
 /* Every process waits this long for another one's short write before it says "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000

@@ -17,6 +17,7 @@ extern const char tables_hour_sum_begin[], tables_hour_sum_end[];
 extern const char tables_absolute_begin[], tables_absolute_end[];
 extern const char tables_traffic_begin[], tables_traffic_end[];
 extern const char tables_detail[];
+extern const char tables_route[]; /* tables_route.c */
 extern const char tables_views[];
 extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
 

@@ -42,6 +42,9 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 			      " width_enabled, width_supported, speed_enabled, speed_supported, guid, lid, lmc, sm_lid,"
 			      " cap_mask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[CLOSE_PORT_VERSION] = "UPDATE port_version SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
+	[OPEN_ROUTE_VERSION] = "INSERT INTO route_version (from_sweep, node, block, ports) VALUES (?, ?, ?, ?)",
+	[CLOSE_ROUTE_VERSION] = "UPDATE route_version SET to_sweep = ? WHERE node = ? AND block = ? AND"
+				" to_sweep IS NULL",
 	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
 	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
 	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",
@@ -297,6 +300,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		result = writer_store_samples(writer, sweep, id, err);
 	if (!result)
 		result = writer_store_details(writer, sweep, id, err);
+	if (!result)
+		result = writer_store_routes(writer, sweep, id, err);
 	if (!result)
 		result = insert_events(writer, sweep->events, sweep->event_count, id, err);
 	return result;

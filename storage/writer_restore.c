@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "storage/db.h"
+#include "storage/routes.h"
 #include "storage/topology.h"
 #include "storage/writer_state.h"
 
@@ -81,6 +82,8 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 
 	if (!result)
 		result = restore_caps(writer, ret, err);
+	if (!result)
+		result = routes_load(writer->db, 0, &ret->routes, err);
 	if (!result && writer->state.sweep) {
 		memcpy(ret->boot_id, writer->state.boot_id, sizeof(ret->boot_id));
 		result = restore_ports(writer, ret, err);

@@ -26,6 +26,8 @@ enum writer_statement {
 	CLOSE_NODE_VERSION,
 	OPEN_PORT_VERSION,
 	CLOSE_PORT_VERSION,
+	OPEN_ROUTE_VERSION,
+	CLOSE_ROUTE_VERSION,
 	OPEN_SPAN,
 	CLOSE_SPAN,
 	WRITE_HOT,
@@ -91,6 +93,9 @@ int writer_store_last(struct writer *writer, struct error *err);
 
 /* writer_store_details - slow counters that a sweep read; port_ids are filled. */
 int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+
+/* writer_store_routes - blocks of forwarding tables that changed (routes.c). */
+int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 
 /* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
 int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);

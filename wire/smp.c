@@ -49,6 +49,16 @@ bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE])
 	return mad[SMP_DATA_OFFSET + 11] >> 2 & 1;
 }
 
+uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE])
+{
+	return get_be16(mad + SMP_DATA_OFFSET + 6);
+}
+
+const uint8_t *smp_read_lft(const uint8_t mad[MAD_SIZE])
+{
+	return mad + SMP_DATA_OFFSET;
+}
+
 struct smp_link smp_read_link(const uint8_t mad[MAD_SIZE], uint32_t cap_mask)
 {
 	const uint8_t *info = mad + SMP_DATA_OFFSET;

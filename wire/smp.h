@@ -38,6 +38,16 @@ uint16_t smp_read_lid(const uint8_t mad[MAD_SIZE]);
 /* smp_read_port_state_change - SwitchInfo.PortStateChange. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
 bool smp_read_port_state_change(const uint8_t mad[MAD_SIZE]);
 
+/* smp_read_lft_top - SwitchInfo.LinearFDBTop, the highest LID that its table has. Source: as above: bytes 6 and 7. */
+uint16_t smp_read_lft_top(const uint8_t mad[MAD_SIZE]);
+
+/*
+ * smp_read_lft - the 64 output ports of an answered LinearForwardingTable, in order of LID from 64 * modifier on
+ * @mad:  borrowed by what is returned
+ * Source: IBA Vol 1, 14.2.5.8 (LinearForwardingTable); opensm osm_dump.c, whose tables this was held against.
+ */
+const uint8_t *smp_read_lft(const uint8_t mad[MAD_SIZE]);
+
 /* What PortInfo says of a link. Source: IBA Vol 1, 14.2.5.6; libibmad fields.c. */
 struct smp_link {
 	uint8_t state; /* enum port_state */

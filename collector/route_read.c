@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/route_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "collector/events.h"
+#include "collector/memory.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/smp.h"
+
+/* A switch that leaves blocks open is asked again after 2, 4, ... sweeps, and at last after 2 to this power. */
+#define FAILED_MOST 6
+
+void route_read_done(struct route_read *read)
+{
+	routes_done(&read->routes);
+	map_done(&read->by_guid);
+	free(read->switches);
+	free(read->blocks);
+	*read = (struct route_read){ 0 };
+}
+
+void route_read_restore(struct route_read *read, struct routes *routes)
+{
+	routes_done(&read->routes);
+	read->routes = *routes;
+	*routes = (struct routes){ 0 };
+}
+
+static struct route_switch *find(const struct route_read *read, uint64_t guid)
+{
+	uint32_t index;
+
+	return map_get(&read->by_guid, guid, &index) ? &read->switches[index] : NULL;
+}
+
+static bool is_whole(const struct route_table *table)
+{
+	uint32_t block;
+
+	for (block = 0; table && block < table->lids / ROUTES_BLOCK; block++)
+		if (!table->read[block])
+			return false;
+	return table != NULL;
+}
+
+static struct route_switch *find_or_add(struct route_read *read, uint64_t guid)
+{
+	struct route_switch *at = find(read, guid);
+
+	if (at)
+		return at;
+	at = array_grow(read->switches, read->count, &read->capacity, sizeof(*at));
+	if (!at)
+		return NULL;
+	read->switches = at;
+	if (map_put(&read->by_guid, guid, (uint32_t)read->count) < 0)
+		return NULL;
+	at = &read->switches[read->count++];
+	/* One that was restored is held against what is read now. */
+	*at = (struct route_switch){ .guid = guid, .complete = is_whole(routes_find(&read->routes, guid)) };
+	return at;
+}
+
+int route_read_want(struct route_read *read, uint64_t node_guid, struct error *err)
+{
+	struct route_switch *at = find_or_add(read, node_guid);
+
+	if (!at)
+		return err_nomem(err);
+	at->wanted = at->urgent = true;
+	at->not_before = 0;
+	return 0;
+}
+
+int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid)
+{
+	const struct route_switch *at = find(read, node_guid);
+
+	return at ? at->read_us : 0;
+}
+
+/* Blocks of a switch whose LinearFDBTop is this. 0: it said none. */
+static uint32_t block_count(uint32_t top)
+{
+	uint32_t blocks = top / ROUTES_BLOCK + 1;
+
+	return !top ? 0 : blocks < ROUTES_BLOCKS ? blocks : ROUTES_BLOCKS;
+}
+
+static bool has_bit(const uint64_t *bits, uint32_t bit)
+{
+	return bits[bit / 64] >> bit % 64 & 1;
+}
+
+static void set_bit(uint64_t *bits, uint32_t bit)
+{
+	bits[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+static void clear_bit(uint64_t *bits, uint32_t bit)
+{
+	bits[bit / 64] &= ~(UINT64_C(1) << bit % 64);
+}
+
+static bool has_any(const uint64_t *bits)
+{
+	unsigned i;
+
+	for (i = 0; i < ROUTE_READ_WORDS; i++)
+		if (bits[i])
+			return true;
+	return false;
+}
+
+static bool is_switch(const struct route_read *read, uint32_t node)
+{
+	return read->fabric->nodes[node].type == NODE_SWITCH;
+}
+
+/* Blocks that a switch has: as SwitchInfo said with this sweep, else at the discovery. */
+static uint32_t blocks_of(const struct route_read *read, uint32_t node)
+{
+	uint16_t top = memory_node(read->memory, node)->lft_top;
+
+	return block_count(top ? top : read->fabric->nodes[node].lft_top);
+}
+
+/* Blocks that a table loses have changed, as far as there was something in them. */
+static void lose_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
+{
+	const struct route_table *table = routes_find(&read->routes, at->guid);
+	uint32_t lid;
+
+	for (lid = blocks * ROUTES_BLOCK; table && lid < table->lids; lid++) {
+		at->changed += table->ports[lid] != ROUTES_NO_PORT;
+		set_bit(at->dirty, lid / ROUTES_BLOCK);
+		clear_bit(at->todo, lid / ROUTES_BLOCK);
+	}
+	routes_cut(&read->routes, at->guid, blocks * ROUTES_BLOCK);
+}
+
+/* A table is as large as its switch says; another size is a sign that the SM has written to it. */
+static int fit(struct route_read *read, struct route_switch *at, uint32_t blocks)
+{
+	const struct route_table *table = routes_find(&read->routes, at->guid);
+	uint32_t known = table ? table->lids / ROUTES_BLOCK : 0;
+
+	if (blocks == known)
+		return 0;
+	at->wanted = true;
+	lose_blocks(read, at, blocks);
+	return routes_size(&read->routes, at->guid, blocks * ROUTES_BLOCK, read->err);
+}
+
+/* Every switch has its entry, and its table its size. */
+static int begin(struct route_read *read)
+{
+	uint32_t i;
+
+	for (i = 0; i < read->count; i++) {
+		read->switches[i].changed = 0;
+		read->switches[i].left_open = false;
+	}
+	for (i = 0; i < read->fabric->node_count; i++) {
+		struct route_switch *at = is_switch(read, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
+		uint32_t blocks;
+
+		if (!is_switch(read, i))
+			continue;
+		if (!at)
+			return err_nomem(read->err);
+		blocks = blocks_of(read, i);
+		if (blocks && fit(read, at, blocks) < 0)
+			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* What is wanted becomes blocks to read. */
+static void spread_wants(struct route_read *read)
+{
+	uint32_t i, block;
+
+	for (i = 0; i < read->fabric->node_count; i++) {
+		struct route_switch *at = is_switch(read, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
+		uint32_t blocks = at && at->wanted ? blocks_of(read, i) : 0;
+
+		for (block = 0; block < blocks; block++)
+			set_bit(at->todo, block);
+		if (blocks)
+			at->wanted = false;
+	}
+}
+
+static void want_all(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->count; i++)
+		read->switches[i].wanted = true;
+	read->marked_us = read->now_us;
+}
+
+/* Are all to be read, once a minute at most: did the topology change since that was done, or a minute ago? */
+static void look_at_topology(struct route_read *read, uint64_t generation)
+{
+	bool rested = !read->marked_us || read->now_us - read->marked_us >= ROUTE_READ_AGAIN_US, last;
+
+	if (generation != read->generation)
+		read->changed_us = read->now_us;
+	read->generation = generation;
+	if (!read->changed_us)
+		return;
+	last = read->now_us - read->changed_us >= ROUTE_READ_AGAIN_US;
+	if (rested && (last || read->marked_us < read->changed_us || !read->marked_us))
+		want_all(read);
+	if (last)
+		read->changed_us = 0;
+}
+
+static uint64_t all_blocks(const struct route_read *read)
+{
+	uint64_t blocks = 0;
+	uint32_t i;
+
+	for (i = 0; i < read->fabric->node_count; i++)
+		if (is_switch(read, i))
+			blocks += blocks_of(read, i);
+	return blocks;
+}
+
+/* By the beat some of them are due, in turn; a round in each interval. */
+static void keep_beat(struct route_read *read)
+{
+	uint64_t all = all_blocks(read);
+	size_t count = read->fabric->node_count, i;
+
+	if (read->beat_us)
+		read->credit += (double)all * (double)(read->now_us - read->beat_us) / (double)read->interval_us;
+	read->beat_us = read->now_us;
+	if (read->credit > (double)all)
+		read->credit = (double)all;
+	for (i = 0; i < count && read->credit > 0; i++) {
+		uint32_t node = read->next_due < count ? read->next_due : 0, blocks;
+
+		read->next_due = node + 1;
+		blocks = is_switch(read, node) ? blocks_of(read, node) : 0;
+		if (!blocks)
+			continue;
+		find(read, read->fabric->nodes[node].guid)->wanted = true;
+		read->credit -= blocks;
+	}
+}
+
+/* The block is here. What it changes is told only where the whole table was known before. */
+static void take_block(struct route_read *read, struct route_switch *at, uint32_t block, const uint8_t *ports)
+{
+	bool known = routes_is_read(routes_find(&read->routes, at->guid), (uint16_t)(block * ROUTES_BLOCK));
+	unsigned changed = 0;
+
+	if (routes_set_block(&read->routes, at->guid, block, ports, &changed, read->err) < 0) {
+		read->code = ERR_NOMEM;
+		return;
+	}
+	if (!known || changed)
+		set_bit(at->dirty, block);
+	if (known || at->complete)
+		at->changed += changed;
+	clear_bit(at->todo, block);
+	if (has_any(at->todo))
+		return;
+	at->complete = true;
+	at->urgent = false;
+	at->read_us = read->now_us;
+}
+
+static void on_block(void *ctx, const struct request *request, enum request_result result,
+		     const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct route_read *read = ctx;
+	struct route_switch *at = &read->switches[request->tag];
+
+	(void)at_us;
+	if (result == REQUEST_CANCELLED)
+		return;
+	if (result == REQUEST_ANSWERED && smp_is_ok(mad) && mad_read_header(mad).modifier == request->modifier) {
+		take_block(read, at, request->modifier, smp_read_lft(mad));
+		return;
+	}
+	at->left_open = true;
+	/* The rest of its blocks waits with this one. */
+	engine_drop_node(read->engine, request->node);
+}
+
+static bool is_asked(const struct route_read *read, uint32_t node, const struct route_switch *at)
+{
+	const struct node_memory *remembered = memory_node(read->memory, node);
+
+	return has_any(at->todo) && at->not_before <= read->sweep && !remembered->silent_sweeps && !remembered->locked;
+}
+
+/* Ask for all that is to be read of a switch. Return: how many blocks. */
+static uint64_t ask(struct route_read *read, uint32_t node, struct route_switch *at)
+{
+	struct request request = {
+		.attribute = SMP_LINEAR_FORWARDING_TABLE, .tag = (uint32_t)(at - read->switches), .done = on_block,
+		.ctx = read,
+	};
+	uint64_t asked = 0;
+
+	if (!memory_route_smp(read->memory, read->fabric, node, 0, &request))
+		return 0;
+	for (request.modifier = 0; request.modifier < ROUTES_BLOCKS && read->code == 0; request.modifier++) {
+		if (!has_bit(at->todo, request.modifier))
+			continue;
+		read->code = engine_submit(read->engine, &request, read->err);
+		asked++;
+	}
+	return asked;
+}
+
+/* In turn, until it is enough: those that are urgent, or the others. Return: SMPs asked for. */
+static uint64_t ask_some(struct route_read *read, bool urgent, uint64_t most)
+{
+	size_t count = read->fabric->node_count, i;
+	uint64_t asked = 0;
+
+	for (i = 0; i < count && read->code == 0 && asked < most; i++) {
+		uint32_t node = (uint32_t)((read->next_asked + i) % count);
+		struct route_switch *at = is_switch(read, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
+
+		if (!at || at->urgent != urgent || !is_asked(read, node, at))
+			continue;
+		asked += ask(read, node, at);
+		if (!urgent && asked >= most)
+			read->next_asked = node + 1;
+	}
+	return asked;
+}
+
+static void note_failures(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->count; i++) {
+		struct route_switch *at = &read->switches[i];
+
+		if (!at->left_open) {
+			at->failed = has_any(at->todo) ? at->failed : 0;
+			continue;
+		}
+		at->failed = at->failed < FAILED_MOST ? at->failed + 1 : FAILED_MOST;
+		at->not_before = read->sweep + (UINT64_C(1) << at->failed);
+	}
+}
+
+static void tell(const struct route_read *read, int64_t wall_us, struct events *events)
+{
+	uint64_t entries = 0;
+	size_t switches = 0, i;
+
+	for (i = 0; i < read->count; i++) {
+		switches += read->switches[i].changed > 0;
+		entries += read->switches[i].changed;
+	}
+	if (switches > ROUTE_READ_EVENTS) {
+		events_add(events, wall_us, EVENT_ROUTES_CHANGED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "LFTs of %zu switches changed: %llu entries", switches, (unsigned long long)entries);
+		return;
+	}
+	for (i = 0; i < read->count; i++) {
+		const struct route_switch *at = &read->switches[i];
+		uint32_t node = at->changed ? fabric_find_node(read->fabric, at->guid) : FABRIC_NONE;
+
+		if (node != FABRIC_NONE)
+			events_add(events, wall_us, EVENT_ROUTES_CHANGED, EVENT_INFO, read->fabric, node, 0,
+				   "LFT of %.150s changed: %u entr%s", read->fabric->nodes[node].name, at->changed,
+				   at->changed == 1 ? "y" : "ies");
+	}
+}
+
+static int list_blocks(struct route_read *read)
+{
+	uint32_t block;
+	size_t i;
+
+	read->block_count = 0;
+	for (i = 0; i < read->count; i++) {
+		const struct route_switch *at = &read->switches[i];
+
+		if (!has_any(at->dirty))
+			continue;
+		for (block = 0; block < ROUTES_BLOCKS; block++) {
+			struct route_block *blocks;
+
+			if (!has_bit(at->dirty, block))
+				continue;
+			blocks = array_grow(read->blocks, read->block_count, &read->block_capacity, sizeof(*blocks));
+			if (!blocks)
+				return err_nomem(read->err);
+			read->blocks = blocks;
+			blocks[read->block_count++] = (struct route_block){ at->guid, (uint16_t)block };
+		}
+	}
+	return 0;
+}
+
+int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
+		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
+		   struct events *events, struct error *err)
+{
+	uint64_t asked;
+	int ran;
+
+	read->engine = engine;
+	read->fabric = fabric;
+	read->memory = memory;
+	read->err = err;
+	read->now_us = now_us;
+	read->code = 0;
+	read->sweep++;
+	if (!read->interval_us)
+		return 0;
+	read->code = begin(read);
+	if (read->code < 0)
+		return read->code;
+	look_at_topology(read, generation);
+	keep_beat(read);
+	spread_wants(read);
+	asked = ask_some(read, true, limits->smps);
+	if (asked < limits->smps)
+		ask_some(read, false, limits->smps - asked);
+	/* Also after a failure: what is queued must be called back. */
+	ran = engine_run(engine, limits->deadline_us, err);
+	if (ran < 0 || read->code < 0)
+		return ran < 0 ? ran : read->code;
+	note_failures(read);
+	tell(read, wall_us, events);
+	return list_blocks(read);
+}
+
+void route_read_keep(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->block_count; i++)
+		clear_bit(find(read, read->blocks[i].node_guid)->dirty, read->blocks[i].block);
+	read->block_count = 0;
+}
+
+uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, int64_t interval_us)
+{
+	uint64_t blocks = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			blocks += block_count(fabric->nodes[i].lft_top);
+	if (!routes_interval_us)
+		return 0;
+	return (uint64_t)((double)blocks * (double)interval_us / (double)routes_interval_us + 0.5);
+}
