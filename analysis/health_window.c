@@ -88,14 +88,15 @@ enum stall_reason {
 };
 
 /*
- * Is the reason further on? A full output makes others wait for credits while it sends, so it sends for at least as
- * long as they stall. Full links are load, and what is wrong with load between switches is what balance says.
- * @ret_full: the fullest output
+ * Is the reason further on? Who waits for credits waits for an output of the next switch that sends, or waits itself:
+ * that one is busy for at least as long, or two of them for half as long each. Full links are load, and what is
+ * wrong with load between switches is what balance says.
+ * @ret_full: the fullest output, where that is the reason
  */
-static enum stall_reason find_reason(const struct health *health, uint32_t at, double stall, double limit,
-				     uint32_t *ret_full)
+static enum stall_reason find_reason(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
 	uint32_t peer = health->ports[at].peer, i;
+	enum stall_reason reason = STALLS_ITSELF;
 	const struct health_node *node;
 	double most = 0;
 
@@ -105,18 +106,19 @@ static enum stall_reason find_reason(const struct health *health, uint32_t at, d
 	node = &health->nodes[health->ports[peer].node];
 	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		struct balance_load load = make_load(&health->loads[i]);
-		double used = utilization(&health->ports[i], &load);
+		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
 
-		if (i == peer || !load.known)
+		if (i == peer || !load.known || 2 * (waits + used) < stall)
 			continue;
-		if (load.stall * 100 >= limit)
+		if (waits > used)
 			return STALLS_BEHIND;
-		if (used >= stall && used > most) {
+		reason = STALLS_FOR_FULL;
+		if (used > most) {
 			most = used;
 			*ret_full = i;
 		}
 	}
-	return *ret_full == HEALTH_NONE ? STALLS_ITSELF : STALLS_FOR_FULL;
+	return reason;
 }
 
 /* Is this port the hottest of its group, and does that hurt? */
@@ -195,7 +197,7 @@ static void note_stall(struct health *health, uint32_t at, const struct balance_
 
 	if (!(load->stall * 100 >= limit))
 		return;
-	reason = find_reason(health, at, load->stall, limit, &full);
+	reason = find_reason(health, at, load->stall, &full);
 	if (reason == STALLS_FOR_FULL)
 		mark_full(health, full, load->stall);
 	if (reason == STALLS_ITSELF)
