@@ -172,6 +172,16 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 	}
 }
 
+static uint32_t find_guid(const struct world *world, uint64_t guid)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->node_count; i++)
+		if (world->nodes[i].guid == guid)
+			return i;
+	abort();
+}
+
 static void discover(struct world *world)
 {
 	struct fabric *fabric = fabric_create(NULL);
@@ -198,18 +208,10 @@ static void discover(struct world *world)
 	world->old_fabric = world->fabric;
 	world->old_shape = world->shape;
 	world->fabric = fabric;
+	for (i = 0; i < fabric->node_count; i++)
+		world->node_of[i] = find_guid(world, fabric->nodes[i].guid);
 	if (shape_create(fabric, NULL, &world->shape, NULL) < 0)
 		abort();
-}
-
-static uint32_t find_guid(const struct world *world, uint64_t guid)
-{
-	uint32_t i;
-
-	for (i = 0; i < world->node_count; i++)
-		if (world->nodes[i].guid == guid)
-			return i;
-	abort();
 }
 
 static struct world_told *find_told(struct world *world, const struct finding *finding)
@@ -290,7 +292,7 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 	*ret_details = 0;
 	for (p = 0; p < fabric->port_count; p++) {
 		const struct port *port = &fabric->ports[p];
-		uint32_t node = find_guid(world, fabric->nodes[port->node].guid);
+		uint32_t node = world->node_of[port->node];
 		struct health_sample *sample = &samples[count];
 
 		if (!port_is_pollable(fabric, port))
@@ -321,10 +323,13 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 
 static void forget_counts(struct world *world)
 {
+	world->read_count = world->changed_count = 0;
+	if (!world->counted)
+		return;
+	world->counted = false;
 	memset(world->counts, 0, WORLD_NODES * sizeof(*world->counts));
 	memset(world->resets, 0, WORLD_NODES * sizeof(*world->resets));
 	memset(world->fec, 0, WORLD_NODES * sizeof(*world->fec));
-	world->read_count = world->changed_count = 0;
 }
 
 static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)
@@ -493,6 +498,7 @@ static void spread(struct world *world, const char *port, const char *counter, u
 	unsigned i;
 
 	for (i = 0; i < sweeps; i++) {
+		world->counted = true;
 		world->counts[at.node][at.num][counter_by_key(counter)] += count * (i + 1) / sweeps - count * i / sweeps;
 		world_sweeps(world, 1);
 	}
@@ -546,6 +552,7 @@ static bool run_count(struct world *world, const char *word, char args[4][40])
 	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 && strcmp(word, "fec") != 0)
 		return false;
 	at = port_named(world, args[0]);
+	world->counted = true;
 	if (!strcmp(word, "count"))
 		world->counts[at.node][at.num][counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
 	else if (!strcmp(word, "reset"))
