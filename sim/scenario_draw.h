@@ -18,6 +18,8 @@ struct draw {
 	const struct fabric *built;   /* its fabric */
 	struct host_table hosts;
 	bool *used;                   /* by node: something happens to it or next to it */
+	bool follows_tables;          /* packets do: no adaptive routing */
+	bool no_sm;
 	size_t storage;               /* so many hosts, the last ones, have no part in the main job */
 	uint32_t *trunks;             /* ports of switches that lead to other switches */
 	size_t trunk_count;

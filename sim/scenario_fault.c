@@ -360,13 +360,20 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	return true;
 }
 
+/* A fault of tables is one where packets follow them, and there is somebody who writes them. */
+static bool take_tables(struct draw *draw)
+{
+	draw->follows_tables = !draw->no_sm;
+	return draw->follows_tables;
+}
+
 /* Half of a switch's destinations leave by one of its uplinks. Switches are numbered from the leafs up. */
 static bool skewed_leaf(struct draw *draw, int64_t at_s)
 {
 	char rest[64];
 	uint32_t port;
 
-	if (!pick_trunk(draw, &port))
+	if (!take_tables(draw) || !pick_trunk(draw, &port))
 		return false;
 	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
 	if (node_of(draw, port) > peer_node(draw, port))
@@ -374,6 +381,26 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	snprintf(rest, sizeof(rest), "to=%u part=%.2f", draw->built->ports[port].num, 0.4 + 0.3 * draw_share(draw));
 	return say_node(draw, at_s, "skew", rest, "uplink-imbalance",
 			"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
+}
+
+/* Of the parallel links from one switch down to another, one gets nearly all. */
+static bool skewed_spine(struct draw *draw, int64_t at_s)
+{
+	const struct fabric *built = draw->built;
+	unsigned parallel = 0;
+	char rest[64];
+	uint32_t port, i;
+
+	if (!take_tables(draw) || !pick_trunk(draw, &port))
+		return false;
+	if (node_of(draw, port) < peer_node(draw, port))
+		port = built->ports[port].peer;
+	for (i = 0; i < draw->trunk_count; i++)
+		parallel += node_of(draw, draw->trunks[i]) == node_of(draw, port) &&
+			    peer_node(draw, draw->trunks[i]) == peer_node(draw, port);
+	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
+	return parallel > 1 && say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+					"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
 }
 
 static bool nic_unused(struct draw *draw, int64_t at_s)
@@ -399,6 +426,10 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 
 static bool sm_lost(struct draw *draw, int64_t at_s)
 {
+	/* Nobody changes tables then. */
+	if (draw->follows_tables)
+		return false;
+	draw->no_sm = true;
 	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=80s\n", (int)at_s,
 		     draw_number(draw, 2) ? "stop" : "two");
 	return true;
@@ -421,7 +452,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 	char leaf[DRAW_NAME_SIZE], hca[DRAW_NAME_SIZE];
 	uint32_t port, node;
 
-	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
+	if (!take_tables(draw) || !pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
 		return false;
 	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=150s\n", (int)at_s,
 		     draw_node_name(draw, node, leaf), draw_node_name(draw, node_of(draw, port), hca), leaf);
@@ -452,7 +483,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 			senders[sender_count++] = peer;
 	}
 	text_appendf(draw->text, "job colliding pairs load=0.6 coupled=no starts=later pairs=\"");
-	for (j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 6; j++) {
+	for (j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 10; j++) {
 		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
 
 		if (peer_node(draw, to) == leaf ||
@@ -471,26 +502,28 @@ static const struct draw_fault faults[] = {
 	{ "a trunk with fewer lanes", NEEDS_NOTHING, narrow_trunk },
 	{ "a host's link with fewer lanes", NEEDS_NOTHING, narrow_edge },
 	{ "a link at a lower speed", NEEDS_NOTHING, slow_link },
-	{ "a flapping link", NEEDS_NOTHING, flapping_link },
+	{ "a flapping link", NEEDS_TRAFFIC, flapping_link },
 	{ "symbol errors", NEEDS_NOTHING, symbol_errors },
 	{ "receive errors, with echoes", NEEDS_TRAFFIC, receive_errors },
 	{ "discards on a trunk", NEEDS_NOTHING, trunk_discards },
 	{ "discards towards a host", NEEDS_NOTHING, edge_discards },
-	{ "a trunk that is down", NEEDS_NOTHING, pulled_trunk },
+	{ "a trunk that is down", NEEDS_TRAFFIC, pulled_trunk },
 	{ "a dead HCA", NEEDS_NOTHING, dead_hca },
 	{ "a silent HCA", NEEDS_NOTHING, silent_hca },
 	{ "a silent switch", NEEDS_NOTHING, silent_switch },
 	{ "a locked node", NEEDS_NOTHING, locked_node },
 	{ "a rebooted host", NEEDS_NOTHING, rebooted_host },
 	{ "a rack without power", NEEDS_NOTHING, dead_rack },
-	{ "a dead spine", NEEDS_NOTHING, dead_spine },
-	{ "a dead leaf", NEEDS_NOTHING, dead_leaf },
+	{ "a dead spine", NEEDS_TRAFFIC, dead_spine },
+	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf },
 	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables },
-	{ "a missing cable", NEEDS_NOTHING, missing_cable },
+	{ "a missing cable", NEEDS_TRAFFIC, missing_cable },
 	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
+	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine },
 	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused },
 	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back },
-	{ "no subnet manager, or two", NEEDS_NOTHING, sm_lost },
+	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost },
 	{ "counters cleared by another tool", NEEDS_NOTHING, cleared },
 	{ "a new subnet manager", NEEDS_NOTHING, handed_over },
 	{ "a black hole", NEEDS_NOTHING, black_hole },

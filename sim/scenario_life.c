@@ -80,7 +80,7 @@ static void write_trifles(struct draw *draw, int64_t length_s)
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
 
 		text_appendf(draw->text, "at 0 errors %s symbol_errors=%.2f\n", draw_port_name(draw, port, name),
-			     0.3 * draw_share(draw));
+			     0.02 + 0.3 * draw_share(draw));
 	}
 	for (i = 0; i < 6; i++) {
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];

@@ -132,7 +132,7 @@ static void write_jobs(struct draw *draw)
 {
 	size_t last = draw->hosts.host_count - draw->storage;
 	const char *first = draw->hosts.hosts[0].name, *end = draw->hosts.hosts[last - 1].name;
-	const char *spread = draw_number(draw, 8) ? "static" : "adaptive";
+	const char *spread = draw->follows_tables || draw_number(draw, 8) ? "static" : "adaptive";
 
 	text_appendf(draw->text, "job main alltoall hosts=%s-%s fan=%d load=%.2f noise=%.2f spread=%s seed=%d", first,
 		     end, (int)draw_between(draw, 8, 14), 0.35 + 0.3 * draw_share(draw), 0.2 * draw_share(draw), spread,

@@ -164,7 +164,7 @@ static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 			const struct port *port = &fabric->ports[j];
 			uint16_t lid = port->peer == FABRIC_NONE ? 0 : fabric->ports[port->peer].lid;
 
-			if (!port->num || !lid)
+			if (!port->num || !lid || port->state != PORT_ACTIVE)
 				continue;
 			table[lid] = here ? port->num : pick(filling, true);
 		}

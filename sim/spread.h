@@ -51,8 +51,8 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
  * @order:  which of equal ports comes first: 0 the lowest; another number another beginning
  * @ret:    lft_done() frees it; tables made before are given back
  *
- * HCAs whose link is down keep their entries: the SM would drop them, and the
- * others would stay, so that is the same for everybody else.
+ * There is no way to an HCA whose link is down, and all that come after it move: a
+ * subnet manager that routes anew when a host leaves does the same.
  * Return: 0 or ERR_NOMEM.
  */
 int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,

@@ -239,11 +239,11 @@ static void advance(struct virtual *world, int64_t to_us)
 /* Links changed: the subnet manager routes anew; jobs find out what is left. */
 static int settle(struct virtual *world, struct error *err)
 {
-	if (world->trunks_changed && virtual_route(world, err) < 0)
+	if (world->tables_changed && virtual_route(world, err) < 0)
 		return ERR_NOMEM;
 	if (world->loads_changed && virtual_share(world) < 0)
 		return err_nomem(err);
-	world->trunks_changed = false;
+	world->trunks_changed = world->tables_changed = false;
 	world->loads_changed = false;
 	return 0;
 }

@@ -27,6 +27,7 @@ static void note_change(struct virtual *world, uint32_t port)
 		world->changed_us = world->now_us;
 	world->changed = true;
 	world->loads_changed = true;
+	world->tables_changed = true;
 	world->trunks_changed |= is_switch(world, port) && peer != FABRIC_NONE && is_switch(world, peer);
 }
 
@@ -161,7 +162,7 @@ static void swap_cables(struct virtual *world, uint32_t a, uint32_t b)
 	ports[leaf_a].peer = b;
 	update_link(world, a);
 	update_link(world, b);
-	world->trunks_changed = true;
+	world->tables_changed = true;
 }
 
 /* Part of the destinations that could leave by this port do, whatever the others have. */
@@ -305,11 +306,10 @@ void virtual_count_errors(struct virtual *world, double elapsed_s)
 	for (i = 0; i < world->source_count; i++) {
 		const struct error_source *source = &world->sources[i];
 		const struct port *port = &world->built->ports[source->port];
-		bool needs_traffic = source->counter == COUNTER_RCV_ERRORS;
 		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s), n;
 
-		if (port->state != PORT_ACTIVE ||
-		    (needs_traffic && (port->peer == FABRIC_NONE || world->rate[port->peer] <= 0)))
+		/* An idle link has errors too: flow control never ends. */
+		if (port->state != PORT_ACTIVE)
 			continue;
 		*errors_of(world, source->port, (enum counter)source->counter) += count;
 		for (n = 0; n < count; n++)
@@ -358,7 +358,7 @@ static int apply_route(struct virtual *world, const struct virtual_event *event,
 	case EVENT_SM_START:
 		world->sm_runs = true;
 		world->sm_masters = 1;
-		world->trunks_changed = true;
+		world->trunks_changed = world->tables_changed = true;
 		break;
 	case EVENT_SM_HANDOVER:
 		hand_over(world);

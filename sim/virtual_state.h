@@ -55,7 +55,7 @@ struct virtual_event {
 };
 
 /* A port that counts errors at some rate. */
-struct error_source { uint32_t port; uint8_t counter; double per_s, echo; bool with_traffic; };
+struct error_source { uint32_t port; uint8_t counter; double per_s, echo; };
 
 /* A switch whose table somebody made uneven: it stays so through every new routing. */
 struct virtual_skew { uint32_t node; uint8_t port; double part; };
@@ -91,7 +91,7 @@ struct virtual {
 	struct spread spread;
 	struct lft tables;
 	uint32_t lids;
-	bool trunks_changed, loads_changed;
+	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
 	/* The subnet manager. */
 	bool sm_runs;
 	uint32_t sm_port;
