@@ -11,6 +11,13 @@
  * H  it hurts: the hottest member is at 70 % or more, or stalls for 5 % and 3 times its siblings' median, or
  *    discards, while a sibling carries less than half of what it carries
  *
+ * All of it is relative to capacity: a member with half the rate is full with half the load. T counts
+ * every destination of any class, busy or not: what a few storage servers draw at a checkpoint
+ * makes M and H, never T, and so never a cause of routing by itself.
+ *
+ * A cause of routing is found where the decision is made: in the XMIT result of the switch whose table
+ * it is. The RCV results of others show the same bytes again, and have no such cause.
+ *
  * Pure: a window of sums in, a judgement out. What needs several windows (the
  * same member hottest again and again) is kept in struct balance_memory.
  */
@@ -38,9 +45,10 @@ struct balance_settings {
 	double active_member;      /* or a member 0.20 */
 	double spread;             /* a window is skipped where reading times differ by more than this part of it: 0.05 */
 	double coverage;           /* members with a reading, below that a group is unknown: 0.95 */
-	unsigned windows, windows_same; /* flows: hottest in 8 of 10 active windows */
+	unsigned windows, windows_same; /* flows: hottest in 8 of 10 active windows; at most BALANCE_WINDOWS_MOST */
 	double flows_percentile;   /* beyond that of a random placement: 0.999 */
 };
+#define BALANCE_WINDOWS_MOST 32
 void balance_settings_default(struct balance_settings *ret);
 
 /* What a port did in the window. By port of the fabric. */
@@ -51,6 +59,19 @@ struct balance_load {
 	double stall;             /* 0..1 of the time, an estimate; NAN: not known */
 	double xmit_discards;     /* NAN: not known */
 };
+
+struct delta;
+struct node;
+struct pma_caps;
+struct port;
+
+/*
+ * balance_load_of - a port's load from what it counted
+ * Not known where data counters were not read, were reset in between, or are full.
+ * @caps:  of its node, for the stall; NULL: not known
+ */
+void balance_load_of(const struct delta *delta, const struct node *node, const struct port *port,
+		     const struct pma_caps *caps, struct balance_load *ret);
 
 enum balance_direction { BALANCE_XMIT, BALANCE_RCV }; /* as the group's switch sees it: out of these ports, into them */
 enum balance_adaptive { ADAPTIVE_UNKNOWN, ADAPTIVE_OFF, ADAPTIVE_ON };
@@ -75,6 +96,7 @@ struct balance_member {
 	double predicted;         /* share that the routes give it, weighted with what destinations received; NAN */
 	double destinations;      /* share of the table's destinations; NAN: tables unknown */
 	uint32_t lids;            /* the same as a number */
+	double lids_mean;         /* what it would be by its capacity; of what comes in: among links from the same switch */
 	double utilization;       /* 0..1 of its own capacity; NAN */
 	double stall;             /* 0..1; NAN */
 	double xmit_discards;     /* NAN */
@@ -91,6 +113,9 @@ struct balance_result {
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
 	double table_excess;      /* the same of destinations; NAN */
 	double mean_utilization, max_utilization; /* NAN */
+	/* How many flows of equal size the load is at least, by its senders and receivers; NAN: not known, or neither t nor m. */
+	double flows;
+	double chance_excess;     /* an excess from which on it is no chance for so many flows; INFINITY; NAN with flows */
 	enum balance_cause cause; /* of this window alone */
 	struct balance_member *members; /* count of the group */
 };
@@ -110,6 +135,12 @@ struct balance_input {
 };
 
 /*
+ * balance_port_rate - what a port sent or received, by its own reading or by that of the other end of its link
+ * Return: bytes per us, or NAN.
+ */
+double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit);
+
+/*
  * balance_judge - all groups in one window
  * @ret:  balance_done() frees it
  * Return: 0 or ERR_NOMEM.
@@ -117,6 +148,30 @@ struct balance_input {
 int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
 		  struct error *err);
 void balance_done(struct balance *balance);
+
+/*
+ * balance_measure - one group and direction in one window, without tables: state, M, H, hottest, utilization
+ * For who looks at a few groups in many windows.
+ * @members:  count of the group
+ * @ret:      its members are @members
+ */
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret);
+
+/* balance_overloads - do the tables give this member more than T allows? */
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);
+
+/* balance_follows - does the load go where uneven tables lead it: T and M, the hottest being one that they overload? */
+bool balance_follows(const struct balance_result *result, const struct balance_settings *settings);
+
+/*
+ * balance_decides - is adaptive routing on where a result's load was sent on its way: at its own switch (XMIT),
+ * at the other end (RCV), for RCV of uplinks at all of the switches above
+ * @by_node:  enum balance_adaptive by node
+ * Return: UNKNOWN also where they differ.
+ */
+enum balance_adaptive balance_decides(const struct shape *shape, const struct balance_result *result,
+				      const uint8_t *by_node);
 
 /*
  * What several windows say. One for each result that was active once; keyed by the
@@ -129,7 +184,10 @@ void balance_memory_destroy(struct balance_memory *memory);
 /*
  * balance_memory_step - add a window; changes results[].cause to what several windows say (FLOWS, NOT_FOLLOWING)
  * and .adaptive to what was inferred: traffic that spreads evenly over uneven tables means on.
- * Windows that are not active neither count nor reset.
+ * Windows that are not active neither count nor reset. Where adaptive routing is on, ROUTING goes.
+ *
+ * A load that a routing fault elsewhere sends through a spine makes the links below it uneven
+ * too: those get no FLOWS.
  * Return: 0 or ERR_NOMEM.
  */
 int balance_memory_step(struct balance_memory *memory, const struct shape *shape,

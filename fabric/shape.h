@@ -47,7 +47,7 @@ enum shape_why {
 	SHAPE_UNCONNECTED, /* no path to the largest part of the fabric */
 	SHAPE_SAME_TIER,   /* linked to a switch of its own tier */
 	SHAPE_SKIPS_TIER,  /* linked past a tier */
-	SHAPE_NO_HOSTS_BELOW, /* no path down to a host */
+	SHAPE_NO_HOSTS_BELOW, /* no path down to a host, and nothing that it would join */
 	SHAPE_WHOLE_NO_TREE,  /* the fabric is no tree at all */
 	SHAPE_WHY_COUNT,
 };
@@ -124,6 +124,13 @@ struct shape_miswired {
 	uint32_t leaf_rail; /* the rail that this leaf serves */
 };
 
+/* A link between switches that runs slower than what is built beside it. */
+struct shape_slow {
+	uint32_t port;           /* the end with the smaller index */
+	uint64_t bits_per_s;     /* what it runs at */
+	uint64_t expected_bits_per_s; /* what most links of its groups run at */
+};
+
 struct shape_tier {
 	uint32_t switches, boxes;
 	uint32_t links_up, links_up_active;  /* to the tier above; built and Active */
@@ -142,6 +149,7 @@ struct shape {
 	struct shape_tier tiers[SHAPE_TIERS_MAX + 1]; /* by tier; [0] is not used */
 	struct shape_node *nodes;    /* by node */
 	struct shape_port *ports;    /* by port */
+	uint64_t *built_bits_per_s;  /* by port of a switch: what its link is built for; 0: nothing is up that says it */
 	struct shape_host *hosts;    /* in natural order of name */
 	uint32_t *host_nodes;
 	struct shape_rail *rails;    /* compute first, then in natural order of name */
@@ -150,7 +158,10 @@ struct shape {
 	uint32_t *members;
 	struct shape_missing *missing;
 	struct shape_miswired *miswired;
-	size_t host_count, rail_count, group_count, missing_count, miswired_count;
+	struct shape_slow *slow;
+	size_t host_count, rail_count, group_count, missing_count, miswired_count, slow_count;
+	uint32_t empty_leafs; /* switches of tier 1 without a host: cabled as a leaf is */
+	uint32_t across, skips; /* links between switches of one tier, and past a tier */
 	uint32_t plane_count;
 	uint64_t bisection_bits_per_s, bisection_bits_per_s_now; /* 0: not known (no fat-tree) */
 	void *memory;                /* inside the shape only */
@@ -160,6 +171,8 @@ struct shape {
 struct shape_settings {
 	struct shape_class_rule { const char *pattern; uint8_t class; } *classes; /* ends with a pattern of NULL */
 	struct shape_rail_rule { const char *pattern, *rail; } *rails; /* "HOST DEVICE" pattern; ends with NULL */
+	/* Switches of which a person says whether they route adaptively: nothing on the wire tells. Ends with NULL. */
+	struct shape_adaptive_rule { const char *pattern; bool on; } *adaptive;
 };
 
 /*

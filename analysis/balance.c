@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/balance.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/balance_chance.h"
+#include "analysis/balance_flows.h"
+#include "analysis/balance_tables.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "fabric/speed.h"
+
+/* Members are ports of one switch, and those have numbers of a byte. */
+#define MEMBERS_MOST 256
+
+/* Bytes per us in bits per s. */
+#define BITS_PER_S 8e6
+
+/*
+ * A prediction takes destinations to receive from this switch as they receive from all. Of one that sends less
+ * than this part of what its tier sends on the average, other jobs' traffic says nothing.
+ */
+#define PREDICTED_LEAST 0.25
+
+/* Full links are equally hot, whichever was read a moment later: of those within this part the tables' choice is taken. */
+#define AS_HOT 0.95
+
+struct judge {
+	const struct balance_input *input;
+	const struct balance_settings *settings;
+	const struct fabric *fabric;
+	struct balance_tables tables;
+	double *sent;          /* by node: bytes per us that HCAs send into a switch */
+	struct flow_loads received; /* by all destinations */
+};
+
+/* Sums over the members of a group, before they are made shares. */
+struct sums {
+	double capacity, rate, known_capacity, weight;
+	double shortest_us, longest_us;
+	uint32_t lids;
+	unsigned working, known;
+};
+
+void balance_settings_default(struct balance_settings *ret)
+{
+	*ret = (struct balance_settings){
+		.table_ratio = 1.25, .table_more = 2, .measured_excess = 0.20,
+		.harm_utilization = 0.70, .harm_stall = 0.05, .harm_stall_ratio = 3, .harm_sibling = 0.5,
+		.active_mean = 0.05, .active_member = 0.20, .spread = 0.05, .coverage = 0.95,
+		.windows = 10, .windows_same = 8, .flows_percentile = 0.999,
+	};
+}
+
+/* What the port at the sending end of a member says; for the load itself either end will do. */
+static void fill_member(const struct judge *judge, enum balance_direction direction, struct balance_member *member,
+			struct sums *sums)
+{
+	const struct port *port = &judge->fabric->ports[member->port];
+	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
+	const struct balance_load *load = &judge->input->loads[member->port], *sent = NULL;
+	double rate = balance_port_rate(judge->input, member->port, direction == BALANCE_XMIT);
+
+	if (sender != FABRIC_NONE && judge->input->loads[sender].known)
+		sent = &judge->input->loads[sender];
+	if (!load->known && port->peer != FABRIC_NONE)
+		load = &judge->input->loads[port->peer];
+	member->works = port->state == PORT_ACTIVE && port->peer != FABRIC_NONE;
+	member->known = !isnan(rate);
+	member->capacity = member->works ? (double)port_rate_bits_per_s(port) : 0;
+	member->measured = rate;
+	member->predicted = member->destinations = NAN;
+	member->utilization = member->capacity > 0 ? rate * BITS_PER_S / member->capacity : NAN;
+	member->stall = sent ? sent->stall : NAN;
+	member->xmit_discards = sent ? sent->xmit_discards : NAN;
+	if (!member->works)
+		return;
+	sums->working++;
+	sums->capacity += member->capacity;
+	if (!member->known)
+		return;
+	sums->known++;
+	sums->rate += rate;
+	sums->known_capacity += member->capacity;
+	sums->shortest_us = sums->known == 1 || load->elapsed_us < sums->shortest_us ? load->elapsed_us :
+			    sums->shortest_us;
+	sums->longest_us = load->elapsed_us > sums->longest_us ? load->elapsed_us : sums->longest_us;
+}
+
+/* What tables give a member to carry: its own switch's what goes out, the other end's what comes in. */
+static void fill_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			struct sums *sums)
+{
+	const struct balance_tables *tables = &judge->tables;
+	bool up_rcv = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
+	uint32_t i;
+
+	result->t_known = sums->working > 0;
+	result->predicted_known = tables->weights_known && (!up_rcv || tables->arriving);
+	for (i = 0; i < group->count; i++) {
+		struct balance_member *member = &result->members[i];
+		const struct port *port = &judge->fabric->ports[member->port];
+		uint32_t decides = result->direction == BALANCE_XMIT ? member->port : port->peer;
+
+		if (!member->works)
+			continue;
+		result->t_known &= tables->by_node[judge->fabric->ports[decides].node] != NULL;
+		member->lids = tables->given[decides].lids;
+		member->destinations = member->lids;
+		member->predicted = up_rcv ? (tables->arriving ? tables->arriving[member->port] : NAN) :
+					     tables->given[decides].weight;
+		sums->lids += member->lids;
+		sums->weight += member->predicted;
+	}
+	result->t_known &= sums->lids > 0;
+	result->predicted_known &= result->t_known && sums->weight > 0;
+}
+
+static void make_shares(const struct shape_group *group, struct balance_result *result, const struct sums *sums)
+{
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++) {
+		struct balance_member *member = &result->members[i];
+
+		member->capacity = sums->capacity > 0 ? member->capacity / sums->capacity : 0;
+		member->measured = sums->rate > 0 && member->works ? member->measured / sums->rate : NAN;
+		member->destinations = result->t_known ? member->destinations / sums->lids : NAN;
+		member->predicted = result->predicted_known ? member->predicted / sums->weight : NAN;
+	}
+}
+
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings)
+{
+	return member->lids_mean > 0 && member->lids > settings->table_ratio * member->lids_mean &&
+	       member->lids >= member->lids_mean + settings->table_more;
+}
+
+bool balance_follows(const struct balance_result *result, const struct balance_settings *settings)
+{
+	return result->t && result->m && result->hottest != UINT32_MAX &&
+	       balance_overloads(&result->members[result->hottest], settings);
+}
+
+/*
+ * What each member's part of capacity comes to. What switches above send down to this one are the same
+ * destinations from each of them, so that only links from one of them can be held against each other.
+ */
+static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			    const struct sums *sums)
+{
+	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
+	const struct fabric *fabric = judge->fabric;
+	uint32_t from[MEMBERS_MOST], i, j;
+
+	for (i = 0; apart && i < group->count; i++)
+		from[i] = result->members[i].works ?
+			  fabric->ports[fabric->ports[result->members[i].port].peer].node : FABRIC_NONE;
+	for (i = 0; i < group->count; i++) {
+		struct balance_member *member = &result->members[i];
+		double lids = apart ? 0 : sums->lids, capacity = apart ? 0 : 1;
+
+		if (!member->works)
+			continue;
+		for (j = 0; apart && j < group->count; j++) {
+			if (from[j] != from[i])
+				continue;
+			lids += result->members[j].lids;
+			capacity += result->members[j].capacity;
+		}
+		member->lids_mean = capacity > 0 ? lids * member->capacity / capacity : 0;
+	}
+}
+
+static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			const struct sums *sums)
+{
+	uint32_t i;
+
+	result->table_excess = NAN;
+	if (!result->t_known)
+		return;
+	result->table_excess = 0;
+	find_lids_means(judge, group, result, sums);
+	for (i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+
+		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
+			result->table_excess = member->lids / member->lids_mean - 1;
+		result->t |= balance_overloads(member, judge->settings);
+	}
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool stalls_more(const struct shape_group *group, const struct balance_settings *settings,
+			const struct balance_result *result)
+{
+	double others[MEMBERS_MOST], stall = result->members[result->hottest].stall;
+	uint32_t i, count = 0;
+
+	if (isnan(stall) || stall < settings->harm_stall)
+		return false;
+	for (i = 0; i < group->count && count < MEMBERS_MOST; i++)
+		if (i != result->hottest && result->members[i].works && !isnan(result->members[i].stall))
+			others[count++] = result->members[i].stall;
+	if (!count)
+		return false;
+	qsort(others, count, sizeof(others[0]), compare_doubles);
+	return stall >= settings->harm_stall_ratio * (others[(count - 1) / 2] + others[count / 2]) / 2;
+}
+
+static bool harms(const struct shape_group *group, const struct balance_settings *settings,
+		  const struct balance_result *result)
+{
+	const struct balance_member *hottest = &result->members[result->hottest];
+	bool spare = false;
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++)
+		spare |= result->members[i].works && result->members[i].utilization <
+			 settings->harm_sibling * hottest->utilization;
+	return spare && (hottest->utilization >= settings->harm_utilization || hottest->xmit_discards > 0 ||
+			 stalls_more(group, settings, result));
+}
+
+static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
+{
+	uint32_t hottest = UINT32_MAX, i;
+	double most = 0;
+
+	for (i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
+
+		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
+			continue;
+		if (hottest == UINT32_MAX || given > most ||
+		    (given == most && member->utilization > result->members[hottest].utilization)) {
+			hottest = i;
+			most = given;
+		}
+	}
+	return hottest;
+}
+
+/* Tests M and H, and whether the window counts at all. */
+static void test_measured(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			  const struct sums *sums)
+{
+	const struct balance_settings *settings = judge->settings;
+	double window_us = judge->input->window_us > 0 ? judge->input->window_us : sums->longest_us;
+	uint32_t i;
+
+	result->mean_utilization = result->max_utilization = result->excess = NAN;
+	result->hottest = UINT32_MAX;
+	if (!sums->known || sums->known_capacity <= 0 || sums->known < settings->coverage * sums->working ||
+	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
+		return;
+	result->mean_utilization = sums->rate * BITS_PER_S / sums->known_capacity;
+	for (i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+
+		if (member->works && !isnan(member->utilization) &&
+		    !(member->utilization <= result->max_utilization))
+			result->max_utilization = member->utilization;
+	}
+	result->hottest = find_hottest(group, result);
+	result->state = result->mean_utilization >= settings->active_mean ||
+			result->max_utilization >= settings->active_member ? BALANCE_ACTIVE : BALANCE_IDLE;
+	if (result->mean_utilization > 0)
+		result->excess = result->max_utilization / result->mean_utilization - 1;
+	if (result->state != BALANCE_ACTIVE || result->hottest == UINT32_MAX)
+		return;
+	result->m = result->excess > settings->measured_excess;
+	result->h = harms(group, settings, result);
+}
+
+/* Could this link run as fast as the best of its siblings, as far as both its ends say what they support? */
+static bool could_do(const struct fabric *fabric, const struct port *port, uint64_t best)
+{
+	const struct port *peer = &fabric->ports[port->peer];
+	uint16_t speeds = port->speed_supported & peer->speed_supported;
+	uint8_t widths = port->width_supported & peer->width_supported;
+
+	if (!speeds || !widths)
+		return true;
+	return link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds)) >= best;
+}
+
+static bool has_degraded(const struct fabric *fabric, const struct shape_group *group,
+			 const struct balance_result *result)
+{
+	uint64_t best = 0, rate;
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++) {
+		rate = result->members[i].works ? port_rate_bits_per_s(&fabric->ports[result->members[i].port]) : 0;
+		best = rate > best ? rate : best;
+	}
+	for (i = 0; i < group->count; i++) {
+		const struct port *port = &fabric->ports[result->members[i].port];
+
+		if (result->members[i].works && port_rate_bits_per_s(port) < best && could_do(fabric, port, best))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A link that is down or slow explains an imbalance. A cable that was never there is the fabric's normal
+ * state, to which its tables were made: it explains only what nothing else does.
+ */
+static enum balance_cause find_cause(const struct judge *judge, const struct shape_group *group,
+				     const struct balance_result *result, const struct sums *sums)
+{
+	if (sums->working < group->count)
+		return BALANCE_MISSING_MEMBER;
+	if (has_degraded(judge->fabric, group, result))
+		return BALANCE_DEGRADED_MEMBER;
+	if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE &&
+	    result->adaptive != ADAPTIVE_ON && balance_follows(result, judge->settings))
+		return BALANCE_ROUTING;
+	return group->count < group->built ? BALANCE_MISSING_MEMBER : BALANCE_NONE;
+}
+
+enum balance_adaptive balance_decides(const struct shape *shape, const struct balance_result *result,
+				      const uint8_t *by_node)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	enum balance_adaptive one = ADAPTIVE_UNKNOWN;
+	uint32_t i;
+
+	if (result->direction == BALANCE_XMIT)
+		return (enum balance_adaptive)by_node[group->node];
+	if (group->kind != GROUP_UP)
+		return (enum balance_adaptive)by_node[group->peer];
+	for (i = 0; i < group->count; i++) {
+		uint32_t peer = shape->fabric->ports[shape->members[group->first + i]].peer, node;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		node = shape->fabric->ports[peer].node;
+		if (by_node[node] == ADAPTIVE_UNKNOWN || (one != ADAPTIVE_UNKNOWN && by_node[node] != one))
+			return ADAPTIVE_UNKNOWN;
+		one = (enum balance_adaptive)by_node[node];
+	}
+	return one;
+}
+
+static void judge_group(const struct judge *judge, struct balance_result *result)
+{
+	const struct shape *shape = judge->input->shape;
+	const struct shape_group *group = &shape->groups[result->group];
+	struct sums sums = { 0 };
+	uint32_t i;
+
+	if (judge->input->adaptive)
+		result->adaptive = balance_decides(shape, result, judge->input->adaptive);
+	result->flows = result->chance_excess = NAN;
+	for (i = 0; i < group->count; i++) {
+		result->members[i].port = shape->members[group->first + i];
+		fill_member(judge, result->direction, &result->members[i], &sums);
+	}
+	fill_tables(judge, group, result, &sums);
+	make_shares(group, result, &sums);
+	test_tables(judge, group, result, &sums);
+	test_measured(judge, group, result, &sums);
+	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
+		result->flows = balance_flows(judge->input, result, sums.rate, &judge->received);
+	if (!isnan(result->flows))
+		result->chance_excess = chance_excess(result->flows, sums.known, judge->settings->flows_percentile);
+	result->cause = find_cause(judge, group, result, &sums);
+}
+
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group_index,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret)
+{
+	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	const struct shape_group *group = &input->shape->groups[group_index];
+	struct sums sums = { 0 };
+	uint32_t i;
+
+	*ret = (struct balance_result){
+		.group = group_index, .direction = direction, .members = members, .table_excess = NAN, .flows = NAN,
+		.chance_excess = NAN,
+	};
+	memset(members, 0, group->count * sizeof(*members));
+	for (i = 0; i < group->count; i++) {
+		members[i].port = input->shape->members[group->first + i];
+		fill_member(&judge, direction, &members[i], &sums);
+	}
+	make_shares(group, ret, &sums);
+	test_measured(&judge, group, ret, &sums);
+}
+
+/* Where a switch sends far less than its tier does, what others receive is not from it. */
+static void drop_predictions(const struct shape *shape, struct balance *balance)
+{
+	double sums[SHAPE_TIERS_MAX + 1] = { 0 };
+	size_t counts[SHAPE_TIERS_MAX + 1] = { 0 }, i;
+	uint32_t j;
+
+	for (i = 0; i < balance->count; i++) {
+		const struct balance_result *result = &balance->results[i];
+		const struct shape_group *group = &shape->groups[result->group];
+
+		if (group->kind != GROUP_UP || group->tier > SHAPE_TIERS_MAX || result->state != BALANCE_ACTIVE ||
+		    result->direction != BALANCE_XMIT)
+			continue;
+		sums[group->tier] += result->mean_utilization;
+		counts[group->tier]++;
+	}
+	for (i = 0; i < balance->count; i++) {
+		struct balance_result *result = &balance->results[i];
+		const struct shape_group *group = &shape->groups[result->group];
+
+		if (group->kind != GROUP_UP || group->tier > SHAPE_TIERS_MAX || result->direction != BALANCE_XMIT ||
+		    !counts[group->tier] || !(result->mean_utilization <
+		    PREDICTED_LEAST * sums[group->tier] / (double)counts[group->tier]))
+			continue;
+		result->predicted_known = false;
+		for (j = 0; j < group->count; j++)
+			result->members[j].predicted = NAN;
+	}
+}
+
+/* What HCAs send into their switches, and what all of them receive. */
+static void sum_hosts(struct judge *judge)
+{
+	const struct shape *shape = judge->input->shape;
+	size_t i;
+
+	for (i = 0; i < judge->fabric->port_count; i++) {
+		double rate;
+
+		if (shape->ports[i].way != WAY_HOST)
+			continue;
+		rate = balance_port_rate(judge->input, (uint32_t)i, false);
+		if (rate > 0)
+			judge->sent[judge->fabric->ports[i].node] += rate;
+		flow_loads_add(&judge->received, balance_port_rate(judge->input, (uint32_t)i, true));
+	}
+}
+
+static int prepare(struct balance *balance, const struct shape *shape)
+{
+	size_t members = 0, i;
+
+	for (i = 0; i < shape->group_count; i++)
+		members += shape->groups[i].count;
+	balance->count = 2 * shape->group_count;
+	balance->results = calloc(balance->count + 1, sizeof(*balance->results));
+	balance->members = calloc(2 * members + 1, sizeof(*balance->members));
+	if (!balance->results || !balance->members)
+		return ERR_NOMEM;
+	for (i = 0, members = 0; i < balance->count; i++) {
+		struct balance_result *result = &balance->results[i];
+
+		result->group = (uint32_t)(i / 2);
+		result->direction = i % 2 ? BALANCE_RCV : BALANCE_XMIT;
+		result->members = balance->members + members;
+		members += shape->groups[i / 2].count;
+	}
+	return 0;
+}
+
+int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
+		  struct error *err)
+{
+	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	struct balance balance = { 0 };
+	size_t i;
+
+	judge.sent = calloc(judge.fabric->node_count + 1, sizeof(*judge.sent));
+	if (!judge.sent || prepare(&balance, input->shape) < 0) {
+		free(judge.sent);
+		balance_done(&balance);
+		return err_nomem(err);
+	}
+	sum_hosts(&judge);
+	if (balance_tables_init(&judge.tables, input, judge.sent, settings->coverage, err) < 0) {
+		free(judge.sent);
+		balance_done(&balance);
+		return ERR_NOMEM;
+	}
+	for (i = 0; i < balance.count; i++)
+		judge_group(&judge, &balance.results[i]);
+	drop_predictions(input->shape, &balance);
+	balance_tables_done(&judge.tables);
+	free(judge.sent);
+	*ret = balance;
+	return 0;
+}
+
+void balance_done(struct balance *balance)
+{
+	free(balance->results);
+	free(balance->members);
+	memset(balance, 0, sizeof(*balance));
+}
+
+const char *balance_cause_name(enum balance_cause cause)
+{
+	static const char *const names[BALANCE_CAUSE_COUNT] = {
+		[BALANCE_NONE] = "none", [BALANCE_MISSING_MEMBER] = "missing-member",
+		[BALANCE_DEGRADED_MEMBER] = "degraded-member", [BALANCE_ROUTING] = "routing",
+		[BALANCE_FLOWS] = "flows", [BALANCE_NOT_FOLLOWING] = "not-following",
+	};
+
+	return cause < BALANCE_CAUSE_COUNT ? names[cause] : "unknown";
+}
+
+const char *balance_adaptive_name(enum balance_adaptive adaptive)
+{
+	return adaptive == ADAPTIVE_ON ? "on" : adaptive == ADAPTIVE_OFF ? "off" : "unknown";
+}
