@@ -120,6 +120,18 @@ static int64_t began(const struct health *health, const struct health_node *node
 	return health->last_window_wall_us;
 }
 
+/* A link of the group went or came within minutes: tables are made anew around it, and then once more. */
+static bool is_unsettled(const struct health *health, const struct balance_result *result)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++)
+		if (health_is_training(health, health->port_of[result->members[i].port]))
+			return true;
+	return false;
+}
+
 static void hold_group(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
@@ -127,6 +139,8 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	struct health_open_finding *open = find_group(health, &what);
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
+	if (routing && !open && is_unsettled(health, result))
+		return;
 	if (routing && !open && node->read_us < health->last_end_us - (int64_t)health->last_window_us) {
 		health_want(health, at);
 		return;

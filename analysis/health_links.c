@@ -277,6 +277,21 @@ static unsigned count_flaps(const struct health *health, uint32_t at, int64_t si
 	return most;
 }
 
+/* Of a host's link it takes half a minute to see that it was the host: its other links went as well. */
+static bool may_tell_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
+{
+	struct health_tracker *of = &health->trackers[tracker];
+
+	if (!passed) {
+		of->flap_since_us = HEALTH_LONG_AGO;
+		return false;
+	}
+	if (of->flap_since_us == HEALTH_LONG_AGO)
+		of->flap_since_us = health->now_us;
+	return health_edge_host(health, at) == HEALTH_NONE ||
+	       health->now_us - of->flap_since_us >= health->settings.restart_within_us;
+}
+
 static void hold_flapping(struct health *health, uint32_t at)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_LINK_FLAPPING];
@@ -286,7 +301,7 @@ static void hold_flapping(struct health *health, uint32_t at)
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
 	bool critical;
 
-	if (!tracker || (!open && day < limits->warning))
+	if (!tracker || (!may_tell_flaps(health, at, (uint32_t)(tracker - health->trackers), day >= limits->warning) && !open))
 		return;
 	hour = count_flaps(health, at, HOUR_US, &tracker);
 	critical = hour >= limits->critical;

@@ -11,7 +11,8 @@
 #include "analysis/health_state.h"
 #include "fabric/shape.h"
 
-enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4 };
+enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
+       BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120 };
 
 /* One host in this window. */
 struct rail_view {
@@ -316,6 +317,89 @@ static void judge_unused_by_all(struct health *health, const struct rails *rails
 	health_number(open, "busy_hosts", (double)busy);
 }
 
+/* How many hosts use exactly these rails now. */
+static uint32_t count_alike(const struct rails *rails, uint64_t active)
+{
+	uint32_t count = 0;
+	size_t i;
+
+	for (i = 0; i < rails->count; i++)
+		count += rails->views[i].active == active;
+	return count;
+}
+
+static void hold_idle(struct health *health, const struct health_host *host, uint32_t mates)
+{
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = host->idle_wall_us, .cause = "idle" });
+
+	if (!open)
+		return;
+	health_subject(open, "%s", host->name);
+	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same rails go on: its work "
+		    "is over, or went to another network", mates);
+	health_number(open, "like_hosts", mates);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	health_touch(open, host->name);
+}
+
+static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
+{
+	uint32_t node = health->input->shape->host_nodes[health->input->shape->hosts[view->host].first], at;
+
+	if (!map_get(&health->by_guid, health->input->fabric->nodes[node].guid, &at) ||
+	    health->nodes[at].host == HEALTH_NONE)
+		return NULL;
+	return &health->hosts[health->nodes[at].host];
+}
+
+static void note_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
+		      uint32_t *ret_left)
+{
+	struct health_host *host = host_of_view(health, view);
+
+	if (!host || !view->known)
+		return;
+	if (view->active) {
+		if (view->active != host->rails_used)
+			host->busy_windows = 0;
+		host->rails_used = view->active;
+		host->mates = count_alike(rails, view->active) - 1;
+		host->busy_windows += host->busy_windows < BUSY_WINDOWS;
+		host->idle_windows = 0;
+		return;
+	}
+	if (!host->idle_windows)
+		host->idle_wall_us = health->last_window_wall_us;
+	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
+	*ret_left += host->busy_windows == BUSY_WINDOWS && host->idle_windows < RAIL_WINDOWS;
+}
+
+/*
+ * A host that falls silent by itself while all that were like it go on has lost its way into the fabric, or its
+ * work has ended; where several stop, a job has ended. Nobody can tell these apart from here: info.
+ */
+static void judge_idle(struct health *health, const struct rails *rails)
+{
+	uint32_t left = 0, alike;
+	size_t i;
+
+	for (i = 0; i < rails->count; i++)
+		note_busy(health, rails, &rails->views[i], &left);
+	for (i = 0; i < rails->count; i++) {
+		struct health_host *host = host_of_view(health, &rails->views[i]);
+
+		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
+			continue;
+		alike = count_alike(rails, host->rails_used);
+		if (left > 1 || host->mates < ALIKE_LEAST || alike < host->mates || host->idle_windows == IDLE_WINDOWS_MOST)
+			host->busy_windows = 0;
+		else if (host->idle_windows >= RAIL_WINDOWS)
+			hold_idle(health, host, alike);
+	}
+}
+
 void health_rails(struct health *health)
 {
 	struct rails rails = { 0 };
@@ -337,6 +421,7 @@ void health_rails(struct health *health)
 				judge_unused(health, &rails, i, n);
 		}
 		judge_unused_by_all(health, &rails);
+		judge_idle(health, &rails);
 	}
 	free(values);
 	free(rails.views);

@@ -80,6 +80,10 @@ struct health_host {
 	uint8_t class;
 	uint32_t first;               /* node */
 	bool down;
+	uint64_t rails_used;          /* in its last busy windows */
+	uint32_t mates;               /* that used the same */
+	uint16_t busy_windows, idle_windows;
+	int64_t idle_wall_us;
 	bool behind_dark;             /* down because all of its leafs are */
 	int64_t down_us, down_wall_us; /* when it was last seen up */
 	int64_t charge_until_us;      /* its leafs' errors are its own */
@@ -104,6 +108,7 @@ struct health_tracker {
 	uint32_t port;
 	struct health_ring symbols, receive, remote, discards, drops, fec;
 	int64_t error_us;             /* when it counted an error last */
+	int64_t flap_since_us;        /* flaps have been enough since; LONG_AGO: not */
 	int64_t edge_since_us;        /* errors of a host's link have been enough since; LONG_AGO: not */
 	bool told;                    /* what is enough may be told */
 	int64_t flaps[FLAPS_MAX];     /* the newest first; LONG_AGO */
@@ -112,6 +117,10 @@ struct health_tracker {
 	uint32_t stalled, stalled_critical, rail_off, unused;
 	int64_t rail_wall_us, unused_wall_us; /* first of those */
 	int64_t harm_us;              /* it was the hottest of its group, to the harm of others */
+	int64_t stall_us;             /* end of the window that the newest bit is of */
+	int64_t awaited_us;           /* end of the window in which others waited for it last, as it was full */
+	double awaited_stall;         /* how long, 0..1 */
+	bool is_full;                 /* in the last active window */
 	int64_t stall_wall_us;        /* first stalled one of those */
 	double stall_percent;         /* of the last window */
 };

@@ -37,6 +37,21 @@ static void add_link(struct world *world, uint32_t a, unsigned a_num, uint32_t b
 	};
 }
 
+static struct world_link *link_at(const struct world *world, uint32_t node, unsigned num)
+{
+	return world->link_of[node][num];
+}
+
+static void index_links(struct world *world)
+{
+	uint32_t i, end;
+
+	memset(world->link_of, 0, WORLD_NODES * sizeof(*world->link_of));
+	for (i = 0; i < world->link_count; i++)
+		for (end = 0; end < 2; end++)
+			world->link_of[world->links[i].end[end].node][world->links[i].end[end].num] = &world->links[i];
+}
+
 static void build(struct world *world)
 {
 	const struct world_shape *made = &world->made;
@@ -78,15 +93,17 @@ struct world *world_create(const struct world_shape *shape)
 	world->resets = calloc(WORLD_NODES, sizeof(*world->resets));
 	world->full = calloc(WORLD_NODES, sizeof(*world->full));
 	world->fec = calloc(WORLD_NODES, sizeof(*world->fec));
+	world->link_of = calloc(WORLD_NODES, sizeof(*world->link_of));
 	world->interval_us = 10000000;
 	world->stale = true;
 	world->sm_guid = 0x77;
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
 	world->health = health_create(&world->settings);
-	if (!world->counts || !world->resets || !world->full || !world->fec || !world->health)
+	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->health)
 		abort();
 	build(world);
+	index_links(world);
 	return world;
 }
 
@@ -98,6 +115,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->fabric);
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
+	free(world->link_of);
 	free(world->counts);
 	free(world->resets);
 	free(world->full);
@@ -120,19 +138,6 @@ static bool is_seen(const struct world *world, uint32_t node)
 		    link_is_up(world, &world->links[i]))
 			return true;
 	return false;
-}
-
-static const struct world_link *link_at(const struct world *world, uint32_t node, unsigned num)
-{
-	uint32_t i;
-
-	for (i = 0; i < world->link_count; i++) {
-		const struct world_end *end = world->links[i].end;
-
-		if ((end[0].node == node && end[0].num == num) || (end[1].node == node && end[1].num == num))
-			return &world->links[i];
-	}
-	return NULL;
 }
 
 static void discover_node(struct world *world, struct fabric *fabric, uint32_t at)
@@ -167,11 +172,22 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 	}
 }
 
+static uint32_t find_guid(const struct world *world, uint64_t guid)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->node_count; i++)
+		if (world->nodes[i].guid == guid)
+			return i;
+	abort();
+}
+
 static void discover(struct world *world)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	uint32_t i;
 
+	index_links(world);
 	if (!fabric)
 		abort();
 	for (i = 0; i < world->node_count; i++)
@@ -192,18 +208,10 @@ static void discover(struct world *world)
 	world->old_fabric = world->fabric;
 	world->old_shape = world->shape;
 	world->fabric = fabric;
+	for (i = 0; i < fabric->node_count; i++)
+		world->node_of[i] = find_guid(world, fabric->nodes[i].guid);
 	if (shape_create(fabric, NULL, &world->shape, NULL) < 0)
 		abort();
-}
-
-static uint32_t find_guid(const struct world *world, uint64_t guid)
-{
-	uint32_t i;
-
-	for (i = 0; i < world->node_count; i++)
-		if (world->nodes[i].guid == guid)
-			return i;
-	abort();
 }
 
 static struct world_told *find_told(struct world *world, const struct finding *finding)
@@ -284,7 +292,7 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 	*ret_details = 0;
 	for (p = 0; p < fabric->port_count; p++) {
 		const struct port *port = &fabric->ports[p];
-		uint32_t node = find_guid(world, fabric->nodes[port->node].guid);
+		uint32_t node = world->node_of[port->node];
 		struct health_sample *sample = &samples[count];
 
 		if (!port_is_pollable(fabric, port))
@@ -315,10 +323,13 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 
 static void forget_counts(struct world *world)
 {
+	world->read_count = world->changed_count = 0;
+	if (!world->counted)
+		return;
+	world->counted = false;
 	memset(world->counts, 0, WORLD_NODES * sizeof(*world->counts));
 	memset(world->resets, 0, WORLD_NODES * sizeof(*world->resets));
 	memset(world->fec, 0, WORLD_NODES * sizeof(*world->fec));
-	world->read_count = world->changed_count = 0;
 }
 
 static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)
@@ -449,7 +460,7 @@ static struct world_end port_named(const struct world *world, const char *name)
 static struct world_link *link_named(struct world *world, const char *name, int *ret_end)
 {
 	struct world_end at = port_named(world, name);
-	struct world_link *link = (struct world_link *)link_at(world, at.node, at.num);
+	struct world_link *link = link_at(world, at.node, at.num);
 
 	if (!link)
 		die("no such link", name);
@@ -487,6 +498,7 @@ static void spread(struct world *world, const char *port, const char *counter, u
 	unsigned i;
 
 	for (i = 0; i < sweeps; i++) {
+		world->counted = true;
 		world->counts[at.node][at.num][counter_by_key(counter)] += count * (i + 1) / sweeps - count * i / sweeps;
 		world_sweeps(world, 1);
 	}
@@ -540,6 +552,7 @@ static bool run_count(struct world *world, const char *word, char args[4][40])
 	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 && strcmp(word, "fec") != 0)
 		return false;
 	at = port_named(world, args[0]);
+	world->counted = true;
 	if (!strcmp(word, "count"))
 		world->counts[at.node][at.num][counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
 	else if (!strcmp(word, "reset"))

@@ -58,10 +58,12 @@ struct world {
 	uint32_t node_count;
 	struct world_link links[WORLD_LINKS];
 	uint32_t link_count;
+	struct world_link *(*link_of)[256]; /* by node and port */
 	/* Counted in the next sweep; by node and port. */
 	uint64_t (*counts)[256][COUNTER_COUNT];
 	counter_set (*resets)[256], (*full)[256];
 	uint32_t (*fec)[256];
+	bool counted;                /* there is something in those */
 	int64_t now_us, interval_us; /* since the first sweep */
 	bool stale;                  /* the fabric must be built anew */
 	unsigned unread_percent;
@@ -69,6 +71,7 @@ struct world {
 	uint64_t sm_guid;
 	unsigned sm_masters;
 	struct fabric *fabric, *old_fabric;
+	uint32_t node_of[WORLD_NODES]; /* by node of the fabric */
 	struct shape *shape, *old_shape;
 	struct routes routes;
 	bool has_routes;
