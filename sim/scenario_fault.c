@@ -375,7 +375,8 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port;
 
-	if (!take_tables(draw) || !pick_trunk(draw, &port))
+	/* A job that one has slowed down does not feel another. */
+	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
 		return false;
 	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
 	if (node_of(draw, port) > peer_node(draw, port))
@@ -393,7 +394,8 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 	char rest[64];
 	uint32_t port, i;
 
-	if (!take_tables(draw) || !pick_trunk(draw, &port))
+	/* A job that one has slowed down does not feel another. */
+	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
 		return false;
 	if (node_of(draw, port) < peer_node(draw, port))
 		port = built->ports[port].peer;
