@@ -62,7 +62,7 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
 	const struct port *port = &judge->fabric->ports[member->port];
 	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
 	const struct balance_load *load = &judge->input->loads[member->port], *sent = NULL;
-	double rate = balance_rate(judge->input, member->port, direction == BALANCE_XMIT);
+	double rate = balance_port_rate(judge->input, member->port, direction == BALANCE_XMIT);
 
 	if (sender != FABRIC_NONE && judge->input->loads[sender].known)
 		sent = &judge->input->loads[sender];
@@ -381,6 +381,27 @@ static void judge_group(const struct judge *judge, struct balance_result *result
 	result->cause = find_cause(judge, group, result, &sums);
 }
 
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group_index,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret)
+{
+	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	const struct shape_group *group = &input->shape->groups[group_index];
+	struct sums sums = { 0 };
+	uint32_t i;
+
+	*ret = (struct balance_result){
+		.group = group_index, .direction = direction, .members = members, .table_excess = NAN, .flows = NAN,
+		.chance_excess = NAN,
+	};
+	memset(members, 0, group->count * sizeof(*members));
+	for (i = 0; i < group->count; i++) {
+		members[i].port = input->shape->members[group->first + i];
+		fill_member(&judge, direction, &members[i], &sums);
+	}
+	make_shares(group, ret, &sums);
+	test_measured(&judge, group, ret, &sums);
+}
+
 /* Where a switch sends far less than its tier does, what others receive is not from it. */
 static void drop_predictions(const struct shape *shape, struct balance *balance)
 {
@@ -423,10 +444,10 @@ static void sum_hosts(struct judge *judge)
 
 		if (shape->ports[i].way != WAY_HOST)
 			continue;
-		rate = balance_rate(judge->input, (uint32_t)i, false);
+		rate = balance_port_rate(judge->input, (uint32_t)i, false);
 		if (rate > 0)
 			judge->sent[judge->fabric->ports[i].node] += rate;
-		flow_loads_add(&judge->received, balance_rate(judge->input, (uint32_t)i, true));
+		flow_loads_add(&judge->received, balance_port_rate(judge->input, (uint32_t)i, true));
 	}
 }
 

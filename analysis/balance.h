@@ -60,6 +60,19 @@ struct balance_load {
 	double xmit_discards;     /* NAN: not known */
 };
 
+struct delta;
+struct node;
+struct pma_caps;
+struct port;
+
+/*
+ * balance_load_of - a port's load from what it counted
+ * Not known where data counters were not read, were reset in between, or are full.
+ * @caps:  of its node, for the stall; NULL: not known
+ */
+void balance_load_of(const struct delta *delta, const struct node *node, const struct port *port,
+		     const struct pma_caps *caps, struct balance_load *ret);
+
 enum balance_direction { BALANCE_XMIT, BALANCE_RCV }; /* as the group's switch sees it: out of these ports, into them */
 enum balance_adaptive { ADAPTIVE_UNKNOWN, ADAPTIVE_OFF, ADAPTIVE_ON };
 enum balance_state { BALANCE_UNKNOWN, BALANCE_IDLE, BALANCE_ACTIVE };
@@ -122,6 +135,12 @@ struct balance_input {
 };
 
 /*
+ * balance_port_rate - what a port sent or received, by its own reading or by that of the other end of its link
+ * Return: bytes per us, or NAN.
+ */
+double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit);
+
+/*
  * balance_judge - all groups in one window
  * @ret:  balance_done() frees it
  * Return: 0 or ERR_NOMEM.
@@ -129,6 +148,15 @@ struct balance_input {
 int balance_judge(const struct balance_input *input, const struct balance_settings *settings, struct balance *ret,
 		  struct error *err);
 void balance_done(struct balance *balance);
+
+/*
+ * balance_measure - one group and direction in one window, without tables: state, M, H, hottest, utilization
+ * For who looks at a few groups in many windows.
+ * @members:  count of the group
+ * @ret:      its members are @members
+ */
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret);
 
 /* balance_overloads - do the tables give this member more than T allows? */
 bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);

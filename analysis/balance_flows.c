@@ -40,7 +40,7 @@ static double count_at(const struct balance_input *input, uint32_t node, uint32_
 		if (fabric->ports[i].num == 0 || (without_group != SHAPE_NONE && port->group == without_group))
 			continue;
 		if (all || port->way == WAY_HOST || port->way == WAY_DOWN)
-			flow_loads_add(&loads, balance_rate(input, i, xmit));
+			flow_loads_add(&loads, balance_port_rate(input, i, xmit));
 	}
 	return effective(&loads, rate);
 }
@@ -52,7 +52,7 @@ static double count_elsewhere(const struct balance_input *input, uint32_t node, 
 	uint32_t i;
 
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-		double here = input->shape->ports[i].way == WAY_HOST ? balance_rate(input, i, true) : 0;
+		double here = input->shape->ports[i].way == WAY_HOST ? balance_port_rate(input, i, true) : 0;
 
 		if (here > 0) {
 			received.sum -= here;

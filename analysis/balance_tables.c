@@ -14,20 +14,6 @@
 /* Longer paths than through six tiers up and down are loops. */
 #define HOPS_MOST 12
 
-double balance_rate(const struct balance_input *input, uint32_t port, bool xmit)
-{
-	const struct balance_load *load = &input->loads[port];
-	uint32_t peer = input->shape->fabric->ports[port].peer;
-
-	if (!load->known && peer != FABRIC_NONE) {
-		load = &input->loads[peer];
-		xmit = !xmit;
-	}
-	if (!load->known || !(load->elapsed_us > 0))
-		return NAN;
-	return (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us;
-}
-
 static bool is_destination(const struct fabric *fabric, const struct port *port)
 {
 	const struct node *node = &fabric->nodes[port->node];
@@ -52,7 +38,7 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 			continue;
 		dest->port = owners[lid] - 1;
 		dest->lid = tables->lids[tables->dest_count] = (uint16_t)lid;
-		rate = balance_rate(input, dest->port, false);
+		rate = balance_port_rate(input, dest->port, false);
 		known += !isnan(rate);
 		dest->weight = isnan(rate) ? 0 : rate / (1 << (fabric->ports[dest->port].lmc & 7));
 		tables->dest_count++;

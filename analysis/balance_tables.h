@@ -54,10 +54,4 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);
 
-/*
- * balance_rate - what a port sent or received, by its own reading or by that of the other end of its link
- * Return: bytes per us, or NAN.
- */
-double balance_rate(const struct balance_input *input, uint32_t port, bool xmit);
-
 #endif

@@ -3,11 +3,11 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "cli/db.h"
 #include "cli/options.h"
@@ -82,26 +82,11 @@ static void describe_columns(struct page *page, const struct admin_info *info)
 	}
 }
 
-/* Bytes for people, as the columns of tables have them. */
-static void format_bytes(int64_t bytes, char *ret, size_t size)
-{
-	static const char *const units[] = { "B", "kB", "MB", "GB", "TB" };
-	double amount = (double)bytes;
-	size_t unit = 0;
-
-	while (amount >= 1000 && unit + 1 < sizeof(units) / sizeof(*units)) {
-		amount /= 1000;
-		unit++;
-	}
-	snprintf(ret, size, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
-}
-
 static void fill_kind(struct result *result, const struct admin_info *info, enum kept_kind kind)
 {
 	const struct kept *kept = &info->kept[kind];
-	char since[WHEN_SIZE], until[WHEN_SIZE], bytes[32], line[3 * WHEN_SIZE + 64];
-	const char *plural = kept->rows == 1 ? "" : "s";
-	const char *about = kept->estimated ? "about " : "";
+	char since[WHEN_SIZE], until[WHEN_SIZE];
+	struct text line = { 0 };
 
 	if (!kept->there)
 		return;
@@ -111,16 +96,18 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 		result_integer(result, kind_column(kind, KIND_SINCE), kept->since_us);
 	if (kept->until_us)
 		result_integer(result, kind_column(kind, KIND_UNTIL), kept->until_us);
-	format_bytes(kept->bytes, bytes, sizeof(bytes));
-	if (!kept->rows)
-		snprintf(line, sizeof(line), "none");
-	else if (kept->since_us && kept->until_us)
-		snprintf(line, sizeof(line), "%s to %s; %s%" PRId64 " row%s, %s",
-			 when_format_local(kept->since_us, since), when_format_local(kept->until_us, until), about,
-			 kept->rows, plural, bytes);
-	else
-		snprintf(line, sizeof(line), "%s%" PRId64 " row%s, %s", about, kept->rows, plural, bytes);
-	result_show(result, kind_column(kind, KIND_LINE), line, kept->rows ? STYLE_PLAIN : STYLE_DIM);
+	if (!kept->rows) {
+		text_append(&line, "none");
+	} else {
+		if (kept->since_us && kept->until_us)
+			text_appendf(&line, "%s to %s; ", when_format_local(kept->since_us, since),
+				     when_format_local(kept->until_us, until));
+		text_appendf(&line, "%s%" PRId64 " row%s, ", kept->estimated ? "about " : "", kept->rows,
+			     kept->rows == 1 ? "" : "s");
+		result_append_bytes(&line, (double)kept->bytes);
+	}
+	result_show(result, kind_column(kind, KIND_LINE), text_chars(&line), kept->rows ? STYLE_PLAIN : STYLE_DIM);
+	text_done(&line);
 }
 
 static void fill_per_sample(struct result *result, double bytes)

@@ -36,14 +36,15 @@ static int find_metric(const struct history *history, const char *option, const 
 
 static int find_metrics(struct history *history, struct error *err)
 {
-	char *keys = strdup(history->counters ? history->counters : "xmit_bytes,rcv_bytes"), *rest = keys, *key;
-	int code = keys ? 0 : err_nomem(err);
+	char *keys, *rest, *key;
+	int code;
 
 	if (history->top) {
-		free(keys);
 		history->metric_count = 1;
 		return find_metric(history, "by", history->by ? history->by : "rcv_bytes", &history->metrics[0], err);
 	}
+	keys = rest = strdup(history->counters ? history->counters : "xmit_bytes,rcv_bytes");
+	code = keys ? 0 : err_nomem(err);
 	while (code == 0 && (key = strsep(&rest, ","))) {
 		if (history->metric_count == HISTORY_METRICS_MOST)
 			code = options_usage_error(history->command, err, "--counter takes at most %d of them",

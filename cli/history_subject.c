@@ -51,26 +51,53 @@ static int port_name(const struct history *history, uint32_t index, struct text 
 	return text_failed(ret) ? ERR_NOMEM : 0;
 }
 
-/* The marked ports, as one subject, or each as its own. */
-static int add_ports(struct subjects *subjects, const struct history *history, const char *name, const bool *marked,
-		     struct error *err)
+/* Of which node the marked ports are, FABRIC_NONE: of several. Return: how many ports. */
+static size_t count_marked(const struct fabric *fabric, const bool *marked, uint32_t *ret_node)
 {
-	const struct fabric *fabric = history->view.fabric;
-	struct subject *subject = NULL;
-	uint32_t node = FABRIC_NONE;
-	struct text own = { 0 };
 	size_t count = 0;
 
+	*ret_node = FABRIC_NONE;
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		if (!marked[i])
 			continue;
-		/* A node may have been given by its GUID. */
-		if (!count)
-			node = fabric->ports[i].node;
-		else if (fabric->ports[i].node != node)
-			node = FABRIC_NONE;
-		count++;
+		if (!count++)
+			*ret_node = fabric->ports[i].node;
+		else if (fabric->ports[i].node != *ret_node)
+			*ret_node = FABRIC_NONE;
 	}
+	return count;
+}
+
+/* A subject with room for @most ports. @single: it is the port @index, and is called after it, not @name. */
+static struct subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
+				     bool single, uint32_t index, size_t most)
+{
+	struct subject *subject = NULL;
+	struct text own = { 0 };
+
+	if (!single)
+		subject = add_subject(subjects, name);
+	else if (port_name(history, index, &own) == 0)
+		subject = add_subject(subjects, text_chars(&own));
+	text_done(&own);
+	if (!subject)
+		return NULL;
+	subject->single = single;
+	subject->ports = calloc(most, sizeof(*subject->ports));
+	subject->indices = calloc(most, sizeof(*subject->indices));
+	return subject->ports && subject->indices ? subject : NULL;
+}
+
+/* The marked ports, as one subject, or @each as its own. */
+static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
+		     const bool *marked, struct error *err)
+{
+	const struct fabric *fabric = history->view.fabric;
+	struct subject *subject = NULL;
+	uint32_t node;
+	size_t count = count_marked(fabric, marked, &node);
+
+	/* A node may have been given by its GUID. */
 	if (node != FABRIC_NONE)
 		name = history->view.names_shown.names[node];
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -78,28 +105,16 @@ static int add_ports(struct subjects *subjects, const struct history *history, c
 
 		if (!marked[i])
 			continue;
-		if (!subject || history->each) {
-			text_clear(&own);
-			if ((count == 1 || history->each) && port_name(history, i, &own) < 0)
-				break;
-			subject = add_subject(subjects, own.len ? text_chars(&own) : name);
-			if (!subject)
-				break;
-			subject->single = own.len > 0;
-			subject->ports = calloc(history->each ? 1 : count, sizeof(*subject->ports));
-			subject->indices = calloc(history->each ? 1 : count, sizeof(*subject->indices));
-			if (!subject->ports || !subject->indices) {
-				subject = NULL;
-				break;
-			}
-		}
+		if (!subject || each)
+			subject = begin_subject(subjects, history, name, each || count == 1, i, each ? 1 : count);
+		if (!subject)
+			return err_nomem(err);
 		subject->indices[subject->port_count] = i;
 		subject->ports[subject->port_count++] = (struct history_port){
 			fabric->nodes[port->node].guid, port->num,
 		};
 	}
-	text_done(&own);
-	return count && !subject ? err_nomem(err) : 0;
+	return 0;
 }
 
 static void mark_node(const struct fabric *fabric, uint32_t node, bool *marked)
@@ -169,36 +184,30 @@ static int mark(const struct fabric *fabric, char *typed, bool *marked, struct e
 	return err_set(err, code, "%s", as_node.text);
 }
 
-static int add_argument(struct subjects *subjects, struct history *history, char *typed, bool *marked,
+static int add_argument(struct subjects *subjects, const struct history *history, char *typed, bool *marked,
 			struct error *err)
 {
 	const struct fabric *fabric = history->view.fabric;
-	bool each = history->each;
 	int code = mark(fabric, typed, marked, err);
 
 	if (code < 0)
 		return code;
-	if (history->peers) {
+	if (history->peers)
 		mark_peers(fabric, marked);
-		history->each = true;
-	}
-	code = add_ports(subjects, history, typed, marked, err);
-	history->each = each;
-	return code;
+	return add_ports(subjects, history, history->each || history->peers, typed, marked, err);
 }
 
 int subjects_init(struct subjects *subjects, const struct history *history, struct error *err)
 {
-	struct history asked = *history;
 	bool *marked = calloc(history->view.fabric->port_count + 1, sizeof(*marked));
 	static char all[] = "all";
 	int code = marked ? 0 : err_nomem(err);
 
 	memset(subjects, 0, sizeof(*subjects));
 	if (code == 0 && history->options.argc == 0)
-		code = add_argument(subjects, &asked, all, marked, err);
+		code = add_argument(subjects, history, all, marked, err);
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
-		code = add_argument(subjects, &asked, history->options.argv[i], marked, err);
+		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)
 		code = err_set(err, ERR_UNAVAILABLE, "there is no port with counters in what was asked for");
 	free(marked);

@@ -19,6 +19,7 @@
 #include "cli/test_commands.h"
 #include "fabric/host.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -310,7 +311,7 @@ static int find_leaving(const struct model *moving, size_t *ret_first, size_t *r
 }
 
 /* Ask for one node over a window that ends without it. Return: the exit code. */
-static int ask_for(const char *path, const struct model *moving, int node, size_t first, size_t last, struct error *err)
+static int ask_for(const struct model *moving, int node, size_t first, size_t last, struct error *err)
 {
 	char guid[32], since[WHEN_SIZE], until[WHEN_SIZE], db[80];
 	char *argv[] = { (char[]){ "history" }, guid, (char[]){ "--since" }, since, (char[]){ "--until" }, until,
@@ -338,14 +339,11 @@ static void who_left_in_the_window_has_a_history(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed < 30 && found < 3; seed++) {
 		struct model *moving = model_create(seed, 2, 4, 6);
-		char folder[64], path[80];
 		struct writer *writer;
 		size_t first = 0, last = 0;
 		struct error err = { 0 };
 		int node, code;
 
-		check_make_folder(folder);
-		snprintf(path, sizeof(path), "%s/fabric.db", folder);
 		moving->keep_history = true;
 		writer = check_open_writer(path);
 		for (int i = 0; i < LONG_SWEEPS; i++)
@@ -353,13 +351,13 @@ static void who_left_in_the_window_has_a_history(void **state)
 		writer_close(writer);
 		node = find_leaving(moving, &first, &last);
 		if (node >= 0) {
-			code = ask_for(path, moving, node, first, last, &err);
+			code = ask_for(moving, node, first, last, &err);
 			/* Also one that was silent as long as it was there. */
 			if (code < 0 && !strstr(err.text, "read"))
 				fail_msg("%s", err.text);
 			found += code == 0;
 		}
-		check_remove_folder(folder);
+		test_folder_renew();
 		model_destroy(moving);
 	}
 	assert_true(found > 0);
@@ -413,7 +411,7 @@ int main(void)
 		cmocka_unit_test(a_host_is_all_its_hcas),
 		cmocka_unit_test(the_top_is_in_order_and_complete),
 		cmocka_unit_test(both_ends_of_a_link_are_shown),
-		cmocka_unit_test(who_left_in_the_window_has_a_history),
+		TEST_IN_FOLDER(who_left_in_the_window_has_a_history),
 		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
 	};
 

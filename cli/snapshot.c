@@ -333,36 +333,38 @@ static int check_options(const struct command *command, const struct snapshot_op
 
 static int run_word(const struct command *command, const struct snapshot_options *options, struct error *err)
 {
-	static const struct { const char *word; int least, most; } words[] = {
-		{ "take", 1, 1 }, { "list", 0, 0 }, { "diff", 0, 2 }, { "remove", 1, 1 },
+	enum { TAKE, LIST, DIFF, REMOVE, WORDS };
+	static const struct { const char *word; int least, most; } words[WORDS] = {
+		[TAKE] = { "take", 1, 1 }, [LIST] = { "list", 0, 0 }, [DIFF] = { "diff", 0, 2 },
+		[REMOVE] = { "remove", 1, 1 },
 	};
 	const struct options *common = &options->common;
 	const char *word = common->argc ? common->argv[0] : "";
 	int arguments = common->argc - 1, i, code;
 	enum diff_by by = DIFF_BY_PORT;
 
-	for (i = 0; i < 4 && strcmp(words[i].word, word); i++)
+	for (i = 0; i < WORDS && strcmp(words[i].word, word); i++)
 		;
-	if (i == 4)
+	if (i == WORDS)
 		return options_usage_error(command, err, "say what to do: take, list, diff or remove");
 	if (arguments < words[i].least || arguments > words[i].most)
 		return options_usage_error(command, err, words[i].most == 1 ? "%s takes the name of one snapshot" :
 					   words[i].most ? "%s takes at most two snapshots" : "%s takes no name", word);
-	code = check_options(command, options, i == 0, i == 2, err);
+	code = check_options(command, options, i == TAKE, i == DIFF, err);
 	if (code == 0)
 		code = find_by(command, options->by, &by, err);
-	if (code == 0 && i == 0)
+	if (code == 0 && i == TAKE)
 		code = check_name(command, common->argv[1], common->now_us, err);
 	if (code == 0)
 		code = check_note(command, options->note, err);
 	if (code < 0)
 		return code;
 	switch (i) {
-	case 0:
+	case TAKE:
 		return snapshot_take(options, common->argv[1], err);
-	case 1:
+	case LIST:
 		return list(options, err);
-	case 2:
+	case DIFF:
 		return diff(options, by, err);
 	default:
 		return remove_one(options, common->argv[1], err);

@@ -250,10 +250,8 @@ static void put_subject(struct printer *printer, size_t column, const struct fab
 	result_text(printer->result, printer->about[column], shown);
 }
 
-static void put_port(struct printer *printer, const struct diff_port *which, bool as_peer)
+static void put_port(struct printer *printer, const struct fabric *fabric, uint32_t index, bool as_peer)
 {
-	uint32_t index;
-	const struct fabric *fabric = diff_fabric(printer->diff, which, &index);
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 
@@ -335,11 +333,12 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	uint32_t index;
 	const struct fabric *fabric = diff_fabric(printer->diff, port, &index);
 
-	put_port(printer, port, false);
+	put_port(printer, fabric, index, false);
 	if (difference->elapsed_us)
 		result_integer(result, printer->about[ELAPSED], difference->elapsed_us);
 	if (peer) {
-		put_port(printer, peer, true);
+		fabric = diff_fabric(printer->diff, peer, &index);
+		put_port(printer, fabric, index, true);
 		result_text(result, printer->about[CHANGE], change_of(!row->came, !row->went));
 		return;
 	}
@@ -349,13 +348,8 @@ static void put_about_port(struct printer *printer, const struct diff_row *row)
 	if (difference->is_there)
 		result_text(result, printer->about[STATUS_TO], sample_status_name(difference->status_after));
 	result_bool(result, printer->about[RECABLED], port->recabled);
-	if (fabric->ports[index].peer == FABRIC_NONE)
-		return;
-	index = fabric->ports[index].peer;
-	put_subject(printer, PEER_SUBJECT, fabric, index);
-	result_unsigned(result, printer->about[PEER_GUID], fabric->nodes[fabric->ports[index].node].guid);
-	result_text(result, printer->about[PEER], fabric->nodes[fabric->ports[index].node].name);
-	result_integer(result, printer->about[PEER_PORT], fabric->ports[index].num);
+	if (fabric->ports[index].peer != FABRIC_NONE)
+		put_port(printer, fabric, fabric->ports[index].peer, true);
 }
 
 static void put_about_sum(struct printer *printer, const struct diff_row *row)

@@ -12,19 +12,6 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Sum of reads of one attribute over all ports. */
-static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
-{
-	uint64_t reads = 0;
-	size_t i;
-	int port;
-
-	for (i = 0; i < MODEL_NODES; i++)
-		for (port = 1; port <= MODEL_PORTS_MAX; port++)
-			reads += model->nodes[i].ports[port].details[attribute].reads;
-	return reads;
-}
-
 /* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
 static void slow_counters_are_read_in_turn_and_exactly(void **state)
 {
@@ -37,13 +24,13 @@ static void slow_counters_are_read_in_turn_and_exactly(void **state)
 	model->traffic = false;
 	/* What a node can do is known after the first sweep. */
 	model_run(model, 61, NULL, NULL);
-	once = reads_of(model, DETAIL_RCV_ERRORS);
+	once = model_reads_of(model, DETAIL_RCV_ERRORS);
 	assert_int_equal(once, LIVE_PORTS);
-	assert_int_equal(reads_of(model, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
-	assert_int_equal(reads_of(model, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
+	assert_int_equal(model_reads_of(model, DETAIL_EXTENDED_SPEEDS), LIVE_PORTS - 1);
+	assert_int_equal(model_reads_of(model, DETAIL_XMIT_DISCARDS), LIVE_PORTS);
 	model->traffic = true;
 	model_run(model, 200, NULL, NULL);
-	assert_true(reads_of(model, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
+	assert_true(model_reads_of(model, DETAIL_EXTENDED_SPEEDS) > 3 * (LIVE_PORTS - 1));
 	assert_int_equal(model->nodes[HOST].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
 	assert_int_equal(model->nodes[HOST + 1].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_LANES);
 	assert_int_equal(model->nodes[0].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);

@@ -12,27 +12,6 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-static void two_hosts_change_lids(struct model *model)
-{
-	uint16_t lid = model->nodes[HOST].lid;
-
-	/* Once: it may sleep more than once between two sweeps. */
-	if (model->sweeps != 3 || lid != HOST + 1)
-		return;
-	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
-	model->nodes[HOST + 4].lid = lid;
-}
-
-/* Is what was stored of a host's port its own: no mark, and the last reading what the port shows? */
-static void assert_own_counts(const struct model *model, size_t host)
-{
-	const struct model_port *port = &model->nodes[host].ports[1];
-
-	assert_true(port->has_first);
-	assert_true(!port->sum.reset);
-	assert_true(port->last.value[COUNTER_XMIT_DATA] == port->value[COUNTER_XMIT_DATA]);
-}
-
 /* Between two discoveries the subnet manager gives LIDs to others: nothing is booked on the wrong port. */
 static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state)
 {
@@ -44,13 +23,13 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 		struct model *model = model_create(seed);
 
 		model->no_downs = true;
-		model->before_sweep = two_hosts_change_lids;
+		model->before_sweep = model_swap_lids;
 		assert_int_equal(model_run(model, 4, &report, NULL), 0);
 		assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
 		assert_int_equal(model_run(model, 3, &report, NULL), 0);
 		assert_int_equal(report.ports_answered, LIVE_PORTS);
-		assert_own_counts(model, HOST);
-		assert_own_counts(model, HOST + 4);
+		model_check_own(model, HOST);
+		model_check_own(model, HOST + 4);
 		assert_true(model_check(model) > 0);
 		free(model);
 	}
@@ -59,7 +38,7 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 static void the_sm_starts_anew_and_gives_out_lids(struct model *model)
 {
 	model->sm_act_count = model->sweeps < 3 ? 1000 + (uint32_t)model->sweeps : 1;
-	two_hosts_change_lids(model);
+	model_swap_lids(model);
 }
 
 /* Two hosts that count the same change places: nothing falls or is too fast, but the subnet manager was restarted. */
@@ -82,7 +61,7 @@ static void hosts_that_change_lids_are_told(void **state)
 
 	(void)state;
 	model->no_downs = true;
-	model->before_sweep = two_hosts_change_lids;
+	model->before_sweep = model_swap_lids;
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_NODE_LID), 2);
 	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 0);
@@ -115,7 +94,7 @@ static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
 		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
-	assert_own_counts(model, HOST + 4);
+	model_check_own(model, HOST + 4);
 	free(model);
 }
 

@@ -126,24 +126,11 @@ static void links_that_stay_in_init_throttle_once(void **state)
 
 static uint64_t reads_before;
 
-/* Sum of reads of one attribute over all ports. */
-static uint64_t reads_of(const struct model *model, enum detail_attribute attribute)
-{
-	uint64_t reads = 0;
-	size_t i;
-	int port;
-
-	for (i = 0; i < MODEL_NODES; i++)
-		for (port = 1; port <= MODEL_PORTS_MAX; port++)
-			reads += model->nodes[i].ports[port].details[attribute].reads;
-	return reads;
-}
-
 static void the_wire_is_bad_for_hours(struct model *model)
 {
 	model->loss_percent = model->sweeps < 3000 ? 40 : 0;
 	if (model->sweeps == 3000 + 3600)
-		reads_before = reads_of(model, DETAIL_XMIT_DISCARDS);
+		reads_before = model_reads_of(model, DETAIL_XMIT_DISCARDS);
 }
 
 /* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
@@ -155,7 +142,7 @@ static void slow_counters_come_back_after_a_bad_day(void **state)
 	model->traffic = false;
 	model->before_sweep = the_wire_is_bad_for_hours;
 	model_run(model, 3000 + 3600 + 122, NULL, NULL);
-	assert_in_range(reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
+	assert_in_range(model_reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(model_check_details(model) > 0);
 	free(model);
 }

@@ -27,6 +27,7 @@
 #define MODEL_HOSTS 16
 #define MODEL_NODES (MODEL_SPINES + MODEL_LEAFS + MODEL_HOSTS)
 #define MODEL_PORTS_MAX 8
+#define MODEL_OWN_NODE (MODEL_NODES - 1) /* where the collector runs */
 
 /* The first leaf and the first host, by number; live ports: leafs have six cables, spines four, hosts one. */
 #define LEAF MODEL_SPINES
@@ -147,6 +148,31 @@ int model_run(struct model *model, uint64_t sweeps, struct collector_report *ret
 /* model_guid - GUID of a node by its number: spines first, then leafs, then hosts. */
 uint64_t model_guid(size_t node);
 
+/* model_is_switch - is this node one, by its number? Else it is a host. */
+bool model_is_switch(size_t node);
+
+/* model_peer_of - the other end of a port's cable. Return: whether it has one. */
+bool model_peer_of(const struct model *model, size_t node, unsigned port, size_t *ret_node, unsigned *ret_port);
+
+/* model_is_up - whether it has a link: both ends there, and not pulled. */
+bool model_is_up(const struct model *model, size_t node, unsigned port);
+
+/*
+ * model_build_fabric - the topology now
+ * @all: as it is; else as the collector's host sees it, which is nothing where its own port is down
+ * Return: it (caller owns).
+ */
+struct fabric *model_build_fabric(const struct model *model, bool all);
+
+/* model_swap_lids - for before_sweep: after the third sweep HOST and HOST + 4 have each other's LID. */
+void model_swap_lids(struct model *model);
+
+/* model_transport - the wire, and the nodes' agents at its end (test_agents.c). */
+struct transport model_transport(struct model *model);
+
+/* model_sink - takes what the collector stores, and remembers it beside what is true (test_truth.c). */
+struct sink model_sink(struct model *model);
+
 /* model_events_of - how many events of a kind were stored. */
 size_t model_events_of(const struct model *model, const char *kind);
 
@@ -158,5 +184,11 @@ size_t model_check(const struct model *model);
 
 /* model_check_details - the same for slow counters. */
 size_t model_check_details(const struct model *model);
+
+/* model_check_own - fails unless what was stored of a host's port is its own: no mark, and last what it shows now. */
+void model_check_own(const struct model *model, size_t host);
+
+/* model_reads_of - how often one attribute of slow counters was read, over all ports. */
+uint64_t model_reads_of(const struct model *model, enum detail_attribute attribute);
 
 #endif

@@ -65,6 +65,11 @@ static void append_scaled(struct text *text, double number, const char *unit, co
 		text_appendf(text, "%.1f%s%s%s", number, gap, prefixes[prefix], unit);
 }
 
+void result_append_bytes(struct text *text, double bytes)
+{
+	append_scaled(text, bytes, "B", " ");
+}
+
 static void append_members(const struct column *column, const struct value *value, struct text *text)
 {
 	const char *comma = "";
@@ -94,7 +99,7 @@ static bool append_number(const struct column *column, const struct value *value
 		text_appendf(text, "%.1f", number);
 		return true;
 	case COLUMN_BYTES:
-		append_scaled(text, number, "B", " ");
+		result_append_bytes(text, number);
 		return true;
 	case COLUMN_RATE:
 		text_append(text, rate_format_bits(number, buffer, sizeof(buffer)));

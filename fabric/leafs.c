@@ -253,7 +253,7 @@ int shape_find_leafs(struct shape_build *build)
 	for (i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR >= median;
+		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
 	}
 	demote_cores(&leafs);
 	find_pods(&leafs);

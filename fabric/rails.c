@@ -68,11 +68,12 @@ static void look_at_host(struct rail_build *rails, const struct shape_host *host
 
 	for (i = 0; i < host->count; i++) {
 		uint32_t node = build->shape->host_nodes[host->first + i];
+		uint32_t port = port_in_use(build, node, 0);
 		int number = device_number(build->device_of[node]);
 
 		if (port_in_use(build, node, 1) != FABRIC_NONE)
 			(*two_ports)++;
-		else
+		else if (port != FABRIC_NONE && build->fabric->ports[port].peer != FABRIC_NONE)
 			(*one_port)++;
 		for (j = 0; number >= 0 && j < i && j < 64; j++)
 			if (device_number(build->device_of[build->shape->host_nodes[host->first + j]]) == number)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The wire in virtual time: an ibsim of the test's own answers, and every answer's time is known. */
+/* The wire in virtual time: every answer's time is known. */
 #include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <arpa/inet.h>
@@ -17,168 +16,14 @@
 #include "fabric/fabric.h"
 #include "sim/relay_model.h"
 #include "sim/seat.h"
-#include "sim/net_shape.h"
-
-#define US 1000LL
-#define MS (1000 * US)
-#define MAX_PACKETS 4096
-#define SLOT 3
-#define SMP_NODE_INFO 0x11
-#define SMP_PORT_INFO 0x15
-#define PMA_COUNTERS 0x12
-#define HCA_LID 7
-#define OTHER_LID 9
-
-struct bed {
-	struct fabric *fabric;
-	struct relay_model model;
-	int64_t now;
-	bool mute; /* ibsim takes questions and says nothing */
-	uint32_t hca, other;
-	size_t asked; /* questions that reached ibsim */
-	int64_t asked_at[MAX_PACKETS];
-	struct packet waiting[MAX_PACKETS];
-	size_t waiting_first, waiting_count;
-	size_t got; /* answers that reached the client */
-	struct {
-		int64_t at;
-		uint32_t tid;
-		bool timed_out;
-		struct packet packet;
-	} answers[MAX_PACKETS];
-};
-
-static void to_ibsim(void *ctx, unsigned slot, const struct packet *packet)
-{
-	struct bed *bed = ctx;
-
-	assert_int_equal(slot, SLOT);
-	assert_true(bed->asked < MAX_PACKETS);
-	bed->asked_at[bed->asked++] = bed->now;
-	bed->waiting[bed->waiting_count++] = *packet;
-}
-
-static void to_client(void *ctx, unsigned slot, const struct packet *packet)
-{
-	struct bed *bed = ctx;
-
-	assert_int_equal(slot, SLOT);
-	assert_true(bed->got < MAX_PACKETS);
-	bed->answers[bed->got].at = bed->now;
-	bed->answers[bed->got].tid = load_be32(packet->mad + MAD_TID + 4);
-	bed->answers[bed->got].timed_out = packet->status == htonl(PACKET_TIMED_OUT);
-	bed->answers[bed->got++].packet = *packet;
-}
-
-/* What ibsim makes of a question. Source: sim_mad.c, reply_MAD and update_trid. */
-static void ibsim_answers(struct bed *bed)
-{
-	while (!bed->mute && bed->waiting_first < bed->waiting_count) {
-		struct packet packet = bed->waiting[bed->waiting_first++];
-		uint32_t lid = packet.dlid;
-
-		packet.mad[MAD_METHOD] = METHOD_GET_RESPONSE;
-		packet.dlid = packet.slid;
-		packet.slid = lid;
-		store_be16(packet.mad + MAD_TID, SLOT);
-		relay_model_from_ibsim(&bed->model, SLOT, &packet, bed->now);
-	}
-}
-
-/* Let time pass, event by event. */
-static void run_until(struct bed *bed, int64_t until)
-{
-	for (;;) {
-		int64_t next = relay_model_next_ns(&bed->model);
-
-		if (next > until)
-			break;
-		bed->now = next > bed->now ? next : bed->now;
-		relay_model_run(&bed->model, bed->now, 0);
-		ibsim_answers(bed);
-	}
-	bed->now = until;
-}
-
-static void fill(struct packet *packet, uint8_t mgmt_class, uint16_t attribute, uint32_t tid)
-{
-	memset(packet, 0, sizeof(*packet));
-	packet->mad[MAD_BASE_VERSION] = packet->mad[MAD_CLASS_VERSION] = 1;
-	packet->mad[MAD_CLASS] = mgmt_class;
-	packet->mad[MAD_METHOD] = METHOD_GET;
-	store_be32(packet->mad + MAD_TID + 4, tid);
-	store_be16(packet->mad + MAD_ATTRIBUTE, attribute);
-	packet->dqp = htonl(1);
-}
-
-static void ask(struct bed *bed, uint16_t lid, uint32_t tid)
-{
-	struct packet packet;
-
-	fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, tid);
-	packet.dlid = htons(lid);
-	packet.mad[PACKET_MAD_DATA + 1] = 1;
-	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	ibsim_answers(bed);
-}
-
-static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
-{
-	uint32_t i;
-
-	for (i = after + 1; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type == NODE_CA)
-			return i;
-	return FABRIC_NONE;
-}
-
-/* A PortInfo answer that gives a node's first port a LID. */
-static void learn_lid(struct bed *bed, uint32_t node, uint16_t lid)
-{
-	struct packet packet;
-
-	fill(&packet, CLASS_SUBN_LID, SMP_PORT_INFO, 0);
-	packet.mad[MAD_MODIFIER + 3] = 1;
-	store_be16(packet.mad + PACKET_MAD_DATA + 16, lid);
-	relay_map_learn(&bed->model.map, node, packet.mad);
-}
-
-static struct bed *bed_create(const char *settings)
-{
-	struct bed *bed = calloc(1, sizeof(*bed));
-	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
-	struct error err = { 0 };
-	char seat[SEAT_SIZE];
-	const struct relay_io io = { to_ibsim, to_client, bed };
-
-	assert_non_null(bed);
-	assert_int_equal(net_shape_build(&shape, &bed->fabric, &err), 0);
-	assert_int_equal(relay_model_init(&bed->model, bed->fabric, &io, &err), 0);
-	if (relay_model_set(&bed->model, settings, &err) < 0)
-		fail_msg("%s", err.text);
-	bed->now = 1000 * MS;
-	bed->hca = find_hca(bed->fabric, 0);
-	bed->other = find_hca(bed->fabric, bed->hca);
-	relay_model_open(&bed->model, SLOT, seat_id(bed->fabric, bed->hca, seat));
-	assert_int_equal(bed->model.slots[SLOT].seat, bed->hca);
-	learn_lid(bed, bed->hca, HCA_LID);
-	learn_lid(bed, bed->other, OTHER_LID);
-	return bed;
-}
-
-static void bed_destroy(struct bed *bed)
-{
-	relay_model_done(&bed->model);
-	fabric_destroy(bed->fabric);
-	free(bed);
-}
+#include "sim/test_relay_bed.h"
 
 static void a_wire_without_settings_delays_nothing(void **state)
 {
 	struct bed *bed = bed_create("");
 
 	(void)state;
-	ask(bed, HCA_LID, 1);
+	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
 	assert_false(bed->answers[0].timed_out);
 	assert_int_equal(bed->answers[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
@@ -192,8 +37,8 @@ static void an_answer_takes_two_latencies_and_the_service(void **state)
 	int64_t began = bed->now;
 
 	(void)state;
-	ask(bed, HCA_LID, 1);
-	run_until(bed, began + 1 * MS);
+	bed_ask(bed, HCA_LID, 1);
+	bed_run_until(bed, began + 1 * MS);
 	assert_int_equal(bed->got, 1);
 	assert_in_range(bed->asked_at[0], began, began + 20 * US);
 	assert_int_equal(bed->answers[0].at, began + 140 * US);
@@ -208,9 +53,9 @@ static void a_node_answers_one_after_the_other_and_others_meanwhile(void **state
 
 	(void)state;
 	for (i = 0; i < 10; i++)
-		ask(bed, HCA_LID, i);
-	ask(bed, OTHER_LID, 100);
-	run_until(bed, began + 10 * MS);
+		bed_ask(bed, HCA_LID, i);
+	bed_ask(bed, OTHER_LID, 100);
+	bed_run_until(bed, began + 10 * MS);
 	assert_int_equal(bed->got, 11);
 	for (i = 0; i < 11; i++) {
 		const uint32_t tid = bed->answers[i].tid;
@@ -229,10 +74,10 @@ static void an_idle_node_owes_nothing(void **state)
 	struct bed *bed = bed_create("latency=20us service=100us");
 
 	(void)state;
-	ask(bed, HCA_LID, 1);
-	run_until(bed, bed->now + 50 * MS);
-	ask(bed, HCA_LID, 2);
-	run_until(bed, bed->now + 50 * MS);
+	bed_ask(bed, HCA_LID, 1);
+	bed_run_until(bed, bed->now + 50 * MS);
+	bed_ask(bed, HCA_LID, 2);
+	bed_run_until(bed, bed->now + 50 * MS);
 	assert_int_equal(bed->got, 2);
 	assert_int_equal(bed->answers[1].at - bed->answers[0].at, 50 * MS);
 	bed_destroy(bed);
@@ -249,9 +94,9 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 	snprintf(dead, sizeof(dead), "dead=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2);
 	assert_int_equal(relay_model_set(&bed->model, dead, NULL), 0);
 	for (i = 0; i < 5; i++)
-		ask(bed, HCA_LID, i);
-	ask(bed, OTHER_LID, 100);
-	run_until(bed, began + 2000 * MS);
+		bed_ask(bed, HCA_LID, i);
+	bed_ask(bed, OTHER_LID, 100);
+	bed_run_until(bed, began + 2000 * MS);
 	assert_int_equal(bed->asked, 1);
 	assert_int_equal(bed->got, 6);
 	assert_int_equal(bed->answers[0].tid, 100);
@@ -264,8 +109,8 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 	/* And it comes back at once: the dead have no queue. */
 	assert_int_equal(relay_model_set(&bed->model, "dead=none", NULL), 0);
 	began = bed->now;
-	ask(bed, HCA_LID, 7);
-	run_until(bed, began + 1 * MS);
+	bed_ask(bed, HCA_LID, 7);
+	bed_run_until(bed, began + 1 * MS);
 	assert_int_equal(bed->answers[6].at, began + 140 * US);
 	assert_false(bed->answers[6].timed_out);
 	bed_destroy(bed);
@@ -277,12 +122,12 @@ static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t
 	uint64_t wire = htobe64(mkey);
 	struct packet packet;
 
-	fill(&packet, mgmt_class, 0x11, tid);
+	bed_fill(&packet, mgmt_class, 0x11, tid);
 	packet.dlid = htons(HCA_LID);
 	packet.dqp = 0;
 	memcpy(packet.mad + 24, &wire, sizeof(wire));
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	ibsim_answers(bed);
+	bed_ibsim_answers(bed);
 }
 
 static void a_locked_node_answers_counters_and_smps_with_its_key(void **state)
@@ -295,17 +140,17 @@ static void a_locked_node_answers_counters_and_smps_with_its_key(void **state)
 	(void)state;
 	snprintf(words, sizeof(words), "locked=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2);
 	assert_int_equal(relay_model_set(&bed->model, words, NULL), 0);
-	ask(bed, HCA_LID, 1);
+	bed_ask(bed, HCA_LID, 1);
 	ask_smp(bed, CLASS_SUBN_LID, 0, 2);
 	ask_smp(bed, CLASS_SUBN_LID, guid + 1, 3);
 	ask_smp(bed, CLASS_SUBN_LID, guid, 4);
-	run_until(bed, bed->now + 100 * MS);
+	bed_run_until(bed, bed->now + 100 * MS);
 	assert_int_equal(bed->got, 4);
 	for (i = 0; i < 4; i++)
 		assert_int_equal(bed->answers[i].timed_out, bed->answers[i].tid == 2 || bed->answers[i].tid == 3);
 	assert_int_equal(relay_model_set(&bed->model, "locked=none", NULL), 0);
 	ask_smp(bed, CLASS_SUBN_LID, 0, 5);
-	run_until(bed, bed->now + 100 * MS);
+	bed_run_until(bed, bed->now + 100 * MS);
 	assert_false(bed->answers[4].timed_out);
 	bed_destroy(bed);
 }
@@ -318,10 +163,10 @@ static void a_node_that_dies_takes_its_queue_with_it(void **state)
 
 	(void)state;
 	for (i = 0; i < 10; i++)
-		ask(bed, HCA_LID, i);
-	run_until(bed, began + 350 * US);
+		bed_ask(bed, HCA_LID, i);
+	bed_run_until(bed, began + 350 * US);
 	assert_int_equal(relay_model_set(&bed->model, "dead=all", NULL), 0);
-	run_until(bed, began + 3000 * MS);
+	bed_run_until(bed, began + 3000 * MS);
 	assert_int_equal(bed->got, 10);
 	assert_int_equal(bed->asked, 4); /* their turn is at 20, 120, 220 and 320 us */
 	for (i = 0; i < 10; i++)
@@ -337,14 +182,14 @@ static void ibsims_timeout_is_held(void **state)
 
 	(void)state;
 	bed->mute = true;
-	ask(bed, HCA_LID, 1);
-	run_until(bed, began + 100 * US);
+	bed_ask(bed, HCA_LID, 1);
+	bed_run_until(bed, began + 100 * US);
 	packet = bed->waiting[0];
 	packet.status = htonl(PACKET_TIMED_OUT);
 	relay_model_from_ibsim(&bed->model, SLOT, &packet, bed->now);
-	run_until(bed, began + 299 * MS);
+	bed_run_until(bed, began + 299 * MS);
 	assert_int_equal(bed->got, 0);
-	run_until(bed, began + 300 * MS);
+	bed_run_until(bed, began + 300 * MS);
 	assert_int_equal(bed->got, 1);
 	assert_true(bed->answers[0].timed_out);
 	bed_destroy(bed);
@@ -357,8 +202,8 @@ static void who_is_never_answered_is_told_so_after_hold(void **state)
 
 	(void)state;
 	bed->mute = true;
-	ask(bed, HCA_LID, 1);
-	run_until(bed, began + 300 * MS);
+	bed_ask(bed, HCA_LID, 1);
+	bed_run_until(bed, began + 300 * MS);
 	assert_int_equal(bed->got, 1);
 	assert_true(bed->answers[0].timed_out);
 	assert_int_equal(bed->model.under_way, 0);
@@ -371,13 +216,13 @@ static void a_client_that_left_gets_no_answer_of_the_one_before(void **state)
 	char seat[SEAT_SIZE];
 
 	(void)state;
-	ask(bed, HCA_LID, 1);
-	ask(bed, OTHER_LID, 2);
-	run_until(bed, bed->now + 50 * US);
-	ask(bed, OTHER_LID, 3);
+	bed_ask(bed, HCA_LID, 1);
+	bed_ask(bed, OTHER_LID, 2);
+	bed_run_until(bed, bed->now + 50 * US);
+	bed_ask(bed, OTHER_LID, 3);
 	relay_model_close(&bed->model, SLOT);
 	relay_model_open(&bed->model, SLOT, seat_id(bed->fabric, bed->other, seat));
-	run_until(bed, bed->now + 50 * MS);
+	bed_run_until(bed, bed->now + 50 * MS);
 	assert_int_equal(bed->got, 0);
 	assert_int_equal(bed->model.under_way, 0);
 	bed_destroy(bed);
@@ -390,7 +235,7 @@ static void what_wants_no_answer_goes_through_at_once(void **state)
 
 	(void)state;
 	bed->mute = true;
-	fill(&packet, CLASS_SUBN_LID, 2, 5);
+	bed_fill(&packet, CLASS_SUBN_LID, 2, 5);
 	packet.mad[MAD_METHOD] = 5; /* a trap */
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
 	assert_int_equal(bed->asked, 1);
@@ -408,17 +253,17 @@ static void a_directed_route_ends_at_its_node(void **state)
 
 	(void)state;
 	/* Out of the HCA's only port is its leaf, which is dead; the HCA itself is not. */
-	fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
+	bed_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
 	packet.dlid = 0xffff;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	ibsim_answers(bed);
+	bed_ibsim_answers(bed);
 	assert_int_equal(bed->got, 1);
 	packet.mad[MAD_HOP_COUNT] = 1;
 	packet.mad[MAD_INITIAL_PATH + 1] = 1;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	ibsim_answers(bed);
+	bed_ibsim_answers(bed);
 	assert_int_equal(bed->got, 1);
-	run_until(bed, began + 10 * MS);
+	bed_run_until(bed, began + 10 * MS);
 	assert_int_equal(bed->got, 2);
 	assert_true(bed->answers[1].timed_out);
 	/* And back down from the leaf to a living neighbour. */
@@ -426,7 +271,7 @@ static void a_directed_route_ends_at_its_node(void **state)
 	packet.mad[MAD_INITIAL_PATH + 2] =
 		fabric->ports[fabric->ports[fabric_node_port(fabric, bed->other, 1)].peer].num;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	ibsim_answers(bed);
+	bed_ibsim_answers(bed);
 	assert_int_equal(bed->got, 3);
 	assert_false(bed->answers[2].timed_out);
 	bed_destroy(bed);
@@ -439,10 +284,10 @@ static void as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten(void **sta
 
 	(void)state;
 	for (i = 0; i < 2000; i++) {
-		ask(bed, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
-		run_until(bed, bed->now + 10 * US);
+		bed_ask(bed, i % 2 ? HCA_LID : OTHER_LID, (uint32_t)i);
+		bed_run_until(bed, bed->now + 10 * US);
 	}
-	run_until(bed, bed->now + 100 * MS);
+	bed_run_until(bed, bed->now + 100 * MS);
 	assert_int_equal(bed->got, 2000);
 	assert_int_equal(bed->model.under_way, 0);
 	for (i = 0; i < bed->got; i++)
@@ -461,22 +306,22 @@ static void late_duplicated_and_foreign_answers(void **state)
 	(void)state;
 	if (responder_configure(&bed->model.responder, "hcas duplicated=100", &err) < 0)
 		fail_msg("%s", err.text);
-	ask(bed, HCA_LID, 1);
-	run_until(bed, began + 1 * MS);
+	bed_ask(bed, HCA_LID, 1);
+	bed_run_until(bed, began + 1 * MS);
 	assert_int_equal(bed->got, 2);
 	assert_memory_equal(&bed->answers[0].packet, &bed->answers[1].packet, sizeof(bed->answers[0].packet));
 
 	assert_int_equal(responder_configure(&bed->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
-	ask(bed, HCA_LID, 2);
-	run_until(bed, began + 2 * MS);
+	bed_ask(bed, HCA_LID, 2);
+	bed_run_until(bed, began + 2 * MS);
 	assert_int_equal(bed->got, 4);
 	assert_int_not_equal(bed->answers[2].tid, 2);
 	assert_int_equal(bed->answers[3].tid, 2);
 
 	assert_int_equal(responder_configure(&bed->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
 	began = bed->now;
-	ask(bed, HCA_LID, 3);
-	run_until(bed, began + 1000 * MS);
+	bed_ask(bed, HCA_LID, 3);
+	bed_run_until(bed, began + 1000 * MS);
 	assert_int_equal(bed->got, 6);
 	assert_true(bed->answers[4].timed_out);
 	assert_int_equal(bed->answers[4].at, began + 100 * MS);
@@ -497,20 +342,20 @@ static void a_redirect_leads_to_an_answer(void **state)
 	snprintf(words, sizeof(words), "0x%s redirect=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2,
 		 seat_id(bed->fabric, bed->other, (char[SEAT_SIZE]){ 0 }) + 2);
 	assert_int_equal(responder_configure(&bed->model.responder, words, NULL), 0);
-	ask(bed, HCA_LID, 1);
+	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
 	assert_int_equal(load_be16(bed->answers[0].packet.mad + MAD_STATUS), 0x0002);
 	info = bed->answers[0].packet.mad + PACKET_MAD_DATA;
 	assert_int_equal(load_be16(info + 28), OTHER_LID);
 
-	fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, 2);
+	bed_fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, 2);
 	packet.dlid = htons(load_be16(info + 28));
 	packet.dqp = htonl(load_be32(info + 32));
 	packet.mad[PACKET_MAD_DATA + 1] = 1;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
 	/* ibsim, which knows nothing of it, is asked at the node itself. */
 	assert_int_equal(bed->waiting[bed->waiting_count - 1].dlid, htons(HCA_LID));
-	ibsim_answers(bed);
+	bed_ibsim_answers(bed);
 	assert_int_equal(bed->got, 2);
 	assert_int_equal(load_be16(bed->answers[1].packet.mad + MAD_STATUS), 0);
 	assert_int_equal(bed->answers[1].packet.slid, htons(OTHER_LID));

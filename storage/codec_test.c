@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is read is what was written, whatever the numbers; and bytes that nobody wrote do no harm.
+ * What is read is what was written, whatever the numbers, in chunks and in blocks of hot; and bytes that nobody wrote
+ * do no harm.
  *
  * Samples are drawn from every distribution that might be hard: each counter of
  * each chunk from another. IBWIRE_CODEC_SAMPLES says how many (10000000 take
@@ -20,6 +21,7 @@
 #include "analysis/delta.h"
 #include "base/err.h"
 #include "storage/codec.h"
+#include "storage/hot_block.h"
 #include "storage/test_day.h"
 
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
@@ -197,7 +199,7 @@ static void check_sum(int result, const uint8_t *data, size_t len, const struct 
 		fail_msg("samples %u to %u of %u add up to something else", from, to, count);
 }
 
-static int read_back(bool block, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+static int read_back(bool hot, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
 	uint8_t *copy = guarded() - len;
 	int result;
@@ -205,22 +207,20 @@ static int read_back(bool block, const uint8_t *data, size_t len, struct codec_s
 	assert_true(len <= PAGE_BYTES);
 	if (len)
 		memcpy(copy, data, len);
-	result = block ? codec_read_block(copy, len, samples, count) : codec_read_chunk(copy, len, samples, count);
-	if (!block)
+	result = hot ? hot_read_block(copy, len, samples) : codec_read_chunk(copy, len, samples, count);
+	if (!hot)
 		check_sum(result, copy, len, samples, count);
 	return result;
 }
 
-static void write_drawn(bool block, struct bytes *out, const struct codec_sample *samples, unsigned count)
+static void write_drawn(bool hot, struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	int result = block ? codec_write_block(out, samples, count) : codec_write_chunk(out, samples, count);
-
-	assert_int_equal(result, 0);
+	assert_int_equal(hot ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count), 0);
 }
 
-static unsigned draw_count(bool block)
+static unsigned draw_count(bool hot)
 {
-	return 1 + (unsigned)below(block ? CODEC_BLOCK_PORTS : CODEC_CHUNK_SWEEPS);
+	return hot ? CODEC_BLOCK_PORTS : 1 + (unsigned)below(CODEC_CHUNK_SWEEPS);
 }
 
 static void what_is_read_is_what_was_written(void **state)
@@ -232,15 +232,15 @@ static void what_is_read_is_what_was_written(void **state)
 
 	(void)state;
 	while (done < wanted) {
-		bool block = below(2);
-		unsigned count = draw_count(block);
+		bool hot = below(2);
+		unsigned count = draw_count(hot);
 		uint64_t began = seed;
 
 		draw_samples(samples, count);
 		bytes.len = 0;
-		write_drawn(block, &bytes, samples, count);
+		write_drawn(hot, &bytes, samples, count);
 		memset(back, 0xa5, sizeof(back));
-		if (read_back(block, bytes.data, bytes.len, back, count) || !same_samples(samples, back, count))
+		if (read_back(hot, bytes.data, bytes.len, back, count) || !same_samples(samples, back, count))
 			fail_msg("%u samples of seed %llu come back as others", count, (unsigned long long)began);
 		done += count;
 	}
@@ -289,8 +289,8 @@ static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
 		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 			samples[i].value[j] = draw();
 	}
-	assert_int_equal(codec_write_block(&bytes, samples, 20), 0);
-	assert_int_equal(codec_read_block(bytes.data, bytes.len, back, 20), 0);
+	assert_int_equal(codec_write_chunk(&bytes, samples, 20), 0);
+	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, 20), 0);
 	for (unsigned i = 0; i < 20; i++) {
 		if (!samples[i].there)
 			samples[i] = (struct codec_sample){ 0 };
@@ -304,20 +304,24 @@ static void what_is_not_there_or_unknown_is_kept_as_0(void **state)
 
 static void writing_appends(void **state)
 {
-	struct codec_sample samples[2][32], back[32];
+	struct codec_sample samples[2][CODEC_BLOCK_PORTS], back[CODEC_BLOCK_PORTS];
 	struct bytes bytes = { 0 };
-	size_t first;
 
 	(void)state;
-	draw_samples(samples[0], 32);
-	draw_samples(samples[1], 32);
-	assert_int_equal(codec_write_block(&bytes, samples[0], 32), 0);
-	first = bytes.len;
-	assert_int_equal(codec_write_block(&bytes, samples[1], 32), 0);
-	assert_int_equal(codec_read_block(bytes.data, first, back, 32), 0);
-	assert_true(same_samples(samples[0], back, 32));
-	assert_int_equal(codec_read_block(bytes.data + first, bytes.len - first, back, 32), 0);
-	assert_true(same_samples(samples[1], back, 32));
+	for (int hot = 0; hot < 2; hot++) {
+		size_t first;
+
+		bytes.len = 0;
+		draw_samples(samples[0], CODEC_BLOCK_PORTS);
+		draw_samples(samples[1], CODEC_BLOCK_PORTS);
+		write_drawn(hot, &bytes, samples[0], CODEC_BLOCK_PORTS);
+		first = bytes.len;
+		write_drawn(hot, &bytes, samples[1], CODEC_BLOCK_PORTS);
+		assert_int_equal(read_back(hot, bytes.data, first, back, CODEC_BLOCK_PORTS), 0);
+		assert_true(same_samples(samples[0], back, CODEC_BLOCK_PORTS));
+		assert_int_equal(read_back(hot, bytes.data + first, bytes.len - first, back, CODEC_BLOCK_PORTS), 0);
+		assert_true(same_samples(samples[1], back, CODEC_BLOCK_PORTS));
+	}
 	bytes_done(&bytes);
 	assert_null(bytes.data);
 }
@@ -329,27 +333,27 @@ static void what_is_cut_or_longer_or_of_another_kind_is_refused(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 60; round++) {
-		bool block = below(2);
-		unsigned count = draw_count(block), other = draw_count(block);
+		bool hot = below(2);
+		unsigned count = draw_count(hot), other = draw_count(hot);
 		size_t len;
 
 		draw_samples(samples, count);
 		bytes.len = 0;
-		write_drawn(block, &bytes, samples, count);
+		write_drawn(hot, &bytes, samples, count);
 		len = bytes.len;
 		for (size_t cut = 0; cut < len; cut++)
-			assert_int_equal(read_back(block, bytes.data, cut, back, count), ERR_IO);
-		assert_int_equal(read_back(!block, bytes.data, len, back, count), ERR_IO);
+			assert_int_equal(read_back(hot, bytes.data, cut, back, count), ERR_IO);
+		assert_int_equal(read_back(!hot, bytes.data, len, back, count), ERR_IO);
 		if (other != count)
-			assert_int_equal(read_back(block, bytes.data, len, back, other), ERR_IO);
+			assert_int_equal(read_back(hot, bytes.data, len, back, other), ERR_IO);
 		/* More bytes, of whatever else was written. */
-		write_drawn(block, &bytes, samples, count);
+		write_drawn(hot, &bytes, samples, count);
 		for (size_t more = len + 1; more <= bytes.len && more < len + 20; more++)
-			assert_int_equal(read_back(block, bytes.data, more, back, count), ERR_IO);
+			assert_int_equal(read_back(hot, bytes.data, more, back, count), ERR_IO);
 		bytes.data[0] ^= (uint8_t)(1 << below(8));
-		assert_int_equal(read_back(block, bytes.data, len, back, count), ERR_IO);
+		assert_int_equal(read_back(hot, bytes.data, len, back, count), ERR_IO);
 	}
-	assert_int_equal(codec_read_block(bytes.data, bytes.len, back, CODEC_BLOCK_PORTS + 1), ERR_IO);
+	assert_int_equal(codec_read_chunk(bytes.data, bytes.len, back, CODEC_CHUNK_SWEEPS + 1), ERR_IO);
 	bytes_done(&bytes);
 }
 
@@ -358,29 +362,29 @@ static void damaged_bytes_give_an_error_or_samples(void **state)
 	struct codec_sample samples[CODEC_CHUNK_SWEEPS], back[CODEC_CHUNK_SWEEPS];
 	struct bytes bytes = { 0 };
 	unsigned refused = 0, rounds = 20000, count = 0;
-	bool block = false;
+	bool hot = false;
 
 	(void)state;
 	for (unsigned round = 0; round < rounds; round++) {
 		if (round % 4 == 0) {
-			block = below(2);
-			count = draw_count(block);
+			hot = below(2);
+			count = draw_count(hot);
 			draw_samples(samples, count);
 			bytes.len = 0;
-			write_drawn(block, &bytes, samples, count);
+			write_drawn(hot, &bytes, samples, count);
 		}
 		for (uint64_t flips = 1 + below(2); flips; flips--)
 			bytes.data[below(bytes.len)] ^= (uint8_t)(1 << below(8));
 		/* The head stays as this count and kind must have it, so that what is behind it is reached. */
-		bytes.data[0] = block ? 0xb1 : 0xc1;
-		if (bytes.len > 2) {
+		bytes.data[0] = hot ? 1 : 0xc1;
+		if (!hot && bytes.len > 2) {
 			bytes.data[1] = (uint8_t)count;
 			bytes.data[2] = (uint8_t)((bytes.data[2] & 0xfe) | count >> 8);
 		}
-		if (read_back(block, bytes.data, bytes.len, back, count))
+		if (read_back(hot, bytes.data, bytes.len, back, count))
 			refused++;
 		else
-			for (unsigned i = 0; i < count; i++)
+			for (unsigned i = 0; !hot && i < count; i++)
 				assert_true(back[i].elapsed_us >= 0 && !(back[i].unknown & ~COUNTER_ALL));
 	}
 	print_message("# note: %u of %u damaged blocks and chunks were refused\n", refused, rounds);
@@ -395,15 +399,17 @@ static void random_bytes_give_an_error_or_samples(void **state)
 
 	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
-		bool block = below(2);
-		unsigned count = draw_count(block);
+		bool hot = below(2);
+		unsigned count = draw_count(hot);
 
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			bytes[i] = (uint8_t)draw();
-		bytes[0] = block ? 0xb1 : 0xc1;
-		bytes[1] = (uint8_t)count;
-		bytes[2] = (uint8_t)(below(64) << 2 | 2 | count >> 8);
-		read_back(block, bytes, below(sizeof(bytes)), back, count);
+		bytes[0] = hot ? 1 : 0xc1;
+		if (!hot) {
+			bytes[1] = (uint8_t)count;
+			bytes[2] = (uint8_t)(below(64) << 2 | 2 | count >> 8);
+		}
+		read_back(hot, bytes, below(sizeof(bytes)), back, count);
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,6 @@ struct compactor {
 	bool woken, stop;
 	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
 	int log_frames;
-	struct error trouble;
 };
 
 /* Is there time for another step? */
@@ -53,13 +53,6 @@ static bool may_go_on(struct compactor *compactor)
 	may = !compactor->stop || clock_boottime_us(clock_system()) < compactor->finish_until_us;
 	pthread_mutex_unlock(&compactor->mutex);
 	return may;
-}
-
-static void set_trouble(struct compactor *compactor, const struct error *err)
-{
-	pthread_mutex_lock(&compactor->mutex);
-	compactor->trouble = *err;
-	pthread_mutex_unlock(&compactor->mutex);
 }
 
 /* It concerns nobody who waits for a sweep: an event says so, as soon as one can be stored. */
@@ -138,13 +131,11 @@ static void work(struct compactor *compactor)
 		tell(compactor, &err);
 	}
 	if (result >= 0) {
-		memset(&err, 0, sizeof(err));
 		compactor->told = false;
 	} else {
 		compactor->pause = PAUSE_SWEEPS;
 		tell(compactor, &err);
 	}
-	set_trouble(compactor, &err);
 }
 
 static void *run(void *ctx)
@@ -240,18 +231,4 @@ void compactor_stop(struct compactor *compactor, int64_t finish_us)
 	pthread_mutex_unlock(&compactor->mutex);
 	pthread_join(compactor->thread, NULL);
 	destroy(compactor);
-}
-
-bool compactor_trouble(struct compactor *compactor, struct error *ret)
-{
-	bool any;
-
-	if (!compactor)
-		return false;
-	pthread_mutex_lock(&compactor->mutex);
-	any = compactor->trouble.code != 0;
-	if (any)
-		*ret = compactor->trouble;
-	pthread_mutex_unlock(&compactor->mutex);
-	return any;
 }

@@ -9,7 +9,6 @@
 #ifndef IBWIRE_STORAGE_COMPACTOR_H
 #define IBWIRE_STORAGE_COMPACTOR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct compactor;
@@ -32,8 +31,5 @@ void compactor_wake(struct compactor *compactor, int log_frames);
  * @finish_us:  for so long it goes on with what there is to do; what is left waits for the next start
  */
 void compactor_stop(struct compactor *compactor, int64_t finish_us);
-
-/* compactor_trouble - why the newest step failed. Return: false where it did not. */
-bool compactor_trouble(struct compactor *compactor, struct error *ret);
 
 #endif

@@ -15,28 +15,12 @@
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
 #define SWEEPS 64
 #define WINDOW 10
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 static struct model *make_database(uint64_t seed)
 {
@@ -213,8 +197,7 @@ static void damaged_pages_are_survived(void **state)
 	for (int round = 0; round < 60; round++) {
 		size_t at = 16384 + (size_t)model_random(model, (uint64_t)size - 16384 - 512);
 
-		tear_down(NULL);
-		set_up(NULL);
+		test_folder_renew();
 		file = fopen(path, "wb");
 		assert_non_null(file);
 		assert_int_equal(fwrite(bytes, 1, (size_t)size, file), size);
@@ -228,14 +211,12 @@ static void damaged_pages_are_survived(void **state)
 	model_destroy(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_damaged_chunk_is_named_and_the_others_are_right),
-		TEST(a_damaged_block_makes_no_wrong_reading),
-		TEST(damaged_pages_are_survived),
+		TEST_IN_FOLDER(a_damaged_chunk_is_named_and_the_others_are_right),
+		TEST_IN_FOLDER(a_damaged_block_makes_no_wrong_reading),
+		TEST_IN_FOLDER(damaged_pages_are_survived),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 #include "storage/delta_table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -10,6 +9,7 @@
 #include "storage/db.h"
 #include "storage/readings.h"
 #include "storage/schema.h"
+#include "storage/sql_tables.h"
 
 enum { COLUMN_SWEEP, COLUMN_PORT, COLUMN_ELAPSED, COLUMN_UNKNOWN, COLUMN_TRAFFIC };
 
@@ -30,7 +30,6 @@ struct delta_cursor {
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret, char **message)
 {
-	struct delta_table *table = calloc(1, sizeof(*table));
 	struct text sql = { 0 };
 	int code = SQLITE_NOMEM;
 
@@ -42,23 +41,12 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		text_appendf(&sql, ", %s INTEGER", counter_info((enum counter)i)->key);
 	text_append(&sql, ")");
-	if (table && !text_failed(&sql))
-		code = sqlite3_declare_vtab(db, text_chars(&sql));
+	if (!text_failed(&sql))
+		code = sql_declare(db, text_chars(&sql), sizeof(struct delta_table), ret);
 	text_done(&sql);
-	if (code != SQLITE_OK) {
-		free(table);
-		return code;
-	}
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	table->db = db;
-	*ret = &table->base;
-	return SQLITE_OK;
-}
-
-static int disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
+	if (code == SQLITE_OK)
+		((struct delta_table *)*ret)->db = db;
+	return code;
 }
 
 /* Which part of a plan a constraint can be; 0: none. */
@@ -116,13 +104,8 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-	struct delta_cursor *cursor = calloc(1, sizeof(*cursor));
-
 	(void)table;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*ret = &cursor->base;
-	return SQLITE_OK;
+	return sql_open(sizeof(struct delta_cursor), ret);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -134,13 +117,6 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int fail(struct delta_cursor *cursor, const struct error *err)
-{
-	sqlite3_free(cursor->base.pVtab->zErrMsg);
-	cursor->base.pVtab->zErrMsg = sqlite3_mprintf("%s", err->text);
-	return err->code == ERR_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
-}
-
 static int next(sqlite3_vtab_cursor *base)
 {
 	struct delta_cursor *cursor = (struct delta_cursor *)base;
@@ -148,7 +124,7 @@ static int next(sqlite3_vtab_cursor *base)
 	int result = delta_scan_next(&cursor->scan, &err);
 
 	cursor->end = result <= 0;
-	return result < 0 ? fail(cursor, &err) : SQLITE_OK;
+	return result < 0 ? sql_fail(base->pVtab, &err) : SQLITE_OK;
 }
 
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc, sqlite3_value **argv)
@@ -179,7 +155,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 		return SQLITE_OK;
 	cursor->port = (uint32_t)port;
 	if (delta_scan_begin_ports(&cursor->scan, table->db, after, until, &cursor->port, port > 0, &err) < 0)
-		return fail(cursor, &err);
+		return sql_fail(base->pVtab, &err);
 	return next(base);
 }
 
@@ -217,7 +193,7 @@ int delta_table_register(sqlite3 *db, struct error *err)
 {
 	/* Without xCreate: it is there by its name, and in no schema. */
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};

@@ -23,10 +23,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
-#include "base/map.h"
 #include "base/text.h"
-#include "collector/sink.h"
-#include "fabric/fabric.h"
 #include "storage/compact.h"
 #include "storage/db.h"
 #include "storage/reader.h"
@@ -35,183 +32,25 @@
 #include "storage/sums.h"
 #include "storage/test_check.h"
 #include "storage/test_extremes.h"
-#include "storage/writer.h"
-#include "storage/writer_state.h"
-
-enum { NODES = 8, RADIX = 64, PORTS = NODES * RADIX, IDS = NODES * (RADIX + 1) + 1, RANGES = 16, MOMENTS = 4 };
-
-#define NO_PORT UINT32_MAX
-#define BEGIN_US INT64_C(1795046400000000)
-
-/* Readings of all ports, as they were in some sweep. */
-struct moment {
-	int64_t sweep;
-	bool there[PORTS];
-	struct reading readings[PORTS];
-};
-
-struct range {
-	int64_t after, until; /* sweeps in (after, until] */
-	struct port_sum sums[PORTS];
-};
-
-static char folder[64], path[80];
-static struct fabric *fabric;
-static uint32_t port_of_id[IDS], index_of[PORTS]; /* index_of: in fabric->ports */
-static int64_t sweeps, samples;
-static struct moment moments[MOMENTS], now;
-static struct range ranges[RANGES];
-
-static int64_t label_us(int64_t sweep)
-{
-	return BEGIN_US + sweep * EXTREME_INTERVAL_US + (int64_t)(map_mix((uint64_t)sweep) % 20000000);
-}
-
-/* By hand: the store adds up by other means in each of its paths. */
-static void add_truth(struct port_sum *sum, const struct delta *delta)
-{
-	sum->sum.known = sum->samples++ ? sum->sum.known & delta->known : delta->known;
-	sum->ever |= delta->known;
-	sum->sum.elapsed_us += delta->elapsed_us;
-	sum->sum.reset |= delta->reset;
-	sum->sum.saturated |= delta->saturated;
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		uint64_t left = UINT64_MAX - sum->sum.value[i];
-
-		sum->sum.value[i] += delta->value[i] < left ? delta->value[i] : left;
-	}
-}
-
-static void build_fabric(void)
-{
-	fabric = fabric_create(NULL);
-	assert_non_null(fabric);
-	for (unsigned i = 0; i < NODES; i++) {
-		struct node node = { .guid = map_mix(i + 1), .type = NODE_SWITCH, .port_count = RADIX,
-				     .lid = (uint16_t)(i + 1) };
-
-		snprintf(node.desc, sizeof(node.desc), "switch%u", i);
-		assert_true(fabric_add_node(fabric, &node, NULL) >= 0);
-		for (unsigned num = 0; num <= RADIX; num++) {
-			struct port port = { .num = (uint8_t)num, .state = PORT_ACTIVE, .phys_state = PHYS_LINK_UP,
-					     .speed = LINK_SPEED_HDR, .width = LINK_WIDTH_4X, .peer = FABRIC_NONE };
-			int64_t at = fabric_add_port(fabric, &port, NULL);
-
-			assert_true(at >= 0);
-			if (num)
-				index_of[i * RADIX + num - 1] = (uint32_t)at;
-		}
-	}
-	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
-	fabric->from_node = 0;
-	fabric->from_port = 1;
-}
-
-/* By hand as well. */
-static void count_on(struct reading *reading, const struct delta *delta)
-{
-	reading->at_us += delta->elapsed_us;
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		reading->value[i] = delta->value[i] + (delta->reset & COUNTER_BIT(i) ? 0 : reading->value[i]);
-}
-
-/* One port's part of a sweep, and what its counters read then. */
-static bool take_sample(uint32_t port, const struct sweep *sweep, int64_t id, struct port_sample *sample,
-			struct delta *delta)
-{
-	struct reading *reading = &now.readings[port];
-	enum extreme what = extreme_sample(port, id, delta);
-
-	*sample = (struct port_sample){ .port = index_of[port], .status = SAMPLE_SILENT };
-	if (what == EXTREME_DELTA && !now.there[port])
-		fail_msg("port %u counts before it was read", port);
-	if (what == EXTREME_UNSAMPLED || what == EXTREME_SILENT)
-		return what == EXTREME_SILENT;
-	if (what == EXTREME_DELTA) {
-		count_on(reading, delta);
-		samples++;
-		for (int i = 0; i < RANGES; i++)
-			if (id > ranges[i].after && id <= ranges[i].until)
-				add_truth(&ranges[i].sums[port], delta);
-	} else {
-		reading->at_us = sweep->start_us;
-		for (int i = 0; i < COUNTER_COUNT; i++)
-			reading->value[i] = map_mix((uint64_t)id * 64 + (uint64_t)i);
-	}
-	reading->present = reading->wide = COUNTER_ALL_SET;
-	now.there[port] = true;
-	sample->status = SAMPLE_OK;
-	sample->reading = reading;
-	sample->delta = what == EXTREME_DELTA ? delta : NULL;
-	return true;
-}
-
-/* All of it, and nothing is compacted: as if the thread could not be started. */
-static void store_all(void)
-{
-	static struct port_sample taken[PORTS];
-	static struct delta deltas[PORTS];
-	struct sweep sweep = { .fabric = fabric, .generation = 1, .interval_us = EXTREME_INTERVAL_US,
-			       .samples = taken };
-	struct writer *writer = check_open_writer(path);
-
-	writer->compactor_tried = true;
-	snprintf(sweep.boot_id, sizeof(sweep.boot_id), "11111111-2222-4333-8444-555555555555");
-	for (int64_t id = 1; id <= sweeps; id++) {
-		sweep.wall_us = label_us(id);
-		sweep.start_us = sweep.end_us = id * EXTREME_INTERVAL_US;
-		sweep.sample_count = 0;
-		for (uint32_t port = 0; port < PORTS; port++)
-			sweep.sample_count += take_sample(port, &sweep, id, &taken[sweep.sample_count], &deltas[port]);
-		sweep.ports_planned = sweep.ports_asked = sweep.ports_answered = (uint32_t)sweep.sample_count;
-		check_store(writer, &sweep);
-		for (int i = 0; i < MOMENTS; i++) {
-			if (moments[i].sweep != id)
-				continue;
-			moments[i] = now;
-			moments[i].sweep = id;
-		}
-	}
-	memset(port_of_id, 0xff, sizeof(port_of_id));
-	for (uint32_t port = 0; port < PORTS; port++) {
-		assert_in_range(writer->port_ids[index_of[port]], 1, IDS - 1);
-		port_of_id[writer->port_ids[index_of[port]]] = port;
-	}
-	writer_close(writer);
-}
+#include "storage/test_folder.h"
+#include "storage/test_truth.h"
 
 static int make(void **state)
 {
 	const char *wanted = getenv("IBWIRE_SAMPLES");
-
-	(void)state;
 	/* One of 30 is not there. Fewer sweeps would make no hour. */
-	sweeps = (int64_t)(strtod(wanted && *wanted ? wanted : "200000", NULL) / PORTS * 1.04);
-	if (sweeps < 300)
-		sweeps = 300;
-	for (int i = 0; i < RANGES; i++) {
-		uint64_t random = map_mix((uint64_t)i + 1);
+	int64_t sweeps = (int64_t)(strtod(wanted && *wanted ? wanted : "200000", NULL) / PORTS * 1.04);
 
-		ranges[i].after = i ? (int64_t)(random % (uint64_t)sweeps) : 0;
-		ranges[i].until = i ? ranges[i].after + 1 +
-			(int64_t)(map_mix(random) % (uint64_t)(sweeps - ranges[i].after)) : sweeps;
-	}
-	for (int i = 0; i < MOMENTS; i++)
-		moments[i].sweep = i ? 1 + (int64_t)(map_mix((uint64_t)i) % (uint64_t)sweeps) : sweeps;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	build_fabric();
-	store_all();
-	print_message("# %" PRId64 " samples in %" PRId64 " sweeps\n", samples, sweeps);
+	test_folder_make(state);
+	truth_make(sweeps < 300 ? 300 : sweeps);
+	print_message("# %" PRId64 " samples in %" PRId64 " sweeps\n", truth.samples, truth.sweeps);
 	return 0;
 }
 
 static int remove_all(void **state)
 {
-	(void)state;
-	fabric_destroy(fabric);
-	check_remove_folder(folder);
-	return 0;
+	truth_forget();
+	return test_folder_remove(state);
 }
 
 /* What should come next in a walk by sweep and port id. */
@@ -227,9 +66,9 @@ static void expect_next(struct expected *expected)
 {
 	if (!expected->sweep)
 		expected->sweep = 1;
-	for (; expected->sweep <= sweeps; expected->sweep++, expected->id = 0) {
+	for (; expected->sweep <= truth.sweeps; expected->sweep++, expected->id = 0) {
 		while (++expected->id < IDS) {
-			expected->port = port_of_id[expected->id];
+			expected->port = truth.port_of_id[expected->id];
 			if (expected->port == NO_PORT ||
 			    extreme_sample(expected->port, expected->sweep, &expected->delta) != EXTREME_DELTA)
 				continue;
@@ -261,7 +100,7 @@ static void check_scan(sqlite3 *db)
 	struct delta_scan scan;
 	struct error err = { 0 };
 	struct delta read;
-	int result = delta_scan_begin(&scan, db, 0, sweeps, &err);
+	int result = delta_scan_begin(&scan, db, 0, truth.sweeps, &err);
 
 	while (!result && (result = delta_scan_next(&scan, &err)) > 0) {
 		expect_next(&expected);
@@ -274,7 +113,7 @@ static void check_scan(sqlite3 *db)
 	if (result < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(scan.damaged, 0);
-	assert_int_equal(expected.seen, samples);
+	assert_int_equal(expected.seen, truth.samples);
 	delta_scan_end(&scan);
 }
 
@@ -284,19 +123,19 @@ static void check_readings(sqlite3 *db)
 
 	for (int i = 0; i < MOMENTS; i++) {
 		memset(stored, 0, sizeof(stored));
-		assert_int_equal(readings_load(db, moments[i].sweep, stored, IDS, NULL), 0);
+		assert_int_equal(readings_load(db, truth.moments[i].sweep, stored, IDS, NULL), 0);
 		for (uint32_t id = 1; id < IDS; id++) {
-			uint32_t port = port_of_id[id];
+			uint32_t port = truth.port_of_id[id];
 			const struct reading *read = &stored[id].reading;
 
 			if (port == NO_PORT)
 				continue;
-			assert_int_equal(stored[id].there, moments[i].there[port]);
-			if (stored[id].there && (memcmp(read->value, moments[i].readings[port].value,
+			assert_int_equal(stored[id].there, truth.moments[i].there[port]);
+			if (stored[id].there && (memcmp(read->value, truth.moments[i].readings[port].value,
 							sizeof(read->value)) != 0 ||
-						 read->present != moments[i].readings[port].present ||
-						 read->at_us != moments[i].readings[port].at_us))
-				differs(moments[i].sweep, id, "the reading");
+						 read->present != truth.moments[i].readings[port].present ||
+						 read->at_us != truth.moments[i].readings[port].at_us))
+				differs(truth.moments[i].sweep, id, "the reading");
 		}
 	}
 }
@@ -304,15 +143,15 @@ static void check_readings(sqlite3 *db)
 static void compare_sum(const struct range *range, uint32_t id, const struct port_sum *sum)
 {
 	static const struct port_sum none;
-	const struct port_sum *truth = port_of_id[id] == NO_PORT ? &none : &range->sums[port_of_id[id]];
+	const struct port_sum *kept = truth.port_of_id[id] == NO_PORT ? &none : &range->sums[truth.port_of_id[id]];
 
-	if (sum->samples != truth->samples || sum->sum.elapsed_us != truth->sum.elapsed_us)
+	if (sum->samples != kept->samples || sum->sum.elapsed_us != kept->sum.elapsed_us)
 		differs(range->until, id, "how many samples are in a sum");
-	if (sum->sum.known != truth->sum.known || sum->ever != truth->ever)
+	if (sum->sum.known != kept->sum.known || sum->ever != kept->ever)
 		differs(range->until, id, "what is known of a sum");
-	if (sum->sum.reset != truth->sum.reset || sum->sum.saturated != truth->sum.saturated)
+	if (sum->sum.reset != kept->sum.reset || sum->sum.saturated != kept->sum.saturated)
 		differs(range->until, id, "what a sum is marked with");
-	if (memcmp(sum->sum.value, truth->sum.value, sizeof(sum->sum.value)) != 0)
+	if (memcmp(sum->sum.value, kept->sum.value, sizeof(sum->sum.value)) != 0)
 		differs(range->until, id, "a sum");
 }
 
@@ -322,7 +161,7 @@ static unsigned check_sums(sqlite3 *db)
 	unsigned from = 0;
 
 	for (int i = 0; i < RANGES; i++) {
-		const struct range *range = &ranges[i];
+		const struct range *range = &truth.ranges[i];
 		struct sums_cover cover;
 
 		memset(sums, 0, sizeof(sums));
@@ -361,7 +200,7 @@ static void ask_for_range(struct text *sql, const struct range *range)
 	char from[80];
 
 	snprintf(from, sizeof(from), "port_sum(%" PRId64 ", %" PRId64 ")",
-		 range->after ? label_us(range->after) : 0, label_us(range->until));
+		 range->after ? truth_label_us(range->after) : 0, truth_label_us(range->until));
 	ask_for(sql, "port_id, samples", from);
 }
 
@@ -417,14 +256,14 @@ static bool check_sum_row(void *ctx, const struct cell *cells, int count)
 {
 	struct sum_rows *rows = ctx;
 	int64_t id = cells[ROW_FIRST].integer;
-	const struct port_sum *truth;
+	const struct port_sum *kept;
 
 	assert_int_equal(count, ROW_COLUMNS);
 	assert_in_range(id, 1, IDS - 1);
-	assert_true(port_of_id[id] != NO_PORT);
-	truth = &rows->range->sums[port_of_id[id]];
-	if ((uint64_t)cells[ROW_SECOND].integer != truth->samples ||
-	    !same_row(cells, &truth->sum, truth->ever, true))
+	assert_true(truth.port_of_id[id] != NO_PORT);
+	kept = &rows->range->sums[truth.port_of_id[id]];
+	if ((uint64_t)cells[ROW_SECOND].integer != kept->samples ||
+	    !same_row(cells, &kept->sum, kept->ever, true))
 		differs(rows->range->until, (uint32_t)id, "the row of port_sum");
 	rows->seen++;
 	return true;
@@ -493,17 +332,17 @@ static void check_sql(asking *ask)
 	ask_for(&sql, "sweep, port_id", "sample");
 	ask(&sql, check_sample_row, &expected);
 	text_done(&sql);
-	assert_int_equal(expected.seen, samples);
+	assert_int_equal(expected.seen, truth.samples);
 	for (int i = 0; i < RANGES; i++) {
-		struct sum_rows rows = { .range = &ranges[i] };
+		struct sum_rows rows = { .range = &truth.ranges[i] };
 		size_t ports = 0;
 
 		memset(&sql, 0, sizeof(sql));
-		ask_for_range(&sql, &ranges[i]);
+		ask_for_range(&sql, &truth.ranges[i]);
 		ask(&sql, check_sum_row, &rows);
 		text_done(&sql);
 		for (size_t port = 0; port < PORTS; port++)
-			ports += ranges[i].sums[port].samples > 0;
+			ports += truth.ranges[i].sums[port].samples > 0;
 		assert_int_equal(rows.seen, ports);
 	}
 }
@@ -515,7 +354,7 @@ static void compact_until(int64_t until)
 	sqlite3 *db = open_db();
 	struct error err = { 0 };
 	int64_t done = 0;
-	int result = compact_init(&compaction, db, sweeps < 10000 ? 32 : 120, &err);
+	int result = compact_init(&compaction, db, truth.sweeps < 10000 ? 32 : 120, &err);
 
 	for (int i = 1; !result && (result = compact_step(&compaction, &err)) > 0; i++) {
 		if (done >= until)
@@ -558,7 +397,7 @@ static void all_of_it_is_in_hot(void **state)
 static void half_of_it_is_compacted(void **state)
 {
 	(void)state;
-	compact_until(sweeps / 2);
+	compact_until(truth.sweeps / 2);
 	assert_true(check_integer(path, "SELECT count(*) FROM hot") > 0);
 	assert_true(check_integer(path, "SELECT count(*) FROM chunk") > 0);
 	assert_true(check_all() & SUMS_WINDOWS);

@@ -175,7 +175,6 @@ static int find_range(struct exporting *exporting, struct error *err)
 
 	exporting->range[6] = exporting->query->since_us ? exporting->query->since_us : INT64_MIN;
 	exporting->range[7] = exporting->query->until_us ? exporting->query->until_us : INT64_MAX;
-
 	if (!result)
 		result = range_number(exporting, last, 0, &exporting->range[1], err);
 	if (!result && exporting->range[0] > exporting->range[1])
@@ -216,6 +215,10 @@ static void append_where(struct text *sql, const struct kept_table *table)
 	case RANGE_SNAPSHOTS:
 		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete"
 			     " AND wall_us BETWEEN ?7 AND ?8)", table->key);
+		break;
+	case RANGE_FINDINGS:
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= ?2"
+			     " AND (closed_sweep IS NULL OR closed_sweep > ?1))", table->key);
 		break;
 	case RANGE_LASTING:
 		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
@@ -383,7 +386,6 @@ static int gather_names(struct exporting *exporting, const char *table, struct e
 	snprintf(sql, sizeof(sql), "SELECT name, max(type = 2) FROM %s GROUP BY name UNION ALL"
 		 " SELECT description, max(type = 2) FROM %s GROUP BY description", table, table);
 	result = db_prepare(exporting->source, sql, &rows, err);
-
 	while (!result && (result = db_step(rows, err)) > 0) {
 		const char *bytes = sqlite3_column_blob(rows, 0);
 

@@ -277,7 +277,7 @@ static int limit_log(sqlite3 *db, struct error *err)
 
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 {
-	/* DESIGN, Storage: measured settings; secure_delete is on in Debian's SQLite. */
+	/* As measured; secure_delete is on in Debian's SQLite. */
 	static const char settings[] =
 		"PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA cache_size = -16384; "
 		"PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "

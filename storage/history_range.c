@@ -95,6 +95,7 @@ static int find_runs(struct reader *reader, struct history_range *range, struct 
 	int result = find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM chunk_window"
 			  " WHERE to_sweep <= ?1 + 1 AND state > 0 ORDER BY to_sweep DESC LIMIT 1", range,
 			  &range->chunk_us, &range->chunk_sweeps, err);
+
 	if (result < 0)
 		return result;
 	return find_run(reader, "SELECT from_sweep, to_us - from_us, to_sweep - from_sweep FROM hour"

@@ -3,8 +3,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,6 +13,7 @@
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -176,10 +175,7 @@ static void any_window_adds_up_from_any_pieces(void **state)
 		size_t pieces[HISTORY_SOURCE_COUNT] = { 0 };
 		struct reader *reader;
 		struct writer *writer;
-		char folder[64], path[80];
 
-		check_make_folder(folder);
-		snprintf(path, sizeof(path), "%s/fabric.db", folder);
 		assert_true(model->port_count <= MOST_PORTS);
 		model->keep_history = true;
 		writer = check_open_writer(path);
@@ -201,13 +197,13 @@ static void any_window_adds_up_from_any_pieces(void **state)
 			      pieces[HISTORY_CHUNK_SUMS], pieces[HISTORY_HOUR_SUMS]);
 		assert_true(pieces[HISTORY_RAW] > 0 && pieces[HISTORY_CHUNK_SUMS] > 0);
 		assert_true(!seed || pieces[HISTORY_HOUR_SUMS] > 0);
-		check_remove_folder(folder);
+		test_folder_renew();
 		model_destroy(model);
 	}
 }
 
 /* What a retention leaves of the oldest windows: their sums. */
-static void forget_samples(const char *path)
+static void forget_samples(void)
 {
 	static const char *const statements[] = {
 		"CREATE TEMP TABLE old AS SELECT id, to_sweep FROM chunk_window WHERE state = 1 ORDER BY id LIMIT 3",
@@ -234,17 +230,14 @@ static void where_samples_expired_their_sums_are_given(void **state)
 	bool wanted[MOST_PORTS];
 	struct writer *writer;
 	struct reader *reader;
-	char folder[64], path[80];
 
 	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	model->keep_history = true;
 	writer = check_open_writer(path);
 	for (int i = 0; i < 1000; i++)
 		check_store(writer, model_step(model));
 	writer_close(writer);
-	forget_samples(path);
+	forget_samples();
 	reader = check_open_reader(path);
 	assert_int_equal(reader_history_range(reader, model->sweeps[0].wall_us - 1, 0, &range, NULL), 0);
 	assert_int_equal(range.after, 0);
@@ -261,7 +254,6 @@ static void where_samples_expired_their_sums_are_given(void **state)
 	assert_int_equal(reader_history_range(reader, model->sweeps[200].wall_us, 0, &range, NULL), 0);
 	assert_true(range.after < 300);
 	reader_close(reader);
-	check_remove_folder(folder);
 	model_destroy(model);
 }
 
@@ -273,11 +265,8 @@ static void who_has_seen_enough_is_told_no_more(void **state)
 	const struct history_query query = { .until = 20 };
 	struct writer *writer;
 	struct reader *reader;
-	char folder[64], path[80];
 
 	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	model->keep_history = true;
 	writer = check_open_writer(path);
 	for (int i = 0; i < 20; i++)
@@ -287,7 +276,6 @@ static void who_has_seen_enough_is_told_no_more(void **state)
 	assert_int_equal(got.pieces[HISTORY_RAW], 3);
 	reader_close(reader);
 	writer_close(writer);
-	check_remove_folder(folder);
 	model_destroy(model);
 }
 
@@ -296,11 +284,8 @@ static void a_database_without_sweeps_has_no_history(void **state)
 	struct history_range range;
 	struct reader *reader;
 	struct writer *writer;
-	char folder[64], path[80];
 
 	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	writer = check_open_writer(path);
 	reader = check_open_reader(path);
 	assert_int_equal(reader_history_range(reader, 0, 0, &range, NULL), 0);
@@ -309,16 +294,15 @@ static void a_database_without_sweeps_has_no_history(void **state)
 	assert_int_equal(range.oldest_us, 0);
 	reader_close(reader);
 	writer_close(writer);
-	check_remove_folder(folder);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_window_adds_up_from_any_pieces),
-		cmocka_unit_test(where_samples_expired_their_sums_are_given),
-		cmocka_unit_test(who_has_seen_enough_is_told_no_more),
-		cmocka_unit_test(a_database_without_sweeps_has_no_history),
+		TEST_IN_FOLDER(any_window_adds_up_from_any_pieces),
+		TEST_IN_FOLDER(where_samples_expired_their_sums_are_given),
+		TEST_IN_FOLDER(who_has_seen_enough_is_told_no_more),
+		TEST_IN_FOLDER(a_database_without_sweeps_has_no_history),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

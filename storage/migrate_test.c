@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,25 +20,17 @@
 #include "storage/reader.h"
 #include "storage/schema.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
-static char folder[64], path[80], full[80], old[80];
+static char full[80], old[80];
 
 static int set_up(void **state)
 {
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	test_folder_make(state);
 	snprintf(full, sizeof(full), "%s/full.db", folder);
 	snprintf(old, sizeof(old), "%s/old.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
 	return 0;
 }
 
@@ -111,7 +102,7 @@ static void version_1_goes_on_as_if_it_had_been_of_today(void **state)
 		check_details_are_exact(path);
 		check_integrity(path);
 		model_destroy(model);
-		tear_down(NULL);
+		test_folder_remove(NULL);
 		set_up(NULL);
 	}
 }
@@ -350,7 +341,7 @@ static void without_room_it_stays_what_it_was(void **state)
 	model_destroy(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, test_folder_remove)
 
 int main(void)
 {

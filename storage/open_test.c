@@ -20,25 +20,9 @@
 #include "storage/reader.h"
 #include "storage/schema.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 static size_t files_in_folder(void)
 {
@@ -50,31 +34,6 @@ static size_t files_in_folder(void)
 		count += entry->d_name[0] != '.';
 	closedir(dir);
 	return count;
-}
-
-static char *contents(size_t *ret_len)
-{
-	FILE *file = fopen(path, "rb");
-	char *bytes;
-
-	assert_non_null(file);
-	fseek(file, 0, SEEK_END);
-	*ret_len = (size_t)ftell(file);
-	rewind(file);
-	bytes = malloc(*ret_len + 1);
-	assert_non_null(bytes);
-	assert_int_equal(fread(bytes, 1, *ret_len, file), *ret_len);
-	fclose(file);
-	return bytes;
-}
-
-static void write_file(const char *bytes, size_t len)
-{
-	FILE *file = fopen(path, "wb");
-
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes, 1, len, file), len);
-	fclose(file);
 }
 
 static void assert_one_line(const struct error *err, const char *word)
@@ -91,7 +50,7 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 	struct writer *writer = NULL;
 	struct error err = { 0 };
 	size_t before_len, after_len, files = files_in_folder();
-	char *before = contents(&before_len), *after, lock[100];
+	char *before = test_file_read(path, &before_len), *after, lock[100];
 
 	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
 	assert_null(writer);
@@ -103,7 +62,7 @@ static void assert_refused_untouched(const char *word, bool lock_allowed)
 	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
 	assert_null(reader);
 	assert_one_line(&err, word);
-	after = contents(&after_len);
+	after = test_file_read(path, &after_len);
 	assert_int_equal(after_len, before_len);
 	assert_memory_equal(after, before, before_len);
 	free(before);
@@ -125,9 +84,9 @@ static void a_file_of_another_kind_is_left_alone(void **state)
 				   "More than a hundred bytes of it, so that there could be a header.";
 
 	(void)state;
-	write_file(text, strlen(text));
+	test_file_write(path, text, strlen(text));
 	assert_refused_untouched("no ibwire database", false);
-	write_file("short", 5);
+	test_file_write(path, "short", 5);
 	assert_refused_untouched("no ibwire database", false);
 }
 
@@ -173,9 +132,9 @@ static void a_newer_database_is_left_alone(void **state)
 	(void)state;
 	store_some(path, 3);
 	forget_log();
-	bytes = contents(&len);
+	bytes = test_file_read(path, &len);
 	bytes[63] = SCHEMA_VERSION + 1;
-	write_file(bytes, len);
+	test_file_write(path, bytes, len);
 	free(bytes);
 	assert_refused_untouched("newer ibwire", false);
 }
@@ -188,12 +147,12 @@ static void a_truncated_database_is_left_alone(void **state)
 	(void)state;
 	store_some(path, 20);
 	forget_log();
-	bytes = contents(&len);
-	write_file(bytes, len / 2);
+	bytes = test_file_read(path, &len);
+	test_file_write(path, bytes, len / 2);
 	assert_refused_untouched("damaged", true);
 	/* With its header and nothing of its first page behind that. */
 	memset(bytes + 100, 0xa5, len - 100);
-	write_file(bytes, len);
+	test_file_write(path, bytes, len);
 	assert_refused_untouched("damaged", true);
 	free(bytes);
 }
@@ -219,17 +178,13 @@ static void what_is_no_file_is_refused(void **state)
 	assert_one_line(&err, "/nonexistent");
 }
 
-static void a_log_without_its_database_is_not_played_into_a_new_one(void **state)
+/* A collector stores five sweeps and is killed: they are in the log alone. The model has not made them here. */
+static void store_and_be_killed(struct model *model)
 {
-	struct model *model = model_create(9, 1, 4, 2);
-	struct reader *reader;
 	struct writer *writer;
-	int64_t newest = -1;
+	pid_t child = fork();
 	int status;
-	pid_t child;
 
-	(void)state;
-	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
 		if (writer_open(path, &writer, NULL) < 0)
@@ -240,6 +195,17 @@ static void a_log_without_its_database_is_not_played_into_a_new_one(void **state
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
+}
+
+static void a_log_without_its_database_is_not_played_into_a_new_one(void **state)
+{
+	struct model *model = model_create(9, 1, 4, 2);
+	struct reader *reader;
+	struct writer *writer;
+	int64_t newest = -1;
+
+	(void)state;
+	store_and_be_killed(model);
 	assert_int_equal(unlink(path), 0);
 	writer = check_open_writer(path);
 	reader = check_open_reader(path);
@@ -316,8 +282,6 @@ static void who_may_not_write_can_read(void **state)
 	struct model *model;
 	struct writer *writer;
 	char log[100];
-	int status;
-	pid_t child;
 
 	(void)state;
 	if (getuid() != 0) {
@@ -338,18 +302,7 @@ static void who_may_not_write_can_read(void **state)
 	assert_int_equal(access(log, F_OK), 0);
 	assert_int_equal(read_as_nobody(5, false), 0);
 	assert_int_equal(access(log, F_OK), 0);
-	/* After a collector was killed, with sweeps in the log alone. */
-	child = fork();
-	assert_true(child >= 0);
-	if (!child) {
-		if (writer_open(path, &writer, NULL) < 0)
-			_exit(1);
-		for (int i = 0; i < 5; i++)
-			writer_sink(writer)->store(writer, model_step(model), NULL);
-		raise(SIGKILL);
-	}
-	waitpid(child, &status, 0);
-	assert_true(WIFSIGNALED(status));
+	store_and_be_killed(model);
 	assert_int_equal(read_as_nobody(10, false), 0);
 	/* A copy of the file alone. */
 	writer_close(check_open_writer(path));
@@ -508,23 +461,21 @@ static void the_manual_has_each_column_of_the_tables_that_it_names(void **state)
 	sqlite3_close(db);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_file_of_another_kind_is_left_alone),
-		TEST(a_database_of_another_program_is_left_alone),
-		TEST(a_newer_database_is_left_alone),
-		TEST(a_truncated_database_is_left_alone),
-		TEST(what_is_no_file_is_refused),
-		TEST(a_log_without_its_database_is_not_played_into_a_new_one),
-		TEST(a_second_collector_is_refused_and_told_who),
-		TEST(who_may_not_write_can_read),
-		TEST(another_fabric_is_refused_until_the_old_is_moved_aside),
-		TEST(a_file_that_is_taken_away_is_noticed),
-		TEST(the_default_path_is_the_documented_one),
-		TEST(the_manual_has_each_column_of_the_tables_that_it_names),
+		TEST_IN_FOLDER(a_file_of_another_kind_is_left_alone),
+		TEST_IN_FOLDER(a_database_of_another_program_is_left_alone),
+		TEST_IN_FOLDER(a_newer_database_is_left_alone),
+		TEST_IN_FOLDER(a_truncated_database_is_left_alone),
+		TEST_IN_FOLDER(what_is_no_file_is_refused),
+		TEST_IN_FOLDER(a_log_without_its_database_is_not_played_into_a_new_one),
+		TEST_IN_FOLDER(a_second_collector_is_refused_and_told_who),
+		TEST_IN_FOLDER(who_may_not_write_can_read),
+		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_is_moved_aside),
+		TEST_IN_FOLDER(a_file_that_is_taken_away_is_noticed),
+		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
+		TEST_IN_FOLDER(the_manual_has_each_column_of_the_tables_that_it_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,25 +15,9 @@
 #include "fabric/names.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 enum { STEPS = 6, NODE = 3 };
 
@@ -150,8 +134,8 @@ static void a_name_map_wins_over_the_last_name(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_node_that_lost_its_name_shows_the_last_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_name_map_wins_over_the_last_name, set_up, tear_down),
+		TEST_IN_FOLDER(a_node_that_lost_its_name_shows_the_last_one),
+		TEST_IN_FOLDER(a_name_map_wins_over_the_last_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

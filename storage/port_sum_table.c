@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* port_sum_table.c - port_sum(since, until): a row of SQL for each port, what it counted in a window */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -56,12 +53,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return code;
 }
 
-static int disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
-}
-
 static int plan_of(const struct sqlite3_index_constraint *constraint)
 {
 	if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
@@ -107,13 +98,8 @@ static int best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 {
-	struct sum_cursor *cursor = calloc(1, sizeof(*cursor));
-
 	(void)table;
-	if (!cursor)
-		return SQLITE_NOMEM;
-	*ret = &cursor->base;
-	return SQLITE_OK;
+	return sql_open(sizeof(struct sum_cursor), ret);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -199,24 +185,6 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return cursor->at >= cursor->count;
 }
 
-static void put_port(const struct sum_cursor *cursor, sqlite3_context *context, int column)
-{
-	const struct known_port *port = port_names_find(&cursor->names, cursor->first + cursor->at);
-	const char *name;
-	char guid[24];
-
-	if (column == SUM_PORT) {
-		sqlite3_result_int(context, port->num);
-	} else if (column == SUM_NODE_GUID) {
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
-		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
-	} else {
-		name = port_names_node(&cursor->names, port, cursor->until);
-		if (name)
-			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
-	}
-}
-
 /* NULL where no reading knew it; where some did not, it is what the others counted: see unknown. */
 static void put_counter(const struct port_sum *sum, sqlite3_context *context, int counter)
 {
@@ -233,7 +201,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 	case SUM_NODE:
 	case SUM_NODE_GUID:
 	case SUM_PORT:
-		put_port(cursor, context, at);
+		sql_put_port(context, &cursor->names, cursor->first + cursor->at, cursor->until,
+			     (enum sql_port)(at - SUM_NODE));
 		break;
 	case SUM_PORT_ID:
 		sqlite3_result_int64(context, (int64_t)(cursor->first + cursor->at));
@@ -279,7 +248,7 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 int port_sum_table_register(sqlite3 *db)
 {
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = best_index, .xOpen = open_cursor,
 		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
 		.xRowid = rowid,
 	};

@@ -17,25 +17,9 @@
 #include "base/err.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 /* What an SQL answer was: its size, and its first cell. */
 struct answer {
@@ -504,20 +488,18 @@ static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 	model_destroy(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(sql_reads_and_does_nothing_else),
-		TEST(every_view_can_be_asked),
-		TEST(details_that_cannot_be_are_refused_with_their_sweep),
-		TEST(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
-		TEST(events_come_oldest_first_and_as_many_as_asked),
-		TEST(a_full_disk_loses_nothing_and_is_tried_again),
-		TEST(caps_come_back_also_of_nodes_without_a_sweep),
-		TEST(a_snapshot_has_what_each_node_can_do),
-		TEST(a_reader_beside_a_writer_always_sees_whole_sweeps),
+		TEST_IN_FOLDER(sql_reads_and_does_nothing_else),
+		TEST_IN_FOLDER(every_view_can_be_asked),
+		TEST_IN_FOLDER(details_that_cannot_be_are_refused_with_their_sweep),
+		TEST_IN_FOLDER(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
+		TEST_IN_FOLDER(events_come_oldest_first_and_as_many_as_asked),
+		TEST_IN_FOLDER(a_full_disk_loses_nothing_and_is_tried_again),
+		TEST_IN_FOLDER(caps_come_back_also_of_nodes_without_a_sweep),
+		TEST_IN_FOLDER(a_snapshot_has_what_each_node_can_do),
+		TEST_IN_FOLDER(a_reader_beside_a_writer_always_sees_whole_sweeps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

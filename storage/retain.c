@@ -23,6 +23,17 @@
 /* An event says that the file is full, not more often than that. */
 #define FULL_EVENT_US (24 * 3600 * US_PER_S)
 
+/*
+ * Now: the newest sweep's time. A clock that stood right may jump far ahead and return (a clock chip without
+ * battery, until NTP corrects it), and what a wrong now removed is lost. So while the last 60 sweeps are more
+ * than a day apart, now is the earliest of them: history then stays longer than it was to, never shorter. Nothing
+ * can be said of a clock that stays wrong; and where sweeps are half an hour apart, now is 60 of them late.
+ */
+#define NOW \
+	"SELECT CASE WHEN max(wall_us) - min(wall_us) > 86400000000 THEN min(wall_us)" \
+	" ELSE (SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1) END" \
+	" FROM sweep WHERE id > (SELECT max(id) FROM sweep) - 60"
+
 /* chunk_window.next_port of one of whose samples nothing is left. */
 #define ALL_REMOVED (-1)
 
@@ -237,7 +248,7 @@ static int count_pages(sqlite3 *db, int64_t *ret_pages, int64_t *ret_free, int64
 int retain_step(struct compaction *compaction, const struct writer_keep *keep, struct error *err)
 {
 	int64_t now_us = 0, pages = 0, unused = 0, size = 0;
-	int result = db_integer(compaction->db, "SELECT wall_us FROM sweep ORDER BY id DESC LIMIT 1", 0, &now_us, err);
+	int result = db_integer(compaction->db, NOW, 0, &now_us, err);
 	bool full;
 
 	if (!result)

@@ -15,7 +15,8 @@ struct writer_keep;
 
 /*
  * retain_step - one step of what there is to remove, or to give back to the file system
- * Time is that of the newest sweep. Return: as compact_step().
+ * Time is that of the newest sweep; while the clock jumps by days, that of the earliest of the last 60.
+ * Return: as compact_step().
  */
 int retain_step(struct compaction *compaction, const struct writer_keep *keep, struct error *err);
 

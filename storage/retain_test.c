@@ -15,25 +15,9 @@
 #include "storage/reader.h"
 #include "storage/sums.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 /* So many sweeps under these settings, the collector started anew now and then. */
 static void live(struct model *model, const struct writer_keep *keep, size_t steps)
@@ -106,9 +90,26 @@ static void samples_go_by_age_and_what_remains_is_exact(void **state)
 		check_restore(writer, model);
 		writer_close(writer);
 		model_destroy(model);
-		tear_down(NULL);
-		set_up(NULL);
+		test_folder_renew();
 	}
+}
+
+static void a_clock_that_jumps_ahead_and_returns_expires_nothing(void **state)
+{
+	struct writer_keep keep = { .raw_us = INT64_C(7) * 86400 * 1000000, .window_sweeps = 9 };
+	struct model *model = model_create(5, 2, 5, 3);
+	const int64_t month_us = INT64_C(30) * 86400 * 1000000;
+
+	(void)state;
+	model->keep_history = true;
+	live(model, &keep, 100);
+	model_jump(model, month_us);
+	live(model, &keep, 40);
+	model_jump(model, -month_us);
+	live(model, &keep, 60);
+	assert_int_equal(first_kept(), 1);
+	check_kept(model);
+	model_destroy(model);
 }
 
 static sqlite3 *open_plain(void)
@@ -250,15 +251,14 @@ static void the_log_shrinks_when_a_reader_that_stayed_long_left(void **state)
 	model_destroy(model);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(samples_go_by_age_and_what_remains_is_exact),
-		TEST(sums_stay_when_samples_went_and_hours_when_sums_went),
-		TEST(a_full_file_stays_as_large_as_it_is_and_says_so_once),
-		TEST(the_log_shrinks_when_a_reader_that_stayed_long_left),
+		TEST_IN_FOLDER(samples_go_by_age_and_what_remains_is_exact),
+		TEST_IN_FOLDER(a_clock_that_jumps_ahead_and_returns_expires_nothing),
+		TEST_IN_FOLDER(sums_stay_when_samples_went_and_hours_when_sums_went),
+		TEST_IN_FOLDER(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+		TEST_IN_FOLDER(the_log_shrinks_when_a_reader_that_stayed_long_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,19 +14,20 @@
 
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
 /* Windows of a few sweeps, so that there are many, and hours of them. */
-static struct writer *open_writer(struct model *model, const char *path)
+static struct writer *open_writer(struct model *model)
 {
 	return check_open_writer_with(path, 1 + (unsigned)model_random(model, 30));
 }
 
 /* Some steps of a history, with restarts, boots and clock jumps among them. */
-static void live(struct model *model, const char *path, struct reader **reader, size_t steps)
+static void live(struct model *model, struct reader **reader, size_t steps)
 {
-	struct writer *writer = open_writer(model, path);
+	struct writer *writer = open_writer(model);
 
 	for (size_t i = 0; i < steps; i++) {
 		check_store(writer, model_step(model));
@@ -37,7 +37,7 @@ static void live(struct model *model, const char *path, struct reader **reader, 
 			writer_close(writer);
 			if (model_random(model, 3) == 0)
 				model_reboot(model);
-			writer = open_writer(model, path);
+			writer = open_writer(model);
 			if (model->sweeps[model->sweep_count - 1].fabric && !model_random(model, 2))
 				model->sweep.generation += 1000; /* another process counts otherwise */
 		}
@@ -65,12 +65,9 @@ static void everything_comes_back_as_it_was(void **state)
 		struct model *model = model_create(seed, 2, (uint8_t)(3 + seed), 3);
 		struct reader *reader = NULL;
 		struct writer *writer;
-		char folder[64], path[80];
 
-		check_make_folder(folder);
-		snprintf(path, sizeof(path), "%s/fabric.db", folder);
 		model->keep_history = true;
-		live(model, path, &reader, 700);
+		live(model, &reader, 700);
 		for (size_t id = 1; id <= model->sweep_count; id++)
 			check_sweep(reader, model, (int64_t)id);
 		for (size_t id = 1; id <= model->sweep_count; id += 7)
@@ -94,13 +91,13 @@ static void everything_comes_back_as_it_was(void **state)
 		writer_close(writer);
 		check_details_are_exact(path);
 		check_integrity(path);
-		check_remove_folder(folder);
+		test_folder_renew();
 		model_destroy(model);
 	}
 }
 
 /* Stores sweeps until it is killed; says on the pipe how many are committed. */
-static void store_until_killed(struct model *model, const char *path, unsigned window_sweeps, int pipe_fd)
+static void store_until_killed(struct model *model, unsigned window_sweeps, int pipe_fd)
 {
 	/* Windows, hours, and what goes again: all of it in the middle of something when it is killed. */
 	struct writer_keep keep = { .window_sweeps = window_sweeps, .raw_us = 60000000, .sums_us = 120000000 };
@@ -125,7 +122,7 @@ static void store_until_killed(struct model *model, const char *path, unsigned w
  * Kill a child that stores from where @model stands, some time after it committed
  * @sweeps of them. Return: the last sweep it said to be committed.
  */
-static uint32_t kill_while_storing(struct model *model, const char *path, uint32_t sweeps, long after_us)
+static uint32_t kill_while_storing(struct model *model, uint32_t sweeps, long after_us)
 {
 	struct timespec wait = { .tv_nsec = after_us * 1000 };
 	uint32_t count = (uint32_t)model->sweep_count, said;
@@ -138,7 +135,7 @@ static uint32_t kill_while_storing(struct model *model, const char *path, uint32
 	assert_true(child >= 0);
 	if (!child) {
 		close(pipe_fds[0]);
-		store_until_killed(model, path, window_sweeps, pipe_fds[1]);
+		store_until_killed(model, window_sweeps, pipe_fds[1]);
 	}
 	close(pipe_fds[1]);
 	for (uint32_t i = 0; i < sweeps; i++)
@@ -155,7 +152,7 @@ static uint32_t kill_while_storing(struct model *model, const char *path, uint32
 }
 
 /* The first sweep whose samples are kept: those before it expired. */
-static int64_t first_kept(const char *path)
+static int64_t first_kept(void)
 {
 	return check_integer(path, "SELECT coalesce(max(to_sweep), 1) FROM chunk_window WHERE state = 2");
 }
@@ -171,14 +168,11 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 {
 	int rounds = getenv("IBWIRE_LONG") ? 200 : 25;
 	struct model *model = model_create(77, 2, 6, 4);
-	char folder[64], path[80];
 
 	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	model->keep_history = true;
 	for (int round = 0; round < rounds; round++) {
-		uint32_t said = kill_while_storing(model, path, round < 4 ? 0 : (uint32_t)(random() % 30),
+		uint32_t said = kill_while_storing(model, round < 4 ? 0 : (uint32_t)(random() % 30),
 						   random() % 20000);
 		struct reader *reader = NULL;
 		struct writer *writer;
@@ -194,7 +188,7 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 		assert_in_range(newest, said, said + 1);
 		while (model->sweep_count < (size_t)newest)
 			model_step(model);
-		check_some(reader, model, first_kept(path), newest);
+		check_some(reader, model, first_kept(), newest);
 		reader_close(reader);
 		check_integrity(path);
 		if (!newest)
@@ -205,15 +199,14 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 	}
 	assert_true(model->sweep_count > 50);
 	check_integrity(path);
-	check_remove_folder(folder);
 	model_destroy(model);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_comes_back_as_it_was),
-		cmocka_unit_test(killed_at_any_moment_every_committed_sweep_is_there),
+		TEST_IN_FOLDER(everything_comes_back_as_it_was),
+		TEST_IN_FOLDER(killed_at_any_moment_every_committed_sweep_is_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #include "storage/admin.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -27,23 +28,6 @@ enum { SWEEPS = 200, BLOCKS = 12 };
 
 #define BEGAN_US 1795183200000000LL
 #define SWEEP_US 10000000LL
-
-static char folder[64], path[80];
-
-static int set_up(void **state)
-{
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	check_remove_folder(folder);
-	return 0;
-}
 
 /* Tables of the model's switches, and of one that it does not have, that change at random; and all that they were. */
 struct bed {
@@ -188,8 +172,7 @@ static void tables_are_read_as_they_were_at_each_sweep(void **state)
 				 0);
 		assert_true(check_integer(path, "SELECT count(*) FROM route_version") > SWEEPS);
 		bed_done(&bed);
-		tear_down(NULL);
-		set_up(NULL);
+		test_folder_renew();
 	}
 }
 
@@ -249,8 +232,7 @@ static void killed_at_any_sweep_it_knows_the_tables_of_the_last_one(void **state
 		check_restored(&bed);
 		check_past(&bed);
 		bed_done(&bed);
-		tear_down(NULL);
-		set_up(NULL);
+		test_folder_renew();
 	}
 }
 
@@ -327,16 +309,14 @@ static void a_damaged_row_is_a_block_that_was_not_read(void **state)
 	bed_done(&bed);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(tables_are_read_as_they_were_at_each_sweep),
-		TEST(a_part_has_the_tables_of_its_time),
-		TEST(killed_at_any_sweep_it_knows_the_tables_of_the_last_one),
-		TEST(a_sweep_that_is_not_stored_leaves_the_tables_as_they_were),
-		TEST(a_damaged_row_is_a_block_that_was_not_read),
+		TEST_IN_FOLDER(tables_are_read_as_they_were_at_each_sweep),
+		TEST_IN_FOLDER(a_part_has_the_tables_of_its_time),
+		TEST_IN_FOLDER(killed_at_any_sweep_it_knows_the_tables_of_the_last_one),
+		TEST_IN_FOLDER(a_sweep_that_is_not_stored_leaves_the_tables_as_they_were),
+		TEST_IN_FOLDER(a_damaged_row_is_a_block_that_was_not_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/sql_tables.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -10,6 +12,7 @@
 #include "fabric/counter.h"
 #include "storage/db.h"
 #include "storage/delta_table.h"
+#include "storage/port_names.h"
 
 void sql_declare_counters(struct text *sql)
 {
@@ -42,6 +45,27 @@ bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struc
 	}
 }
 
+void sql_put_port(sqlite3_context *context, const struct port_names *names, uint64_t port_id, int64_t sweep,
+		  enum sql_port what)
+{
+	const struct known_port *port = port_names_find(names, port_id);
+	const char *name;
+	char guid[24];
+
+	if (!port)
+		return;
+	if (what == SQL_PORT) {
+		sqlite3_result_int(context, port->num);
+	} else if (what == SQL_NODE_GUID) {
+		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
+		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
+	} else {
+		name = port_names_node(names, port, sweep);
+		if (name)
+			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
+	}
+}
+
 int sql_fail(sqlite3_vtab *table, const struct error *err)
 {
 	sqlite3_free(table->zErrMsg);
@@ -63,6 +87,22 @@ int sql_declare(sqlite3 *db, const char *declaration, size_t size, sqlite3_vtab 
 	/* It only reads its own database: views may use it, also where the schema is not trusted. */
 	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
 	*ret = table;
+	return SQLITE_OK;
+}
+
+int sql_disconnect(sqlite3_vtab *table)
+{
+	free(table);
+	return SQLITE_OK;
+}
+
+int sql_open(size_t size, sqlite3_vtab_cursor **ret)
+{
+	sqlite3_vtab_cursor *cursor = calloc(1, size);
+
+	if (!cursor)
+		return SQLITE_NOMEM;
+	*ret = cursor;
 	return SQLITE_OK;
 }
 

@@ -16,10 +16,10 @@
 #include "storage/reader.h"
 #include "storage/sample_plan.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
-static char folder[64], path[80];
 static struct model *model;
 static struct reader *reader;
 
@@ -28,9 +28,7 @@ static int make(void **state)
 {
 	struct writer *writer;
 
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	test_folder_make(state);
 	model = model_create(31, 2, 5, 4);
 	model->keep_history = true;
 	writer = check_open_writer(path);
@@ -48,11 +46,9 @@ static int make(void **state)
 
 static int remove_all(void **state)
 {
-	(void)state;
 	reader_close(reader);
-	check_remove_folder(folder);
 	model_destroy(model);
-	return 0;
+	return test_folder_remove(state);
 }
 
 static size_t index_of(const char *guid_text, int64_t num)

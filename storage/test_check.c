@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <dirent.h>
 #include <cmocka.h>
 #include <sqlite3.h>
 
@@ -18,28 +16,6 @@
 #include "storage/reader.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
-
-void check_make_folder(char ret[64])
-{
-	snprintf(ret, 64, "/tmp/ibwire-storage-XXXXXX");
-	assert_non_null(mkdtemp(ret));
-}
-
-void check_remove_folder(const char *folder)
-{
-	char name[512];
-	DIR *dir = opendir(folder);
-
-	for (struct dirent *entry; dir && (entry = readdir(dir));) {
-		if (entry->d_name[0] == '.' && (!entry->d_name[1] || entry->d_name[1] == '.'))
-			continue;
-		snprintf(name, sizeof(name), "%s/%s", folder, entry->d_name);
-		unlink(name);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(folder);
-}
 
 struct writer *check_open_writer_with(const char *path, unsigned window_sweeps)
 {

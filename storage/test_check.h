@@ -11,10 +11,6 @@ struct reader;
 struct restored;
 struct writer;
 
-/* A folder of its own for one test; check_remove_folder() removes it and what is in it. */
-void check_make_folder(char ret[64]);
-void check_remove_folder(const char *folder);
-
 /* Open, or fail the test with what the error says. */
 struct writer *check_open_writer(const char *path);
 struct writer *check_open_writer_with(const char *path, unsigned window_sweeps);

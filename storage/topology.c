@@ -19,8 +19,35 @@ static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
 		memcpy(ret, bytes, copied);
 }
 
-static void read_node(sqlite3_stmt *row, struct stored_node *ret)
+/* What a query gives of sweep ?1, as an array of elements of @size bytes; the caller's, also after an error. */
+static int load_rows(sqlite3 *db, const char *query, int64_t sweep, size_t size,
+		     void (*read)(sqlite3_stmt *row, void *element), void **ret_rows, size_t *ret_count,
+		     struct error *err)
 {
+	size_t capacity = 0;
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, query, &rows, err);
+
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, sweep);
+	while ((result = db_step(rows, err)) > 0) {
+		void *grown = array_grow(*ret_rows, *ret_count, &capacity, size);
+
+		if (!grown) {
+			result = err_nomem(err);
+			break;
+		}
+		*ret_rows = grown;
+		read(rows, (char *)grown + (*ret_count)++ * size);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static void read_node(sqlite3_stmt *row, void *at)
+{
+	struct stored_node *ret = at;
 	struct node *node = &ret->node;
 
 	memset(ret, 0, sizeof(*ret));
@@ -47,30 +74,17 @@ static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		" v.vendor_id, v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0"
 		" FROM node_version v CROSS JOIN node n ON n.id = v.node"
 		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
-	size_t capacity = 0;
-	sqlite3_stmt *rows;
-	int result = db_prepare(db, query, &rows, err);
+	void *rows = NULL;
+	int result = load_rows(db, query, sweep, sizeof(*topology->nodes), read_node, &rows, &topology->node_count,
+			       err);
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(rows, 1, sweep);
-	while ((result = db_step(rows, err)) > 0) {
-		struct stored_node *nodes = array_grow(topology->nodes, topology->node_count, &capacity,
-							   sizeof(*nodes));
-
-		if (!nodes) {
-			result = err_nomem(err);
-			break;
-		}
-		topology->nodes = nodes;
-		read_node(rows, &nodes[topology->node_count++]);
-	}
-	sqlite3_finalize(rows);
+	topology->nodes = rows;
 	return result;
 }
 
-static void read_port(sqlite3_stmt *row, struct stored_port *ret)
+static void read_port(sqlite3_stmt *row, void *at)
 {
+	struct stored_port *ret = at;
 	struct port *port = &ret->port;
 
 	memset(ret, 0, sizeof(*ret));
@@ -101,25 +115,11 @@ static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, str
 		" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc,"
 		" v.sm_lid, v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port"
 		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
-	size_t capacity = 0;
-	sqlite3_stmt *rows;
-	int result = db_prepare(db, query, &rows, err);
+	void *rows = NULL;
+	int result = load_rows(db, query, sweep, sizeof(*topology->ports), read_port, &rows, &topology->port_count,
+			       err);
 
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(rows, 1, sweep);
-	while ((result = db_step(rows, err)) > 0) {
-		struct stored_port *ports = array_grow(topology->ports, topology->port_count, &capacity,
-							   sizeof(*ports));
-
-		if (!ports) {
-			result = err_nomem(err);
-			break;
-		}
-		topology->ports = ports;
-		read_port(rows, &ports[topology->port_count++]);
-	}
-	sqlite3_finalize(rows);
+	topology->ports = rows;
 	return result;
 }
 

@@ -5,13 +5,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/err.h"
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
@@ -23,66 +21,55 @@ static void a_run_is_cut_at_its_deadline(void **state)
 
 	(void)state;
 	for (variant = 0; variant < 3; variant++) {
-		struct network *network = malloc(sizeof(*network));
-		struct tally *tally = calloc(1, sizeof(*tally));
-		struct engine *engine;
+		struct bed *bed;
 		int64_t deadline_us;
 		uint32_t total, i, cut;
 
-		network_init(network, 3 + variant);
-		network->latency_us = 3000;
-		network->dead[1] = variant > 0;
 		settings.max_mads_per_s = variant == 2 ? 1000 : 0;
-		assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-		total = tally_submit_all(engine, tally, 20);
-		deadline_us = network->now_us + 30 * US_PER_MS;
-		assert_int_equal(engine_run(engine, deadline_us, NULL), ENGINE_CUT);
-		assert_in_range(network->now_us, deadline_us, deadline_us + 2 * US_PER_MS);
+		bed = bed_create(3 + variant, &settings);
+		bed->network.latency_us = 3000;
+		bed->network.dead[1] = variant > 0;
+		total = bed_submit(bed, 20);
+		deadline_us = bed->network.now_us + 30 * US_PER_MS;
+		assert_int_equal(engine_run(bed->engine, deadline_us, NULL), ENGINE_CUT);
+		assert_in_range(bed->network.now_us, deadline_us, deadline_us + 2 * US_PER_MS);
 		for (i = 0; i < total; i++)
-			assert_int_equal(tally->told[i], 1);
-		assert_true(tally->answered > 0 && tally->cancelled > 0);
-		assert_int_equal(tally->answered + tally->cancelled + tally->timed_out, total);
+			assert_int_equal(bed->tally.told[i], 1);
+		assert_true(bed->tally.answered > 0 && bed->tally.cancelled > 0);
+		assert_int_equal(bed->tally.answered + bed->tally.cancelled + bed->tally.timed_out, total);
 		/* What was in flight at the cut answers late, and is not told twice. */
-		cut = tally->cancelled;
-		while (engine_listen(engine, 5) && network->now_us < deadline_us + 500 * US_PER_MS)
+		cut = bed->tally.cancelled;
+		while (engine_listen(bed->engine, 5) && bed->network.now_us < deadline_us + 500 * US_PER_MS)
 			;
-		assert_true(engine_counts(engine).late > 0);
-		assert_int_equal(tally->cancelled, cut);
+		assert_true(engine_counts(bed->engine).late > 0);
+		assert_int_equal(bed->tally.cancelled, cut);
 		/* And the next run has the whole window again. */
-		memset(tally, 0, sizeof(*tally));
-		network->dead[1] = false;
-		network->open_max = network->open = 0;
-		memset(network->open_of, 0, sizeof(network->open_of));
-		engine_set_rate(engine, 0, 16);
-		total = tally_submit_all(engine, tally, 2);
-		assert_int_equal(engine_run(engine, network->now_us + 10 * US_PER_S, NULL), 0);
-		assert_int_equal(tally->answered, total);
-		assert_int_equal(network->open_max, 16);
-		engine_destroy(engine);
-		free(tally);
-		free(network);
+		memset(&bed->tally, 0, sizeof(bed->tally));
+		bed->network.dead[1] = false;
+		bed->network.open_max = bed->network.open = 0;
+		memset(bed->network.open_of, 0, sizeof(bed->network.open_of));
+		engine_set_rate(bed->engine, 0, 16);
+		total = bed_submit(bed, 2);
+		assert_int_equal(engine_run(bed->engine, bed->network.now_us + 10 * US_PER_S, NULL), 0);
+		assert_int_equal(bed->tally.answered, total);
+		assert_int_equal(bed->network.open_max, 16);
+		bed_destroy(bed);
 	}
 }
 
 static void a_deadline_that_is_past_sends_nothing(void **state)
 {
 	struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 100, .retries = 2 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct engine *engine;
+	struct bed *bed = bed_create(1, &settings);
 	uint32_t total;
 
 	(void)state;
-	network_init(network, 1);
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	total = tally_submit_all(engine, tally, 3);
-	assert_int_equal(engine_run(engine, network->now_us, NULL), ENGINE_CUT);
-	assert_int_equal(tally->cancelled, total);
-	assert_int_equal(network->sent, 0);
-	assert_false(engine_listen(engine, 1));
-	engine_destroy(engine);
-	free(tally);
-	free(network);
+	total = bed_submit(bed, 3);
+	assert_int_equal(engine_run(bed->engine, bed->network.now_us, NULL), ENGINE_CUT);
+	assert_int_equal(bed->tally.cancelled, total);
+	assert_int_equal(bed->network.sent, 0);
+	assert_false(engine_listen(bed->engine, 1));
+	bed_destroy(bed);
 }
 
 /* Says yes from the so many-th question on. */
@@ -96,35 +83,29 @@ static bool stop_after(void)
 static void a_stop_cuts_a_run_without_deadline(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 5 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct engine *engine;
+	struct bed *bed = bed_create(1, &settings);
 	uint32_t total, i;
 	int64_t start_us;
 
 	(void)state;
-	network_init(network, 1);
 	for (i = 0; i <= NETWORK_NODES; i++)
-		network->dead[i] = i % 2;
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	total = tally_submit_all(engine, tally, 5);
-	start_us = network->now_us;
+		bed->network.dead[i] = i % 2;
+	total = bed_submit(bed, 5);
+	start_us = bed->network.now_us;
 	questions_until_stop = 40;
-	engine_stop_when(engine, stop_after);
-	assert_int_equal(engine_run(engine, 0, NULL), ENGINE_CUT);
-	assert_true(network->now_us - start_us <= 50 * US_PER_MS);
+	engine_stop_when(bed->engine, stop_after);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), ENGINE_CUT);
+	assert_true(bed->network.now_us - start_us <= 50 * US_PER_MS);
 	for (i = 0; i < total; i++)
-		assert_int_equal(tally->told[i], 1);
-	assert_true(tally->cancelled > total / 2);
-	engine_stop_when(engine, NULL);
-	memset(tally, 0, sizeof(*tally));
-	memset(network->dead, 0, sizeof(network->dead));
-	total = tally_submit_all(engine, tally, 5);
-	assert_int_equal(engine_run(engine, 0, NULL), 0);
-	assert_int_equal(tally->answered, total);
-	engine_destroy(engine);
-	free(tally);
-	free(network);
+		assert_int_equal(bed->tally.told[i], 1);
+	assert_true(bed->tally.cancelled > total / 2);
+	engine_stop_when(bed->engine, NULL);
+	memset(&bed->tally, 0, sizeof(bed->tally));
+	memset(bed->network.dead, 0, sizeof(bed->network.dead));
+	total = bed_submit(bed, 5);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.answered, total);
+	bed_destroy(bed);
 }
 
 /* Changes the limits when the hundredth answer is in. */
@@ -141,84 +122,67 @@ static void on_done_slow_down(void *ctx, const struct request *request, enum req
 static void limits_change_in_mid_run(void **state)
 {
 	struct engine_settings settings = { .window = 64, .per_node = 4, .timeout_ms = 100, .retries = 0 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	unsigned node, i;
-	uint32_t tag = 0;
+	struct bed *bed = bed_create(1, &settings);
+	uint32_t tag;
 	int64_t start_us, fast_us;
 
 	(void)state;
-	network_init(network, 1);
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &tally->engine, NULL), 0);
-	start_us = network->now_us;
-	for (node = 0; node < NETWORK_NODES; node++)
-		for (i = 0; i < 10; i++, tag++)
-			engine_submit(tally->engine, &(struct request){
-				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
-				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = tag,
-				.done = on_done_slow_down, .ctx = tally }, NULL);
-	assert_int_equal(engine_run(tally->engine, 0, NULL), 0);
-	assert_int_equal(tally->answered, tag);
+	start_us = bed->network.now_us;
+	tag = bed_submit_to(bed, NETWORK_NODES, 10, on_done_slow_down);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.answered, tag);
 	/* At most 164 had gone; the others, 336 or more, went at 500 a second. */
-	assert_in_range(network->now_us - start_us, 600 * US_PER_MS, 850 * US_PER_MS);
+	assert_in_range(bed->network.now_us - start_us, 600 * US_PER_MS, 850 * US_PER_MS);
 	/* Between runs, and without a limit again. */
-	engine_set_rate(tally->engine, 0, 1000);
-	network->open_max = network->open = 0;
-	memset(network->open_of, 0, sizeof(network->open_of));
-	memset(network->last_modifier, 0, sizeof(network->last_modifier));
-	fast_us = network->now_us;
-	memset(tally->told, 0, sizeof(tally->told));
-	tag = tally_submit_all(tally->engine, tally, 10);
-	assert_int_equal(engine_run(tally->engine, 0, NULL), 0);
-	assert_true(network->now_us - fast_us < 50 * US_PER_MS);
-	assert_int_equal(network->open_max, ENGINE_WINDOW_MAX);
-	engine_destroy(tally->engine);
-	free(tally);
-	free(network);
+	engine_set_rate(bed->engine, 0, 1000);
+	bed->network.open_max = bed->network.open = 0;
+	memset(bed->network.open_of, 0, sizeof(bed->network.open_of));
+	memset(bed->network.last_modifier, 0, sizeof(bed->network.last_modifier));
+	fast_us = bed->network.now_us;
+	memset(bed->tally.told, 0, sizeof(bed->tally.told));
+	tag = bed_submit(bed, 10);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_true(bed->network.now_us - fast_us < 50 * US_PER_MS);
+	assert_int_equal(bed->network.open_max, ENGINE_WINDOW_MAX);
+	bed_destroy(bed);
 }
 
-static void ask_one(struct engine *engine, struct tally *tally, const struct request *request)
+static void ask_one(struct bed *bed, const struct request *request)
 {
 	struct request asked = *request;
 
 	asked.done = tally_on_done;
-	asked.ctx = tally;
-	assert_int_equal(engine_submit(engine, &asked, NULL), 0);
-	assert_int_equal(engine_run(engine, 0, NULL), 0);
+	asked.ctx = &bed->tally;
+	assert_int_equal(engine_submit(bed->engine, &asked, NULL), 0);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 }
 
 static void addresses_and_keys_reach_the_wire(void **state)
 {
 	const struct mad_address far = { .lid = 7, .sl = 3, .pkey_index = 2, .qp = 0x123456, .qkey = 0x80020000 };
 	struct engine_settings settings = { .window = 1, .per_node = 1, .timeout_ms = 100 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct engine *engine;
+	struct bed *bed = bed_create(1, &settings);
 	int i;
 
 	(void)state;
-	network_init(network, 1);
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	ask_one(engine, tally, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
+	ask_one(bed, &(struct request){ .node = 1, .to = far, .mgmt_class = CLASS_PERFORMANCE,
 						  .port_select = 9, .attribute = PMA_PORT_COUNTERS,
 						  .mkey = 0x0102030405060708 });
-	assert_int_equal(network->last_to.lid, 7);
-	assert_int_equal(network->last_to.sl, 3);
-	assert_int_equal(network->last_to.pkey_index, 2);
-	assert_int_equal(network->last_to.qp, 0x123456);
-	assert_int_equal(network->last_to.qkey, 0x80020000);
-	assert_int_equal(network->last_sent[65], 9);
+	assert_int_equal(bed->network.last_to.lid, 7);
+	assert_int_equal(bed->network.last_to.sl, 3);
+	assert_int_equal(bed->network.last_to.pkey_index, 2);
+	assert_int_equal(bed->network.last_to.qp, 0x123456);
+	assert_int_equal(bed->network.last_to.qkey, 0x80020000);
+	assert_int_equal(bed->network.last_sent[65], 9);
 	/* A key of subnet management has nothing to look for in another class. */
 	for (i = 24; i < 32; i++)
-		assert_int_equal(network->last_sent[i], 0);
-	ask_one(engine, tally, &(struct request){ .node = 1, .to.lid = 7, .mgmt_class = CLASS_SUBN_LID,
+		assert_int_equal(bed->network.last_sent[i], 0);
+	ask_one(bed, &(struct request){ .node = 1, .to.lid = 7, .mgmt_class = CLASS_SUBN_LID,
 						  .attribute = SMP_NODE_INFO, .mkey = 0x0102030405060708 });
 	for (i = 24; i < 32; i++)
-		assert_int_equal(network->last_sent[i], i - 23);
-	assert_int_equal(network->last_to.qp, 0);
-	engine_destroy(engine);
-	free(tally);
-	free(network);
+		assert_int_equal(bed->network.last_sent[i], i - 23);
+	assert_int_equal(bed->network.last_to.qp, 0);
+	bed_destroy(bed);
 }
 
 int main(void)

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -14,33 +13,18 @@
 #include "wire/engine.h"
 #include "wire/test_network.h"
 
-struct bed {
-	struct network network;
-	struct tally tally;
-	struct engine *engine;
-};
-
 /* An engine that has heard every node already. */
 static struct bed *create(uint64_t seed, unsigned window)
 {
 	struct engine_settings settings = { .window = window, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
-	struct bed *bed = calloc(1, sizeof(*bed));
+	struct bed *bed = bed_create(seed, &settings);
 
-	assert_non_null(bed);
-	network_init(&bed->network, seed);
 	bed->network.latency_us = 150;
 	bed->network.jitter_us = 50;
-	assert_int_equal(engine_create(&bed->network.transport, &bed->network.clock, &settings, &bed->engine, NULL), 0);
-	tally_submit_all(bed->engine, &bed->tally, 4);
+	bed_submit(bed, 4);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 	memset(&bed->tally, 0, sizeof(bed->tally));
 	return bed;
-}
-
-static void destroy(struct bed *bed)
-{
-	engine_destroy(bed->engine);
-	free(bed);
 }
 
 /* Run so many questions per node. Return: how long it took, us. */
@@ -48,7 +32,7 @@ static int64_t run(struct bed *bed, unsigned per_node, uint32_t *ret_total)
 {
 	int64_t start_us = bed->network.now_us;
 
-	*ret_total = tally_submit_all(bed->engine, &bed->tally, per_node);
+	*ret_total = bed_submit(bed, per_node);
 	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 	return bed->network.now_us - start_us;
 }
@@ -77,7 +61,7 @@ static void a_wire_that_stands_still_makes_nobody_silent(void **state)
 		took_us = run(bed, 1, &total);
 		assert_int_equal(bed->tally.timed_out, 1);
 		assert_true(took_us < 72 * US_PER_MS);
-		destroy(bed);
+		bed_destroy(bed);
 	}
 }
 
@@ -92,7 +76,7 @@ static void a_wire_that_stands_still_for_long_makes_nobody_silent(void **state)
 	bed->network.stall_to_us = bed->network.stall_from_us + 700 * US_PER_MS;
 	run(bed, 10, &total);
 	assert_int_equal(bed->tally.answered, total);
-	destroy(bed);
+	bed_destroy(bed);
 }
 
 /* This process does not run for a while: the answers are all there when it does again. */
@@ -110,7 +94,7 @@ static void a_pause_of_our_own_makes_nobody_silent(void **state)
 		run(bed, 10, &total);
 		assert_int_equal(bed->tally.answered, total);
 		assert_int_equal(engine_counts(bed->engine).timed_out, 0);
-		destroy(bed);
+		bed_destroy(bed);
 	}
 }
 
@@ -129,7 +113,7 @@ static void the_dead_are_found_out_by_asking_the_living(void **state)
 	assert_int_equal(bed->tally.timed_out, 10);
 	assert_true(took_us < 72 * US_PER_MS);
 	assert_in_range(engine_counts(bed->engine).probes, 1, 4);
-	destroy(bed);
+	bed_destroy(bed);
 }
 
 /* We are cut off: that is seen within a second. */
@@ -143,7 +127,7 @@ static void where_everybody_is_dead_it_ends_all_the_same(void **state)
 		bed->network.dead[i] = true;
 	assert_true(run(bed, 1, &total) < 800 * US_PER_MS);
 	assert_int_equal(bed->tally.timed_out, total);
-	destroy(bed);
+	bed_destroy(bed);
 }
 
 /* Where MADs get lost a question is asked more often; a dead node on a good wire is not. */
@@ -159,13 +143,13 @@ static void a_wire_that_loses_mads_gets_more_tries(void **state)
 	/* Three tries would lose 0.36^3 of them: 93 of 2,000. */
 	assert_true(bed->tally.timed_out < 10);
 	assert_int_equal(bed->tally.answered + bed->tally.timed_out, total);
-	destroy(bed);
+	bed_destroy(bed);
 	bed = create(1, 64);
 	bed->network.dead[7] = true;
 	sent = engine_counts(bed->engine).sent;
 	run(bed, 1, &total);
 	assert_int_equal(engine_counts(bed->engine).sent - sent, total + 2 + engine_counts(bed->engine).probes);
-	destroy(bed);
+	bed_destroy(bed);
 }
 
 int main(void)

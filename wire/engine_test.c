@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -23,29 +22,23 @@ static void each_request_is_answered_once_within_the_limits(void **state)
 	for (seed = 1; seed <= 20; seed++) {
 		struct engine_settings settings = { .window = 1 + seed * 6, .per_node = 1 + seed % 3,
 						    .timeout_ms = 100, .retries = 1 };
-		struct network *network = malloc(sizeof(*network));
-		struct tally *tally = calloc(1, sizeof(*tally));
-		struct engine *engine;
+		struct bed *bed = bed_create(seed, &settings);
 		uint32_t total, i;
 
-		network_init(network, seed);
-		network->jitter_us = seed * 10;
-		assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-		total = tally_submit_all(engine, tally, 60);
-		assert_int_equal(engine_run(engine, 0, NULL), 0);
+		bed->network.jitter_us = seed * 10;
+		total = bed_submit(bed, 60);
+		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(tally->told[i], 1);
-		assert_int_equal(tally->answered, total);
-		assert_int_equal(tally->wrong, 0);
-		assert_true(network->open_max <= settings.window);
-		assert_true(network->open_of_max <= settings.per_node);
+			assert_int_equal(bed->tally.told[i], 1);
+		assert_int_equal(bed->tally.answered, total);
+		assert_int_equal(bed->tally.wrong, 0);
+		assert_true(bed->network.open_max <= settings.window);
+		assert_true(bed->network.open_of_max <= settings.per_node);
 		if (settings.window >= NETWORK_NODES * settings.per_node)
-			assert_int_equal(network->open_of_max, settings.per_node);
-		assert_false(network->out_of_order);
-		assert_int_equal(engine_counts(engine).sent, total);
-		engine_destroy(engine);
-		free(tally);
-		free(network);
+			assert_int_equal(bed->network.open_of_max, settings.per_node);
+		assert_false(bed->network.out_of_order);
+		assert_int_equal(engine_counts(bed->engine).sent, total);
+		bed_destroy(bed);
 	}
 }
 
@@ -56,25 +49,19 @@ static void noise_and_duplicates_answer_nothing(void **state)
 
 	(void)state;
 	for (seed = 1; seed <= 20; seed++) {
-		struct network *network = malloc(sizeof(*network));
-		struct tally *tally = calloc(1, sizeof(*tally));
-		struct engine *engine;
+		struct bed *bed = bed_create(seed, &settings);
 		uint32_t total, i;
 
-		network_init(network, seed);
-		network->duplicate_percent = 20;
-		network->noise_percent = 20;
-		assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-		total = tally_submit_all(engine, tally, 20);
-		assert_int_equal(engine_run(engine, 0, NULL), 0);
+		bed->network.duplicate_percent = 20;
+		bed->network.noise_percent = 20;
+		total = bed_submit(bed, 20);
+		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(tally->told[i], 1);
-		assert_int_equal(tally->answered, total);
-		assert_int_equal(tally->wrong, 0);
-		assert_true(engine_counts(engine).ignored > 0);
-		engine_destroy(engine);
-		free(tally);
-		free(network);
+			assert_int_equal(bed->tally.told[i], 1);
+		assert_int_equal(bed->tally.answered, total);
+		assert_int_equal(bed->tally.wrong, 0);
+		assert_true(engine_counts(bed->engine).ignored > 0);
+		bed_destroy(bed);
 	}
 }
 
@@ -86,53 +73,41 @@ static void lost_mads_are_asked_again_and_the_dead_time_out(void **state)
 	(void)state;
 	for (variant = 0; variant < 2; variant++) {
 		struct engine_settings settings = { .window = 16, .per_node = 1, .timeout_ms = 10, .retries = 6 };
-		struct network *network = malloc(sizeof(*network));
-		struct tally *tally = calloc(1, sizeof(*tally));
-		struct engine *engine;
+		struct bed *bed = bed_create(7, &settings);
 		uint32_t total, i;
 
-		network_init(network, 7);
-		network->kernel_times_out = variant;
-		network->loss_percent = 20;
-		network->dead[3] = network->dead[NETWORK_NODES] = true;
-		assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-		total = tally_submit_all(engine, tally, 10);
-		assert_int_equal(engine_run(engine, 0, NULL), 0);
+		bed->network.kernel_times_out = variant;
+		bed->network.loss_percent = 20;
+		bed->network.dead[3] = bed->network.dead[NETWORK_NODES] = true;
+		total = bed_submit(bed, 10);
+		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
 		for (i = 0; i < total; i++)
-			assert_int_equal(tally->told[i], 1);
+			assert_int_equal(bed->tally.told[i], 1);
 		/* 0.2^7 of a living node's questions stay open: none of 480 with this seed. */
-		assert_int_equal(tally->timed_out, 20);
-		assert_int_equal(tally->answered, total - 20);
-		assert_int_equal(tally->wrong, 0);
-		assert_int_equal(engine_counts(engine).sent,
-				 total + engine_counts(engine).retried + engine_counts(engine).probes);
-		assert_int_equal(engine_counts(engine).timed_out, engine_counts(engine).retried + 20);
-		engine_destroy(engine);
-		free(tally);
-		free(network);
+		assert_int_equal(bed->tally.timed_out, 20);
+		assert_int_equal(bed->tally.answered, total - 20);
+		assert_int_equal(bed->tally.wrong, 0);
+		assert_int_equal(engine_counts(bed->engine).sent,
+				 total + engine_counts(bed->engine).retried + engine_counts(bed->engine).probes);
+		assert_int_equal(engine_counts(bed->engine).timed_out, engine_counts(bed->engine).retried + 20);
+		bed_destroy(bed);
 	}
 }
 
 static void a_late_answer_is_ignored(void **state)
 {
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 1, .retries = 0 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	struct engine *engine;
+	struct bed *bed = bed_create(1, &settings);
 	uint32_t total;
 
 	(void)state;
-	network_init(network, 1);
-	network->latency_us = 1500; /* beyond the timeout */
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	total = tally_submit_all(engine, tally, 2);
-	assert_int_equal(engine_run(engine, 0, NULL), 0);
-	assert_int_equal(tally->timed_out, total);
-	assert_int_equal(tally->answered, 0);
-	assert_true(engine_counts(engine).late > 0);
-	engine_destroy(engine);
-	free(tally);
-	free(network);
+	bed->network.latency_us = 1500; /* beyond the timeout */
+	total = bed_submit(bed, 2);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.timed_out, total);
+	assert_int_equal(bed->tally.answered, 0);
+	assert_true(engine_counts(bed->engine).late > 0);
+	bed_destroy(bed);
 }
 
 static void the_rate_limit_holds_over_time(void **state)
@@ -144,54 +119,42 @@ static void the_rate_limit_holds_over_time(void **state)
 	for (i = 0; i < sizeof(rates) / sizeof(rates[0]); i++) {
 		struct engine_settings settings = { .window = 32, .per_node = 1, .max_mads_per_s = rates[i],
 						    .timeout_ms = 100, .retries = 0 };
-		struct network *network = malloc(sizeof(*network));
-		struct tally *tally = calloc(1, sizeof(*tally));
-		struct engine *engine;
+		struct bed *bed = bed_create(1, &settings);
 		int64_t start_us, least_us;
 		uint32_t total;
 
-		network_init(network, 1);
-		start_us = network->now_us;
-		assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-		total = tally_submit_all(engine, tally, 20);
-		assert_int_equal(engine_run(engine, 0, NULL), 0);
-		assert_int_equal(tally->answered, total);
+		start_us = bed->network.now_us;
+		total = bed_submit(bed, 20);
+		assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+		assert_int_equal(bed->tally.answered, total);
 		least_us = (int64_t)total * 1000000 / rates[i];
-		assert_true(network->now_us - start_us > least_us * 9 / 10);
-		assert_true(network->now_us - start_us < least_us * 13 / 10);
-		engine_destroy(engine);
-		free(tally);
-		free(network);
+		assert_true(bed->network.now_us - start_us > least_us * 9 / 10);
+		assert_true(bed->network.now_us - start_us < least_us * 13 / 10);
+		bed_destroy(bed);
 	}
 }
 
 static void a_broken_device_cancels_everything(void **state)
 {
 	struct engine_settings settings = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 1 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
+	struct bed *bed = bed_create(1, &settings);
 	struct error err = { 0 };
-	struct engine *engine;
 	uint32_t total, i;
 
 	(void)state;
-	network_init(network, 1);
-	network->broken = true;
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	total = tally_submit_all(engine, tally, 3);
-	assert_int_equal(engine_run(engine, 0, &err), ERR_UNAVAILABLE);
+	bed->network.broken = true;
+	total = bed_submit(bed, 3);
+	assert_int_equal(engine_run(bed->engine, 0, &err), ERR_UNAVAILABLE);
 	for (i = 0; i < total; i++)
-		assert_int_equal(tally->told[i], 1);
-	assert_int_equal(tally->cancelled, total);
+		assert_int_equal(bed->tally.told[i], 1);
+	assert_int_equal(bed->tally.cancelled, total);
 	/* And it is usable again afterwards. */
-	network->broken = false;
-	memset(tally, 0, sizeof(*tally));
-	total = tally_submit_all(engine, tally, 3);
-	assert_int_equal(engine_run(engine, 0, NULL), 0);
-	assert_int_equal(tally->answered, total);
-	engine_destroy(engine);
-	free(tally);
-	free(network);
+	bed->network.broken = false;
+	memset(&bed->tally, 0, sizeof(bed->tally));
+	total = bed_submit(bed, 3);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.answered, total);
+	bed_destroy(bed);
 }
 
 static void drop_on_first(void *ctx, const struct request *request, enum request_result result,
@@ -207,28 +170,16 @@ static void drop_on_first(void *ctx, const struct request *request, enum request
 static void dropping_a_node_cancels_only_its_queue(void **state)
 {
 	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 10, .retries = 0 };
-	struct network *network = malloc(sizeof(*network));
-	struct tally *tally = calloc(1, sizeof(*tally));
-	unsigned node, i;
-	uint32_t tag = 0;
+	struct bed *bed = bed_create(1, &settings);
 
 	(void)state;
-	network_init(network, 1);
-	network->dead[2] = true;
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &tally->engine, NULL), 0);
-	for (node = 0; node < 4; node++)
-		for (i = 0; i < 5; i++, tag++)
-			engine_submit(tally->engine, &(struct request){
-				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
-				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = tag,
-				.done = drop_on_first, .ctx = tally }, NULL);
-	assert_int_equal(engine_run(tally->engine, 0, NULL), 0);
-	assert_int_equal(tally->timed_out, 1);
-	assert_int_equal(tally->cancelled, 4);
-	assert_int_equal(tally->answered, 15);
-	engine_destroy(tally->engine);
-	free(tally);
-	free(network);
+	bed->network.dead[2] = true;
+	bed_submit_to(bed, 4, 5, drop_on_first);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.timed_out, 1);
+	assert_int_equal(bed->tally.cancelled, 4);
+	assert_int_equal(bed->tally.answered, 15);
+	bed_destroy(bed);
 }
 
 static void note_answer(void *ctx, const struct request *request, enum request_result result,
@@ -245,28 +196,24 @@ static void note_answer(void *ctx, const struct request *request, enum request_r
 static unsigned count_half_asked(bool finish_nodes)
 {
 	struct engine_settings settings = { .window = 4, .per_node = 1, .timeout_ms = 100, .retries = 1 };
-	struct network *network = malloc(sizeof(*network));
+	struct bed *bed = bed_create(5, &settings);
 	unsigned answered[NETWORK_NODES] = { 0 }, half = 0, all = 0;
-	struct engine *engine;
 	uint32_t node, i;
 
-	network_init(network, 5);
-	assert_int_equal(engine_create(&network->transport, &network->clock, &settings, &engine, NULL), 0);
-	engine_finish_nodes(engine, finish_nodes);
+	engine_finish_nodes(bed->engine, finish_nodes);
 	for (node = 0; node < NETWORK_NODES; node++)
 		for (i = 0; i < 10; i++)
-			engine_submit(engine, &(struct request){
+			engine_submit(bed->engine, &(struct request){
 				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
 				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i,
 				.done = note_answer, .ctx = answered }, NULL);
-	assert_int_equal(engine_run(engine, network->now_us + 1500, NULL), ENGINE_CUT);
+	assert_int_equal(engine_run(bed->engine, bed->network.now_us + 1500, NULL), ENGINE_CUT);
 	for (node = 0; node < NETWORK_NODES; node++) {
 		half += answered[node] > 0 && answered[node] < 10;
 		all += answered[node];
 	}
 	assert_in_range(all, 100, 400);
-	engine_destroy(engine);
-	free(network);
+	bed_destroy(bed);
 	return half;
 }
 

@@ -3,6 +3,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -162,16 +163,38 @@ void tally_on_done(void *ctx, const struct request *request, enum request_result
 	}
 }
 
-uint32_t tally_submit_all(struct engine *engine, struct tally *tally, unsigned per_node)
+struct bed *bed_create(uint64_t seed, const struct engine_settings *settings)
+{
+	struct bed *bed = calloc(1, sizeof(*bed));
+
+	assert_non_null(bed);
+	network_init(&bed->network, seed);
+	assert_int_equal(engine_create(&bed->network.transport, &bed->network.clock, settings, &bed->engine, NULL), 0);
+	bed->tally.engine = bed->engine;
+	return bed;
+}
+
+void bed_destroy(struct bed *bed)
+{
+	engine_destroy(bed->engine);
+	free(bed);
+}
+
+uint32_t bed_submit_to(struct bed *bed, unsigned nodes, unsigned per_node, request_done *done)
 {
 	uint32_t tag = 0;
 	unsigned node, i;
 
-	for (node = 0; node < NETWORK_NODES; node++)
+	for (node = 0; node < nodes; node++)
 		for (i = 0; i < per_node; i++, tag++)
-			assert_int_equal(engine_submit(engine, &(struct request){
+			assert_int_equal(engine_submit(bed->engine, &(struct request){
 				.node = node, .to.lid = (uint16_t)(node + 1), .mgmt_class = CLASS_PERFORMANCE,
 				.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = tag,
-				.done = tally_on_done, .ctx = tally }, NULL), 0);
+				.done = done, .ctx = &bed->tally }, NULL), 0);
 	return tag;
+}
+
+uint32_t bed_submit(struct bed *bed, unsigned per_node)
+{
+	return bed_submit_to(bed, NETWORK_NODES, per_node, tally_on_done);
 }

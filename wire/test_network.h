@@ -54,7 +54,7 @@ void network_init(struct network *network, uint64_t seed);
 
 /* What the owner of the requests was told. */
 struct tally {
-	struct engine *engine;
+	struct engine *engine; /* for callbacks of a test's own */
 	unsigned told[8192];
 	unsigned answered, timed_out, cancelled, wrong;
 };
@@ -63,7 +63,21 @@ struct tally {
 void tally_on_done(void *ctx, const struct request *request, enum request_result result,
 		   const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* tally_submit_all - so many questions for each node. Return: how many in all; their tags are 0 and up. */
-uint32_t tally_submit_all(struct engine *engine, struct tally *tally, unsigned per_node);
+/* A network, an engine on it, and the owner of its requests. */
+struct bed {
+	struct network network;
+	struct tally tally;
+	struct engine *engine;
+};
+
+/* bed_create - all three, ready; the network may be changed before the first request. bed_destroy() ends it. */
+struct bed *bed_create(uint64_t seed, const struct engine_settings *settings);
+void bed_destroy(struct bed *bed);
+
+/* bed_submit - so many questions for each node. Return: how many in all; their tags are 0 and up. */
+uint32_t bed_submit(struct bed *bed, unsigned per_node);
+
+/* bed_submit_to - the same for the first @nodes nodes, and told by @done, whose ctx is the tally. */
+uint32_t bed_submit_to(struct bed *bed, unsigned nodes, unsigned per_node, request_done *done);
 
 #endif

@@ -8,30 +8,16 @@
 #include "storage/hot_block.h"
 
 /* Everything that the store packs samples in. */
-enum packing { BLOCK, CHUNK, HOT, PACKINGS };
+enum packing { CHUNK, HOT };
 
 static int read_any(enum packing packing, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
-	switch (packing) {
-	case BLOCK:
-		return codec_read_block(data, len, samples, count);
-	case CHUNK:
-		return codec_read_chunk(data, len, samples, count);
-	default:
-		return hot_read_block(data, len, samples);
-	}
+	return packing == HOT ? hot_read_block(data, len, samples) : codec_read_chunk(data, len, samples, count);
 }
 
 static int write_any(enum packing packing, struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
-	switch (packing) {
-	case BLOCK:
-		return codec_write_block(out, samples, count);
-	case CHUNK:
-		return codec_write_chunk(out, samples, count);
-	default:
-		return hot_write_block(out, samples);
-	}
+	return packing == HOT ? hot_write_block(out, samples) : codec_write_chunk(out, samples, count);
 }
 
 /* What is written of these samples reads as them. */
@@ -64,9 +50,9 @@ static void bytes_as_samples(const uint8_t *data, size_t len)
 {
 	static struct codec_sample samples[CODEC_CHUNK_SWEEPS];
 	unsigned width = data[0] % 8 + 1, shift = data[1] % 64, count = data[2] + 1, at = 3;
-	enum packing packing = data[0] >> 5 ? data[0] & 8 ? BLOCK : CHUNK : HOT;
+	enum packing packing = data[0] >> 5 && !(data[0] & 8) ? CHUNK : HOT;
 
-	if (packing == HOT || (packing == BLOCK && count > CODEC_BLOCK_PORTS))
+	if (packing == HOT)
 		count = CODEC_BLOCK_PORTS;
 	memset(samples, 0, sizeof(samples));
 	for (unsigned i = 0; i < count * (COUNTER_TRAFFIC_COUNT + 2) && at + width <= len; i++) {
@@ -97,7 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	/* As it is written: kind, and then 9 bits of count. */
 	count = data[1] | (data[2] & 1u) << 8;
-	for (enum packing packing = BLOCK; packing < PACKINGS; packing++)
+	for (enum packing packing = CHUNK; packing <= HOT; packing++)
 		if (!read_any(packing, data, len, samples, count))
 			write_and_read(packing, samples, packing == HOT ? CODEC_BLOCK_PORTS : count);
 	bytes_as_samples(data, len);

@@ -21,9 +21,9 @@ sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, SHORT, Simulation, Tap, need, run, skip_all, stop, wait_for
 from stored import Stored
 
-INTERVAL_S = 0.2
+INTERVAL_S = 0.2 if SHORT else 0.1  # sanitizers are slow
+TROUBLE_S = (10 if SHORT else 25) * INTERVAL_S
 DISK_BYTES = 24 << 20
-TROUBLE_S = 2 if SHORT else 5
 GROWTH_KB = 65536 if SHORT else 4096  # in one trouble; sanitizers hold back what was freed
 KILLS = 2 if SHORT else 6
 RANDOM = random.Random(1)
@@ -52,12 +52,12 @@ class Collector:
 
     number = 0
 
-    def __init__(self, sim):
+    def __init__(self, sim, interval_s=INTERVAL_S):
         Collector.number += 1
         self.told = 0
         self.sim, self.log = sim, os.path.abspath(f"collector-{Collector.number}.err")
         with open(self.log, "wb") as file:
-            self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(INTERVAL_S * 1000)}ms", stderr=file)
+            self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(interval_s * 1000)}ms", stderr=file)
 
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -236,7 +236,7 @@ def killed(sim, folder):
         collector = Collector(sim)
         comes_to(sim, newest(sim) + 2)
         with filled(folder):
-            time.sleep(RANDOM.random() * 3)
+            time.sleep(RANDOM.random() * 15 * INTERVAL_S)
             collector.kill()
             stuck = newest(sim)
             again = sim.ibwire("collect", "--once", check=False)
@@ -298,10 +298,13 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
         skip_all("no small file system can be mounted here")
     folder = os.path.abspath(folder)
     with traffic_on(folder) as (sim, before):
+        # In the midst of it a window is full, and its chunks are to be made.
+        early = Collector(sim, INTERVAL_S / 5)
+        comes_to(sim, WINDOW_SWEEPS - 15)
+        tap.equal("a collector before it ends in order", stop(early.process), 0)
         collector = Collector(sim)
         try:
-            # In the midst of it a window is full, and its chunks are to be made.
-            comes_to(sim, WINDOW_SWEEPS - 15)
+            comes_to(sim, newest(sim) + 5)
             lasts("full disk", sim, collector, filled(folder), "no space left")
             lasts("quota", sim, collector, no_file_grows(collector), "File too large")
             tap.equal("the collector ends in order", stop(collector.process), 0)

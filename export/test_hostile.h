@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* test_hostile.h - text that has broken something somewhere, drawn at random, and whether any of it is left */
+#ifndef IBWIRE_EXPORT_TEST_HOSTILE_H
+#define IBWIRE_EXPORT_TEST_HOSTILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct text;
+
+/* Where the sequence of random numbers is: the same seed draws the same again. */
+extern uint64_t hostile_seed;
+
+/* hostile_random - a number below @below. */
+uint64_t hostile_random(uint64_t below);
+
+/* hostile_text - text of up to some pieces, NUL and any other byte among them; in place of what @text held. */
+void hostile_text(struct text *text);
+
+/* hostile_escaped - what escape_append() makes of the bytes (caller frees). */
+char *hostile_escaped(const char *bytes, size_t len);
+
+/*
+ * hostile_assert_none - fails where something harmful is left
+ * No control character but those in @allowed, no direction mark, valid UTF-8: it does not change when escaped.
+ */
+void hostile_assert_none(const char *chars, size_t len, const char *allowed);
+
+#endif
