@@ -51,6 +51,11 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	return code;
 }
 
+static int nothing_read(struct error *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+}
+
 /* The window ends with the newest sweep, or at the time asked for. */
 static int find_window(struct balance_answer *answer, struct error *err)
 {
@@ -63,7 +68,7 @@ static int find_window(struct balance_answer *answer, struct error *err)
 	answer->until_us = sweep->wall_us;
 	answer->since_us = options->since_us ? options->since_us : answer->until_us - answer->window_us;
 	if (answer->since_us >= answer->until_us)
-		return err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+		return nothing_read(err);
 	return 0;
 }
 
@@ -141,7 +146,7 @@ static int judge(struct balance_answer *answer, struct error *err)
 		code = balance_read(answer, answer->since_us, answer->until_us, NULL, answer->port_count, answer->loads,
 				    err);
 	if (code == 0)
-		code = err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+		code = nothing_read(err);
 	if (code > 0)
 		code = balance_judge(&input, &answer->settings, &answer->balance, err);
 	if (code == 0)

@@ -61,7 +61,7 @@ int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_
 /* balance_find_began - fill in answer->began of the worst that are shown. Return: 0 or an error. */
 int balance_find_began(struct balance_answer *answer, struct error *err);
 
-/* balance_print - for people. balance_data - the same as JSON and CSV. balance_rails - rails, spines, planes, any format. */
+/* balance_print - for people. balance_data - as JSON and CSV. balance_rails - rails, spines, planes, in any format. */
 int balance_print(const struct balance_answer *answer, struct error *err);
 int balance_data(const struct balance_answer *answer, struct error *err);
 int balance_rails(const struct balance_answer *answer, struct error *err);
