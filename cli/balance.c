@@ -119,7 +119,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 	for (i = PAST_WINDOWS; code >= 0 && i > 1; i--) {
 		int64_t until_us = answer->until_us - (i - 1) * answer->window_us;
 
-		code = balance_read(answer, until_us - answer->window_us, until_us, NULL, answer->port_count,
+		code = balance_read(answer, until_us - answer->window_us, until_us, false, NULL, answer->port_count,
 				    answer->loads, err);
 		if (code <= 0)
 			continue;
@@ -143,8 +143,8 @@ static int judge(struct balance_answer *answer, struct error *err)
 	if (code == 0 && !answer->rails)
 		code = step_past(answer, memory, err);
 	if (code == 0)
-		code = balance_read(answer, answer->since_us, answer->until_us, NULL, answer->port_count, answer->loads,
-				    err);
+		code = balance_read(answer, answer->since_us, answer->until_us, false, NULL, answer->port_count,
+				    answer->loads, err);
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)

@@ -51,12 +51,13 @@ struct balance_answer {
 
 /*
  * balance_read - what ports counted in (@since_us, @until_us]
+ * @round:  the window may begin and end where stored sums do
  * @ports:  indices of answer->ports, or NULL: all
  * @loads:  by port of the fabric; those of the ports are set
  * Return: 1; 0 where no sweep was in it; ERR_IO, ERR_NOMEM.
  */
-int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, const uint32_t *ports, size_t count,
-		 struct balance_load *loads, struct error *err);
+int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+		 size_t count, struct balance_load *loads, struct error *err);
 
 /* balance_find_began - fill in answer->began of the worst that are shown. Return: 0 or an error. */
 int balance_find_began(struct balance_answer *answer, struct error *err);

@@ -22,7 +22,7 @@ enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_
 
 static const struct column member_columns[MEMBER_COLUMNS] = {
 	[PORT] = { .title = "PORT", .kind = COLUMN_INTEGER },
-	[TO] = { .title = "TO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TO] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[MEASURED] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[PREDICTED] = { .title = "PREDICTED", .kind = COLUMN_TEXT },
 	[FAIR] = { .title = "FAIR%", .kind = COLUMN_PERCENT },
