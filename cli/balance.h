@@ -18,6 +18,9 @@ struct command;
 struct error;
 struct shape;
 
+/* So many windows tell what stays; the last of them is the one that is shown. */
+enum { BALANCE_PAST_WINDOWS = 10 };
+
 /* When a group became uneven. */
 struct balance_began {
 	int64_t wall_us; /* wall clock; 0: not looked for, or it is not uneven */
@@ -44,6 +47,8 @@ struct balance_answer {
 	struct balance balance;       /* of that window */
 	struct selection selection;
 	struct balance_began *began;  /* parallel to the results */
+	/* Parallel to the results: bit i: busy and (un)even in the window that ended i windows before the end. */
+	uint32_t *was_even, *was_uneven;
 	uint32_t *shown;              /* results that are shown, worst first */
 	size_t shown_count;
 	size_t fine, idle, unknown;   /* groups that are not shown: each in both directions one */

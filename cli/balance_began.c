@@ -187,6 +187,26 @@ static void choose(struct walk *walk)
 	}
 }
 
+/* The minutes that were judged already. */
+static void recall(struct walk *walk)
+{
+	struct balance_answer *answer = walk->answer;
+	size_t i;
+	int window;
+
+	for (i = 0; i < walk->count; i++) {
+		uint32_t result = walk->results[i];
+
+		for (window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
+			walk->ended[i] = answer->was_even[result] & 1u << window;
+			if (walk->ended[i])
+				close_ended(walk, walk->open);
+			else if (answer->was_uneven[result] & 1u << window)
+				answer->began[result].wall_us = answer->until_us - (window + 1) * answer->window_us;
+		}
+	}
+}
+
 int balance_find_began(struct balance_answer *answer, struct error *err)
 {
 	struct walk walk = { .answer = answer,
@@ -196,12 +216,17 @@ int balance_find_began(struct balance_answer *answer, struct error *err)
 	int code;
 
 	choose(&walk);
-	if (!walk.count)
+	/* A window that was asked for may be longer than what is known of the minutes before its end. */
+	if (!answer->options.since_us) {
+		recall(&walk);
+		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;
+	}
+	if (!any(&walk, walk.open))
 		return 0;
 	code = make_room(&walk, err);
 	if (code == 0)
 		code = reader_history_range(answer->view.reader, fine_us, answer->since_us, &range, err);
-	if (code == 0)
+	if (code == 0 && answer->options.since_us)
 		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
 				 answer->since_us, err);
 	if (code == 0 && range.oldest_us < fine_us)
