@@ -31,8 +31,8 @@ static void random_jobs(struct bed *bed)
 
 	bed_no_jobs(bed);
 	for (job = 0; job < jobs; job++)
-		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs, hosts * (job + 1) / jobs,
-			1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
+		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs,
+			hosts * (job + 1) / jobs, 1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
 }
 
 /* Everybody talks to many: enough that uneven tables show. */
@@ -320,7 +320,7 @@ static void one_that_follows_its_tables_alone_is_told(void **state)
 static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 {
 	const struct shape_group *group = uplinks_of(bed, leaf);
-	uint8_t *table = bed->lft.tables[leaf];
+	uint8_t *table = bed->tables[leaf];
 	unsigned busy = 0, other = 0, host;
 
 	*ret_port = bed->shape->members[group->first + 2];
