@@ -431,8 +431,10 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	};
 	int code;
 
-	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on)
+	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on) {
+		route_read_skip(&collector->routes);
 		return 0;
+	}
 	engine_set_rate(collector->engine, rate, window && window < settings->window ? window : settings->window);
 	engine_stop_when(collector->engine, stop_requested);
 	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,

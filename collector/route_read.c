@@ -163,10 +163,7 @@ static int begin(struct route_read *read)
 {
 	uint32_t i;
 
-	for (i = 0; i < read->count; i++) {
-		read->switches[i].changed = 0;
-		read->switches[i].left_open = false;
-	}
+	route_read_skip(read);
 	for (i = 0; i < read->fabric->node_count; i++) {
 		struct route_switch *at = is_switch(read, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
 		uint32_t blocks;
@@ -443,6 +440,16 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	note_failures(read);
 	tell(read, wall_us, events);
 	return list_blocks(read);
+}
+
+void route_read_skip(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->count; i++) {
+		read->switches[i].changed = 0;
+		read->switches[i].left_open = false;
+	}
 }
 
 void route_read_keep(struct route_read *read)

@@ -42,7 +42,7 @@ struct route_switch {
 	uint64_t dirty[ROUTE_READ_WORDS]; /* blocks that are others than in the sweep that was stored last: bits */
 	uint64_t not_before; /* number of the sweep until which it is left alone, for it left blocks open */
 	int64_t read_us;     /* CLOCK_BOOTTIME when the last block came that was to be read; 0: never */
-	uint32_t changed;    /* entries, in the sweep in hand */
+	uint32_t changed;    /* entries that were others in this sweep than before */
 	uint8_t failed;      /* sweeps in a row that left blocks open */
 	bool left_open;      /* in the sweep in hand */
 	bool wanted;         /* all of its blocks, from the next sweep on */
@@ -108,6 +108,9 @@ int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid);
 int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
 		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
 		   struct events *events, struct error *err);
+
+/* route_read_skip - a sweep without a run: no table is other than in the sweep before. */
+void route_read_skip(struct route_read *read);
 
 /* route_read_keep - what read->blocks says is stored. */
 void route_read_keep(struct route_read *read);

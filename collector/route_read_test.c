@@ -285,8 +285,13 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	assert_int_equal(bed.events.list[0].node_guid, 104);
 	assert_string_equal(bed.events.list[1].text, "LFT of switch09 changed: 1 entry");
 	assert_int_equal(bed.read.block_count, 3);
-	/* A sweep that was not stored leaves what changed to the next one. */
+	assert_int_equal(bed.read.switches[4].changed, 3);
+	/* A sweep that was not stored leaves what changed to the next one; what it tells is its own. */
+	route_read_skip(&bed.read);
+	assert_int_equal(bed.read.switches[4].changed, 0);
 	sweep(&bed);
+	assert_int_equal(bed.read.switches[4].changed, 0);
+	assert_int_equal(bed.events.count, 2);
 	assert_int_equal(bed.read.block_count, 3);
 	store(&bed);
 	assert_int_equal(bed.read.block_count, 0);
