@@ -382,18 +382,18 @@ static void tell(const struct route_read *read, int64_t wall_us, struct events *
 	}
 }
 
-static int list_blocks(struct route_read *read)
+static int list_blocks(struct route_read *read, size_t most)
 {
 	uint32_t block;
 	size_t i;
 
 	read->block_count = 0;
-	for (i = 0; i < read->count; i++) {
+	for (i = 0; i < read->count && read->block_count < most; i++) {
 		const struct route_switch *at = &read->switches[i];
 
 		if (!has_any(at->dirty))
 			continue;
-		for (block = 0; block < ROUTES_BLOCKS; block++) {
+		for (block = 0; block < ROUTES_BLOCKS && read->block_count < most; block++) {
 			struct route_block *blocks;
 
 			if (!has_bit(at->dirty, block))
@@ -439,7 +439,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 		return ran < 0 ? ran : read->code;
 	note_failures(read);
 	tell(read, wall_us, events);
-	return list_blocks(read);
+	return list_blocks(read, limits->blocks ? limits->blocks : SIZE_MAX);
 }
 
 void route_read_skip(struct route_read *read)

@@ -78,6 +78,7 @@ struct route_read {
 struct route_read_limits {
 	uint64_t smps;       /* so many at most, but always one table */
 	int64_t deadline_us; /* CLOCK_BOOTTIME at which it is cut; 0: never */
+	size_t blocks;       /* so many at most are listed to be stored, the others after later runs; 0: all */
 };
 
 void route_read_done(struct route_read *read);
@@ -102,7 +103,7 @@ int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid);
  * @now_us:      CLOCK_BOOTTIME
  * @wall_us, @events:  EVENT_ROUTES_CHANGED of what is different from what was known
  *
- * Afterwards read->blocks are all blocks that changed since route_read_keep().
+ * Afterwards read->blocks are the blocks that changed and were not kept yet, or the first of them.
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  */
 int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,

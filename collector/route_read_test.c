@@ -36,7 +36,7 @@ struct bed {
 	struct events events;
 	struct routes stored; /* what a sink would have */
 	int64_t now_us;
-	uint64_t random, generation, smps_per_sweep;
+	uint64_t random, generation, smps_per_sweep, blocks_per_sweep;
 	uint8_t tables[SWITCHES][LIDS];
 	unsigned asked[SWITCHES]; /* MADs that reached it */
 	bool silent[SWITCHES];
@@ -159,7 +159,7 @@ static void bed_done(struct bed *bed)
 	fabric_destroy(bed->fabric);
 }
 
-static void store(struct bed *bed)
+static void store_blocks(struct bed *bed)
 {
 	size_t i;
 
@@ -173,14 +173,20 @@ static void store(struct bed *bed)
 		else
 			routes_cut(&bed->stored, block->node_guid, lid);
 	}
-	assert_true(routes_same(&bed->stored, &bed->read.routes));
 	route_read_keep(&bed->read);
+}
+
+static void store(struct bed *bed)
+{
+	store_blocks(bed);
+	assert_true(routes_same(&bed->stored, &bed->read.routes));
 }
 
 /* One sweep; returns how many MADs it took. */
 static unsigned sweep(struct bed *bed)
 {
-	const struct route_read_limits limits = { .smps = bed->smps_per_sweep };
+	const struct route_read_limits limits = { .smps = bed->smps_per_sweep,
+						  .blocks = bed->blocks_per_sweep };
 	unsigned before = 0, after = 0, i;
 	int64_t began_us = bed->now_us;
 
@@ -370,6 +376,25 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 	bed_done(&bed);
 }
 
+static void what_is_stored_at_once_is_limited_too(void **state)
+{
+	struct bed bed;
+	unsigned i;
+
+	(void)state;
+	bed_init(&bed, 8);
+	bed.blocks_per_sweep = 100;
+	for (i = 0; i < 3; i++) {
+		sweep(&bed);
+		assert_int_equal(bed.read.block_count, i < 2 ? 100 : SWITCHES * BLOCKS - 200);
+		store_blocks(&bed);
+		assert_int_equal(routes_same(&bed.stored, &bed.read.routes), i == 2);
+	}
+	sweep(&bed);
+	assert_int_equal(bed.read.block_count, 0);
+	bed_done(&bed);
+}
+
 static void a_table_follows_its_top(void **state)
 {
 	struct bed bed;
@@ -548,6 +573,7 @@ int main(void)
 		cmocka_unit_test(what_changed_is_one_event_for_each_switch_or_one_for_many),
 		cmocka_unit_test(who_does_not_answer_stays_as_known_and_is_asked_seldom),
 		cmocka_unit_test(a_limit_spreads_the_reading_over_sweeps),
+		cmocka_unit_test(what_is_stored_at_once_is_limited_too),
 		cmocka_unit_test(a_table_follows_its_top),
 		cmocka_unit_test(a_lossy_wire_brings_every_table_in_the_end),
 		cmocka_unit_test(never_means_never),
