@@ -47,6 +47,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err);
 int sql_run(const struct command *command, int argc, char **argv, struct error *err);
 int status_run(const struct command *command, int argc, char **argv, struct error *err);
+int topology_run(const struct command *command, int argc, char **argv, struct error *err);
 int top_run(const struct command *command, int argc, char **argv, struct error *err);
 
 #endif
