@@ -25,6 +25,9 @@
  */
 #define PREDICTED_LEAST 0.25
 
+/* Full links are equally hot, whichever was read a moment later: of those within this part the tables' choice is taken. */
+#define AS_HOT 0.95
+
 struct judge {
 	const struct balance_input *input;
 	const struct balance_settings *settings;
@@ -59,7 +62,7 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
 	const struct port *port = &judge->fabric->ports[member->port];
 	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
 	const struct balance_load *load = &judge->input->loads[member->port], *sent = NULL;
-	double rate = balance_rate(judge->input, member->port, direction == BALANCE_XMIT);
+	double rate = balance_port_rate(judge->input, member->port, direction == BALANCE_XMIT);
 
 	if (sender != FABRIC_NONE && judge->input->loads[sender].known)
 		sent = &judge->input->loads[sender];
@@ -130,34 +133,50 @@ static void make_shares(const struct shape_group *group, struct balance_result *
 	}
 }
 
-/* Sums that were made shares, again: of working members their number of destinations. */
-static double mean_lids(const struct balance_result *result, uint32_t count, const struct balance_member *member)
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings)
 {
-	uint32_t i, lids = 0;
-
-	for (i = 0; i < count; i++)
-		lids += result->members[i].works ? result->members[i].lids : 0;
-	return lids * member->capacity;
+	return member->lids_mean > 0 && member->lids > settings->table_ratio * member->lids_mean &&
+	       member->lids >= member->lids_mean + settings->table_more;
 }
 
-bool balance_overloads(const struct balance_result *result, uint32_t count, uint32_t member,
-		       const struct balance_settings *settings)
-{
-	const struct balance_member *one = &result->members[member];
-	double mean = mean_lids(result, count, one);
-
-	return result->t_known && one->works && one->capacity > 0 && one->lids > settings->table_ratio * mean &&
-	       one->lids >= mean + settings->table_more;
-}
-
-bool balance_follows(const struct balance_result *result, uint32_t count, const struct balance_settings *settings)
+bool balance_follows(const struct balance_result *result, const struct balance_settings *settings)
 {
 	return result->t && result->m && result->hottest != UINT32_MAX &&
-	       balance_overloads(result, count, result->hottest, settings);
+	       balance_overloads(&result->members[result->hottest], settings);
 }
 
-static void test_tables(const struct shape_group *group, const struct balance_settings *settings,
-			struct balance_result *result)
+/*
+ * What each member's part of capacity comes to. What switches above send down to this one are the same
+ * destinations from each of them, so that only links from one of them can be held against each other.
+ */
+static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			    const struct sums *sums)
+{
+	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
+	const struct fabric *fabric = judge->fabric;
+	uint32_t from[MEMBERS_MOST], i, j;
+
+	for (i = 0; apart && i < group->count; i++)
+		from[i] = result->members[i].works ?
+			  fabric->ports[fabric->ports[result->members[i].port].peer].node : FABRIC_NONE;
+	for (i = 0; i < group->count; i++) {
+		struct balance_member *member = &result->members[i];
+		double lids = apart ? 0 : sums->lids, capacity = apart ? 0 : 1;
+
+		if (!member->works)
+			continue;
+		for (j = 0; apart && j < group->count; j++) {
+			if (from[j] != from[i])
+				continue;
+			lids += result->members[j].lids;
+			capacity += result->members[j].capacity;
+		}
+		member->lids_mean = capacity > 0 ? lids * member->capacity / capacity : 0;
+	}
+}
+
+static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
+			const struct sums *sums)
 {
 	uint32_t i;
 
@@ -165,12 +184,13 @@ static void test_tables(const struct shape_group *group, const struct balance_se
 	if (!result->t_known)
 		return;
 	result->table_excess = 0;
+	find_lids_means(judge, group, result, sums);
 	for (i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
-		if (member->capacity > 0 && member->destinations / member->capacity - 1 > result->table_excess)
-			result->table_excess = member->destinations / member->capacity - 1;
-		result->t |= balance_overloads(result, group->count, i, settings);
+		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
+			result->table_excess = member->lids / member->lids_mean - 1;
+		result->t |= balance_overloads(member, judge->settings);
 	}
 }
 
@@ -212,6 +232,26 @@ static bool harms(const struct shape_group *group, const struct balance_settings
 			 stalls_more(group, settings, result));
 }
 
+static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
+{
+	uint32_t hottest = UINT32_MAX, i;
+	double most = 0;
+
+	for (i = 0; i < group->count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
+
+		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
+			continue;
+		if (hottest == UINT32_MAX || given > most ||
+		    (given == most && member->utilization > result->members[hottest].utilization)) {
+			hottest = i;
+			most = given;
+		}
+	}
+	return hottest;
+}
+
 /* Tests M and H, and whether the window counts at all. */
 static void test_measured(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
 			  const struct sums *sums)
@@ -229,11 +269,11 @@ static void test_measured(const struct judge *judge, const struct shape_group *g
 	for (i = 0; i < group->count; i++) {
 		const struct balance_member *member = &result->members[i];
 
-		if (!member->works || isnan(member->utilization) || member->utilization <= result->max_utilization)
-			continue;
-		result->max_utilization = member->utilization;
-		result->hottest = i;
+		if (member->works && !isnan(member->utilization) &&
+		    !(member->utilization <= result->max_utilization))
+			result->max_utilization = member->utilization;
 	}
+	result->hottest = find_hottest(group, result);
 	result->state = result->mean_utilization >= settings->active_mean ||
 			result->max_utilization >= settings->active_member ? BALANCE_ACTIVE : BALANCE_IDLE;
 	if (result->mean_utilization > 0)
@@ -287,7 +327,7 @@ static enum balance_cause find_cause(const struct judge *judge, const struct sha
 	if (has_degraded(judge->fabric, group, result))
 		return BALANCE_DEGRADED_MEMBER;
 	if (result->direction == BALANCE_XMIT && result->state == BALANCE_ACTIVE &&
-	    result->adaptive != ADAPTIVE_ON && balance_follows(result, group->count, judge->settings))
+	    result->adaptive != ADAPTIVE_ON && balance_follows(result, judge->settings))
 		return BALANCE_ROUTING;
 	return group->count < group->built ? BALANCE_MISSING_MEMBER : BALANCE_NONE;
 }
@@ -332,13 +372,34 @@ static void judge_group(const struct judge *judge, struct balance_result *result
 	}
 	fill_tables(judge, group, result, &sums);
 	make_shares(group, result, &sums);
-	test_tables(group, judge->settings, result);
+	test_tables(judge, group, result, &sums);
 	test_measured(judge, group, result, &sums);
 	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
-		result->flows = balance_flows(judge->input, result, &judge->received);
+		result->flows = balance_flows(judge->input, result, sums.rate, &judge->received);
 	if (!isnan(result->flows))
 		result->chance_excess = chance_excess(result->flows, sums.known, judge->settings->flows_percentile);
 	result->cause = find_cause(judge, group, result, &sums);
+}
+
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group_index,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret)
+{
+	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
+	const struct shape_group *group = &input->shape->groups[group_index];
+	struct sums sums = { 0 };
+	uint32_t i;
+
+	*ret = (struct balance_result){
+		.group = group_index, .direction = direction, .members = members, .table_excess = NAN, .flows = NAN,
+		.chance_excess = NAN,
+	};
+	memset(members, 0, group->count * sizeof(*members));
+	for (i = 0; i < group->count; i++) {
+		members[i].port = input->shape->members[group->first + i];
+		fill_member(&judge, direction, &members[i], &sums);
+	}
+	make_shares(group, ret, &sums);
+	test_measured(&judge, group, ret, &sums);
 }
 
 /* Where a switch sends far less than its tier does, what others receive is not from it. */
@@ -383,10 +444,10 @@ static void sum_hosts(struct judge *judge)
 
 		if (shape->ports[i].way != WAY_HOST)
 			continue;
-		rate = balance_rate(judge->input, (uint32_t)i, false);
+		rate = balance_port_rate(judge->input, (uint32_t)i, false);
 		if (rate > 0)
 			judge->sent[judge->fabric->ports[i].node] += rate;
-		flow_loads_add(&judge->received, balance_rate(judge->input, (uint32_t)i, true));
+		flow_loads_add(&judge->received, balance_port_rate(judge->input, (uint32_t)i, true));
 	}
 }
 

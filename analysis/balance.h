@@ -60,6 +60,19 @@ struct balance_load {
 	double xmit_discards;     /* NAN: not known */
 };
 
+struct delta;
+struct node;
+struct pma_caps;
+struct port;
+
+/*
+ * balance_load_of - a port's load from what it counted
+ * Not known where data counters were not read, were reset in between, or are full.
+ * @caps:  of its node, for the stall; NULL: not known
+ */
+void balance_load_of(const struct delta *delta, const struct node *node, const struct port *port,
+		     const struct pma_caps *caps, struct balance_load *ret);
+
 enum balance_direction { BALANCE_XMIT, BALANCE_RCV }; /* as the group's switch sees it: out of these ports, into them */
 enum balance_adaptive { ADAPTIVE_UNKNOWN, ADAPTIVE_OFF, ADAPTIVE_ON };
 enum balance_state { BALANCE_UNKNOWN, BALANCE_IDLE, BALANCE_ACTIVE };
@@ -83,6 +96,7 @@ struct balance_member {
 	double predicted;         /* share that the routes give it, weighted with what destinations received; NAN */
 	double destinations;      /* share of the table's destinations; NAN: tables unknown */
 	uint32_t lids;            /* the same as a number */
+	double lids_mean;         /* what it would be by its capacity; of what comes in: among links from the same switch */
 	double utilization;       /* 0..1 of its own capacity; NAN */
 	double stall;             /* 0..1; NAN */
 	double xmit_discards;     /* NAN */
@@ -121,6 +135,12 @@ struct balance_input {
 };
 
 /*
+ * balance_port_rate - what a port sent or received, by its own reading or by that of the other end of its link
+ * Return: bytes per us, or NAN.
+ */
+double balance_port_rate(const struct balance_input *input, uint32_t port, bool xmit);
+
+/*
  * balance_judge - all groups in one window
  * @ret:  balance_done() frees it
  * Return: 0 or ERR_NOMEM.
@@ -130,18 +150,19 @@ int balance_judge(const struct balance_input *input, const struct balance_settin
 void balance_done(struct balance *balance);
 
 /*
- * balance_overloads - do the tables give this member more than T allows?
- * @member:  index into the result's members
+ * balance_measure - one group and direction in one window, without tables: state, M, H, hottest, utilization
+ * For who looks at a few groups in many windows.
+ * @members:  count of the group
+ * @ret:      its members are @members
  */
-bool balance_overloads(const struct balance_result *result, uint32_t count, uint32_t member,
-		       const struct balance_settings *settings);
+void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group,
+		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret);
 
-/*
- * balance_follows - does the load go where uneven tables lead it: T and M, and the
- * hottest member is one that the tables overload
- * @count:  members of its group
- */
-bool balance_follows(const struct balance_result *result, uint32_t count, const struct balance_settings *settings);
+/* balance_overloads - do the tables give this member more than T allows? */
+bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);
+
+/* balance_follows - does the load go where uneven tables lead it: T and M, the hottest being one that they overload? */
+bool balance_follows(const struct balance_result *result, const struct balance_settings *settings);
 
 /*
  * balance_decides - is adaptive routing on where a result's load was sent on its way: at its own switch (XMIT),

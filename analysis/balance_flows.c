@@ -17,13 +17,17 @@ void flow_loads_add(struct flow_loads *loads, double rate)
 	}
 }
 
-static double effective(const struct flow_loads *loads)
+/* So many of them as it takes to carry @rate. */
+static double effective(const struct flow_loads *loads, double rate)
 {
-	return loads->squares > 0 ? loads->sum * loads->sum / loads->squares : NAN;
+	if (!(loads->squares > 0))
+		return NAN;
+	return loads->sum * (rate < loads->sum ? rate : loads->sum) / loads->squares;
 }
 
 /* What ports of a switch receive, or send: those that lead down, or all; but not those of one group. */
-static double count_at(const struct balance_input *input, uint32_t node, uint32_t without_group, bool xmit, bool all)
+static double count_at(const struct balance_input *input, uint32_t node, uint32_t without_group, bool xmit, bool all,
+		       double rate)
 {
 	const struct fabric *fabric = input->shape->fabric;
 	const struct node *owner = &fabric->nodes[node];
@@ -36,29 +40,29 @@ static double count_at(const struct balance_input *input, uint32_t node, uint32_
 		if (fabric->ports[i].num == 0 || (without_group != SHAPE_NONE && port->group == without_group))
 			continue;
 		if (all || port->way == WAY_HOST || port->way == WAY_DOWN)
-			flow_loads_add(&loads, balance_rate(input, i, xmit));
+			flow_loads_add(&loads, balance_port_rate(input, i, xmit));
 	}
-	return effective(&loads);
+	return effective(&loads, rate);
 }
 
 /* Receivers anywhere but on this very switch. */
-static double count_elsewhere(const struct balance_input *input, uint32_t node, struct flow_loads received)
+static double count_elsewhere(const struct balance_input *input, uint32_t node, struct flow_loads received, double rate)
 {
 	const struct node *owner = &input->shape->fabric->nodes[node];
 	uint32_t i;
 
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-		double rate = input->shape->ports[i].way == WAY_HOST ? balance_rate(input, i, true) : 0;
+		double here = input->shape->ports[i].way == WAY_HOST ? balance_port_rate(input, i, true) : 0;
 
-		if (rate > 0) {
-			received.sum -= rate;
-			received.squares -= rate * rate;
+		if (here > 0) {
+			received.sum -= here;
+			received.squares -= here * here;
 		}
 	}
-	return effective(&received);
+	return effective(&received, rate);
 }
 
-double balance_flows(const struct balance_input *input, const struct balance_result *result,
+double balance_flows(const struct balance_input *input, const struct balance_result *result, double rate,
 		     const struct flow_loads *received)
 {
 	const struct shape_group *group = &input->shape->groups[result->group];
@@ -66,14 +70,14 @@ double balance_flows(const struct balance_input *input, const struct balance_res
 	double sources, targets;
 
 	if (group->kind == GROUP_UP && !xmit)
-		return count_at(input, group->node, result->group, true, false);
+		return count_at(input, group->node, result->group, true, false, rate);
 	if (group->kind == GROUP_UP) {
-		sources = count_at(input, group->node, result->group, false, false);
-		targets = count_elsewhere(input, group->node, *received);
+		sources = count_at(input, group->node, result->group, false, false, rate);
+		targets = count_elsewhere(input, group->node, *received, rate);
 	} else {
 		sources = count_at(input, xmit ? group->node : group->peer, xmit ? result->group : SHAPE_NONE, false,
-				   xmit);
-		targets = count_at(input, xmit ? group->peer : group->node, SHAPE_NONE, true, false);
+				   xmit, rate);
+		targets = count_at(input, xmit ? group->peer : group->node, SHAPE_NONE, true, false, rate);
 	}
 	return sources < targets || isnan(targets) ? sources : targets;
 }

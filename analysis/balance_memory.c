@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "analysis/balance.h"
-#include "analysis/balance_chance.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -18,8 +17,11 @@
  */
 enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_FOLLOWS = 3 };
 
-/* What tables would do is no chance: so much that the load is even although static tables made it. */
-#define EVEN_BY_CHANCE 0.001
+/* A load that is even although static tables made it, as often as this or more, proves nothing. */
+#define EVEN_BY_CHANCE 0.01
+
+/* A prediction is an estimate: what it gives nothing may have a little. */
+#define PREDICTED_FLOOR 0.001
 
 /* A peer that spreads is no proof; so many of them, and half of the tier, are. */
 #define PEERS_LEAST 3
@@ -112,26 +114,40 @@ static uint32_t members_of(const struct step *step, const struct balance_result 
 	return step->shape->groups[result->group].count;
 }
 
-/*
- * Would these flows, sent by the tables, have been as even as they are? The member to which the tables give
- * most, were it to carry no more than M allows.
- */
-static bool spreads(const struct step *step, const struct balance_result *result, uint32_t count)
+static double log_factorial(double n)
 {
-	const struct balance_member *most = NULL;
-	double flows = result->flows, allowed;
+	int sign;
+
+	return lgamma_r(n + 1, &sign);
+}
+
+/*
+ * How likely flows that the tables place would be as even as these are: the multinomial probability of their
+ * very numbers. There are at least as many of them as members that carry something.
+ */
+static double chance_of_even(const struct balance_result *result, uint32_t count)
+{
+	double flows = floor(result->flows), loaded = 0, sum = 0, log_chance = 0;
 	uint32_t i;
 
-	if (!result->t || result->m || !result->predicted_known || !(flows >= 1))
-		return false;
 	for (i = 0; i < count; i++)
-		if (balance_overloads(result, count, i, step->settings) &&
-		    (!most || result->members[i].predicted > most->predicted))
-			most = &result->members[i];
-	if (!most || !(most->predicted > 0 && most->predicted < 1))
-		return false;
-	allowed = (1 + step->settings->measured_excess) * most->capacity * floor(flows);
-	return 1 - chance_at_least((unsigned)flows, most->predicted, (unsigned)allowed + 1) < EVEN_BY_CHANCE;
+		loaded += result->members[i].measured > 0;
+	flows = flows > loaded ? flows : loaded;
+	for (i = 0; i < count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double here = member->measured > 0 ? round(flows * member->measured) : 0;
+		double predicted = member->predicted > PREDICTED_FLOOR ? member->predicted : PREDICTED_FLOOR;
+
+		sum += here;
+		log_chance += here * log(predicted) - log_factorial(here);
+	}
+	return exp(log_chance + log_factorial(sum));
+}
+
+static bool spreads(const struct balance_result *result, uint32_t count)
+{
+	return result->t && !result->m && result->predicted_known && result->flows >= 1 &&
+	       chance_of_even(result, count) < EVEN_BY_CHANCE;
 }
 
 static int weigh_evidence(struct step *step, struct error *err)
@@ -146,10 +162,10 @@ static int weigh_evidence(struct step *step, struct error *err)
 		if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE)
 			continue;
 		/* A missing or slow link explains an uneven load, and proves nothing. */
-		if (balance_follows(result, members_of(step, result), step->settings) &&
+		if (balance_follows(result, step->settings) &&
 		    (result->cause == BALANCE_ROUTING || result->adaptive == ADAPTIVE_ON))
 			*evidence = ADAPTIVE_OFF;
-		else if (*evidence == ADAPTIVE_UNKNOWN && spreads(step, result, members_of(step, result)))
+		else if (*evidence == ADAPTIVE_UNKNOWN && spreads(result, members_of(step, result)))
 			*evidence = ADAPTIVE_ON;
 	}
 	for (i = 0; i < fabric->node_count; i++) {
@@ -226,7 +242,7 @@ static void find_not_following(struct step *step)
 		if (is_busy_uplink(step, result) &&
 		    (result->cause == BALANCE_ROUTING ||
 		     (result->cause == BALANCE_NONE && result->adaptive == ADAPTIVE_ON)) &&
-		    balance_follows(result, members_of(step, result), step->settings) &&
+		    balance_follows(result, step->settings) &&
 		    tier->spreading >= PEERS_LEAST && 2 * tier->spreading >= tier->active - 1)
 			result->cause = BALANCE_NOT_FOLLOWING;
 	}
@@ -308,7 +324,10 @@ static int remember_windows(struct step *step, struct error *err)
 	return 0;
 }
 
-/* A collision on the last link of several is seen twice: as what a switch sends, and as what the next one receives. */
+/*
+ * The same bytes come by again: on the very link, as what the next switch receives from one of several links, and
+ * below that switch, as what comes down from it. They are told where they were sent.
+ */
 static void drop_echoes(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
@@ -319,15 +338,22 @@ static void drop_echoes(struct step *step)
 		return; /* then it is told twice */
 	for (i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
+		uint32_t port;
 
-		if (result->direction == BALANCE_XMIT && result->cause == BALANCE_FLOWS)
-			told[result->members[result->hottest].port] = true;
+		if (result->direction != BALANCE_XMIT || result->cause < BALANCE_ROUTING)
+			continue;
+		port = result->members[result->hottest].port;
+		told[port] = true;
+		step->fed[fabric->ports[fabric->ports[port].peer].node] = true;
 	}
 	for (i = 0; i < step->balance->count; i++) {
 		struct balance_result *result = &step->balance->results[i];
+		uint32_t from;
 
-		if (result->direction == BALANCE_RCV && result->cause == BALANCE_FLOWS &&
-		    told[fabric->ports[result->members[result->hottest].port].peer])
+		if (result->direction != BALANCE_RCV || result->cause != BALANCE_FLOWS)
+			continue;
+		from = fabric->ports[result->members[result->hottest].port].peer;
+		if (told[from] || step->fed[fabric->ports[from].node])
 			result->cause = BALANCE_NONE;
 	}
 	free(told);

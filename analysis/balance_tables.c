@@ -14,20 +14,6 @@
 /* Longer paths than through six tiers up and down are loops. */
 #define HOPS_MOST 12
 
-double balance_rate(const struct balance_input *input, uint32_t port, bool xmit)
-{
-	const struct balance_load *load = &input->loads[port];
-	uint32_t peer = input->shape->fabric->ports[port].peer;
-
-	if (!load->known && peer != FABRIC_NONE) {
-		load = &input->loads[peer];
-		xmit = !xmit;
-	}
-	if (!load->known || !(load->elapsed_us > 0))
-		return NAN;
-	return (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us;
-}
-
 static bool is_destination(const struct fabric *fabric, const struct port *port)
 {
 	const struct node *node = &fabric->nodes[port->node];
@@ -51,8 +37,8 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 		if (!owners[lid])
 			continue;
 		dest->port = owners[lid] - 1;
-		dest->lid = (uint16_t)lid;
-		rate = balance_rate(input, dest->port, false);
+		dest->lid = tables->lids[tables->dest_count] = (uint16_t)lid;
+		rate = balance_port_rate(input, dest->port, false);
 		known += !isnan(rate);
 		dest->weight = isnan(rate) ? 0 : rate / (1 << (fabric->ports[dest->port].lmc & 7));
 		tables->dest_count++;
@@ -76,20 +62,55 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 	}
 }
 
-static void count_switch(struct balance_tables *tables, const struct node *node, const struct route_table *table)
+/*
+ * The sums of a switch's ports. This is where the time of balance_judge() goes, once for each switch and
+ * destination, so count and weight go into one number and are added at once: the count in its upper 16 bits
+ * (there are fewer LIDs), the weight below as a part of the sum of all weights.
+ */
+#define WEIGHT_BITS 48
+#define WEIGHT_MOST ((double)((1ULL << (WEIGHT_BITS - 1)) - ROUTES_LIDS))
+
+static void count_switch(struct balance_tables *tables, const struct node *node, const struct route_table *table,
+			 const uint64_t *parts, double unit)
 {
-	struct balance_given given[256] = { 0 };
+	uint64_t sums[2][256] = { 0 }; /* neighbours by turns, so that none waits for the other where both leave by one port */
 	const struct fabric *fabric = tables->fabric;
+	const uint16_t *lids = tables->lids;
 	size_t i;
 
-	for (i = 0; i < tables->dest_count && tables->dests[i].lid < table->lids; i++) {
-		struct balance_given *out = &given[table->ports[tables->dests[i].lid]];
-
-		out->lids++;
-		out->weight += tables->dests[i].weight;
+	for (i = 0; i + 1 < tables->dest_count && lids[i + 1] < table->lids; i += 2) {
+		sums[0][table->ports[lids[i]]] += parts[i];
+		sums[1][table->ports[lids[i + 1]]] += parts[i + 1];
 	}
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
-		tables->given[i] = given[fabric->ports[i].num];
+	for (; i < tables->dest_count && lids[i] < table->lids; i++)
+		sums[0][table->ports[lids[i]]] += parts[i];
+	for (i = node->first_port; i < node->first_port + node->ports; i++) {
+		uint64_t sum = sums[0][fabric->ports[i].num] + sums[1][fabric->ports[i].num];
+
+		tables->given[i].lids = (uint32_t)(sum >> WEIGHT_BITS);
+		tables->given[i].weight = (double)(sum & ((1ULL << WEIGHT_BITS) - 1)) * unit;
+	}
+}
+
+static int count_switches(struct balance_tables *tables, struct error *err)
+{
+	uint64_t *parts = calloc(tables->dest_count + 1, sizeof(*parts));
+	const struct fabric *fabric = tables->fabric;
+	double all = 0, unit;
+	size_t i;
+
+	if (!parts)
+		return err_nomem(err);
+	for (i = 0; i < tables->dest_count; i++)
+		all += tables->dests[i].weight;
+	unit = all > 0 ? all / WEIGHT_MOST : 1;
+	for (i = 0; i < tables->dest_count; i++)
+		parts[i] = (1ULL << WEIGHT_BITS) + (uint64_t)(tables->dests[i].weight / unit);
+	for (i = 0; i < fabric->node_count; i++)
+		if (tables->by_node[i])
+			count_switch(tables, &fabric->nodes[i], tables->by_node[i], parts, unit);
+	free(parts);
+	return 0;
 }
 
 static uint32_t port_of(const struct fabric *fabric, uint32_t node, uint8_t num)
@@ -163,7 +184,8 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 	tables->dests = calloc(ROUTES_LIDS, sizeof(*tables->dests));
 	tables->by_node = calloc(fabric->node_count + 1, sizeof(*tables->by_node));
 	tables->given = calloc(fabric->port_count + 1, sizeof(*tables->given));
-	if (!owners || !tables->dests || !tables->by_node || !tables->given) {
+	tables->lids = calloc(ROUTES_LIDS, sizeof(*tables->lids));
+	if (!owners || !tables->dests || !tables->lids || !tables->by_node || !tables->given) {
 		free(owners);
 		balance_tables_done(tables);
 		return err_nomem(err);
@@ -173,13 +195,10 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 	free(owners);
 	if (!input->routes)
 		return 0;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			tables->by_node[i] = routes_find(input->routes, fabric->nodes[i].guid);
-		if (tables->by_node[i])
-			count_switch(tables, &fabric->nodes[i], tables->by_node[i]);
-	}
-	if (work_out_arrivals(tables, sent, err) < 0) {
+	if (count_switches(tables, err) < 0 || work_out_arrivals(tables, sent, err) < 0) {
 		balance_tables_done(tables);
 		return ERR_NOMEM;
 	}
@@ -189,6 +208,7 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 void balance_tables_done(struct balance_tables *tables)
 {
 	free(tables->dests);
+	free(tables->lids);
 	free(tables->by_node);
 	free(tables->given);
 	free(tables->arriving);

@@ -31,6 +31,7 @@ struct balance_given {
 struct balance_tables {
 	const struct fabric *fabric;
 	struct balance_dest *dests;         /* in order of LID */
+	uint16_t *lids;                     /* theirs once more, side by side */
 	size_t dest_count;
 	bool weights_known;                 /* of enough of them it is known what they received */
 	const struct route_table **by_node; /* NULL: not known */
@@ -52,11 +53,5 @@ struct balance_tables {
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);
-
-/*
- * balance_rate - what a port sent or received, by its own reading or by that of the other end of its link
- * Return: bytes per us, or NAN.
- */
-double balance_rate(const struct balance_input *input, uint32_t port, bool xmit);
 
 #endif

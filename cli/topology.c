@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology.c - `ibwire topology`: what the fabric is built like, and whether it still is */
+/* topology.c - `ibwire topology`: what the fabric is built like, whether it still is, and where its routes lead */
 #include "cli/topology.h"
 
 #include <errno.h>
@@ -110,7 +110,7 @@ void topology_close(struct topology *topology)
 	memset(topology, 0, sizeof(*topology));
 }
 
-enum { SHOW, SAVE, DIFF, DOT, WORDS };
+enum { SHOW, SAVE, DIFF, DOT, ROUTE, WORDS };
 
 static int run_word(int word, const struct topology_options *options, struct error *err)
 {
@@ -144,6 +144,8 @@ static int check_options(const struct command *command, const struct topology_op
 		return options_usage_error(command, err, "--summary is for show");
 	if (options->hosts && word != DOT)
 		return options_usage_error(command, err, "--hosts is for dot");
+	if (options->common.since_us || options->common.until_us)
+		return options_usage_error(command, err, "--since and --until are for route: cables have a time (--at)");
 	if (options->from && options->common.at_us)
 		return options_usage_error(command, err, "a file has no past: --from goes without --at");
 	if (options->from && options->common.db)
@@ -155,8 +157,10 @@ static int check_options(const struct command *command, const struct topology_op
 
 int topology_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	static const struct { const char *word; int files; } words[WORDS] = {
-		[SHOW] = { "show", 0 }, [SAVE] = { "save", 1 }, [DIFF] = { "diff", 1 }, [DOT] = { "dot", 0 },
+	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
+		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
+		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
+		[ROUTE] = { "route", 2, "two ends" },
 	};
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
@@ -166,18 +170,20 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT, specs, argc, argv, clock_wall_us(clock_system()),
-				 &options.common, err), i;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, clock_wall_us(clock_system()), &options.common, err), i;
 
 	if (code)
 		return code < 0 ? code : 0;
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "say what to do: show, save, diff or dot");
-	if (options.common.argc != 1 + words[i].files)
-		return options_usage_error(command, err, words[i].files ? "%s takes one file" : "%s takes no argument",
-					   words[i].word);
+		return options_usage_error(command, err, "say what to do: show, save, diff, dot or route");
+	if (options.common.argc != 1 + words[i].arguments)
+		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
+	if (i == ROUTE && (options.from || options.summary || options.hosts))
+		return options_usage_error(command, err, "--from, --summary and --hosts are not for route");
+	if (i == ROUTE)
+		return topology_route(command, &options.common, err);
 	code = check_options(command, &options, i, err);
 	return code < 0 ? code : run_word(i, &options, err);
 }

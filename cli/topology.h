@@ -11,6 +11,7 @@
 #include "cli/view.h"
 #include "tui/order.h"
 
+struct command;
 struct error;
 struct fabric;
 struct name_map;
@@ -51,6 +52,15 @@ int topology_save(const struct topology *topology, const char *path, struct erro
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err);
 int topology_dot(const struct topology_options *options, const struct topology *topology, struct error *err);
+
+/*
+ * topology_route - `ibwire topology route A B`: the static route between two ends, hop by hop
+ * @options:  parsed; its arguments are "route", A, B
+ *
+ * Return: 0 where it arrives, 1 where it does not; ERR_UNAVAILABLE where that is not known, behind the hops that
+ * are; ERR_USAGE; ERR_IO; ERR_NOMEM.
+ */
+int topology_route(const struct command *command, const struct options *options, struct error *err);
 
 /* topology_summary - the lines above tree and matrix: kind, tiers, bandwidth, hosts, rails, what is odd. */
 void topology_summary(const struct topology *topology, struct text *text);

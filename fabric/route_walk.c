@@ -10,11 +10,11 @@
 const char *route_end_name(enum route_end end)
 {
 	static const char *const names[ROUTE_END_COUNT] = {
-		[ROUTE_ARRIVES] = "arrives", [ROUTE_UNKNOWN] = "not known", [ROUTE_BLACK_HOLE] = "black hole",
-		[ROUTE_DOWN] = "link down", [ROUTE_LOOP] = "loop", [ROUTE_WRONG_END] = "wrong end",
+		[ROUTE_ARRIVES] = "arrives", [ROUTE_UNKNOWN] = "unknown", [ROUTE_BLACK_HOLE] = "black-hole",
+		[ROUTE_DOWN] = "link-down", [ROUTE_LOOP] = "loop", [ROUTE_WRONG_END] = "wrong-end",
 	};
 
-	return (unsigned)end < ROUTE_END_COUNT ? names[end] : "not known";
+	return (unsigned)end < ROUTE_END_COUNT ? names[end] : "unknown";
 }
 
 static bool is_switch(const struct fabric *fabric, uint32_t node)

@@ -128,7 +128,7 @@ void routes_trace(const struct routes *routes, const struct fabric *fabric, uint
 bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
 		  double ret_weight[256], uint32_t *ret_lids);
 
-/* route_end_name - "arrives", "not known", "black hole", "link down", "loop", "wrong end". */
+/* route_end_name - a word: "arrives", "unknown", "black-hole", "link-down", "loop", "wrong-end". */
 const char *route_end_name(enum route_end end);
 
 /*

@@ -26,6 +26,7 @@ int cmd_traffic(int argc, char **argv, struct error *err);
 int cmd_wire(int argc, char **argv, struct error *err);
 int cmd_pma(int argc, char **argv, struct error *err);
 int cmd_opensm(int argc, char **argv, struct error *err);
+int cmd_routes(int argc, char **argv, struct error *err);
 int cmd_console(int argc, char **argv, struct error *err);
 
 /*

@@ -29,7 +29,6 @@
 /* What the driver is called where it listens. */
 #define CONTROL_PART "traffic"
 
-#define LFT_FILE "opensm-lfts.dump"
 
 /* opensm writes its tables before it says that the subnet is up, or a moment after. */
 #define FIRST_TABLES_US (20 * US_PER_S)

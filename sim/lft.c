@@ -8,15 +8,17 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
-
-#define LID_COUNT 0xc000 /* unicast LIDs */
 
 struct parser {
 	const struct fabric *fabric;
 	struct lft lft;
-	struct map guids; /* port GUID as ibsim makes it, to port index */
-	uint8_t *table;   /* of the switch in hand, NULL for one that the fabric does not hold */
+	struct map guids;    /* port GUID as ibsim makes it, to port index */
+	uint64_t guid;       /* of the switch in hand, 0 for one that the fabric does not hold */
+	unsigned block;      /* of it, that entries are gathered of */
+	uint8_t ports[ROUTES_BLOCK];
+	bool gathered;       /* something for the block */
 	size_t begun, ended; /* switches */
 };
 
@@ -37,43 +39,60 @@ static int index_guids(struct parser *parser)
 	return 0;
 }
 
-/* "Unicast lids [0-7] of switch Lid 1 guid 0x0000000000000020 ('name'):" */
-static int begin_switch(struct parser *parser, const char *line)
+static int flush(struct parser *parser)
+{
+	int code = 0;
+
+	if (parser->gathered)
+		code = routes_set_block(&parser->lft.routes, parser->guid, parser->block, parser->ports, NULL, NULL);
+	parser->gathered = false;
+	memset(parser->ports, ROUTES_NO_PORT, sizeof(parser->ports));
+	return code;
+}
+
+/* The GUID of "Unicast lids [0-7] of switch Lid 1 guid 0x0000000000000020 ('name'):"; 0: the line has none. */
+static uint64_t guid_of_line(const char *line)
 {
 	const char *guid = strstr(line, " guid 0x");
-	uint32_t node = guid ? fabric_find_node(parser->fabric, strtoull(guid + 6, NULL, 16)) : FABRIC_NONE;
 
+	return guid ? strtoull(guid + 6, NULL, 16) : 0;
+}
+
+static int begin_switch(struct parser *parser, const char *line)
+{
+	uint64_t guid = guid_of_line(line);
+	bool known = fabric_find_node(parser->fabric, guid) != FABRIC_NONE;
+
+	if (flush(parser) < 0)
+		return ERR_NOMEM;
 	parser->begun++;
-	parser->table = NULL;
-	if (node == FABRIC_NONE)
-		return 0;
-	if (!parser->lft.tables[node]) {
-		parser->lft.tables[node] = malloc(parser->lft.table_size);
-		if (!parser->lft.tables[node])
-			return ERR_NOMEM;
-		parser->lft.switch_count++;
-	}
-	parser->table = parser->lft.tables[node];
-	memset(parser->table, LFT_NO_PORT, parser->lft.table_size);
+	parser->lft.switch_count += known;
+	parser->guid = known ? guid : 0;
 	return 0;
 }
 
 /* "0x0005 001 # Channel Adapter portguid 0x0000000000000011: 'node1'" */
-static void take_entry(struct parser *parser, const char *line)
+static int take_entry(struct parser *parser, const char *line)
 {
 	char *end;
 	unsigned long lid = strtoul(line, &end, 16), out = strtoul(end, &end, 10);
 	const char *guid = strstr(end, " portguid 0x");
 	uint32_t port;
 
-	if (lid >= parser->lft.table_size || out >= LFT_NO_PORT)
-		return;
-	if (parser->table)
-		parser->table[lid] = (uint8_t)out;
+	if (lid >= ROUTES_LIDS || out >= ROUTES_NO_PORT)
+		return 0;
+	if (parser->guid) {
+		if (lid / ROUTES_BLOCK != parser->block && flush(parser) < 0)
+			return ERR_NOMEM;
+		parser->block = (unsigned)lid / ROUTES_BLOCK;
+		parser->ports[lid % ROUTES_BLOCK] = (uint8_t)out;
+		parser->gathered = true;
+	}
 	/* With LMC a port has several LIDs: the base LID is its first. */
 	if (guid && map_get(&parser->guids, strtoull(guid + 10, NULL, 16), &port) &&
 	    (!parser->lft.port_lids[port] || lid < parser->lft.port_lids[port]))
 		parser->lft.port_lids[port] = (uint16_t)lid;
+	return 0;
 }
 
 static int parse_lines(struct parser *parser, const char *chars, size_t len, struct error *err)
@@ -84,6 +103,7 @@ static int parse_lines(struct parser *parser, const char *chars, size_t len, str
 		const char *newline = memchr(chars, '\n', (size_t)(end - chars));
 		char line[192];
 		size_t size;
+		int code = 0;
 
 		if (!newline)
 			return err_set(err, ERR_IO, "the dump of the forwarding tables ends within a line");
@@ -91,81 +111,79 @@ static int parse_lines(struct parser *parser, const char *chars, size_t len, str
 		memcpy(line, chars, size);
 		line[size] = '\0';
 		chars = newline + 1;
-		if (!strncmp(line, "Unicast lids ", 13)) {
-			if (begin_switch(parser, line) < 0)
-				return err_nomem(err);
-		} else if (!strncmp(line, "0x", 2)) {
-			take_entry(parser, line);
-		} else if (strstr(line, " lids dumped")) {
+		if (!strncmp(line, "Unicast lids ", 13))
+			code = begin_switch(parser, line);
+		else if (!strncmp(line, "0x", 2))
+			code = take_entry(parser, line);
+		else if (strstr(line, " lids dumped"))
 			parser->ended++;
-		}
+		if (code < 0)
+			return err_nomem(err);
 	}
+	if (flush(parser) < 0)
+		return err_nomem(err);
 	if (!parser->begun || parser->begun != parser->ended)
 		return err_set(err, ERR_IO, "the dump of the forwarding tables is not complete");
 	return 0;
 }
 
-/* The largest LID that a line begins with, so that tables are no larger than they need to be. */
-static size_t find_table_size(const char *chars, size_t len)
-{
-	const char *end = chars + len, *line = chars;
-	unsigned long top = 0;
-
-	while (line && end - line > 6) {
-		if (line[0] == '0' && line[1] == 'x') {
-			unsigned long lid = strtoul(line, NULL, 16);
-
-			if (lid > top && lid < LID_COUNT)
-				top = lid;
-		}
-		line = memchr(line, '\n', (size_t)(end - line));
-		line = line ? line + 1 : NULL;
-	}
-	return top + 1;
-}
-
 int lft_parse(const struct fabric *fabric, const char *chars, size_t len, struct lft *ret, struct error *err)
 {
 	struct parser parser = { .fabric = fabric };
-	char *copy = malloc(len + 1); /* a NUL behind the text, for strtoul */
-	int code = ERR_NOMEM;
+	int code;
 
-	parser.lft.node_count = fabric->node_count;
-	parser.lft.tables = calloc(fabric->node_count + 1, sizeof(*parser.lft.tables));
+	memset(parser.ports, ROUTES_NO_PORT, sizeof(parser.ports));
 	parser.lft.port_lids = calloc(fabric->port_count + 1, sizeof(*parser.lft.port_lids));
-	if (!copy || !parser.lft.tables || !parser.lft.port_lids || index_guids(&parser) < 0) {
-		err_nomem(err);
-		goto out;
-	}
-	memcpy(copy, chars, len);
-	copy[len] = '\0';
-	parser.lft.table_size = find_table_size(copy, len);
-	code = parse_lines(&parser, copy, len, err);
+	if (!parser.lft.port_lids || index_guids(&parser) < 0)
+		code = err_nomem(err);
+	else
+		code = parse_lines(&parser, chars, len, err);
 	if (code == 0) {
 		*ret = parser.lft;
 		memset(&parser.lft, 0, sizeof(parser.lft));
 	}
-out:
 	lft_done(&parser.lft);
 	map_done(&parser.guids);
-	free(copy);
 	return code;
 }
 
 void lft_done(struct lft *lft)
 {
-	size_t i;
-
-	for (i = 0; lft->tables && i < lft->node_count; i++)
-		free(lft->tables[i]);
-	free(lft->tables);
+	routes_done(&lft->routes);
 	free(lft->port_lids);
 	memset(lft, 0, sizeof(*lft));
 }
 
-uint8_t lft_out_port(const struct lft *lft, uint32_t node, uint16_t lid)
+int lft_write(const char *chars, size_t len, const struct routes *routes, struct text *ret, struct error *err)
 {
-	const uint8_t *table = node < lft->node_count ? lft->tables[node] : NULL;
+	const struct route_table *table = NULL;
+	const char *end = chars + len;
 
-	return table && lid < lft->table_size ? table[lid] : LFT_NO_PORT;
+	while (chars < end) {
+		const char *newline = memchr(chars, '\n', (size_t)(end - chars));
+		size_t size = newline ? (size_t)(newline + 1 - chars) : (size_t)(end - chars);
+		char line[64] = "";
+
+		memcpy(line, chars, size < sizeof(line) - 1 ? size : sizeof(line) - 1);
+		if (!strncmp(line, "Unicast lids ", 13)) {
+			char *whole = strndup(chars, size);
+
+			if (!whole)
+				return err_nomem(err);
+			table = routes_find(routes, guid_of_line(whole));
+			free(whole);
+		} else if (!strncmp(line, "0x", 2) && size > 10) {
+			uint8_t out = routes_out_port(table, (uint16_t)strtoul(line, NULL, 16));
+
+			/* "0x0005 001 ...": the port is in columns 7 to 9. */
+			if (out != ROUTES_NO_PORT) {
+				text_appendf(ret, "%.7s%03u", line, out);
+				chars += 10;
+				size -= 10;
+			}
+		}
+		text_append_bytes(ret, chars, size);
+		chars += size;
+	}
+	return text_failed(ret) ? err_nomem(err) : 0;
 }

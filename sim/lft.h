@@ -13,17 +13,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fabric/routes.h"
+
 struct error;
 struct fabric;
 
-#define LFT_NO_PORT 0xff
+/* Its name in the run directory. */
+#define LFT_FILE "opensm-lfts.dump"
 
 struct lft {
-	uint8_t **tables;    /* by node index: output port by LID; NULL where the file has none */
-	size_t table_size;   /* LIDs in each table */
+	struct routes routes;
 	uint16_t *port_lids; /* by port index: 0 where unknown; of a switch at its port 0 */
-	size_t node_count;
-	size_t switch_count; /* tables in the file */
+	size_t switch_count; /* tables in the file, of switches that the fabric holds */
 };
 
 /*
@@ -37,7 +38,15 @@ int lft_parse(const struct fabric *fabric, const char *chars, size_t len, struct
 
 void lft_done(struct lft *lft);
 
-/* lft_out_port - the port by which a switch (node index) forwards to a LID, or LFT_NO_PORT. */
-uint8_t lft_out_port(const struct lft *lft, uint32_t node, uint16_t lid);
+/*
+ * lft_write - the text of a dump with other output ports in it
+ * @chars, @len:  a dump; nothing else of it changes
+ * @routes:       what its switches' tables shall be; entries that they do not hold stay
+ *
+ * opensm loads what comes out (routing_engine file). Source: opensm osm_ucast_file.c, do_ucast_file_load.
+ * Return: 0; ERR_NOMEM.
+ */
+struct text;
+int lft_write(const char *chars, size_t len, const struct routes *routes, struct text *ret, struct error *err);
 
 #endif

@@ -20,6 +20,8 @@ static const struct command commands[] = {
 	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what agents answer",
 	  cmd_pma },
 	{ "opensm", "stop|start|restart|status", "within run: end the subnet manager, start it again", cmd_opensm },
+	{ "routes", "save FILE|load FILE|skew NODE/PORT SHARE|reset", "within run: change the forwarding tables",
+	  cmd_routes },
 	{ "console", "'COMMAND'", "within run: give ibsim a command and print its answer", cmd_console },
 };
 

@@ -27,6 +27,7 @@ int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char
 	static const char *const files[][2] = {
 		{ "log_file", OPENSM_LOG }, { "dump_files_dir", "" }, { "partition_config_file", "partitions.conf" },
 		{ "prefix_routes_file", "prefix-routes.conf" }, { "qos_policy_file", "qos-policy.conf" },
+		{ "lfts_file", OPENSM_LFTS },
 	};
 	struct text text = { 0 };
 	size_t i;
@@ -35,7 +36,9 @@ int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char
 	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		text_appendf(&text, "%s %s/%s\n", files[i][0], dir, files[i][1]);
 	text_appendf(&text, "guid 0x%016" PRIx64 "\n", port_guid);
-	text_appendf(&text, "log_flags 0x%x\nforce_log_flush TRUE\nconsole off\ndaemon FALSE\n",
+	text_appendf(&text, "log_flags 0x%x\nforce_log_flush TRUE\nconsole off\ndaemon FALSE\n"
+		     /* Reads lfts_file with each routing; where that is not there, minhop does it. */
+		     "routing_engine file\n",
 		     dumps ? LOG_FLAGS_DUMPS : LOG_FLAGS);
 	for (i = 0; i < count; i++)
 		text_appendf(&text, "%s\n", lines[i]);
@@ -81,18 +84,28 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 	return code == ERR_UNAVAILABLE ? err_set(err, code, "opensm is missing: install the package opensm") : code;
 }
 
-unsigned opensm_times_up(const char *dir)
+static unsigned times_said(const char *dir, const char *words)
 {
 	size_t len;
 	char *chars = read_log(dir, &len), *at = chars;
 	unsigned count = 0;
 
-	while (at && (at = strstr(at, "SUBNET UP"))) {
+	while (at && (at = strstr(at, words))) {
 		count++;
 		at++;
 	}
 	free(chars);
 	return count;
+}
+
+unsigned opensm_times_up(const char *dir)
+{
+	return times_said(dir, "SUBNET UP");
+}
+
+unsigned opensm_times_routed(const char *dir)
+{
+	return times_said(dir, "tables configured on all switches");
 }
 
 void opensm_explain(const char *dir, struct error *err)

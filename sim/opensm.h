@@ -13,6 +13,7 @@ struct error;
 /* Names in the run directory. */
 #define OPENSM_CONF "opensm.conf"
 #define OPENSM_LOG "opensm.log"
+#define OPENSM_LFTS "routes.lfts" /* where it is, opensm routes by it (`ibwire-sim routes`); else by itself */
 
 /*
  * opensm_configure - write its configuration, in which nothing is outside the run directory
@@ -41,6 +42,9 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 
 /* opensm_times_up - how often the log says that the subnet is up: once more after each start. */
 unsigned opensm_times_up(const char *dir);
+
+/* opensm_times_routed - how often the log says that tables were configured. */
+unsigned opensm_times_routed(const char *dir);
 
 /* opensm_explain - append the last line of its log to an error. */
 void opensm_explain(const char *dir, struct error *err);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/routes.h"
 #include "sim/lft.h"
 #include "sim/maxmin.h"
 
@@ -48,28 +49,16 @@ void traffic_done(struct traffic *traffic)
 size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uint32_t from, uint32_t to,
 			 uint32_t ret_path[TRAFFIC_MAX_HOPS])
 {
-	uint16_t lid = lft->port_lids[to];
-	uint32_t port = from;
-	size_t hops = 0;
+	struct route_trace trace;
 
 	/* A port without a LID is not in the subnet: its link is down, whatever the net file says. */
-	if (!lft->port_lids[from])
+	if (!lft->port_lids[from] || !lft->port_lids[to])
 		return 0;
-	while (lid && hops < TRAFFIC_MAX_HOPS && port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE) {
-		uint32_t peer = fabric->ports[port].peer, node = fabric->ports[peer].node;
-		uint8_t out;
-
-		ret_path[hops++] = port;
-		if (peer == to)
-			return hops;
-		if (fabric->nodes[node].type != NODE_SWITCH)
-			return 0;
-		out = lft_out_port(lft, node, lid);
-		if (out == LFT_NO_PORT || out == 0)
-			return 0;
-		port = fabric_node_port(fabric, node, out);
-	}
-	return 0;
+	routes_trace(&lft->routes, fabric, from, to, lft->port_lids[to], &trace);
+	if (trace.end != ROUTE_ARRIVES)
+		return 0;
+	memcpy(ret_path, trace.ports, trace.hops * sizeof(*ret_path));
+	return trace.hops;
 }
 
 static int add_path(struct traffic *traffic, const uint32_t *path, size_t hops, size_t flow)

@@ -35,7 +35,7 @@ struct lft;
 /* A tick of PortXmitWait in bits: Tick 7 counts 8 bytes per port. Source: NVIDIA's ibdiagnet manual. */
 #define TRAFFIC_TICK_BITS 64
 
-/* Longest path, in links; a longer one is a loop. */
+/* Longest path, in links (ROUTE_HOPS_MAX); a longer one is not followed. */
 #define TRAFFIC_MAX_HOPS 64
 
 /* Amounts of one port's counters; words are packets times TRAFFIC_PACKET_WORDS. */

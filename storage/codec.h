@@ -11,7 +11,7 @@
  *
  * A block is one sweep of neighbouring ports, and written in a hurry: it does without
  * all of that which takes time. A chunk is one port over many sweeps. Both hold the
- * same stream of bits, laid out in codec.c, behind a byte that tells them and the
+ * same stream of bits, laid out in codec_layout.h, behind a byte that tells them and the
  * version apart. What is read is what was written, whatever the numbers: all arithmetic
  * is that of uint64_t.
  */
@@ -43,6 +43,9 @@ struct bytes {
 
 /* bytes_done - free a buffer; it is empty afterwards. */
 void bytes_done(struct bytes *bytes);
+
+/* bytes_append - Return: 0, or ERR_NOMEM; then the buffer is as it was. */
+int bytes_append(struct bytes *bytes, const void *data, size_t len);
 
 /*
  * codec_write_block, codec_write_chunk - append samples to a buffer

@@ -426,16 +426,7 @@ static int error_side(const struct delta_scan *scan)
 
 void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta)
 {
-	int64_t counter = sqlite3_column_int64(row, at);
-	int marks = sqlite3_column_int(row, at + 2);
-
-	if (counter < 0 || counter >= COUNTER_COUNT)
-		return; /* of a newer catalogue: not one that we can show */
-	delta->value[counter] = db_u64(row, at + 1);
-	if (marks & MARK_RESET)
-		delta->reset |= COUNTER_BIT(counter);
-	if (marks & MARK_SATURATED)
-		delta->saturated |= COUNTER_BIT(counter);
+	delta_put_error(delta, sqlite3_column_int64(row, at), db_u64(row, at + 1), sqlite3_column_int(row, at + 2));
 }
 
 /* The rows of this port and sweep alone. */

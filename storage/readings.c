@@ -13,6 +13,17 @@
 /* All counters' columns follow these in "SELECT *": tables.c. */
 enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
+void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks)
+{
+	if (counter < 0 || counter >= COUNTER_COUNT)
+		return; /* of a newer catalogue: not one that we can show */
+	delta->value[counter] = value;
+	if (marks & MARK_RESET)
+		delta->reset |= COUNTER_BIT(counter);
+	if (marks & MARK_SATURATED)
+		delta->saturated |= COUNTER_BIT(counter);
+}
+
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us += delta->elapsed_us;
@@ -33,14 +44,6 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 		else
 			reading->value[i] += delta->value[i];
 	}
-}
-
-void reading_apply_sample(struct reading *reading, const struct codec_sample *sample)
-{
-	reading->at_us += sample->elapsed_us;
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		if (!(sample->unknown & COUNTER_BIT(i)))
-			reading->value[i] += sample->value[i];
 }
 
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
@@ -122,25 +125,31 @@ static int find_bases(sqlite3 *db, int64_t sweep, int64_t *ret, struct error *er
 	return result < 0 ? result : 0;
 }
 
+/* Backwards: of each port only the newest is read, and nothing more where all ports have one. */
 static int load_recent(sqlite3 *db, int64_t from, int64_t sweep, struct stored_reading *by_port, size_t count,
 		       struct error *err)
 {
+	size_t missing = count;
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
-				err);
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep DESC",
+				&rows, err);
 
 	if (result < 0)
 		return result;
+	/* No port has the id 0. */
+	missing -= missing > 0;
 	sqlite3_bind_int64(rows, 1, from);
 	sqlite3_bind_int64(rows, 2, sweep);
-	while ((result = db_step(rows, err)) > 0) {
+	while (missing && (result = db_step(rows, err)) > 0) {
 		uint64_t port = db_u64(rows, 1);
 
-		if (port < count)
-			readings_read_absolute(rows, &by_port[port]);
+		if (port >= count || by_port[port].there)
+			continue;
+		readings_read_absolute(rows, &by_port[port]);
+		missing--;
 	}
 	sqlite3_finalize(rows);
-	return result;
+	return result < 0 ? result : 0;
 }
 
 /* The bases of ports that a span covers: stored in the sweep that read them last. */

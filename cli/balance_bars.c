@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* balance_bars.c - small bars of text */
+#include <math.h>
+
+#include "base/text.h"
+#include "cli/balance.h"
+
+enum { STEPS = 8 };
+
+static double part_of(double value, double most)
+{
+	if (isnan(value) || !(most > 0) || value < 0)
+		return 0;
+	return value < most ? value / most : 1;
+}
+
+/* From the left: an eighth of a column is the least that Unicode has, half a one the least of ASCII. */
+void balance_bar(struct text *text, double value, double most, unsigned columns, bool ascii)
+{
+	static const char *const blocks[STEPS] = {
+		" ", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589",
+	};
+	unsigned eighths = (unsigned)lround(part_of(value, most) * columns * STEPS), i;
+
+	/* What is more than nothing is seen. */
+	if (eighths == 0 && value > 0)
+		eighths = 1;
+	for (i = 0; i < columns; i++) {
+		unsigned here = eighths > STEPS * i ? eighths - STEPS * i : 0;
+
+		if (ascii)
+			text_append(text, here >= STEPS / 2 ? "#" : here ? "." : " ");
+		else
+			text_append(text, here >= STEPS ? "\u2588" : blocks[here]);
+	}
+}
+
+void balance_spark(struct text *text, double value, double most, bool ascii)
+{
+	static const char *const blocks[STEPS + 1] = {
+		" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588",
+	};
+	unsigned step = (unsigned)lround(part_of(value, most) * STEPS);
+	char digit[2] = { (char)('0' + step), 0 };
+
+	if (step == 0 && value > 0)
+		step = 1;
+	if (isnan(value))
+		text_append(text, "?");
+	else if (ascii)
+		text_append(text, step ? digit : "_");
+	else
+		text_append(text, step ? blocks[step] : "_");
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* `ibwire-sim routes`: forwarding tables saved, loaded, skewed while everything runs. */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "fabric/netfile.h"
+#include "sim/cmd.h"
+#include "sim/ibsim.h"
+#include "sim/launch.h"
+#include "sim/lft.h"
+#include "sim/opensm.h"
+#include "sim/rundir.h"
+#include "sim/skew.h"
+
+#define PATIENCE_US (30 * US_PER_S)
+
+/* opensm's routes, and the fabric that they are of. */
+struct tables {
+	const char *sockname, *dir;
+	struct fabric *fabric;
+	char *chars; /* of the dump */
+	size_t len;
+	struct lft lft;
+};
+
+static int usage(struct error *err)
+{
+	return err_set(err, ERR_USAGE, "usage: ibwire-sim routes save FILE | load FILE | skew NODE/PORT SHARE | reset");
+}
+
+static void tables_done(struct tables *tables)
+{
+	fabric_destroy(tables->fabric);
+	free(tables->chars);
+	lft_done(&tables->lft);
+}
+
+static void nap(void)
+{
+	const struct timespec time = { .tv_nsec = 20000000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* opensm may be writing it just now. */
+static int read_dump(struct tables *tables, struct error *err)
+{
+	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	char path[PATH_MAX + 32];
+	int code;
+
+	snprintf(path, sizeof(path), "%s/" LFT_FILE, tables->dir);
+	for (;;) {
+		free(tables->chars);
+		tables->chars = NULL;
+		lft_done(&tables->lft);
+		code = rundir_read(path, &tables->chars, &tables->len, err);
+		if (code == 0)
+			code = lft_parse(tables->fabric, tables->chars, tables->len, &tables->lft, err);
+		if (code != ERR_IO || clock_boottime_us(clock_system()) > until_us)
+			return code;
+		nap();
+	}
+}
+
+static int tables_init(struct tables *tables, struct error *err)
+{
+	char path[PATH_MAX + 32], *net;
+	size_t len;
+	int code;
+
+	memset(tables, 0, sizeof(*tables));
+	tables->sockname = getenv("IBSIM_SOCKNAME");
+	tables->dir = getenv("IBWIRE_SIM_DIR");
+	if (!tables->sockname || !tables->dir)
+		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: this works within ibwire-sim run");
+	snprintf(path, sizeof(path), "%s/" IBSIM_NET_FILE, tables->dir);
+	code = rundir_read(path, &net, &len, err);
+	if (code < 0)
+		return code;
+	code = netfile_read(net, len, NULL, &tables->fabric, NULL, err);
+	free(net);
+	return code ? code : read_dump(tables, err);
+}
+
+/* Do opensm's tables say what these say, wherever these say something? */
+static bool are_in_force(const struct tables *tables, const struct routes *wanted)
+{
+	size_t i;
+	uint32_t lid;
+
+	for (i = 0; i < wanted->count; i++) {
+		const struct route_table *table = &wanted->tables[i];
+		const struct route_table *now = routes_find(&tables->lft.routes, table->node_guid);
+
+		for (lid = 0; lid < table->lids; lid++)
+			if (table->ports[lid] != ROUTES_NO_PORT && routes_out_port(now, (uint16_t)lid) != table->ports[lid])
+				return false;
+	}
+	return true;
+}
+
+static int tell_opensm(const struct tables *tables, struct error *err)
+{
+	long pid = 0;
+	int code = launch_control_opensm(tables->sockname, tables->dir, "status", &pid, err);
+
+	if (code < 0)
+		return code;
+	if (!pid)
+		return err_set(err, ERR_UNAVAILABLE, "opensm does not run: ibwire-sim opensm start");
+	if (kill((pid_t)pid, SIGHUP) < 0)
+		return err_set(err, ERR_UNAVAILABLE, "opensm (process %ld) cannot be told: %s", pid, strerror(errno));
+	return 0;
+}
+
+/* Have opensm route by this text, and wait until it does. */
+static int load_text(struct tables *tables, const char *chars, size_t len, struct error *err)
+{
+	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	struct lft wanted;
+	int code = lft_parse(tables->fabric, chars, len, &wanted, err);
+
+	if (code < 0)
+		return code;
+	code = rundir_write(tables->dir, OPENSM_LFTS, chars, len, err);
+	if (code == 0)
+		code = tell_opensm(tables, err);
+	while (code == 0) {
+		code = read_dump(tables, err);
+		if (code == 0 && are_in_force(tables, &wanted.routes))
+			break;
+		if (code == 0 && clock_boottime_us(clock_system()) > until_us)
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not take these routes within half a minute: was it "
+				       "given another routing_engine? See %s/" OPENSM_LOG, tables->dir);
+		nap();
+	}
+	lft_done(&wanted);
+	return code;
+}
+
+static int load(struct tables *tables, const char *path, struct error *err)
+{
+	char *chars;
+	size_t len;
+	int code = rundir_read(path, &chars, &len, err);
+
+	if (code < 0)
+		return code;
+	code = load_text(tables, chars, len, err);
+	free(chars);
+	return code < 0 ? err_prefix(err, "%s", path) : 0;
+}
+
+static int save(const struct tables *tables, const char *path, struct error *err)
+{
+	FILE *file = fopen(path, "we");
+	bool written;
+
+	if (!file)
+		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	written = fwrite(tables->chars, 1, tables->len, file) == tables->len;
+	if (fclose(file) != 0 || !written)
+		return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* NODE/PORT, with the node's whole name, its short one, or 0x and its GUID. */
+static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+{
+	const char *slash = strrchr(typed, '/');
+	char shown[NODE_NAME_SIZE];
+	uint32_t node;
+
+	if (names_find_port(fabric, typed, ret, err) == 0)
+		return 0;
+	for (node = 0; slash && node < fabric->node_count; node++) {
+		names_short(fabric->nodes[node].name, shown);
+		if (strlen(shown) != (size_t)(slash - typed) || strncmp(shown, typed, strlen(shown)))
+			continue;
+		*ret = fabric_node_port(fabric, node, (uint8_t)strtoul(slash + 1, NULL, 10));
+		if (*ret != FABRIC_NONE)
+			return 0;
+	}
+	return err ? err->code : ERR_USAGE;
+}
+
+static int skew(struct tables *tables, const char *port_typed, const char *share_typed, struct error *err)
+{
+	struct routes routes = { 0 };
+	struct text text = { 0 };
+	unsigned moved = 0, all = 0;
+	uint32_t port = FABRIC_NONE;
+	char *end;
+	double share = strtod(share_typed, &end);
+	int code = *end || end == share_typed ? usage(err) : find_port(tables->fabric, port_typed, &port, err);
+
+	if (code == 0)
+		code = skew_routes(tables->fabric, &tables->lft, port, share, &routes, &moved, &all, err);
+	if (code == 0)
+		code = lft_write(tables->chars, tables->len, &routes, &text, err);
+	if (code == 0)
+		code = load_text(tables, text_chars(&text), text.len, err);
+	if (code == 0)
+		printf("%u of %u destinations moved to %s\n", moved, all, port_typed);
+	text_done(&text);
+	routes_done(&routes);
+	return code;
+}
+
+/* Without the file opensm routes by itself again. There is nothing to compare with but that it wrote anew. */
+static int reset(struct tables *tables, struct error *err)
+{
+	unsigned before = opensm_times_routed(tables->dir);
+	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	char path[PATH_MAX + 32];
+	int code;
+
+	snprintf(path, sizeof(path), "%s/" OPENSM_LFTS, tables->dir);
+	if (remove(path) < 0 && errno != ENOENT)
+		return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+	code = tell_opensm(tables, err);
+	while (code == 0 && opensm_times_routed(tables->dir) == before) {
+		if (clock_boottime_us(clock_system()) > until_us)
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not route anew within half a minute: see %s/"
+				       OPENSM_LOG, tables->dir);
+		nap();
+	}
+	return code;
+}
+
+int cmd_routes(int argc, char **argv, struct error *err)
+{
+	struct tables tables;
+	int code;
+
+	if (argc < 2 || (strcmp(argv[1], "save") && strcmp(argv[1], "load") && strcmp(argv[1], "skew") &&
+			 strcmp(argv[1], "reset")) || argc != (!strcmp(argv[1], "skew") ? 4 : strcmp(argv[1], "reset") ? 3 : 2))
+		return usage(err);
+	code = tables_init(&tables, err);
+	if (code == 0 && !strcmp(argv[1], "save"))
+		code = save(&tables, argv[2], err);
+	else if (code == 0 && !strcmp(argv[1], "load"))
+		code = load(&tables, argv[2], err);
+	else if (code == 0 && !strcmp(argv[1], "skew"))
+		code = skew(&tables, argv[2], argv[3], err);
+	else if (code == 0)
+		code = reset(&tables, err);
+	tables_done(&tables);
+	return code;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+uint32_t spread_lids(struct fabric *fabric)
+{
+	uint32_t lid = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
+			fabric->ports[i].lid = (uint16_t)++lid;
+	for (i = 0; i < fabric->node_count; i++) {
+		struct node *node = &fabric->nodes[i];
+		uint32_t zero = fabric_node_port(fabric, (uint32_t)i, 0);
+
+		if (node->type != NODE_SWITCH)
+			continue;
+		node->lid = (uint16_t)++lid;
+		if (zero != FABRIC_NONE)
+			fabric->ports[zero].lid = node->lid;
+	}
+	for (i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			fabric->nodes[i].lft_top = (uint16_t)lid;
+	return lid + 1;
+}
+
+static int number_switches(struct spread *spread, const struct fabric *fabric)
+{
+	uint32_t i;
+
+	if (spread->switch_of)
+		return 0;
+	spread->switch_of = malloc((fabric->node_count + 1) * sizeof(*spread->switch_of));
+	spread->nodes = calloc(fabric->node_count + 1, sizeof(*spread->nodes));
+	if (!spread->switch_of || !spread->nodes)
+		return ERR_NOMEM;
+	for (i = 0; i < fabric->node_count; i++) {
+		spread->switch_of[i] = UINT32_MAX;
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		spread->nodes[spread->count] = i;
+		spread->switch_of[i] = spread->count++;
+	}
+	spread->hops = malloc((size_t)spread->count * spread->count + 1);
+	return spread->hops ? 0 : ERR_NOMEM;
+}
+
+/* The switch that a switch's port leads to over an Active link, as a number; UINT32_MAX: none. */
+static uint32_t next_switch(const struct spread *spread, const struct fabric *fabric, uint32_t port)
+{
+	uint32_t peer = fabric->ports[port].peer;
+
+	if (fabric->ports[port].state != PORT_ACTIVE || peer == FABRIC_NONE ||
+	    fabric->ports[peer].state != PORT_ACTIVE)
+		return UINT32_MAX;
+	return spread->switch_of[fabric->ports[peer].node];
+}
+
+static void measure_from(const struct spread *spread, const struct fabric *fabric, uint32_t from, uint32_t *queue)
+{
+	uint8_t *hops = spread->hops + (size_t)from * spread->count;
+	size_t head = 0, tail = 0;
+
+	memset(hops, SPREAD_FAR, spread->count);
+	hops[from] = 0;
+	queue[tail++] = from;
+	while (head < tail) {
+		uint32_t at = queue[head++], i;
+		const struct node *node = &fabric->nodes[spread->nodes[at]];
+
+		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+			uint32_t next = next_switch(spread, fabric, i);
+
+			if (next == UINT32_MAX || hops[next] != SPREAD_FAR || hops[at] + 1 >= SPREAD_FAR)
+				continue;
+			hops[next] = (uint8_t)(hops[at] + 1);
+			queue[tail++] = next;
+		}
+	}
+}
+
+int spread_measure(struct spread *spread, const struct fabric *fabric, struct error *err)
+{
+	uint32_t *queue, i;
+
+	if (number_switches(spread, fabric) < 0)
+		return err_nomem(err);
+	queue = calloc(spread->count + 1, sizeof(*queue));
+	if (!queue)
+		return err_nomem(err);
+	for (i = 0; i < spread->count; i++)
+		measure_from(spread, fabric, i, queue);
+	free(queue);
+	return 0;
+}
+
+bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uint32_t port, uint32_t to)
+{
+	uint32_t next = next_switch(spread, fabric, port), from = spread->switch_of[fabric->ports[port].node];
+	const uint8_t *hops = spread->hops + (size_t)spread->switch_of[to] * spread->count;
+
+	return next != UINT32_MAX && hops[from] != SPREAD_FAR && hops[next] + 1 == hops[from];
+}
+
+/* A switch's table entries for all LIDs of one switch: its own, and those of the HCAs on it. */
+struct filling {
+	const struct spread *spread;
+	const struct fabric *fabric;
+	uint32_t order;
+	uint8_t near[256];       /* ports that lead nearer */
+	unsigned near_count;
+	uint32_t given[256];     /* LIDs that a port has got so far */
+};
+
+static void find_near(struct filling *filling, uint32_t node, uint32_t to)
+{
+	const struct node *owner = &filling->fabric->nodes[node];
+	uint32_t i;
+
+	filling->near_count = 0;
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		if (filling->fabric->ports[i].num && spread_nearer(filling->spread, filling->fabric, i, to))
+			filling->near[filling->near_count++] = filling->fabric->ports[i].num;
+}
+
+static uint8_t pick(struct filling *filling, bool counts)
+{
+	unsigned best = 0, i;
+
+	if (!filling->near_count)
+		return LFT_NO_PORT;
+	for (i = 0; i < filling->near_count; i++) {
+		unsigned at = (i + filling->order) % filling->near_count;
+
+		if (i == 0 || filling->given[filling->near[at]] < filling->given[filling->near[best]])
+			best = at;
+	}
+	if (counts)
+		filling->given[filling->near[best]]++;
+	return filling->near[best];
+}
+
+static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
+{
+	const struct fabric *fabric = filling->fabric;
+	uint32_t i, j;
+
+	memset(filling->given, 0, sizeof(filling->given));
+	for (i = 0; i < filling->spread->count; i++) {
+		const struct node *to = &fabric->nodes[filling->spread->nodes[i]];
+		bool here = filling->spread->nodes[i] == node;
+
+		if (!here)
+			find_near(filling, node, filling->spread->nodes[i]);
+		table[to->lid] = here ? 0 : pick(filling, false);
+		for (j = to->first_port; j < to->first_port + to->ports; j++) {
+			const struct port *port = &fabric->ports[j];
+			uint16_t lid = port->peer == FABRIC_NONE ? 0 : fabric->ports[port->peer].lid;
+
+			if (!port->num || !lid || port->state != PORT_ACTIVE)
+				continue;
+			table[lid] = here ? port->num : pick(filling, true);
+		}
+	}
+}
+
+int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
+		  struct lft *ret, struct error *err)
+{
+	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
+	uint32_t i;
+
+	if (!ret->tables) {
+		*ret = (struct lft){ .table_size = lids, .node_count = fabric->node_count };
+		ret->tables = calloc(fabric->node_count + 1, sizeof(*ret->tables));
+		if (!ret->tables)
+			return err_nomem(err);
+	}
+	for (i = 0; i < spread->count; i++) {
+		uint32_t node = spread->nodes[i];
+
+		if (!ret->tables[node])
+			ret->tables[node] = malloc(lids);
+		if (!ret->tables[node])
+			return err_nomem(err);
+		memset(ret->tables[node], LFT_NO_PORT, lids);
+		fill_table(&filling, node, ret->tables[node]);
+	}
+	ret->switch_count = spread->count;
+	return 0;
+}
+
+void spread_done(struct spread *spread)
+{
+	free(spread->switch_of);
+	free(spread->nodes);
+	free(spread->hops);
+	memset(spread, 0, sizeof(*spread));
+}

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * balance_property_test.c - balance on random fabrics with random jobs, whose truth is known
+ *
+ * IBWIRE_CASES=2000 for more than the usual number of cases; IBWIRE_TEST_SHORT for fewer.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric/fabric.h"
+#include "tests/balance/bed.h"
+
+static unsigned cases(void)
+{
+	const char *wanted = getenv("IBWIRE_CASES");
+
+	return wanted ? (unsigned)strtoul(wanted, NULL, 10) : getenv("IBWIRE_TEST_SHORT") ? 40 : 200;
+}
+
+/* One to three jobs side by side, of any kind. */
+static void random_jobs(struct bed *bed)
+{
+	size_t jobs = 1 + bed_below(bed, 3), job, hosts = bed->hosts.host_count;
+
+	bed_no_jobs(bed);
+	for (job = 0; job < jobs; job++)
+		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs, hosts * (job + 1) / jobs,
+			1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
+}
+
+/* Everybody talks to many: enough that uneven tables show. */
+static void busy_job(struct bed *bed)
+{
+	bed_no_jobs(bed);
+	bed_job(bed, BED_ALL_TO_ALL, 0, bed->hosts.host_count, 24, 0.9);
+}
+
+static const struct shape_group *uplinks_of(const struct bed *bed, uint32_t node)
+{
+	return &bed->shape->groups[bed->shape->nodes[node].up_group];
+}
+
+/* A random uplink of a random leaf that has so many; FABRIC_NONE: none has. */
+static uint32_t random_uplink(struct bed *bed, uint32_t least)
+{
+	uint32_t leaf = bed_leaf(bed, bed_below(bed, 1000), least);
+
+	if (leaf == FABRIC_NONE)
+		return FABRIC_NONE;
+	return bed->shape->members[uplinks_of(bed, leaf)->first + bed_below(bed, uplinks_of(bed, leaf)->count)];
+}
+
+static void even_tables_are_never_routing(void **state)
+{
+	unsigned seed, windows = 0, told = 0;
+	size_t i;
+
+	(void)state;
+	for (seed = 1; seed <= cases(); seed++) {
+		struct net_shape shape = bed_random_shape(seed);
+		struct bed bed;
+		unsigned window;
+
+		bed_init(&bed, &shape, seed);
+		random_jobs(&bed);
+		for (window = 0; window < 12; window++) {
+			/* Some jobs end, others begin. */
+			if (window == 6 && seed % 2)
+				random_jobs(&bed);
+			bed_run(&bed, NULL);
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), 0);
+			assert_int_equal(bed_count(&bed, BALANCE_MISSING_MEMBER), 0);
+			assert_int_equal(bed_count(&bed, BALANCE_DEGRADED_MEMBER), 0);
+			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
+			for (i = 0; i < bed.balance.count; i++) {
+				if (bed.balance.results[i].t)
+					fail_msg("seed %u: even tables are told to be uneven", seed);
+				windows += bed.balance.results[i].state == BALANCE_ACTIVE;
+			}
+			told += bed_count(&bed, BALANCE_FLOWS);
+		}
+		bed_done(&bed);
+	}
+	print_message("# note: %u of %u windows of healthy groups had a finding (flows)\n", told, windows);
+	assert_true(windows > 50 * cases());
+	assert_true(told * 1000.0 <= windows);
+}
+
+/* Does the fault show: more than the M of flows go where they should not? */
+static bool shows(const struct bed *bed, uint32_t port)
+{
+	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
+	unsigned here = bed_flows(bed, port), most = 0, sum = here, i, flows;
+
+	for (i = 0; i < group->count; i++) {
+		if (bed->shape->members[group->first + i] == port)
+			continue;
+		flows = bed_flows(bed, bed->shape->members[group->first + i]);
+		most = flows > most ? flows : most;
+		sum += flows;
+	}
+	return here > 1.5 * most && here * group->count > 1.5 * sum;
+}
+
+/* Half of a leaf's destinations leave by one uplink. */
+static void skewed_tables_are_found(void **state)
+{
+	unsigned seed, skewed = 0, found = 0;
+
+	(void)state;
+	for (seed = 1; skewed < cases(); seed++) {
+		struct net_shape shape = bed_random_shape(seed);
+		const struct balance_result *result = NULL;
+		struct bed bed;
+		uint32_t port;
+		unsigned window;
+
+		bed_init(&bed, &shape, seed);
+		port = random_uplink(&bed, 3);
+		if (port != FABRIC_NONE) {
+			bed_skew(&bed, port, 0.5);
+			bed_publish(&bed);
+			busy_job(&bed);
+		}
+		if (port == FABRIC_NONE || !shows(&bed, port)) {
+			bed_done(&bed);
+			continue;
+		}
+		for (window = 0; window < 12; window++) {
+			bed_run(&bed, NULL);
+			result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
+			/* Nobody else is blamed, nor anybody a second time. */
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), result->cause == BALANCE_ROUTING);
+			assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 0);
+			/* And it is known at once. */
+			if (window == 0)
+				found += result->cause == BALANCE_ROUTING && result->hottest == bed_member(&bed, port);
+		}
+		skewed++;
+		bed_done(&bed);
+	}
+	print_message("# note: %u of %u skewed leafs found, each with its uplink\n", found, skewed);
+	assert_true(found * 100 >= skewed * 99);
+}
+
+static void take_down(struct bed *bed, uint32_t port)
+{
+	bed->fabric->ports[port].state = bed->fabric->ports[bed->fabric->ports[port].peer].state = PORT_DOWN;
+	bed_route(bed);
+	bed_publish(bed);
+	bed_reshape(bed);
+}
+
+static void slow_down(struct bed *bed, uint32_t port)
+{
+	bed->fabric->ports[port].width = bed->fabric->ports[bed->fabric->ports[port].peer].width = LINK_WIDTH_1X;
+	bed_reshape(bed);
+}
+
+/* From state, at once, with traffic or without; and no other cause anywhere. */
+static void a_lost_or_slow_uplink_is_the_cause(void **state)
+{
+	unsigned seed, done = 0;
+
+	(void)state;
+	for (seed = 1; done < cases(); seed++) {
+		struct net_shape shape = bed_random_shape(seed);
+		enum balance_cause cause = seed % 2 ? BALANCE_MISSING_MEMBER : BALANCE_DEGRADED_MEMBER;
+		struct bed bed;
+		uint32_t port, group;
+		size_t i;
+
+		bed_init(&bed, &shape, seed);
+		port = random_uplink(&bed, 2);
+		if (port == FABRIC_NONE) {
+			bed_done(&bed);
+			continue;
+		}
+		(seed % 2 ? take_down : slow_down)(&bed, port);
+		if (seed % 3)
+			random_jobs(&bed);
+		bed_run(&bed, NULL);
+		group = bed.shape->ports[port].group;
+		assert_int_equal(bed_result(&bed, group, BALANCE_XMIT)->cause, cause);
+		assert_int_equal(bed_result(&bed, group, BALANCE_RCV)->cause, cause);
+		for (i = 0; i < bed.balance.count; i++) {
+			const struct balance_result *result = &bed.balance.results[i];
+
+			/* The other end of the very link may say so too. */
+			if (result->cause != BALANCE_NONE && result->group != group &&
+			    result->group != bed.shape->ports[bed.fabric->ports[port].peer].group)
+				fail_msg("seed %u: %s elsewhere", seed, balance_cause_name(result->cause));
+		}
+		done++;
+		bed_done(&bed);
+	}
+}
+
+static bool *all_switches(const struct bed *bed, bool which)
+{
+	bool *spread = calloc(bed->fabric->node_count, sizeof(*spread));
+
+	assert_non_null(spread);
+	memset(spread, which, bed->fabric->node_count * sizeof(*spread));
+	return spread;
+}
+
+/* With adaptive routing everywhere, uneven tables harm nobody, and nobody is blamed for them. */
+static void adaptive_routing_is_inferred_and_never_routing(void **state)
+{
+	unsigned seed, done = 0, inferred = 0;
+
+	(void)state;
+	for (seed = 1; done < cases(); seed++) {
+		struct net_shape shape = bed_random_shape(seed);
+		struct bed bed;
+		unsigned window;
+		uint32_t port;
+		bool *spread;
+
+		bed_init(&bed, &shape, seed);
+		port = random_uplink(&bed, 4);
+		if (port != FABRIC_NONE) {
+			bed_skew(&bed, port, 0.7);
+			bed_publish(&bed);
+			busy_job(&bed);
+		}
+		if (port == FABRIC_NONE || !shows(&bed, port)) {
+			bed_done(&bed);
+			continue;
+		}
+		spread = all_switches(&bed, true);
+		for (window = 0; window < 6; window++) {
+			bed_run(&bed, spread);
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), 0);
+			assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 0);
+		}
+		inferred += bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT)->adaptive == ADAPTIVE_ON;
+		free(spread);
+		done++;
+		bed_done(&bed);
+	}
+	print_message("# note: adaptive routing inferred at %u of %u leafs with uneven tables\n", inferred, done);
+	assert_true(inferred * 2 > done);
+}
+
+/* 8 leafs of 16 hosts, 8 uplinks each. */
+static void init_tree(struct bed *bed, uint64_t seed)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+
+	shape.oversubscription_milli = 2000;
+	shape.management = 0;
+	bed_init(bed, &shape, seed);
+}
+
+static uint32_t first_leaf(const struct bed *bed)
+{
+	return bed_leaf(bed, 0, 2);
+}
+
+static void set_adaptive(struct bed *bed, enum balance_adaptive adaptive)
+{
+	bed->adaptive = calloc(bed->fabric->node_count, 1);
+	assert_non_null(bed->adaptive);
+	memset(bed->adaptive, adaptive, bed->fabric->node_count);
+}
+
+/* Said by a person, or seen at peers with tables as uneven: one leaf goes by its tables and nobody else does. */
+static void one_that_follows_its_tables_alone_is_told(void **state)
+{
+	unsigned seed;
+
+	(void)state;
+	for (seed = 1; seed <= cases() / 10 + 1; seed++) {
+		bool said = seed % 2, *spread;
+		struct bed bed;
+		uint32_t port, leaf, i;
+		unsigned window;
+
+		init_tree(&bed, seed);
+		leaf = bed_leaf(&bed, seed, 2);
+		port = bed.shape->members[uplinks_of(&bed, leaf)->first + bed_below(&bed, 8)];
+		for (i = 0; i < 8; i++)
+			if (!said)
+				bed_skew(&bed, bed.shape->members[uplinks_of(&bed, bed_leaf(&bed, i, 2))->first + 3],
+					 bed_leaf(&bed, i, 2) == leaf ? 0 : 0.7);
+		bed_skew(&bed, port, 0.7);
+		bed_publish(&bed);
+		if (said)
+			set_adaptive(&bed, ADAPTIVE_ON);
+		busy_job(&bed);
+		spread = all_switches(&bed, true);
+		spread[leaf] = false;
+		for (window = 0; window < 6; window++) {
+			bed_run(&bed, spread);
+			assert_int_equal(bed_count(&bed, BALANCE_ROUTING), !said && window < 2);
+		}
+		assert_int_equal(bed_count(&bed, BALANCE_NOT_FOLLOWING), 1);
+		assert_int_equal(bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT)->cause,
+				 BALANCE_NOT_FOLLOWING);
+		assert_int_equal(bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT)->hottest,
+				 bed_member(&bed, port));
+		free(spread);
+		bed_done(&bed);
+	}
+}
+
+/*
+ * A leaf's table is even, but the few destinations that are busy all leave by one uplink.
+ * @ret_port:  that uplink
+ */
+static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
+{
+	const struct shape_group *group = uplinks_of(bed, leaf);
+	uint8_t *table = bed->lft.tables[leaf];
+	unsigned busy = 0, other = 0, host;
+
+	*ret_port = bed->shape->members[group->first + 2];
+	bed_no_jobs(bed);
+	for (host = 0; host < bed->hosts.host_count; host++) {
+		uint32_t to = bed->hosts.hcas[bed->hosts.hosts[host].first_hca].port, out;
+		uint16_t lid = bed->fabric->ports[to].lid;
+
+		if (bed->fabric->ports[bed->fabric->ports[to].peer].node == leaf)
+			continue;
+		if (busy < 14) {
+			busy++;
+			out = *ret_port;
+			/* All hosts of the leaf send to it; they are hosts 0 to 15. */
+			for (unsigned from = 0; from < 16; from++)
+				bed_flow(bed, bed->hosts.hcas[bed->hosts.hosts[from].first_hca].port, to, 0.9 / 14);
+		} else {
+			out = bed->shape->members[group->first + (2 + 1 + other++ % 7) % 8];
+		}
+		table[lid] = bed->fabric->ports[out].num;
+	}
+	bed_publish(bed);
+}
+
+/* In 8 of 10 active windows; what is idle in between does not count, and resets nothing. */
+static void collisions_that_stay_are_told(void **state)
+{
+	const struct balance_result *result;
+	unsigned window, told_at = 0;
+	struct bed bed;
+	uint32_t port;
+
+	(void)state;
+	init_tree(&bed, 1);
+	collide(&bed, first_leaf(&bed), &port);
+	for (window = 1; window <= 30 && !told_at; window++) {
+		size_t flows = bed.flows.count;
+
+		if (window % 3 == 0)
+			bed.flows.count = 0;
+		bed_run(&bed, NULL);
+		bed.flows.count = flows;
+		result = bed_result(&bed, bed.shape->ports[port].group, BALANCE_XMIT);
+		assert_false(result->t);
+		if (window % 3 == 0)
+			assert_int_equal(result->state, BALANCE_IDLE);
+		if (result->cause == BALANCE_FLOWS) {
+			assert_int_equal(result->hottest, bed_member(&bed, port));
+			told_at = window;
+		}
+	}
+	assert_int_equal(told_at, 11); /* the 8th active one */
+	assert_int_equal(bed_count(&bed, BALANCE_FLOWS), 1);
+	bed_done(&bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(even_tables_are_never_routing),
+		cmocka_unit_test(skewed_tables_are_found),
+		cmocka_unit_test(a_lost_or_slow_uplink_is_the_cause),
+		cmocka_unit_test(adaptive_routing_is_inferred_and_never_routing),
+		cmocka_unit_test(one_that_follows_its_tables_alone_is_told),
+		cmocka_unit_test(collisions_that_stay_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

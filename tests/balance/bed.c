@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tests/balance/bed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+static void need(bool fine, const char *what)
+{
+	if (fine)
+		return;
+	fprintf(stderr, "cannot build what to judge balance on: %s\n", what);
+	abort();
+}
+
+static uint64_t next_random(uint64_t *random)
+{
+	*random += 0x9e3779b97f4a7c15ULL;
+	return map_mix(*random);
+}
+
+uint32_t bed_below(struct bed *bed, uint32_t limit)
+{
+	return (uint32_t)(next_random(&bed->random) % limit);
+}
+
+struct net_shape bed_random_shape(uint64_t seed)
+{
+	uint64_t random = seed;
+	struct net_shape shape = net_shape_default((enum net_shape_kind)(next_random(&random) % 3));
+	static const unsigned spines[] = { 2, 4, 6, 8 };
+
+	shape.spines = spines[next_random(&random) % 4];
+	shape.units = shape.kind == NET_SHAPE_TREE2 ? 1 : 2 + (unsigned)(next_random(&random) % 3);
+	shape.hosts = 4 + (unsigned)(next_random(&random) % 13);
+	shape.leafs = 3 + (unsigned)(next_random(&random) % 6);
+	shape.rails = shape.kind == NET_SHAPE_RAIL ? 2 + (unsigned)(next_random(&random) % 7) : 1;
+	shape.cores = shape.spines * (1 + (unsigned)(next_random(&random) % 3));
+	shape.links = shape.kind == NET_SHAPE_TREE3 ? 0 : (unsigned)(next_random(&random) % 3);
+	shape.oversubscription_milli = 1000 + 1000 * (unsigned)(next_random(&random) % 2);
+	shape.management = 0;
+	shape.speed = next_random(&random) % 2 ? LINK_SPEED_HDR : LINK_SPEED_NDR;
+	return shape;
+}
+
+/* In no order, as they come where hosts were added over years: nothing of where a port is shows in its LID. */
+static void give_lids(struct bed *bed)
+{
+	struct fabric *fabric = bed->fabric;
+	uint32_t *ports = calloc(fabric->port_count + 1, sizeof(*ports)), count = 0, i;
+
+	need(ports, "memory");
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH || fabric->ports[i].num == 0)
+			ports[count++] = i;
+	need(count < ROUTES_LIDS, "too many ports");
+	for (i = count; i > 1; i--) {
+		uint32_t other = bed_below(bed, i), kept = ports[i - 1];
+
+		ports[i - 1] = ports[other];
+		ports[other] = kept;
+	}
+	for (i = 0; i < count; i++)
+		fabric->ports[ports[i]].lid = (uint16_t)(i + 1);
+	free(ports);
+	bed->lft.table_size = (count / ROUTES_BLOCK + 1) * ROUTES_BLOCK;
+}
+
+static void make_tables(struct bed *bed)
+{
+	const struct fabric *fabric = bed->fabric;
+	size_t i;
+
+	bed->lft.node_count = fabric->node_count;
+	bed->lft.tables = calloc(fabric->node_count + 1, sizeof(*bed->lft.tables));
+	bed->lft.port_lids = calloc(fabric->port_count + 1, sizeof(*bed->lft.port_lids));
+	need(bed->lft.tables && bed->lft.port_lids, "memory");
+	for (i = 0; i < fabric->port_count; i++)
+		bed->lft.port_lids[i] = fabric->ports[i].lid;
+	for (i = 0; i < fabric->node_count; i++) {
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		bed->lft.tables[i] = malloc(bed->lft.table_size);
+		need(bed->lft.tables[i], "memory");
+		bed->lft.switch_count++;
+	}
+}
+
+static bool is_up(const struct fabric *fabric, uint32_t port)
+{
+	return fabric->ports[port].peer != FABRIC_NONE && fabric->ports[port].state == PORT_ACTIVE;
+}
+
+/* Hops of each node to the one in queue[0]. Return: how many were reached. */
+static size_t measure(const struct fabric *fabric, uint16_t *hops, uint32_t *queue)
+{
+	size_t head = 0, tail = 1;
+	uint32_t i;
+
+	memset(hops, 0xff, fabric->node_count * sizeof(*hops));
+	hops[queue[0]] = 0;
+	while (head < tail) {
+		uint32_t node = queue[head++];
+		const struct node *owner = &fabric->nodes[node];
+
+		if (owner->type != NODE_SWITCH && head > 1)
+			continue;
+		for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+			uint32_t next = is_up(fabric, i) ? fabric->ports[fabric->ports[i].peer].node : node;
+
+			if (hops[next] != UINT16_MAX)
+				continue;
+			hops[next] = (uint16_t)(hops[node] + 1);
+			queue[tail++] = next;
+		}
+	}
+	return tail;
+}
+
+static uint8_t choose(const struct fabric *fabric, uint32_t node, const uint16_t *hops, uint32_t *given)
+{
+	const struct node *owner = &fabric->nodes[node];
+	uint32_t best = FABRIC_NONE, i;
+
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+		if (!is_up(fabric, i) || hops[fabric->ports[fabric->ports[i].peer].node] + 1 != hops[node])
+			continue;
+		if (best == FABRIC_NONE || given[i] < given[best])
+			best = i;
+	}
+	if (best == FABRIC_NONE)
+		return LFT_NO_PORT;
+	given[best]++;
+	return fabric->ports[best].num;
+}
+
+void bed_route(struct bed *bed)
+{
+	const struct fabric *fabric = bed->fabric;
+	uint16_t *hops = calloc(fabric->node_count + 1, sizeof(*hops));
+	uint32_t *queue = calloc(fabric->node_count + 1, sizeof(*queue));
+	uint32_t *given = calloc(fabric->port_count + 1, sizeof(*given));
+	/* What leads to switches themselves carries nothing, and is spread apart from what does. */
+	uint32_t *to_switches = calloc(fabric->port_count + 1, sizeof(*to_switches));
+	uint32_t *owners = calloc(bed->lft.table_size, sizeof(*owners)), lid;
+	size_t i, reached;
+	bool is_switch;
+
+	need(hops && queue && given && to_switches && owners, "memory");
+	for (i = 0; i < fabric->node_count; i++)
+		if (bed->lft.tables[i])
+			memset(bed->lft.tables[i], LFT_NO_PORT, bed->lft.table_size);
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].lid)
+			owners[fabric->ports[i].lid] = (uint32_t)i + 1;
+	for (lid = 1; lid < bed->lft.table_size; lid++) {
+		if (!owners[lid])
+			continue;
+		queue[0] = fabric->ports[owners[lid] - 1].node;
+		reached = measure(fabric, hops, queue);
+		is_switch = fabric->nodes[queue[0]].type == NODE_SWITCH;
+		if (is_switch)
+			bed->lft.tables[queue[0]][lid] = 0;
+		for (i = 1; i < reached; i++)
+			if (bed->lft.tables[queue[i]])
+				bed->lft.tables[queue[i]][lid] = choose(fabric, queue[i], hops,
+									is_switch ? to_switches : given);
+	}
+	free(hops);
+	free(queue);
+	free(given);
+	free(to_switches);
+	free(owners);
+}
+
+void bed_publish(struct bed *bed)
+{
+	size_t node, block;
+
+	routes_done(&bed->routes);
+	for (node = 0; node < bed->lft.node_count; node++)
+		for (block = 0; bed->lft.tables[node] && block < bed->lft.table_size / ROUTES_BLOCK; block++)
+			need(routes_set_block(&bed->routes, bed->fabric->nodes[node].guid, (unsigned)block,
+					      bed->lft.tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
+}
+
+unsigned bed_skew(struct bed *bed, uint32_t port, double part)
+{
+	const struct fabric *fabric = bed->fabric;
+	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
+	uint8_t *table = bed->lft.tables[fabric->ports[port].node];
+	unsigned moved = 0;
+	uint32_t lid;
+
+	for (lid = 1; lid < bed->lft.table_size; lid++) {
+		uint32_t out = fabric_node_port(fabric, group->node, table[lid]);
+
+		if (out == FABRIC_NONE || bed->shape->ports[out].group != bed->shape->ports[port].group)
+			continue;
+		if (bed_below(bed, 1000) >= part * 1000)
+			continue;
+		table[lid] = fabric->ports[port].num;
+		moved++;
+	}
+	return moved;
+}
+
+void bed_reshape(struct bed *bed)
+{
+	shape_destroy(bed->shape);
+	need(shape_create(bed->fabric, NULL, &bed->shape, NULL) == 0, "the shape");
+}
+
+void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
+{
+	struct error err = { 0 };
+
+	memset(bed, 0, sizeof(*bed));
+	bed->random = seed;
+	if (net_shape_build(shape, &bed->fabric, &err) < 0)
+		need(false, err.text);
+	give_lids(bed);
+	make_tables(bed);
+	bed_route(bed);
+	bed_publish(bed);
+	bed_reshape(bed);
+	need(host_table_create(bed->fabric, &bed->hosts, NULL) == 0, "hosts");
+	bed->loads = calloc(bed->fabric->port_count + 1, sizeof(*bed->loads));
+	bed->memory = balance_memory_create();
+	need(bed->loads && bed->memory, "memory");
+	balance_settings_default(&bed->settings);
+}
+
+void bed_done(struct bed *bed)
+{
+	balance_done(&bed->balance);
+	balance_memory_destroy(bed->memory);
+	free(bed->loads);
+	free(bed->adaptive);
+	flow_list_done(&bed->flows);
+	host_table_done(&bed->hosts);
+	shape_destroy(bed->shape);
+	routes_done(&bed->routes);
+	lft_done(&bed->lft);
+	fabric_destroy(bed->fabric);
+}
+
+static void add_flow(struct bed *bed, uint32_t from, uint32_t to, double share)
+{
+	struct flow_list *list = &bed->flows;
+	struct flow *moved = array_grow(list->flows, list->count, &list->capacity, sizeof(*moved));
+
+	need(moved, "memory");
+	list->flows = moved;
+	moved[list->count++] = (struct flow){
+		.from = from, .to = to, .job = (uint32_t)list->job_count,
+		.demand_bits_per_s = share * (double)port_rate_bits_per_s(&bed->fabric->ports[from]),
+	};
+}
+
+static void end_job(struct bed *bed)
+{
+	bool *moved = reallocarray(bed->flows.coupled, bed->flows.job_count + 1, sizeof(*moved));
+
+	need(moved, "memory");
+	moved[bed->flows.job_count++] = false;
+	bed->flows.coupled = moved;
+}
+
+/* Rail by rail, as collectives do where they can. */
+void bed_job(struct bed *bed, enum bed_pattern pattern, size_t first, size_t last, unsigned flows, double share)
+{
+	unsigned several = pattern == BED_RING || pattern == BED_INCAST ? 1 : flows;
+	size_t count = last - first, host, rail, i;
+
+	for (host = first; count > 1 && host < last; host++) {
+		for (rail = 0; rail < bed->hosts.hosts[host].hca_count; rail++) {
+			uint32_t from = bed->hosts.hcas[bed->hosts.hosts[host].first_hca + rail].port;
+
+			for (i = 0; i < several; i++) {
+				size_t to = pattern == BED_RING ? first + (host - first + 1) % count :
+					    pattern == BED_PERMUTATION ? first + (host - first + 1 + 7 * i) % count :
+					    pattern == BED_INCAST ? first + host % (1 + count / 16) :
+					    first + bed_below(bed, (uint32_t)count);
+
+				if (to != host && rail < bed->hosts.hosts[to].hca_count)
+					add_flow(bed, from, bed->hosts.hcas[bed->hosts.hosts[to].first_hca + rail].port,
+						 share / several);
+			}
+		}
+	}
+	end_job(bed);
+}
+
+void bed_flow(struct bed *bed, uint32_t from, uint32_t to, double share)
+{
+	add_flow(bed, from, to, share);
+	end_job(bed);
+}
+
+void bed_no_jobs(struct bed *bed)
+{
+	flow_list_done(&bed->flows);
+	memset(&bed->flows, 0, sizeof(bed->flows));
+}
+
+static void count_link(struct bed *bed, uint32_t port, double bytes)
+{
+	bed->loads[port].xmit_bytes += bytes;
+	bed->loads[bed->fabric->ports[port].peer].rcv_bytes += bytes;
+}
+
+/* Adaptive routing: what a switch sends up goes over all of its uplinks. What happens above is left as it was. */
+static void count_hop(struct bed *bed, uint32_t port, double bytes, const bool *spread_at)
+{
+	const struct shape_port *at = &bed->shape->ports[port];
+	const struct shape_group *group = at->group == SHAPE_NONE ? NULL : &bed->shape->groups[at->group];
+	uint32_t i;
+
+	if (!group || group->kind != GROUP_UP || !spread_at || !spread_at[group->node]) {
+		count_link(bed, port, bytes);
+		return;
+	}
+	for (i = 0; i < group->count; i++)
+		count_link(bed, bed->shape->members[group->first + i], bytes / group->count);
+}
+
+static void count_loads(struct bed *bed, const struct traffic *traffic, const bool *spread_at)
+{
+	size_t i, j;
+
+	for (i = 0; i < bed->fabric->port_count; i++) {
+		double capacity = (double)port_rate_bits_per_s(&bed->fabric->ports[i]);
+
+		bed->loads[i] = (struct balance_load){
+			.known = true, .elapsed_us = BED_WINDOW_US * (0.995 + bed_below(bed, 1000) * 1e-5),
+			.stall = capacity > 0 ? traffic->wait_rate[i] * TRAFFIC_TICK_BITS / capacity : NAN,
+		};
+	}
+	for (i = 0; i < bed->flows.count; i++)
+		for (j = traffic->path_first[i]; j < traffic->path_first[i + 1]; j++)
+			count_hop(bed, traffic->path[j], traffic->rate[i] / 8e6, spread_at);
+	/* Each port is read at its own time. */
+	for (i = 0; i < bed->fabric->port_count; i++) {
+		bed->loads[i].xmit_bytes *= bed->loads[i].elapsed_us;
+		bed->loads[i].rcv_bytes *= bed->loads[i].elapsed_us;
+	}
+}
+
+void bed_run(struct bed *bed, const bool *spread_at)
+{
+	struct balance_input input = { .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
+				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
+	struct traffic traffic;
+
+	need(traffic_create(bed->fabric, &bed->flows, &traffic, NULL) == 0, "traffic");
+	need(traffic_route(&traffic, &bed->lft, NULL) == 0, "traffic");
+	count_loads(bed, &traffic, spread_at);
+	traffic_done(&traffic);
+	balance_done(&bed->balance);
+	need(balance_judge(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
+	need(balance_memory_step(bed->memory, bed->shape, &bed->settings, &bed->balance, NULL) == 0, "memory");
+}
+
+const struct balance_result *bed_result(const struct bed *bed, uint32_t group, enum balance_direction direction)
+{
+	return &bed->balance.results[2 * group + (direction == BALANCE_RCV)];
+}
+
+size_t bed_count(const struct bed *bed, enum balance_cause cause)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < bed->balance.count; i++)
+		count += bed->balance.results[i].cause == cause;
+	return count;
+}
+
+uint32_t bed_member(const struct bed *bed, uint32_t port)
+{
+	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++)
+		if (bed->shape->members[group->first + i] == port)
+			return i;
+	return UINT32_MAX;
+}
+
+unsigned bed_flows(const struct bed *bed, uint32_t port)
+{
+	uint32_t path[TRAFFIC_MAX_HOPS];
+	unsigned flows = 0;
+	size_t i, hops;
+
+	for (i = 0; i < bed->flows.count; i++) {
+		hops = traffic_find_path(bed->fabric, &bed->lft, bed->flows.flows[i].from, bed->flows.flows[i].to, path);
+		while (hops-- > 0)
+			flows += path[hops] == port;
+	}
+	return flows;
+}
+
+uint32_t bed_leaf(const struct bed *bed, uint32_t nth, uint32_t uplinks)
+{
+	uint32_t seen = 0, pass, i;
+
+	for (pass = 0; pass < 2; pass++) {
+		uint32_t wanted = seen ? nth % seen : 0;
+
+		for (i = 0; i < bed->fabric->node_count; i++) {
+			const struct shape_node *node = &bed->shape->nodes[i];
+
+			if (node->tier != 1 || node->up_group == SHAPE_NONE ||
+			    bed->shape->groups[node->up_group].count < uplinks)
+				continue;
+			if (pass == 0)
+				seen++;
+			else if (wanted-- == 0)
+				return i;
+		}
+	}
+	return FABRIC_NONE;
+}
