@@ -85,12 +85,14 @@ static int load_database(const struct topology_options *options, struct topology
 int topology_open(const struct topology_options *options, struct topology *ret, struct error *err)
 {
 	struct topology topology = { 0 };
-	int code = options->from ? load_file(options, &topology, err) : load_database(options, &topology, err);
+	int code = settings_load(options->settings_path, &topology.settings, err);
 
+	if (code == 0)
+		code = options->from ? load_file(options, &topology, err) : load_database(options, &topology, err);
 	if (code == 0)
 		code = order_names(&topology.shown, topology.fabric, err);
 	if (code == 0)
-		code = shape_create(topology.fabric, NULL, &topology.shape, err);
+		code = shape_create(topology.fabric, &topology.settings.shape, &topology.shape, err);
 	if (code < 0) {
 		topology_close(&topology);
 		return code;
@@ -105,6 +107,7 @@ void topology_close(struct topology *topology)
 	order_done(&topology->shown);
 	fabric_destroy(topology->own);
 	name_map_destroy(topology->names);
+	settings_done(&topology->settings);
 	if (topology->view.reader)
 		view_done(&topology->view);
 	memset(topology, 0, sizeof(*topology));
@@ -166,6 +169,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	const struct option_spec specs[] = {
 		{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database",
 		  &options.from, 0 },
+		{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)",
+		  &options.settings_path, 0 },
 		{ "summary", 's', OPTION_FLAG, NULL, "show: the summary alone", &options.summary, 0 },
 		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
@@ -180,8 +185,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 		return options_usage_error(command, err, "say what to do: show, save, diff, dot or route");
 	if (options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
-	if (i == ROUTE && (options.from || options.summary || options.hosts))
-		return options_usage_error(command, err, "--from, --summary and --hosts are not for route");
+	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))
+		return options_usage_error(command, err, "--from, --settings, --summary, --hosts: not for route");
 	if (i == ROUTE)
 		return topology_route(command, &options.common, err);
 	code = check_options(command, &options, i, err);

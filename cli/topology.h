@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "cli/options.h"
+#include "cli/settings.h"
 #include "cli/view.h"
 #include "tui/order.h"
 
@@ -20,6 +21,7 @@ struct text;
 
 struct topology_options {
 	struct options common;
+	const char *settings_path; /* NULL: the default */
 	const char *from; /* an ibnetdiscover output instead of the database, or NULL */
 	bool summary;     /* show: the first part only */
 	bool hosts;       /* dot: hosts too */
@@ -30,6 +32,7 @@ struct topology {
 	struct view view;            /* where it is from the database */
 	struct fabric *own;          /* where it is from a file */
 	struct name_map *names;
+	struct settings settings;
 	const struct fabric *fabric; /* either */
 	struct shape *shape;
 	struct order shown;          /* names as tables show them */
