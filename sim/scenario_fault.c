@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
-#include "sim/lft.h"
+#include "fabric/routes.h"
 #include "sim/scenario_draw.h"
 #include "sim/virtual.h"
 
@@ -463,7 +463,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 static bool collisions(struct draw *draw, int64_t at_s)
 {
 	const struct fabric *built = draw->built;
-	const struct lft *tables = virtual_tables(draw->world);
+	const struct routes *tables = virtual_tables(draw->world);
 	char name[DRAW_NAME_SIZE];
 	uint32_t leaf, senders[256], i, trunk;
 	unsigned sender_count = 0, pairs = 0;
@@ -487,7 +487,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
 
 		if (peer_node(draw, to) == leaf ||
-		    lft_out_port(tables, leaf, built->ports[to].lid) != built->ports[trunk].num)
+		    routes_out_port(routes_find(tables, built->nodes[leaf].guid), built->ports[to].lid) != built->ports[trunk].num)
 			continue;
 		text_appendf(draw->text, "%s%s>%s", pairs ? "," : "", built->nodes[node_of(draw, senders[pairs])].name,
 			     built->nodes[node_of(draw, to)].name);

@@ -135,7 +135,7 @@ static uint8_t pick(struct filling *filling, bool counts)
 	unsigned best = 0, i;
 
 	if (!filling->near_count)
-		return LFT_NO_PORT;
+		return ROUTES_NO_PORT;
 	for (i = 0; i < filling->near_count; i++) {
 		unsigned at = (i + filling->order) % filling->near_count;
 
@@ -171,30 +171,30 @@ static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 	}
 }
 
+uint8_t *spread_table(struct routes *routes, uint64_t node_guid)
+{
+	uint32_t at;
+
+	return map_get(&routes->by_guid, node_guid, &at) ? routes->tables[at].ports : NULL;
+}
+
 int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
-		  struct lft *ret, struct error *err)
+		  struct routes *ret, struct error *err)
 {
 	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
-	uint32_t i;
+	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK, i, block;
+	uint8_t *table = malloc((size_t)blocks * ROUTES_BLOCK + 1);
+	int code = table ? 0 : err_nomem(err);
 
-	if (!ret->tables) {
-		*ret = (struct lft){ .table_size = lids, .node_count = fabric->node_count };
-		ret->tables = calloc(fabric->node_count + 1, sizeof(*ret->tables));
-		if (!ret->tables)
-			return err_nomem(err);
+	for (i = 0; code == 0 && i < spread->count; i++) {
+		memset(table, ROUTES_NO_PORT, (size_t)blocks * ROUTES_BLOCK);
+		fill_table(&filling, spread->nodes[i], table);
+		for (block = 0; code == 0 && block < blocks; block++)
+			code = routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
+						table + (size_t)block * ROUTES_BLOCK, NULL, err);
 	}
-	for (i = 0; i < spread->count; i++) {
-		uint32_t node = spread->nodes[i];
-
-		if (!ret->tables[node])
-			ret->tables[node] = malloc(lids);
-		if (!ret->tables[node])
-			return err_nomem(err);
-		memset(ret->tables[node], LFT_NO_PORT, lids);
-		fill_table(&filling, node, ret->tables[node]);
-	}
-	ret->switch_count = spread->count;
-	return 0;
+	free(table);
+	return code;
 }
 
 void spread_done(struct spread *spread)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/lft.h"
+#include "fabric/routes.h"
 
 struct error;
 struct fabric;
@@ -49,14 +49,17 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
  * spread_tables - all tables, even
  * @lids:   from spread_lids()
  * @order:  which of equal ports comes first: 0 the lowest; another number another beginning
- * @ret:    lft_done() frees it; tables made before are given back
+ * @ret:    routes_done() frees it; tables made before are written over
  *
  * There is no way to an HCA whose link is down, and all that come after it move: a
  * subnet manager that routes anew when a host leaves does the same.
  * Return: 0 or ERR_NOMEM.
  */
 int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
-		  struct lft *ret, struct error *err);
+		  struct routes *ret, struct error *err);
+
+/* spread_table - a switch's table, to be changed; NULL where it has none. */
+uint8_t *spread_table(struct routes *routes, uint64_t node_guid);
 
 void spread_done(struct spread *spread);
 

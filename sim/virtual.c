@@ -191,7 +191,7 @@ void virtual_destroy(struct virtual *world)
 	free(world->skews);
 	free(world->holes);
 	free_arrays(world);
-	lft_done(&world->tables);
+	routes_done(&world->tables);
 	spread_done(&world->spread);
 	host_table_done(&world->hosts);
 	fabric_destroy(world->seen);
@@ -318,7 +318,7 @@ const struct fabric *virtual_seen(const struct virtual *world)
 	return world->seen;
 }
 
-const struct lft *virtual_tables(const struct virtual *world)
+const struct routes *virtual_tables(const struct virtual *world)
 {
 	return &world->tables;
 }

@@ -21,7 +21,7 @@
 #include "fabric/fabric.h"
 
 struct error;
-struct lft;
+struct routes;
 struct virtual;
 
 /* What a port is in a sweep. */
@@ -82,8 +82,8 @@ int virtual_step(struct virtual *world, struct virtual_sweep *ret, struct error 
 const struct fabric *virtual_built(const struct virtual *world);
 const struct fabric *virtual_seen(const struct virtual *world);
 
-/* virtual_tables - the switches' tables as they are now, by node of virtual_built(). */
-const struct lft *virtual_tables(const struct virtual *world);
+/* virtual_tables - the switches' tables as they are now. */
+const struct routes *virtual_tables(const struct virtual *world);
 
 /* virtual_wall_us - wall clock of a moment since the beginning. */
 int64_t virtual_wall_us(const struct virtual *world, int64_t at_us);

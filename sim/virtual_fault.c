@@ -170,7 +170,7 @@ static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 {
 	const struct fabric *built = world->built;
 	uint32_t out = fabric_node_port(built, skew->node, skew->port), i;
-	uint8_t *table = world->tables.tables[skew->node];
+	uint8_t *table = spread_table(&world->tables, built->nodes[skew->node].guid);
 
 	if (out == FABRIC_NONE || !table)
 		return;
@@ -204,7 +204,8 @@ int virtual_route(struct virtual *world, struct error *err)
 	for (i = 0; code == 0 && i < world->skew_count; i++)
 		apply_skew(world, &world->skews[i]);
 	for (i = 0; code == 0 && i < world->hole_count; i++)
-		world->tables.tables[world->holes[i].node][world->holes[i].lid] = LFT_NO_PORT;
+		spread_table(&world->tables, world->built->nodes[world->holes[i].node].guid)[world->holes[i].lid] =
+			ROUTES_NO_PORT;
 	return code;
 }
 

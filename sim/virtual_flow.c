@@ -41,9 +41,9 @@ unsigned virtual_next_hops(const struct virtual *world, uint32_t node, uint32_t 
 	if (last == FABRIC_NONE || built->ports[to].state != PORT_ACTIVE)
 		return 0;
 	if (built->ports[last].node == node || !adaptive) {
-		uint8_t num = lft_out_port(&world->tables, node, built->ports[to].lid);
+		uint8_t num = routes_out_port(routes_find(&world->tables, owner->guid), built->ports[to].lid);
 
-		out = num == LFT_NO_PORT || !num ? FABRIC_NONE : fabric_node_port(built, node, num);
+		out = num == ROUTES_NO_PORT || !num ? FABRIC_NONE : fabric_node_port(built, node, num);
 		if (out == FABRIC_NONE || built->ports[out].state != PORT_ACTIVE)
 			return 0;
 		ret[0] = out;

@@ -89,7 +89,7 @@ struct virtual {
 	size_t hole_count, hole_capacity;
 	uint32_t route_order;
 	struct spread spread;
-	struct lft tables;
+	struct routes tables;
 	uint32_t lids;
 	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
 	/* The subnet manager. */

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "sim/lft.h"
+#include "fabric/routes.h"
 #include "sim/scenario.h"
 #include "sim/virtual.h"
 
@@ -179,7 +179,7 @@ static void count_destinations(const struct virtual *world, const char *name, ui
 		const struct port *port = &built->ports[i];
 
 		if (built->nodes[port->node].type != NODE_SWITCH && built->ports[port->peer].node != node)
-			ret[lft_out_port(virtual_tables(world), node, port->lid)]++;
+			ret[routes_out_port(routes_find(virtual_tables(world), built->nodes[node].guid), port->lid)]++;
 	}
 }
 

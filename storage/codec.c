@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* codec.c - blocks and chunks read; their layout is in codec_layout.h */
+/* codec.c - chunks read; their layout is in codec_layout.h */
 #include "storage/codec.h"
 
 #include <string.h>
@@ -111,10 +111,10 @@ static void read_columns(struct bit_reader *in, struct head *head)
 }
 
 /* Return: 0, or ERR_IO where it cannot be. Where nobody is there only `there` is filled, and nothing follows. */
-static int read_head(struct bit_reader *in, uint8_t kind, unsigned count, struct head *head)
+static int read_head(struct bit_reader *in, unsigned count, struct head *head)
 {
 	/* What is longer than anything that was written is refused before its bits are counted. */
-	if (in->len > BYTES_MAX(count) || bits_get(in, 8) != kind || bits_get(in, COUNT_WIDTH) != count)
+	if (in->len > BYTES_MAX(count) || bits_get(in, 8) != CHUNK_1 || bits_get(in, COUNT_WIDTH) != count)
 		return ERR_IO;
 	read_places(in, &head->there, count);
 	if (head->there.count)
@@ -135,12 +135,12 @@ static int read_group(struct bit_reader *in, const struct head *head, bool secon
 	return in->bad ? ERR_IO : 0;
 }
 
-static int read_samples(uint8_t kind, const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
+int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
 	struct bit_reader in = { .data = data, .len = len };
 	struct codec_group group;
 	struct head head;
-	int result = read_head(&in, kind, count, &head);
+	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, count, &head) : ERR_IO;
 
 	if (result)
 		return result;
@@ -187,7 +187,7 @@ int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned fr
 	struct codec_sum sum = { .never = COUNTER_ALL };
 	struct codec_group group;
 	struct head head;
-	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, CHUNK_1, count, &head) : ERR_IO;
+	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, count, &head) : ERR_IO;
 
 	if (result)
 		return result;
@@ -212,14 +212,4 @@ int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned fr
 		return ERR_IO;
 	*ret = sum;
 	return 0;
-}
-
-int codec_read_block(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
-{
-	return count <= CODEC_BLOCK_PORTS ? read_samples(BLOCK_1, data, len, samples, count) : ERR_IO;
-}
-
-int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
-{
-	return count <= CODEC_CHUNK_SWEEPS ? read_samples(CHUNK_1, data, len, samples, count) : ERR_IO;
 }

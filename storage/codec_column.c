@@ -7,7 +7,7 @@
 
 #include "storage/codec_bits.h"
 
-enum { SAME, FEW, MOST, FLAT };
+enum { SAME, FEW, MOST, WAY_COUNT };
 
 #define WAY_WIDTH 2
 #define COUNT_WIDTH 8
@@ -285,28 +285,6 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 		put_most(out, &packing, values, count);
 }
 
-void column_put_flat(struct bit_writer *out, const uint64_t *values, unsigned count)
-{
-	uint64_t low = values[0] ^ SIGN, high = low;
-	unsigned width;
-
-	for (unsigned i = 1; i < count; i++) {
-		uint64_t value = values[i] ^ SIGN;
-
-		low = value < low ? value : low;
-		high = value > high ? value : high;
-	}
-	width = bits_needed(high - low);
-	low ^= SIGN;
-	bits_put(out, width ? FLAT : SAME, WAY_WIDTH);
-	bits_put_number(out, bits_fold(low));
-	if (!width)
-		return;
-	bits_put(out, width, BITS_WIDTH);
-	for (unsigned i = 0; i < count; i++)
-		bits_put(out, values[i] - low, width);
-}
-
 static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
 {
 	unsigned few = (unsigned)bits_get(in, COUNT_WIDTH) + 1, width = bits_get_width(in);
@@ -383,14 +361,6 @@ static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, un
 		values[i] += bits_unfold(get_stepped(in, step, far, width));
 }
 
-static void get_flat(struct bit_reader *in, uint64_t *values, unsigned count)
-{
-	unsigned width = bits_get_width(in);
-
-	for (unsigned i = 0; i < count; i++)
-		values[i] += bits_get(in, width);
-}
-
 void column_add(struct bit_reader *in, uint64_t *values, unsigned count)
 {
 	unsigned way = (unsigned)bits_get(in, WAY_WIDTH);
@@ -404,8 +374,8 @@ void column_add(struct bit_reader *in, uint64_t *values, unsigned count)
 		get_few(in, values, count);
 	else if (way == MOST)
 		get_most(in, values, count, step);
-	else if (way == FLAT)
-		get_flat(in, values, count);
+	else if (way >= WAY_COUNT)
+		in->bad = true;
 	if (in->bad)
 		memset(values, 0, count * sizeof(*values));
 }

@@ -2,7 +2,7 @@
 /*
  * codec_layout.h - what codec.c reads and codec_write.c writes (inside the codec only)
  *
- * The bits of a block or chunk, after its first byte:
+ * The bits of a chunk, after its first byte:
  *
  *     count   9 bits
  *     all there?  1 bit; if not, a bit for each sample
@@ -26,7 +26,7 @@
 #include "storage/codec.h"
 #include "storage/codec_column.h"
 
-enum { BLOCK_1 = 0xb1, CHUNK_1 = 0xc1 }; /* first byte: kind and version */
+enum { CHUNK_1 = 0xc1 }; /* first byte: kind and version */
 
 #define COUNT_WIDTH 9
 #define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)

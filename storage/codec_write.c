@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* codec_write.c - blocks and chunks written; their layout is in codec_layout.h */
+/* codec_write.c - chunks written; their layout is in codec_layout.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +8,6 @@
 #include "storage/codec_column.h"
 #include "storage/codec_group.h"
 #include "storage/codec_layout.h"
-
-/*
- * How columns are written: column_put, or for blocks column_put_flat, and then all else that takes time is
- * left out too. A sweep must be stored at once, and what is a byte or two longer becomes chunks in minutes.
- */
-typedef void put_fn(struct bit_writer *out, const uint64_t *values, unsigned count);
 
 void bytes_done(struct bytes *bytes)
 {
@@ -49,8 +43,7 @@ int bytes_append(struct bytes *bytes, const void *data, size_t len)
 	return 0;
 }
 
-static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group,
-			  put_fn *put)
+static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group)
 {
 	uint64_t room[CODEC_CHUNK_SWEEPS], known_left[CODEC_CHUNK_SWEEPS], any = 0;
 	struct codec_shares shares;
@@ -77,7 +70,7 @@ static void write_counter(struct bit_writer *out, const struct codec_column *col
 		bits_put_number(out, shares.of_words);
 		bits_put_number(out, shares.of_answers);
 	}
-	put(out, left, count);
+	column_put(out, left, count);
 }
 
 /* The traffic of each sample: what groups are made by. */
@@ -184,10 +177,10 @@ static void write_members(struct bit_writer *out, const bool *second, unsigned c
 		bits_put(out, second[i], 1);
 }
 
-static void write_group(struct bit_writer *out, const struct codec_group *group, put_fn *put)
+static void write_group(struct bit_writer *out, const struct codec_group *group)
 {
 	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		write_counter(out, &codec_columns[i], group, put);
+		write_counter(out, &codec_columns[i], group);
 }
 
 /* Those members that are, or are not, in the second group. */
@@ -210,29 +203,27 @@ static void part_group(const struct codec_group *all, const bool *second, bool w
 			ret->value[j][i] = all->value[j][from[i]];
 }
 
-static void write_groups(struct bit_writer *out, const struct codec_group *all, put_fn *put)
+static void write_groups(struct bit_writer *out, const struct codec_group *all)
 {
 	uint64_t traffic[CODEC_CHUNK_SWEEPS];
 	bool second[CODEC_CHUNK_SWEEPS];
 	struct codec_group group;
-	unsigned split = 0;
+	unsigned split;
 
-	if (put == column_put) {
-		add_traffic(all, traffic);
-		split = choose_split(traffic, all->count);
-	}
+	add_traffic(all, traffic);
+	split = choose_split(traffic, all->count);
 	bits_put(out, !!split, 1);
 	if (!split) {
-		write_group(out, all, put);
+		write_group(out, all);
 		return;
 	}
 	for (unsigned i = 0; i < all->count; i++)
 		second[i] = traffic[i] >> (split - 1) != 0;
 	write_members(out, second, all->count);
 	part_group(all, second, false, &group);
-	write_group(out, &group, put);
+	write_group(out, &group);
 	part_group(all, second, true, &group);
-	write_group(out, &group, put);
+	write_group(out, &group);
 }
 
 static void write_places(struct bit_writer *out, const struct codec_group *group, unsigned count)
@@ -248,7 +239,7 @@ static void write_places(struct bit_writer *out, const struct codec_group *group
 	}
 }
 
-static int write_series(struct bytes *out, uint8_t kind, const struct codec_series *series, unsigned count, put_fn *put)
+int codec_write_series(struct bytes *out, const struct codec_series *series, unsigned count)
 {
 	const struct codec_group *group = &series->group;
 	struct bit_writer bits;
@@ -257,26 +248,20 @@ static int write_series(struct bytes *out, uint8_t kind, const struct codec_seri
 	if (result)
 		return result;
 	bits = (struct bit_writer){ .at = out->data + out->len };
-	bits_put(&bits, kind, 8);
+	bits_put(&bits, CHUNK_1, 8);
 	bits_put(&bits, count, COUNT_WIDTH);
 	write_places(&bits, group, count);
 	if (group->count) {
-		put(&bits, group->unknown, group->count);
-		put(&bits, series->elapsed_us, group->count);
-		write_groups(&bits, group, put);
+		column_put(&bits, group->unknown, group->count);
+		column_put(&bits, series->elapsed_us, group->count);
+		write_groups(&bits, group);
 	}
 	bits_flush(&bits);
 	out->len = (size_t)(bits.at - out->data);
 	return 0;
 }
 
-int codec_write_series(struct bytes *out, const struct codec_series *series, unsigned count)
-{
-	return write_series(out, CHUNK_1, series, count, column_put);
-}
-
-static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sample *samples, unsigned count,
-			 put_fn *put)
+int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
 {
 	struct codec_series series;
 
@@ -285,15 +270,5 @@ static int write_samples(struct bytes *out, uint8_t kind, const struct codec_sam
 	for (unsigned i = 0; i < count; i++)
 		if (samples[i].there)
 			codec_series_add(&series, &samples[i], i);
-	return write_series(out, kind, &series, count, put);
-}
-
-int codec_write_block(struct bytes *out, const struct codec_sample *samples, unsigned count)
-{
-	return write_samples(out, BLOCK_1, samples, count, column_put_flat);
-}
-
-int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count)
-{
-	return write_samples(out, CHUNK_1, samples, count, column_put);
+	return codec_write_series(out, &series, count);
 }

@@ -320,7 +320,7 @@ static void one_that_follows_its_tables_alone_is_told(void **state)
 static void collide(struct bed *bed, uint32_t leaf, uint32_t *ret_port)
 {
 	const struct shape_group *group = uplinks_of(bed, leaf);
-	uint8_t *table = bed->lft.tables[leaf];
+	uint8_t *table = bed->tables[leaf];
 	unsigned busy = 0, other = 0, host;
 
 	*ret_port = bed->shape->members[group->first + 2];

@@ -69,7 +69,7 @@ static void give_lids(struct bed *bed)
 	for (i = 0; i < count; i++)
 		fabric->ports[ports[i]].lid = (uint16_t)(i + 1);
 	free(ports);
-	bed->lft.table_size = (count / ROUTES_BLOCK + 1) * ROUTES_BLOCK;
+	bed->table_size = (count / ROUTES_BLOCK + 1) * ROUTES_BLOCK;
 }
 
 static void make_tables(struct bed *bed)
@@ -77,17 +77,16 @@ static void make_tables(struct bed *bed)
 	const struct fabric *fabric = bed->fabric;
 	size_t i;
 
-	bed->lft.node_count = fabric->node_count;
-	bed->lft.tables = calloc(fabric->node_count + 1, sizeof(*bed->lft.tables));
+	bed->tables = calloc(fabric->node_count + 1, sizeof(*bed->tables));
 	bed->lft.port_lids = calloc(fabric->port_count + 1, sizeof(*bed->lft.port_lids));
-	need(bed->lft.tables && bed->lft.port_lids, "memory");
+	need(bed->tables && bed->lft.port_lids, "memory");
 	for (i = 0; i < fabric->port_count; i++)
 		bed->lft.port_lids[i] = fabric->ports[i].lid;
 	for (i = 0; i < fabric->node_count; i++) {
 		if (fabric->nodes[i].type != NODE_SWITCH)
 			continue;
-		bed->lft.tables[i] = malloc(bed->lft.table_size);
-		need(bed->lft.tables[i], "memory");
+		bed->tables[i] = malloc(bed->table_size);
+		need(bed->tables[i], "memory");
 		bed->lft.switch_count++;
 	}
 }
@@ -135,7 +134,7 @@ static uint8_t choose(const struct fabric *fabric, uint32_t node, const uint16_t
 			best = i;
 	}
 	if (best == FABRIC_NONE)
-		return LFT_NO_PORT;
+		return ROUTES_NO_PORT;
 	given[best]++;
 	return fabric->ports[best].num;
 }
@@ -148,28 +147,28 @@ void bed_route(struct bed *bed)
 	uint32_t *given = calloc(fabric->port_count + 1, sizeof(*given));
 	/* What leads to switches themselves carries nothing, and is spread apart from what does. */
 	uint32_t *to_switches = calloc(fabric->port_count + 1, sizeof(*to_switches));
-	uint32_t *owners = calloc(bed->lft.table_size, sizeof(*owners)), lid;
+	uint32_t *owners = calloc(bed->table_size, sizeof(*owners)), lid;
 	size_t i, reached;
 	bool is_switch;
 
 	need(hops && queue && given && to_switches && owners, "memory");
 	for (i = 0; i < fabric->node_count; i++)
-		if (bed->lft.tables[i])
-			memset(bed->lft.tables[i], LFT_NO_PORT, bed->lft.table_size);
+		if (bed->tables[i])
+			memset(bed->tables[i], ROUTES_NO_PORT, bed->table_size);
 	for (i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].lid)
 			owners[fabric->ports[i].lid] = (uint32_t)i + 1;
-	for (lid = 1; lid < bed->lft.table_size; lid++) {
+	for (lid = 1; lid < bed->table_size; lid++) {
 		if (!owners[lid])
 			continue;
 		queue[0] = fabric->ports[owners[lid] - 1].node;
 		reached = measure(fabric, hops, queue);
 		is_switch = fabric->nodes[queue[0]].type == NODE_SWITCH;
 		if (is_switch)
-			bed->lft.tables[queue[0]][lid] = 0;
+			bed->tables[queue[0]][lid] = 0;
 		for (i = 1; i < reached; i++)
-			if (bed->lft.tables[queue[i]])
-				bed->lft.tables[queue[i]][lid] = choose(fabric, queue[i], hops,
+			if (bed->tables[queue[i]])
+				bed->tables[queue[i]][lid] = choose(fabric, queue[i], hops,
 									is_switch ? to_switches : given);
 	}
 	free(hops);
@@ -179,26 +178,31 @@ void bed_route(struct bed *bed)
 	free(owners);
 }
 
-void bed_publish(struct bed *bed)
+static void copy_tables(const struct bed *bed, struct routes *ret)
 {
 	size_t node, block;
 
-	routes_done(&bed->routes);
-	for (node = 0; node < bed->lft.node_count; node++)
-		for (block = 0; bed->lft.tables[node] && block < bed->lft.table_size / ROUTES_BLOCK; block++)
-			need(routes_set_block(&bed->routes, bed->fabric->nodes[node].guid, (unsigned)block,
-					      bed->lft.tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
+	routes_done(ret);
+	for (node = 0; node < bed->fabric->node_count; node++)
+		for (block = 0; bed->tables[node] && block < bed->table_size / ROUTES_BLOCK; block++)
+			need(routes_set_block(ret, bed->fabric->nodes[node].guid, (unsigned)block,
+					      bed->tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
+}
+
+void bed_publish(struct bed *bed)
+{
+	copy_tables(bed, &bed->routes);
 }
 
 unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 {
 	const struct fabric *fabric = bed->fabric;
 	const struct shape_group *group = &bed->shape->groups[bed->shape->ports[port].group];
-	uint8_t *table = bed->lft.tables[fabric->ports[port].node];
+	uint8_t *table = bed->tables[fabric->ports[port].node];
 	unsigned moved = 0;
 	uint32_t lid;
 
-	for (lid = 1; lid < bed->lft.table_size; lid++) {
+	for (lid = 1; lid < bed->table_size; lid++) {
 		uint32_t out = fabric_node_port(fabric, group->node, table[lid]);
 
 		if (out == FABRIC_NONE || bed->shape->ports[out].group != bed->shape->ports[port].group)
@@ -248,6 +252,9 @@ void bed_done(struct bed *bed)
 	shape_destroy(bed->shape);
 	routes_done(&bed->routes);
 	lft_done(&bed->lft);
+	for (size_t i = 0; i < bed->fabric->node_count; i++)
+		free(bed->tables[i]);
+	free(bed->tables);
 	fabric_destroy(bed->fabric);
 }
 
@@ -360,6 +367,7 @@ void bed_run(struct bed *bed, const bool *spread_at)
 	struct traffic traffic;
 
 	need(traffic_create(bed->fabric, &bed->flows, &traffic, NULL) == 0, "traffic");
+	copy_tables(bed, &bed->lft.routes);
 	need(traffic_route(&traffic, &bed->lft, NULL) == 0, "traffic");
 	count_loads(bed, &traffic, spread_at);
 	traffic_done(&traffic);

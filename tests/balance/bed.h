@@ -25,7 +25,9 @@
 struct bed {
 	struct fabric *fabric;
 	struct shape *shape;
-	struct lft lft;         /* what the switches have */
+	uint8_t **tables;       /* what the switches have, by node, LIDs below table_size; NULL of HCAs */
+	uint32_t table_size;
+	struct lft lft;         /* the same for sim/traffic: as of the last bed_run() */
 	struct routes routes;   /* the same, as ibwire read it */
 	struct host_table hosts;
 	struct flow_list flows;
