@@ -427,6 +427,9 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
+	/* Single sweeps, too, shall come to all of them in time: so the first turn is anybody's. */
+	if (read->sweep == 1 && fabric->node_count)
+		read->next_due = read->next_asked = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
 	look_at_topology(read, generation);
 	keep_beat(read);
 	spread_wants(read);
