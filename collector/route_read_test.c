@@ -565,6 +565,19 @@ static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
 	free(model);
 }
 
+static void tables_are_read_along_paths_where_smps_go_there(void **state)
+{
+	struct model *model = with_tables(4);
+
+	(void)state;
+	model->wire.directed_smps = true;
+	assert_int_equal(model_run(model, 3, NULL, NULL), 0);
+	assert_true(has_all(model));
+	assert_int_equal(model->smps_by_lid, 0);
+	routes_done(&model->routes);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,6 +593,7 @@ int main(void)
 		cmocka_unit_test(one_sweep_alone_reads_and_stores_all_tables),
 		cmocka_unit_test(a_store_that_fails_loses_no_change),
 		cmocka_unit_test(a_table_is_not_taken_from_whoever_has_the_lid_now),
+		cmocka_unit_test(tables_are_read_along_paths_where_smps_go_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
