@@ -113,7 +113,7 @@ static void it_may_be_ended_anywhere(void **state)
 	sqlite3 *db = open_db();
 
 	(void)state;
-	/* Behind one step, three, six: readings that one run leaves in the middle of a window are not the next one's. */
+	/* Behind one step, three, six: readings left in the middle of a window are not the next one's. */
 	for (int steps = 1; make_steps(db, steps); steps++)
 		check_sweeps();
 	sqlite3_close(db);
