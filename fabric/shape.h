@@ -194,6 +194,18 @@ const char *shape_kind_name(enum shape_kind kind);
 const char *shape_why_text(uint8_t why);
 
 /*
+ * shape_port_role - what a port is there for: "leaf-uplink", "spine-downlink", "leaf-to-host", "across" of a switch;
+ * of an HCA its class: "compute", "storage" ...
+ * Tiers from 1 are called leaf, spine, core, and then "tier4".
+ * Return: @ret; NULL for a port without a peer.
+ */
+#define SHAPE_ROLE_SIZE 32
+const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[SHAPE_ROLE_SIZE]);
+
+/* shape_port_tier - the tier of a port's switch; 0: an HCA's, or none. */
+unsigned shape_port_tier(const struct shape *shape, uint32_t port);
+
+/*
  * shape_port_name - "NAME/PORT", and with the cage where the device is known: "leaf01/12 (cage 6.2)"
  * @ret:  @size bytes
  * Return: @ret.
