@@ -185,7 +185,8 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 	for (i = 0; i < fabric->node_count && code == 0; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH && is_nameless(suggestion, i))
 			list[count++] = (struct nameless){
-				.place = suggestion->place[i], .rail = by_rail ? rail_of_leaf(topology->shape, i) : SHAPE_NONE,
+				.place = suggestion->place[i],
+				.rail = by_rail ? rail_of_leaf(topology->shape, i) : SHAPE_NONE,
 				.tier = topology->shape->nodes[i].tier, .guid = fabric->nodes[i].guid, .node = i,
 			};
 	if (code == 0)
@@ -194,7 +195,8 @@ static int suggest_switches(struct suggestion *suggestion, struct text *text)
 		text_append(text, "\n# Switches without a name of their own\n");
 	for (i = 0; i < count && code == 0; i++) {
 		code = suggest_one(suggestion, &list[i], name);
-		text_appendf(text, "0x%016" PRIx64 " \"%s\" # %s\n", list[i].guid, name, fabric->nodes[list[i].node].name);
+		text_appendf(text, "0x%016" PRIx64 " \"%s\" # %s\n", list[i].guid, name,
+			     fabric->nodes[list[i].node].name);
 	}
 	free(list);
 	free(times);
@@ -239,7 +241,7 @@ static void list_hcas(const struct suggestion *suggestion, struct text *text)
 		if (topology->shape->nodes[i].host == SHAPE_NONE || !is_nameless(suggestion, i))
 			continue;
 		if (!count++)
-			text_append(text, "\n# HCAs whose hosts have not named them (rdma-ndd does that): where they are cabled\n");
+			text_append(text, "\n# HCAs that their hosts have not named (rdma-ndd does), and where\n");
 		text_appendf(text, "# 0x%016" PRIx64 " \"%s\"", node->guid, node->name);
 		for (j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *peer;
@@ -268,8 +270,8 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 	if (code == 0) {
 		find_places(suggestion);
 		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
-			    "# Look at the names, change what you call otherwise, and keep it as " OPTIONS_DEFAULT_NAME_MAP
-			    ".\n");
+			    "# Look at the names, change what you call otherwise, and keep it as\n# "
+			    OPTIONS_DEFAULT_NAME_MAP ".\n");
 		code = suggest_switches(suggestion, text);
 	}
 	if (code == 0) {
