@@ -292,6 +292,8 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 		return err_nomem(err);
 	}
 	open->restored = true;
+	open->finding.advice = finding_kind_info(finding->kind)->advice;
+	open->finding.closed_us = 0;
 	/* When that was on our clock is known at the first step (start_restored). */
 	health->restored = true;
 	return 0;
@@ -384,10 +386,11 @@ int health_step(struct health *health, const struct health_input *input, health_
 		return err_nomem(err);
 	}
 	if (health->restored)
-		health_restore_links(health);
+		health_restore_memory(health);
 	health->restored = false;
 	health_take_answers(health);
 	health_nodes(health);
+	health_restored_nodes(health);
 	health_take_counters(health);
 	health_links(health);
 	health_errors(health);

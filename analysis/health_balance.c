@@ -132,6 +132,28 @@ static bool is_unsettled(const struct health *health, const struct balance_resul
 	return false;
 }
 
+/*
+ * Is a link of the group down? A discovery does not know any more where it led, and so the group has not got it:
+ * what the others carry for it is its echo.
+ */
+static bool is_short(const struct health *health, const struct balance_result *result, uint32_t at)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	const struct health_node *node = &health->nodes[at];
+	uint32_t i;
+
+	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+		const struct health_port *port = &health->ports[i];
+
+		if (!health_link_is_down(health, port))
+			continue;
+		if (group->kind == GROUP_UP ? port->way == WAY_UP :
+		    health->nodes[health->ports[port->peer].node].now == group->peer)
+			return true;
+	}
+	return false;
+}
+
 static void hold_group(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
@@ -139,7 +161,7 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	struct health_open_finding *open = find_group(health, &what);
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
-	if (routing && !open && is_unsettled(health, result))
+	if (!open && ((routing && is_unsettled(health, result)) || is_short(health, result, at)))
 		return;
 	if (routing && !open && node->read_us < health->last_end_us - (int64_t)health->last_window_us) {
 		health_want(health, at);

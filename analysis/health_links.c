@@ -341,31 +341,3 @@ void health_links(struct health *health)
 			hold_flapping(health, at);
 	}
 }
-
-/* What a restored finding tells of a link, for the case that the fabric has forgotten where it led. */
-void health_restore_links(struct health *health)
-{
-	size_t i;
-
-	for (i = 0; i < health->open_count; i++) {
-		const struct finding *finding = &health->open[i]->finding;
-		struct health_port *port, *peer;
-		uint32_t at, to;
-
-		if (finding->kind != FINDING_LINK_DOWN || !map_get(&health->by_guid, finding->node_guid, &at) ||
-		    !map_get(&health->by_guid, finding->peer_guid, &to) || finding->port >= health->nodes[at].slots ||
-		    finding->peer_port >= health->nodes[to].slots)
-			continue;
-		port = &health->ports[health->nodes[at].first_port + finding->port];
-		peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
-		if (port->link != LINK_NEVER_UP || peer->link != LINK_NEVER_UP || port->peer != HEALTH_NONE ||
-		    peer->peer != HEALTH_NONE)
-			continue;
-		port->peer = health->nodes[to].first_port + finding->peer_port;
-		peer->peer = health->nodes[at].first_port + finding->port;
-		port->link = peer->link = LINK_IS_DOWN;
-		port->changed_us = peer->changed_us = health->now_us - (health->wall_us - finding->since_us);
-		port->changed_wall_us = peer->changed_wall_us = finding->since_us;
-		health->down_ports += 2;
-	}
-}

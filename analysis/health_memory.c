@@ -31,7 +31,7 @@ void health_memory_done(struct health *health)
 	map_done(&health->host_by_name);
 }
 
-static bool copy_name(char **name, const char *now)
+bool health_copy_name(char **name, const char *now)
 {
 	char *copy;
 
@@ -71,7 +71,7 @@ static uint32_t find_host(struct health *health, const char *name)
 	at = (uint32_t)health->host_count;
 	grown[at] = (struct health_host){ .first = HEALTH_NONE, .charge_until_us = HEALTH_LONG_AGO,
 					  .restart_us = HEALTH_LONG_AGO };
-	if (!copy_name(&grown[at].name, name) || map_put(&health->host_by_name, hash, at) < 0) {
+	if (!health_copy_name(&grown[at].name, name) || map_put(&health->host_by_name, hash, at) < 0) {
 		free(grown[at].name);
 		return HEALTH_NONE;
 	}
@@ -110,7 +110,7 @@ static uint32_t find_node(struct health *health, uint64_t guid)
 	return map_get(&health->by_guid, guid, &at) ? at : HEALTH_NONE;
 }
 
-static uint32_t add_node(struct health *health, uint64_t guid, uint32_t slots)
+uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 {
 	struct health_node *grown = array_grow(health->nodes, health->node_count, &health->node_capacity,
 					       sizeof(*grown));
@@ -158,7 +158,7 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 	struct health_node *node;
 
 	if (at == HEALTH_NONE) {
-		at = add_node(health, from->guid, slots);
+		at = health_add_node(health, from->guid, slots);
 		if (at == HEALTH_NONE)
 			return ERR_NOMEM;
 		health->nodes_added++;
@@ -173,7 +173,7 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 	node->class = shape->nodes[now].class;
 	if (shape->nodes[now].tier || !node->tier)
 		node->tier = shape->nodes[now].tier;
-	if (!copy_name(&node->name, from->name))
+	if (!health_copy_name(&node->name, from->name))
 		return ERR_NOMEM;
 	node->host = HEALTH_NONE;
 	if (shape->nodes[now].host != SHAPE_NONE) {

@@ -12,7 +12,8 @@
 #include "fabric/shape.h"
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
-       BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120 };
+       BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120,
+       RAIL_LATELY = 0xf };
 
 /* One host in this window. */
 struct rail_view {
@@ -192,7 +193,7 @@ static void judge_rail(struct health *health, const struct rails *rails, const s
 		shift(health, &tracker->rail_off, &tracker->rail_wall_us, off);
 		windows = bits(tracker->rail_off & ((1u << RAIL_WINDOWS) - 1));
 		if (windows >= RAIL_WINDOWS_OFF ||
-		    (windows >= RAIL_WINDOWS / 2 && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
+		    (tracker->rail_off & RAIL_LATELY && is_open(health, FINDING_RAIL_IMBALANCE, tracker->port)))
 			hold_imbalance(health, tracker, rails, &views[i], rail, beside);
 	}
 }
@@ -383,8 +384,13 @@ static void note_busy(struct health *health, const struct rails *rails, const st
 static void judge_idle(struct health *health, const struct rails *rails)
 {
 	uint32_t left = 0, alike;
-	size_t i;
+	size_t known = 0, i;
 
+	for (i = 0; i < rails->count; i++)
+		known += rails->views[i].known != 0;
+	/* Where counters were cleared, or many ports not read, nobody is known to be idle. */
+	if (known * 10 < rails->count * 9)
+		return;
 	for (i = 0; i < rails->count; i++)
 		note_busy(health, rails, &rails->views[i], &left);
 	for (i = 0; i < rails->count; i++) {

@@ -138,7 +138,8 @@ struct health_open_finding {
 	int64_t held_us;              /* last time that it held */
 	int64_t severe_us;            /* last time that it held with the severity that it has */
 	int64_t recovery_us;
-	bool is_new, changed, dropped, restored;
+	bool is_new, changed, dropped;
+	bool restored;                /* and not held since */
 	uint64_t touched;             /* generation for which its hosts were found */
 };
 
@@ -262,6 +263,9 @@ const char *health_duration(int64_t us, char ret[32]);
 int health_follow(struct health *health);
 void health_take_answers(struct health *health);
 bool health_is_trunk(const struct health *health, uint32_t port);
+/* health_add_node - one that was never seen; its name is not set. Return: its index, or NONE: no memory. */
+uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
+bool health_copy_name(char **name, const char *now);
 /* health_link_is_down - one of its ends is. */
 bool health_link_is_down(const struct health *health, const struct health_port *port);
 /* health_edge_host - the host at a port's end or at its peer's, or NONE. */
@@ -299,7 +303,11 @@ void health_fabric(struct health *health);  /* coverage, SM, locked, cleared, ro
 void health_forget_host(struct health *health, uint32_t host);
 /* health_forget_lately - what a tracker noted since @from_us. */
 void health_forget_lately(struct health_tracker *tracker, int64_t from_us, int64_t now_us);
-void health_restore_links(struct health *health);
+
+/* health_restore.c: what open findings of an earlier run tell, before the rules of the first step. */
+void health_restore_memory(struct health *health);
+/* health_restored_nodes - hold those about nodes that were gone before this run, until they are back. */
+void health_restored_nodes(struct health *health);
 void health_find_degraded(struct health *health);
 
 #endif

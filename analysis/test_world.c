@@ -93,6 +93,7 @@ struct world *world_create(const struct world_shape *shape)
 	world->resets = calloc(WORLD_NODES, sizeof(*world->resets));
 	world->full = calloc(WORLD_NODES, sizeof(*world->full));
 	world->fec = calloc(WORLD_NODES, sizeof(*world->fec));
+	world->tables = calloc(WORLD_NODES, sizeof(*world->tables));
 	world->link_of = calloc(WORLD_NODES, sizeof(*world->link_of));
 	world->interval_us = 10000000;
 	world->stale = true;
@@ -100,7 +101,7 @@ struct world *world_create(const struct world_shape *shape)
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
 	world->health = health_create(&world->settings);
-	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->health)
+	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->tables || !world->health)
 		abort();
 	build(world);
 	index_links(world);
@@ -116,6 +117,7 @@ void world_destroy(struct world *world)
 	fabric_destroy(world->old_fabric);
 	routes_done(&world->routes);
 	free(world->link_of);
+	free(world->tables);
 	free(world->counts);
 	free(world->resets);
 	free(world->full);
@@ -170,6 +172,26 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 		if (fabric_add_port(fabric, &port, NULL) < 0)
 			abort();
 	}
+}
+
+/* What is known of a switch's table is what it is now. */
+static void read_table(struct world *world, uint32_t at)
+{
+	uint8_t block[ROUTES_BLOCK];
+	uint32_t lid, i;
+
+	for (lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
+		for (i = 0; i < ROUTES_BLOCK; i++)
+			block[i] = lid + i && lid + i <= world->node_count ? world->tables[at][lid + i] : ROUTES_NO_PORT;
+		if (routes_set_block(&world->routes, world->nodes[at].guid, lid / ROUTES_BLOCK, block, NULL, NULL) < 0)
+			abort();
+	}
+	world->read_guids[world->read_count++] = world->nodes[at].guid;
+	if (!world->changes[at])
+		return;
+	world->changed_entries[world->changed_count] = world->changes[at];
+	world->changed_guids[world->changed_count++] = world->nodes[at].guid;
+	world->changes[at] = 0;
 }
 
 static uint32_t find_guid(const struct world *world, uint64_t guid)
@@ -342,14 +364,83 @@ static void fill_locked(const struct world *world, struct health_input *input, u
 			locked[input->locked_count++] = world->nodes[i].guid;
 }
 
+/* The link down from a spine to a leaf, one of those that are up; 0: none. */
+static uint8_t way_down(const struct world *world, uint32_t spine, uint32_t leaf, uint32_t lid)
+{
+	unsigned parallel = world->made.parallel, i;
+
+	for (i = 0; i < parallel; i++) {
+		unsigned num = 1 + leaf * parallel + (lid / world->made.spines + i) % parallel;
+
+		if (link_is_up(world, world->link_of[spine][num]))
+			return (uint8_t)num;
+	}
+	return 0;
+}
+
+/* The port by which a switch sends to a LID as a subnet manager would have it. */
+static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
+{
+	const struct world_shape *made = &world->made;
+	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel, i;
+	unsigned num;
+
+	if (world->nodes[to].type != NODE_CA)
+		return ROUTES_NO_PORT;
+	leaf = world->link_of[to][1]->end[0].node;
+	if (at >= made->leafs) {
+		num = way_down(world, at, leaf, lid);
+		return num ? (uint8_t)num : ROUTES_NO_PORT;
+	}
+	for (num = 1; num <= 100; num++)
+		if (world->link_of[at][num] && world->link_of[at][num]->end[1].node == to)
+			return (uint8_t)num;
+	for (i = 0; i < uplinks; i++) {
+		num = 101 + (lid + i) % uplinks;
+		if (link_is_up(world, world->link_of[at][num]) &&
+		    way_down(world, world->link_of[at][num]->end[1].node, leaf, lid))
+			return (uint8_t)num;
+	}
+	return ROUTES_NO_PORT;
+}
+
+static void make_routes(struct world *world)
+{
+	uint32_t at, lid;
+
+	world->has_routes = true;
+	for (at = 0; at < world->made.leafs + world->made.spines; at++) {
+		for (lid = 1; lid <= world->node_count; lid++)
+			world->tables[at][lid] = even_port(world, at, lid);
+		read_table(world, at);
+	}
+	world->changed_count = 0;
+}
+
+/* So many destinations that left by another uplink leave by this one. */
+static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
+{
+	uint32_t lid;
+
+	for (lid = 1; lid <= world->node_count && count; lid++) {
+		uint8_t was = world->tables[at][lid];
+
+		if (was == ROUTES_NO_PORT || (at < world->made.leafs && was <= 100) || was == num)
+			continue;
+		world->tables[at][lid] = num;
+		world->changes[at]++;
+		count--;
+	}
+}
+
 /* Tables that are asked for are read before the next sweep. */
 static void read_wanted(struct world *world)
 {
 	const uint64_t *wants;
 	size_t count = health_wants_tables(world->health, &wants), i;
 
-	for (i = 0; i < count; i++)
-		world->read_guids[world->read_count++] = wants[i];
+	for (i = 0; i < count && world->has_routes; i++)
+		read_table(world, find_guid(world, wants[i]));
 }
 
 static void sweep(struct world *world)
@@ -600,6 +691,12 @@ static void run_one(struct world *world, const char *command)
 		world->sm_masters = (unsigned)atoi(args[0]);
 	} else if (!strcmp(word, "restart")) {
 		world_restart(world);
+	} else if (!strcmp(word, "routes")) {
+		make_routes(world);
+	} else if (!strcmp(word, "skew")) {
+		skew(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
+	} else if (!strcmp(word, "reread")) {
+		read_table(world, node_named(world, args[0]));
 	} else if (!strcmp(word, "route-change")) {
 		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
 		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
@@ -610,7 +707,7 @@ static void run_one(struct world *world, const char *command)
 
 void world_run(struct world *world, const char *script)
 {
-	char copy[2048], *rest = copy, *command;
+	char copy[4096], *rest = copy, *command;
 
 	assert(strlen(script) < sizeof(copy));
 	snprintf(copy, sizeof(copy), "%s", script);

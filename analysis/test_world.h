@@ -73,7 +73,9 @@ struct world {
 	struct fabric *fabric, *old_fabric;
 	uint32_t node_of[WORLD_NODES]; /* by node of the fabric */
 	struct shape *shape, *old_shape;
-	struct routes routes;
+	uint8_t (*tables)[WORLD_NODES + 1]; /* as they are, by node and LID; LIDs are indices of nodes + 1 */
+	uint32_t changes[WORLD_NODES];     /* entries that changed since they were read */
+	struct routes routes;              /* as they were read */
 	bool has_routes;
 	uint64_t read_guids[WORLD_NODES], changed_guids[WORLD_NODES];
 	uint32_t changed_entries[WORLD_NODES];
@@ -108,6 +110,9 @@ void world_restart(struct world *world);
  *   load PORT SHARE       what the port sends, of its rate; stall PORT SHARE
  *   loads SHARE           of all ports
  *   unread PERCENT        of the ports of each node, in each sweep
+ *   routes                forwarding tables, even ones, are read
+ *   skew LEAF PORT N      N destinations beyond the leaf leave by PORT from now on; nobody has read that yet
+ *   reread NODE           its table is read
  *   sm lost|ok|GUID, masters N, restart, route-change NODE ENTRIES, swap PORT PORT
  */
 void world_run(struct world *world, const char *script);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The shape of fabrics that people have published, from their ibnetdiscover outputs: in the folder that
- * IBWIRE_DUMPS names. What must be found was counted in the files by other means.
+ * The shape of fabrics that people have published, from their ibnetdiscover outputs: in the folder topology of
+ * IBWIRE_SHARED_DATA, or of shared/data beside the sources. What must be found was counted in the files by other means.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,17 +31,20 @@ struct wanted {
 
 static struct fabric *load(const char *file)
 {
-	const char *folder = getenv("IBWIRE_DUMPS");
+	const char *folder = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
 	struct fabric *fabric = NULL;
 	struct error err = { 0 };
 	char path[4096], *chars;
 	FILE *stream;
 	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "", file);
-	stream = folder ? fopen(path, "r") : NULL;
+	if (folder)
+		snprintf(path, sizeof(path), "%s/topology/%s", folder, file);
+	else
+		snprintf(path, sizeof(path), "%s/../shared/data/topology/%s", source ? source : ".", file);
+	stream = fopen(path, "r");
 	if (!stream) {
-		print_message("skipped: IBWIRE_DUMPS names no folder with %s\n", file);
+		print_message("skipped: %s is not there\n", path);
 		return NULL;
 	}
 	chars = malloc(FILE_MAX);
