@@ -446,7 +446,6 @@ static void a_netfile_that_was_written_has_the_same_nodes_and_links(void **state
 		struct text text = { 0 };
 		size_t i, down = 0;
 
-		assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 		for (i = 0; i < fabric->port_count; i++)
 			down += fabric->ports[i].peer != FABRIC_NONE && i < fabric->ports[i].peer &&
 				!is_up(fabric, &fabric->ports[i]);
