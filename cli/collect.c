@@ -12,11 +12,13 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/text.h"
 #include "base/when.h"
 #include "cli/asking.h"
 #include "cli/command.h"
 #include "cli/keep.h"
 #include "cli/options.h"
+#include "cli/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
 #include "collector/helper.h"
@@ -48,6 +50,9 @@ struct collect_options {
 	struct asking asking;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
 	const char *max_size;      /* or NULL: by the disk */
+	const char *settings_path; /* or NULL */
+	bool show_settings;
+	struct settings settings;
 };
 
 static bool asks_switches_only(const struct collect_options *options)
@@ -203,6 +208,8 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 								 : ASKING_TIMEOUT_MS,
 			.retries = (unsigned)options->retries,
 		},
+		.health = &options->settings.health,
+		.shape = &options->settings.shape,
 		.accept = accept_fabric,
 		.accept_ctx = writer,
 	};
@@ -246,7 +253,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
 		  &ret->asking.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
-		{ "routes", 0, OPTION_SPAN, "SPAN", "read each forwarding table at least so often, 0: never (10m)",
+		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table at least so often, 0: never (10m)",
 		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
@@ -256,13 +263,18 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  "local device that sends SMPs (the HCA, or its part for them)", &ret->asking.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
 		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
-		{ "keep-raw", 0, OPTION_SPAN, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
+		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
 		  &ret->keep_raw_us, 0 },
-		{ "keep-sums", 0, OPTION_SPAN, "SPAN", "keep sums of minutes, errors and gaps so long (30d)",
+		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of minutes, errors and gaps so long (30d)",
 		  &ret->keep_sums_us, 0 },
-		{ "keep-hours", 0, OPTION_SPAN, "SPAN", "keep sums of hours so long (730d)", &ret->keep_hours_us, 0 },
+		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of hours so long (730d)",
+		  &ret->keep_hours_us, 0 },
 		{ "max-size", 0, OPTION_TEXT, "SIZE",
 		  "let the database be so large, 0: any (20G, at most half of the free space)", &ret->max_size, 0 },
+		{ "settings", 0, OPTION_TEXT, "FILE", "limits of findings, classes, rails (/etc/ibwire/ibwire.conf)",
+		  &ret->settings_path, 0 },
+		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as such a file, and poll nothing",
+		  &ret->show_settings, 0 },
 		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
@@ -299,6 +311,66 @@ static int set_keep(const struct collect_options *options, const char *path, str
 	return code;
 }
 
+static int show_settings(const struct settings *settings, struct error *err)
+{
+	struct text text = { 0 };
+	int code;
+
+	settings_append(settings, &text);
+	code = text_failed(&text) ? err_nomem(err) : 0;
+	if (code == 0)
+		fputs(text_chars(&text), stdout);
+	text_done(&text);
+	return code;
+}
+
+static int collect_fabric(struct collect_options *options, struct error *err)
+{
+	struct helper_command helper;
+	struct discovery_settings discovery = { .argv = helper.argv };
+	struct writer *writer = NULL;
+	struct hca_port local;
+	char path[PATH_MAX];
+	struct keys *keys = NULL;
+	struct hca *hca = NULL;
+	int code;
+
+	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
+	stop_install();
+	code = hca_find(options->common.ca, options->common.port, options->asking.smi_ca, &local, err);
+	if (code < 0)
+		return code;
+	local.directed |= options->directed_smps;
+	options->asking.timeout_ms = options->common.timeout_ms;
+	asking_helper(&options->asking, &local, &helper);
+	discovery.deadline_us = options->discovery_deadline_us;
+	code = asking_keys(&options->asking, local.port_guid, &keys, err);
+	if (local.planes)
+		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
+			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,
+			    local.smi_port);
+	if (code == 0 && options->estimate) {
+		keys_destroy(keys);
+		return estimate(options, &discovery, err);
+	}
+	if (code == 0)
+		code = hca_open(&local, &hca, err);
+	if (code == 0)
+		code = options_db_path(&options->common, true, path, sizeof(path), err);
+	if (code == 0)
+		code = writer_open(path, &writer, err);
+	if (code == 0)
+		code = set_keep(options, path, writer, err);
+	if (code == 0 && options->new_fabric)
+		code = writer_forget_fabric(writer, err);
+	if (code == 0)
+		code = collect(options, hca, &local, keys, &discovery, writer, err);
+	writer_close(writer);
+	hca_close(hca);
+	keys_destroy(keys);
+	return code;
+}
+
 int collect_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct collect_options options = {
@@ -316,49 +388,15 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
 		.keep_hours_us = DEFAULT_KEEP_HOURS_US,
 	};
-	struct helper_command helper;
-	struct discovery_settings discovery = { .argv = helper.argv };
-	struct writer *writer = NULL;
-	struct hca_port local;
-	char path[PATH_MAX];
-	struct keys *keys = NULL;
-	struct hca *hca = NULL;
 	int code = parse(command, argc, argv, &options, err);
 
 	if (code != 0)
 		return code < 0 ? code : 0;
-	log_init("ibwire", options.verbose ? LOG_LEVEL_DEBUG : options.once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
-	stop_install();
-	code = hca_find(options.common.ca, options.common.port, options.asking.smi_ca, &local, err);
-	if (code < 0)
-		return code;
-	local.directed |= options.directed_smps;
-	options.asking.timeout_ms = options.common.timeout_ms;
-	asking_helper(&options.asking, &local, &helper);
-	discovery.deadline_us = options.discovery_deadline_us;
-	code = asking_keys(&options.asking, local.port_guid, &keys, err);
-	if (local.planes)
-		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
-			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,
-			    local.smi_port);
-	if (code == 0 && options.estimate) {
-		keys_destroy(keys);
-		return estimate(&options, &discovery, err);
-	}
-	if (code == 0)
-		code = hca_open(&local, &hca, err);
-	if (code == 0)
-		code = options_db_path(&options.common, true, path, sizeof(path), err);
-	if (code == 0)
-		code = writer_open(path, &writer, err);
-	if (code == 0)
-		code = set_keep(&options, path, writer, err);
-	if (code == 0 && options.new_fabric)
-		code = writer_forget_fabric(writer, err);
-	if (code == 0)
-		code = collect(&options, hca, &local, keys, &discovery, writer, err);
-	writer_close(writer);
-	hca_close(hca);
-	keys_destroy(keys);
+	code = settings_load(options.settings_path, &options.settings, err);
+	if (code == 0 && options.show_settings)
+		code = show_settings(&options.settings, err);
+	else if (code == 0)
+		code = collect_fabric(&options, err);
+	settings_done(&options.settings);
 	return code;
 }

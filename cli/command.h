@@ -40,11 +40,13 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 int database_run(const struct command *command, int argc, char **argv, struct error *err);
 int discover_run(const struct command *command, int argc, char **argv, struct error *err);
 int events_run(const struct command *command, int argc, char **argv, struct error *err);
+int health_run(const struct command *command, int argc, char **argv, struct error *err);
 int help_run(const struct command *command, int argc, char **argv, struct error *err);
 int history_run(const struct command *command, int argc, char **argv, struct error *err);
 int links_run(const struct command *command, int argc, char **argv, struct error *err);
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
 int ports_run(const struct command *command, int argc, char **argv, struct error *err);
+int report_run(const struct command *command, int argc, char **argv, struct error *err);
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err);
 int sql_run(const struct command *command, int argc, char **argv, struct error *err);
 int status_run(const struct command *command, int argc, char **argv, struct error *err);

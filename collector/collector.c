@@ -16,6 +16,7 @@
 #include "collector/event_limit.h"
 #include "collector/events.h"
 #include "collector/fabric_watch.h"
+#include "collector/judge.h"
 #include "collector/lid_check.h"
 #include "collector/link_check.h"
 #include "collector/link_look.h"
@@ -71,6 +72,7 @@ struct collector {
 	struct conservation conservation;
 	struct sweep_result result;
 	struct loop_events loop_events;
+	struct judge judge;
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* not in a stored sweep yet */
 	uint64_t discovery_smps;
@@ -88,6 +90,8 @@ static int restore(struct collector *collector, struct error *err)
 		return code;
 	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
 			      clock_wall_us(clock), err);
+	if (code == 0)
+		code = judge_restore(&collector->judge, &restored, err);
 	if (code == 0) {
 		route_read_restore(&collector->routes, &restored.routes);
 		fabric_watch_restore(&collector->watch, restored.fabric);
@@ -401,6 +405,18 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 }
 
 /*
+ * While the store fails, deltas reach back to the last sweep that it took: judged each time, an
+ * error would count again and again. So nothing is judged then.
+ */
+static int judge(struct collector *collector, struct sweep *sweep, struct error *err)
+{
+	if (collector->store_failed)
+		return 0;
+	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
+			  &collector->routes, sweep, &collector->events, err);
+}
+
+/*
  * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
  * somebody else's, nor while the SM or the nodes have enough to do: it has time.
  */
@@ -459,6 +475,9 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 			  &collector->result);
 	loop_events_sm(&collector->loop_events, &collector->events, sweep.wall_us, &collector->result);
 	throttle(collector, sweep.wall_us);
+	code = judge(collector, &sweep, err);
+	if (code < 0)
+		return code;
 	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
 	fill_sweep(collector, &before, &sweep);
 	fill_report(collector->report, &sweep);
@@ -541,6 +560,8 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	clock->boot_id(clock->ctx, collector.boot_id);
 	fabric_watch_init(&collector.watch, wire->discoverer, clock, settings->discovery_interval_us);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
+	if (code == 0)
+		code = judge_init(&collector.judge, settings->health, settings->shape, err);
 	if (code == 0) {
 		/* It takes a while, and so does the store. */
 		fabric_watch_begin(&collector.watch);
@@ -554,6 +575,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;
 	engine_destroy(collector.engine);
+	judge_done(&collector.judge);
 	memory_done(&collector.memory);
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);

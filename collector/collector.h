@@ -18,7 +18,9 @@ struct clock;
 struct discoverer;
 struct error;
 struct fabric;
+struct health_settings;
 struct keys;
+struct shape_settings;
 struct sink;
 struct transport;
 
@@ -40,6 +42,8 @@ struct collector_settings {
 	unsigned routes_window;        /* SMPs in flight for them, at most */
 	bool switches_only;            /* HCAs are not asked: the ports that they are cabled to mirror them */
 	struct engine_settings engine;
+	const struct health_settings *health; /* limits of findings; NULL: the defaults */
+	const struct shape_settings *shape;   /* classes and rails as a person says; or NULL */
 	/*
 	 * Asked before the first sweep, and with each new topology: is this the
 	 * fabric that the store belongs to? NULL: no question.

@@ -45,6 +45,9 @@ struct fabric;
 #define EVENT_FABRIC_ANSWERS "fabric-answers"
 #define EVENT_HCAS_SILENT "hcas-silent"
 #define EVENT_HCAS_ANSWER "hcas-answer"
+#define EVENT_FINDING_OPENED "finding-opened"
+#define EVENT_FINDING_CHANGED "finding-changed"
+#define EVENT_FINDING_CLOSED "finding-closed"
 #define EVENT_STORE_FAILED "store-failed"
 #define EVENT_EVENTS_LEFT_OUT "events-left-out"
 

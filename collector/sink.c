@@ -25,6 +25,7 @@ void restored_done(struct restored *restored)
 	free(restored->ports);
 	free(restored->details);
 	free(restored->caps);
+	free(restored->findings);
 	routes_done(&restored->routes);
 	memset(restored, 0, sizeof(*restored));
 }

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "analysis/delta.h"
+#include "analysis/finding.h"
 #include "analysis/status.h"
 #include "base/clock.h"
 #include "fabric/counter.h"
@@ -93,6 +94,12 @@ struct sweep {
 	const struct event *events;
 	size_t event_count;
 	/*
+	 * All findings that are open after this sweep, in any order. One that was open
+	 * and is not among them is closed. NULL: nothing was judged, all stay as they were.
+	 */
+	const struct finding *const *findings;
+	size_t finding_count;
+	/*
 	 * Forwarding tables as they were read last (collector/route_read.h); NULL: they are not read. With them the
 	 * blocks that changed since the last sweep that was stored: new, different, or no longer there.
 	 */
@@ -122,6 +129,12 @@ struct restored_caps {
 	struct pma_caps caps;
 };
 
+/* An open finding, without its evidence: the next sweep has it anew. */
+struct restored_finding {
+	struct finding finding; /* cause points to the copy below */
+	char cause[32];
+};
+
 struct restored {
 	struct fabric *fabric; /* as last stored; NULL: an empty store */
 	char boot_id[BOOT_ID_SIZE];
@@ -131,6 +144,8 @@ struct restored {
 	size_t detail_count;
 	struct restored_caps *caps;
 	size_t caps_count;
+	struct restored_finding *findings; /* that are open */
+	size_t finding_count;
 	struct routes routes; /* as last stored, also of switches that are gone */
 };
 

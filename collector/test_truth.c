@@ -80,7 +80,8 @@ static void store_routes(struct model *model, const struct sweep *sweep)
 		uint16_t lid = (uint16_t)(block->block * ROUTES_BLOCK);
 
 		if (routes_is_read(table, lid))
-			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL, NULL);
+			routes_set_block(&model->routes, block->node_guid, block->block, table->ports + lid, NULL,
+					 NULL);
 		else
 			routes_cut(&model->routes, block->node_guid, lid);
 	}
@@ -115,7 +116,8 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 		port->last_wall_us = sweep->wall_us;
 	}
 	for (i = 0; i < sweep->detail_count; i++)
-		store_detail(sweep, &sweep->details[i], stored_port(model, sweep->fabric, sweep->details[i].port));
+		store_detail(sweep, &sweep->details[i],
+			     stored_port(model, sweep->fabric, sweep->details[i].port));
 	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
 		model->events[model->event_count++] = sweep->events[i];
 	store_routes(model, sweep);

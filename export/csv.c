@@ -101,7 +101,11 @@ static void write_members(struct result *result, const struct column *column, co
 	text_clear(&result->scratch);
 	for (i = 0; value->type == VALUE_MEMBERS && i < value->member_count; i++) {
 		text_appendf(&result->scratch, "%s%s", i ? ";" : "", value->members[i].name);
-		if (column->kind == COLUMN_OBJECT)
+		if (column->kind != COLUMN_OBJECT)
+			continue;
+		if (value->members[i].is_real)
+			text_appendf(&result->scratch, "=%.9g", value->members[i].real);
+		else
 			text_appendf(&result->scratch, "=%" PRIu64, value->members[i].value);
 	}
 	write_field(result, first);

@@ -16,6 +16,8 @@ enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_R
 struct member {
 	const char *name;
 	uint64_t value; /* not of COLUMN_LIST */
+	double real;    /* with is_real, and then instead */
+	bool is_real;
 };
 
 struct value {

@@ -9,6 +9,7 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,18 @@ static json_t *json_unsigned(uint64_t number)
 	return json_string(digits);
 }
 
+/* A number that is not known is null, and a whole one looks like one. */
+static json_t *json_number(const struct member *member)
+{
+	if (!member->is_real)
+		return json_unsigned(member->value);
+	if (!isfinite(member->real))
+		return json_null();
+	if (fabs(member->real) < 1e15 && floor(member->real) == member->real)
+		return json_integer((json_int_t)member->real);
+	return json_real(member->real);
+}
+
 static json_t *json_members(struct result *result, const struct column *column, const struct value *value)
 {
 	bool list = column->kind == COLUMN_LIST;
@@ -49,7 +62,7 @@ static json_t *json_members(struct result *result, const struct column *column, 
 		if (!list && (column->flags & COLUMN_OMIT_ZERO) && !member->value)
 			continue;
 		failed = list ? json_array_append_new(json, json_chars(result, member->name, strlen(member->name))) :
-				json_object_set_new(json, member->name, json_unsigned(member->value));
+				json_object_set_new(json, member->name, json_number(member));
 		if (failed) {
 			json_decref(json);
 			return NULL;
@@ -110,7 +123,7 @@ static int write_chunk(const char *bytes, size_t len, void *ctx)
 
 static bool json_begin(struct result *result)
 {
-	if (!result->options.record)
+	if (!result->options.record && !result->options.lines)
 		fputc('[', result->stream);
 	return true;
 }
@@ -128,19 +141,22 @@ static bool json_row(struct result *result)
 			ok = !json_object_set_new(object, column->key,
 						  json_value(result, column, &result->values[i]));
 	}
-	if (ok && !result->options.record)
+	if (ok && !result->options.record && !result->options.lines)
 		fputs(result->rows ? ",\n" : "\n", result->stream);
 	if (ok)
 		ok = !json_dump_callback(object, write_chunk, result->stream,
 					 JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15) |
 						 (result->options.record ? JSON_INDENT(2) : 0));
 	json_decref(object);
+	if (ok && result->options.lines)
+		fputc('\n', result->stream);
 	return ok && !result->scratch.failed;
 }
 
 static bool json_end(struct result *result)
 {
-	fputs(result->options.record ? "\n" : result->rows ? "\n]\n" : "]\n", result->stream);
+	if (!result->options.lines)
+		fputs(result->options.record ? "\n" : result->rows ? "\n]\n" : "]\n", result->stream);
 	return true;
 }
 

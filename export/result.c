@@ -102,7 +102,7 @@ void result_empty(struct result *result, size_t column)
 	value_of(result, column, VALUE_MEMBERS)->member_count = 0;
 }
 
-void result_member(struct result *result, size_t column, const char *name, uint64_t number)
+static void add_member(struct result *result, size_t column, const struct member *member)
 {
 	struct value *value = &result->values[column];
 	struct member *members;
@@ -115,7 +115,17 @@ void result_member(struct result *result, size_t column, const char *name, uint6
 		return;
 	}
 	value->members = members;
-	value->members[value->member_count++] = (struct member){ .name = name, .value = number };
+	value->members[value->member_count++] = *member;
+}
+
+void result_member(struct result *result, size_t column, const char *name, uint64_t number)
+{
+	add_member(result, column, &(struct member){ .name = name, .value = number });
+}
+
+void result_number(struct result *result, size_t column, const char *name, double number)
+{
+	add_member(result, column, &(struct member){ .name = name, .real = number, .is_real = true });
 }
 
 void result_item(struct result *result, size_t column, const char *chars)

@@ -73,6 +73,7 @@ struct result_options {
 	enum result_format format;
 	bool color;
 	bool record;    /* exactly one row: a JSON object and no array, a table with a line per column */
+	bool lines;     /* JSON: each row is an object on a line of its own, for whoever reads them as they come */
 	bool notes;     /* result_note() shows: somebody looks at a table */
 	unsigned width; /* of the terminal in columns; 0: no limit */
 };
@@ -102,6 +103,7 @@ void result_bool(struct result *result, size_t column, bool value);
 /* An object or a list without members is known, and empty. Names are borrowed until result_end_row(). */
 void result_empty(struct result *result, size_t column);
 void result_member(struct result *result, size_t column, const char *name, uint64_t value);
+void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: not known */
 void result_item(struct result *result, size_t column, const char *chars);
 
 /* result_append_bytes - as tables show COLUMN_BYTES: "1.5 GB". */

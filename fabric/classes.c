@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "fabric/names.h"
 #include "fabric/shape_build.h"
 
@@ -52,6 +53,11 @@ static const struct {
 
 struct stems {
 	const struct shape_build *build;
+	/* Hosts' names without their numbers, and the class of each: a fabric has thousands of hosts and few of these. */
+	struct map patterns;
+	const char **texts;
+	uint8_t *classes;
+	uint32_t pattern_count;
 	char known[STEMS_MAX][32];
 	bool common[STEMS_MAX];
 	unsigned count;
@@ -103,7 +109,7 @@ static bool name_has(struct stems *stems, const char *name, const char *word, en
 	return false;
 }
 
-static uint8_t class_by_name(struct stems *stems, const char *name)
+static uint8_t class_by_words(struct stems *stems, const char *name)
 {
 	size_t i;
 
@@ -111,6 +117,31 @@ static uint8_t class_by_name(struct stems *stems, const char *name)
 		if (name_has(stems, name, words[i].word, words[i].place))
 			return words[i].class;
 	return CLASS_COMPUTE;
+}
+
+static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
+{
+	char pattern[NODE_NAME_SIZE];
+	uint32_t known = stems->pattern_count, index;
+	const char *text;
+	size_t len = 0;
+
+	for (; *name && len < sizeof(pattern) - 1; name++) {
+		bool digit = isdigit((unsigned char)*name);
+
+		if (!digit || !len || pattern[len - 1] != '0')
+			pattern[len++] = digit ? '0' : *name;
+	}
+	pattern[len] = '\0';
+	if (shape_find_text(&stems->patterns, stems->texts, pattern, &index)) {
+		*ret = stems->classes[index];
+		return 0;
+	}
+	text = shape_string(stems->build->shape, pattern, len);
+	if (!text || shape_intern(&stems->patterns, stems->texts, &stems->pattern_count, text, &index) < 0)
+		return ERR_NOMEM;
+	*ret = stems->classes[known] = class_by_words(stems, pattern);
+	return 0;
 }
 
 /* What a person says: the first pattern that fits the node's name or the host's. */
@@ -225,20 +256,13 @@ static void find_subnet_manager(struct shape_build *build)
 	}
 }
 
-int shape_find_classes(struct shape_build *build)
+static int class_nodes(struct shape_build *build, struct stems *stems)
 {
 	const struct fabric *fabric = build->fabric;
-	struct stems stems = { .build = build };
 	uint32_t i;
+	int code = 0;
 
-	build->host_of = calloc(fabric->node_count + 1, sizeof(*build->host_of));
-	build->device_of = calloc(fabric->node_count + 1, sizeof(*build->device_of));
-	if (!build->host_of || !build->device_of)
-		return ERR_NOMEM;
-	for (i = 0; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type == NODE_CA && split_name(build, i) < 0)
-			return ERR_NOMEM;
-	for (i = 0; i < fabric->node_count; i++) {
+	for (i = 0; i < fabric->node_count && code == 0; i++) {
 		uint8_t *class = &build->shape->nodes[i].class;
 
 		if (fabric->nodes[i].type == NODE_SWITCH)
@@ -249,9 +273,34 @@ int shape_find_classes(struct shape_build *build)
 			*class = CLASS_ROUTER;
 		else if (is_inside_switch(build, i))
 			*class = CLASS_AGGREGATION;
-		else
-			*class = build->host_of[i] ? class_by_name(&stems, build->host_of[i]) : CLASS_COMPUTE;
+		else if (build->host_of[i])
+			code = class_by_name(stems, build->host_of[i], class);
 	}
-	find_subnet_manager(build);
-	return 0;
+	return code;
+}
+
+int shape_find_classes(struct shape_build *build)
+{
+	size_t count = build->fabric->node_count, i;
+	struct stems stems = {
+		.build = build, .texts = malloc((count + 1) * sizeof(*stems.texts)),
+		.classes = malloc((count + 1) * sizeof(*stems.classes)),
+	};
+	int code = stems.texts && stems.classes ? 0 : ERR_NOMEM;
+
+	build->host_of = calloc(count + 1, sizeof(*build->host_of));
+	build->device_of = calloc(count + 1, sizeof(*build->device_of));
+	if (!build->host_of || !build->device_of)
+		code = ERR_NOMEM;
+	for (i = 0; i < count && code == 0; i++)
+		if (build->fabric->nodes[i].type == NODE_CA)
+			code = split_name(build, (uint32_t)i);
+	if (code == 0)
+		code = class_nodes(build, &stems);
+	if (code == 0)
+		find_subnet_manager(build);
+	map_done(&stems.patterns);
+	free(stems.texts);
+	free(stems.classes);
+	return code;
 }

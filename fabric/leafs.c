@@ -199,7 +199,7 @@ static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
 		pod = shape_root(leafs->pod, near->node);
 		pods++;
 	}
-	if (beside_leafs >= 2 && leaf_links * 2 > links)
+	if (beside_leafs >= 2 && leaf_links * 3 >= links)
 		return false; /* it stands above leafs */
 	if (pods >= 2)
 		return false; /* it joins what stands above leafs */
@@ -253,7 +253,7 @@ int shape_find_leafs(struct shape_build *build)
 	for (i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
-		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR >= median;
+		leafs.strong[node] = median && weight[node] && weight[node] * FEW_DIVISOR > median;
 	}
 	demote_cores(&leafs);
 	find_pods(&leafs);

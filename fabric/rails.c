@@ -68,11 +68,12 @@ static void look_at_host(struct rail_build *rails, const struct shape_host *host
 
 	for (i = 0; i < host->count; i++) {
 		uint32_t node = build->shape->host_nodes[host->first + i];
+		uint32_t port = port_in_use(build, node, 0);
 		int number = device_number(build->device_of[node]);
 
 		if (port_in_use(build, node, 1) != FABRIC_NONE)
 			(*two_ports)++;
-		else
+		else if (port != FABRIC_NONE && build->fabric->ports[port].peer != FABRIC_NONE)
 			(*one_port)++;
 		for (j = 0; number >= 0 && j < i && j < 64; j++)
 			if (device_number(build->device_of[build->shape->host_nodes[host->first + j]]) == number)
@@ -431,6 +432,16 @@ static int rail_build_init(struct rail_build *rails, struct shape_build *build, 
 	return 0;
 }
 
+static bool has_class(const struct shape *shape, uint8_t class)
+{
+	size_t i;
+
+	for (i = 0; i < shape->host_count; i++)
+		if (shape->hosts[i].class == class)
+			return true;
+	return false;
+}
+
 int shape_find_rails(struct shape_build *build)
 {
 	static const uint8_t classes[] = { CLASS_COMPUTE, CLASS_STORAGE };
@@ -441,6 +452,8 @@ int shape_find_rails(struct shape_build *build)
 		struct rail_build rails;
 		size_t known_miswired = build->shape->miswired_count;
 
+		if (!has_class(build->shape, classes[i]))
+			continue;
 		code = rail_build_init(&rails, build, classes[i]);
 		rails.miswired_capacity = known_miswired;
 		if (code == 0)

@@ -171,6 +171,8 @@ struct shape {
 struct shape_settings {
 	struct shape_class_rule { const char *pattern; uint8_t class; } *classes; /* ends with a pattern of NULL */
 	struct shape_rail_rule { const char *pattern, *rail; } *rails; /* "HOST DEVICE" pattern; ends with NULL */
+	/* Switches of which a person says whether they route adaptively: nothing on the wire tells. Ends with NULL. */
+	struct shape_adaptive_rule { const char *pattern; bool on; } *adaptive;
 };
 
 /*

@@ -93,7 +93,7 @@ static uint64_t hash_text(const char *text)
 	return hash;
 }
 
-int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret)
+bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret)
 {
 	uint64_t key = hash_text(text);
 	uint32_t found;
@@ -102,9 +102,21 @@ int shape_intern(struct map *map, const char **texts, uint32_t *count, const cha
 	for (; map_get(map, key, &found); key++) {
 		if (!strcmp(texts[found], text)) {
 			*ret = found;
-			return 0;
+			return true;
 		}
 	}
+	return false;
+}
+
+int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret)
+{
+	uint64_t key = hash_text(text);
+	uint32_t found;
+
+	if (shape_find_text(map, texts, text, ret))
+		return 0;
+	while (map_get(map, key, &found))
+		key++;
 	if (map_put(map, key, *count) < 0)
 		return ERR_NOMEM;
 	texts[*count] = text;

@@ -60,6 +60,9 @@ void shape_join(uint32_t *sets, uint32_t a, uint32_t b);
  */
 int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret);
 
+/* shape_find_text - the number of a text that has one. Return: whether it has. */
+bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret);
+
 /* shape_is_hca - a CA that is not part of a switch. */
 bool shape_is_hca(const struct shape_build *build, uint32_t node);
 

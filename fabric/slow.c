@@ -51,6 +51,7 @@ static uint64_t usual_rate(const struct rates *rates)
 
 struct usual {
 	uint64_t *up, *down, *host; /* by node */
+	bool *mixed;                /* by node: its trunks do not all run at one rate */
 };
 
 static void look_at_switch(const struct shape_build *build, struct usual *usual, uint32_t node)
@@ -78,6 +79,7 @@ static void look_at_switch(const struct shape_build *build, struct usual *usual,
 	usual->up[node] = usual_rate(&up);
 	usual->down[node] = usual_rate(&down);
 	usual->host[node] = usual_rate(&host);
+	usual->mixed[node] = up.count > 1 || down.count > 1;
 }
 
 /* What a link runs at. Ends that disagree were asked at different times, or one of them is mistaken: the slower. */
@@ -137,7 +139,7 @@ static uint64_t expected_of(const struct shape_build *build, const struct usual 
 	default:
 		return rate;
 	}
-	beside = rate ? fastest_beside(build, index) : 0;
+	beside = rate && usual->mixed[own] ? fastest_beside(build, index) : 0;
 	if (beside > expected)
 		expected = beside;
 	return rate > expected ? rate : expected;
@@ -163,12 +165,12 @@ int shape_find_slow(struct shape_build *build)
 	size_t room = fabric->node_count + 1, capacity = 0;
 	struct usual usual = {
 		.up = calloc(room, sizeof(*usual.up)), .down = calloc(room, sizeof(*usual.down)),
-		.host = calloc(room, sizeof(*usual.host)),
+		.host = calloc(room, sizeof(*usual.host)), .mixed = calloc(room, sizeof(*usual.mixed)),
 	};
 	uint32_t i;
 	int code = 0;
 
-	if (!usual.up || !usual.down || !usual.host)
+	if (!usual.up || !usual.down || !usual.host || !usual.mixed)
 		code = ERR_NOMEM;
 	for (i = 0; i < build->switch_count && code == 0; i++)
 		look_at_switch(build, &usual, build->switches[i]);
@@ -186,5 +188,6 @@ int shape_find_slow(struct shape_build *build)
 	free(usual.up);
 	free(usual.down);
 	free(usual.host);
+	free(usual.mixed);
 	return code;
 }

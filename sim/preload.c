@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 
-/* Made of sim/umad_tail.c. */
-#define TAIL_LIBRARY "ibwire-sim-umad.so"
+/* Made of sim/calls.c and what it includes. */
+#define OWN_LIBRARY "ibwire-sim-umad.so"
 
 /* ibsim-run is a shell script with a line sim_so=PATH. */
 static bool from_script(const char *script, char ret[PATH_MAX])
@@ -67,9 +67,9 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 }
 
 /* Beside this program where it was built, else where it is installed, also when all of that was moved. */
-static int find_tail(char ret[PATH_MAX], struct error *err)
+static int find_own(char ret[PATH_MAX], struct error *err)
 {
-	static const char *const beside[] = { TAIL_LIBRARY, "../lib/ibwire/" TAIL_LIBRARY };
+	static const char *const beside[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -81,30 +81,30 @@ static int find_tail(char ret[PATH_MAX], struct error *err)
 		if (snprintf(ret, PATH_MAX, "%.*s/%s", (int)(slash - self), self, beside[i]) < PATH_MAX &&
 		    access(ret, R_OK) == 0)
 			return 0;
-	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" TAIL_LIBRARY);
+	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" OWN_LIBRARY);
 	if (access(ret, R_OK) == 0)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, TAIL_LIBRARY " is neither beside ibwire-sim nor in " IBWIRE_PKGLIBDIR
+	return err_set(err, ERR_UNAVAILABLE, OWN_LIBRARY " is neither beside ibwire-sim nor in " IBWIRE_PKGLIBDIR
 		       ": it is made and installed with it (make, make install)");
 }
 
 int preload_value(const char *umad2sim, const char *dir, char ret[PRELOAD_SIZE], struct error *err)
 {
-	char tail[PATH_MAX], link[PATH_MAX + 32];
-	int code = find_tail(tail, err);
+	char own[PATH_MAX], link[PATH_MAX + 32];
+	int code = find_own(own, err);
 
 	if (code < 0)
 		return code;
-	if (!strpbrk(tail, " :")) {
-		snprintf(ret, PRELOAD_SIZE, "%s:%s", umad2sim, tail);
+	if (!strpbrk(own, " :")) {
+		snprintf(ret, PRELOAD_SIZE, "%s:%s", own, umad2sim);
 		return 0;
 	}
-	snprintf(link, sizeof(link), "%s/" TAIL_LIBRARY, dir);
+	snprintf(link, sizeof(link), "%s/" OWN_LIBRARY, dir);
 	if (strpbrk(link, " :"))
 		return err_set(err, ERR_IO, "%s cannot be preloaded: set TMPDIR to a path without spaces and colons",
 			       link);
-	if (symlink(tail, link) < 0)
+	if (symlink(own, link) < 0)
 		return err_set(err, ERR_IO, "cannot make the link %s: %s", link, strerror(errno));
-	snprintf(ret, PRELOAD_SIZE, "%s:%s", umad2sim, link);
+	snprintf(ret, PRELOAD_SIZE, "%s:%s", link, umad2sim);
 	return 0;
 }

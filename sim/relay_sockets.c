@@ -11,10 +11,9 @@
 #include "base/err.h"
 #include "sim/client.h"
 #include "sim/relay_model.h"
-#include "sim/tail.h"
 
 /* Datagrams taken or given at a time; a socket holds ten (/proc/sys/net/unix/max_dgram_qlen) unless told otherwise. */
-#define BATCH 16
+#define BATCH 12
 
 static int open_socket(const char *name, const char *what)
 {
@@ -120,11 +119,13 @@ static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *g
 	slot->up_fd = sockets->ctl_up_fd;
 	sockets->ctl_up_fd = -1;
 	slot->pid = pid;
+	slot->bundles = false;
 	memcpy(node, given->node, NODE_ID_SIZE);
 	node[NODE_ID_SIZE] = '\0';
 	relay_model_open(sockets->model, given->id, node);
 	snprintf(what, sizeof(what), "out%u", given->id);
-	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0)
+	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0 ||
+	    send(slot->up_fd, PACKET_HELLO, sizeof(PACKET_HELLO), MSG_NOSIGNAL) < 0)
 		return false;
 	snprintf(what, sizeof(what), "in%u", pid);
 	return connect_to(slot->down_fd, sockets->name, what) == 0;
@@ -236,33 +237,33 @@ void relay_sockets_send_up(void *ctx, unsigned slot, const struct packet *packet
 void relay_sockets_send_down(void *ctx, unsigned slot, const struct packet *packet)
 {
 	struct relay_sockets *sockets = ctx;
-	struct packet whole = *packet;
 
-	tail_keep(whole.mad);
-	put(&sockets->slots[slot].down, &whole);
+	put(&sockets->slots[slot].down, packet);
 }
 
-/* Return: false where nobody is at the other end any more. */
-static bool flush_backlog(int fd, struct backlog *backlog)
+/* @bundle: packets in a datagram, at most. Return: false where nobody is at the other end any more. */
+static bool flush_backlog(int fd, struct backlog *backlog, size_t bundle)
 {
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 
 	while (backlog->first < backlog->count) {
-		size_t left = backlog->count - backlog->first, count = left < BATCH ? left : BATCH, i;
+		size_t next = backlog->first, i;
 		int sent;
 
-		memset(messages, 0, count * sizeof(messages[0]));
-		for (i = 0; i < count; i++) {
-			parts[i].iov_base = &backlog->packets[backlog->first + i];
-			parts[i].iov_len = sizeof(struct packet);
-			messages[i].msg_hdr.msg_iov = &parts[i];
-			messages[i].msg_hdr.msg_iovlen = 1;
+		for (i = 0; i < BATCH && next < backlog->count; i++) {
+			size_t count = backlog->count - next < bundle ? backlog->count - next : bundle;
+
+			parts[i].iov_base = &backlog->packets[next];
+			parts[i].iov_len = count * sizeof(struct packet);
+			messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
+			next += count;
 		}
-		sent = sendmmsg(fd, messages, (unsigned)count, MSG_DONTWAIT | MSG_NOSIGNAL);
+		sent = sendmmsg(fd, messages, (unsigned)i, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (sent < 0 && errno != EINTR)
 			return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
-		backlog->first += sent > 0 ? (size_t)sent : 0;
+		for (i = 0; sent > 0 && i < (size_t)sent; i++)
+			backlog->first += parts[i].iov_len / sizeof(struct packet);
 	}
 	backlog->first = backlog->count = 0;
 	return true;
@@ -275,8 +276,9 @@ void relay_sockets_flush(struct relay_sockets *sockets)
 	for (i = 0; i < IBSIM_CLIENTS; i++) {
 		struct relay_slot *slot = &sockets->slots[i];
 
-		if (slot->up_fd >= 0 && (!flush_backlog(slot->up_fd, &slot->up) ||
-					 !flush_backlog(slot->down_fd, &slot->down)))
+		if (slot->up_fd >= 0 && (!flush_backlog(slot->up_fd, &slot->up, PACKET_BUNDLE) ||
+					 !flush_backlog(slot->down_fd, &slot->down,
+							slot->bundles ? PACKET_BUNDLE : 1)))
 			close_slot(sockets, i);
 	}
 }
@@ -306,21 +308,24 @@ typedef void take_packet(struct relay_model *model, unsigned slot, const struct 
 
 static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, take_packet *take, int64_t now_ns)
 {
-	struct packet packets[BATCH];
-	struct mmsghdr messages[BATCH] = { 0 };
+	struct packet packets[BATCH][PACKET_BUNDLE];
+	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	int got, i;
+	size_t k;
 
 	for (i = 0; i < BATCH; i++) {
-		parts[i].iov_base = &packets[i];
+		parts[i].iov_base = packets[i];
 		parts[i].iov_len = sizeof(packets[i]);
-		messages[i].msg_hdr.msg_iov = &parts[i];
-		messages[i].msg_hdr.msg_iovlen = 1;
+		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
 	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++)
-		if (messages[i].msg_len == sizeof(struct packet))
-			take(sockets->model, slot, &packets[i], now_ns);
+	for (i = 0; i < got; i++) {
+		if (packet_is_hello(packets[i], messages[i].msg_len))
+			sockets->slots[slot].bundles = true;
+		for (k = 0; (k + 1) * sizeof(struct packet) <= messages[i].msg_len; k++)
+			take(sockets->model, slot, &packets[i][k], now_ns);
+	}
 }
 
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,

@@ -18,7 +18,7 @@ struct error;
 /* Kinds of knowledge, which may each be kept for another time. */
 enum kept_kind {
 	KEPT_RAW, KEPT_SUMS, KEPT_HOURS, KEPT_ERRORS, KEPT_READINGS, KEPT_DETAILS, KEPT_SPANS, KEPT_SWEEPS, KEPT_EVENTS,
-	KEPT_SNAPSHOTS, KEPT_TOPOLOGY, KEPT_OTHER, KEPT_KIND_COUNT,
+	KEPT_FINDINGS, KEPT_SNAPSHOTS, KEPT_TOPOLOGY, KEPT_OTHER, KEPT_KIND_COUNT,
 };
 
 /* kept_kind_key, kept_kind_title - "raw", and words for people. */

@@ -27,7 +27,8 @@
 static bool is_nobodys(const char *table, const char *column)
 {
 	static const char *const columns[] = {
-		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples",
+		"meta.key", "meta.value", "event.kind", "hot.samples", "chunk.samples", "finding.kind",
+		"finding_state.cause", "finding_state.advice", "finding_state.evidence", "acknowledgement.kind",
 		"route_version.ports",
 	};
 	char name[96];

@@ -9,11 +9,9 @@
  * and multicast. Samples of an idle port and of a busy one are told apart first,
  * for they have no base in common. A counter that stands still costs a bit.
  *
- * A block is one sweep of neighbouring ports, and written in a hurry: it does without
- * all of that which takes time. A chunk is one port over many sweeps. Both hold the
- * same stream of bits, laid out in codec.c, behind a byte that tells them and the
- * version apart. What is read is what was written, whatever the numbers: all arithmetic
- * is that of uint64_t.
+ * A chunk is one port over many sweeps: a stream of bits, laid out in codec_layout.h, behind
+ * a byte that says kind and version. What is read is what was written, whatever the numbers: all
+ * arithmetic is that of uint64_t. (What a sweep stores in a hurry is packed by hot_block.h.)
  */
 #ifndef IBWIRE_STORAGE_CODEC_H
 #define IBWIRE_STORAGE_CODEC_H
@@ -32,7 +30,7 @@ struct codec_sample {
 	uint64_t value[COUNTER_TRAFFIC_COUNT]; /* any 64-bit values; 0 where unknown */
 };
 
-#define CODEC_BLOCK_PORTS 32   /* samples of one sweep in a block, at most */
+#define CODEC_BLOCK_PORTS 32   /* samples of one sweep in a block (hot_block.h) */
 #define CODEC_CHUNK_SWEEPS 256 /* samples of one port in a chunk, at most */
 
 /* A growing buffer that is reused: {0} is an empty one, len = 0 empties it, bytes_done() frees it. */
@@ -44,18 +42,20 @@ struct bytes {
 /* bytes_done - free a buffer; it is empty afterwards. */
 void bytes_done(struct bytes *bytes);
 
+/* bytes_append - Return: 0, or ERR_NOMEM; then the buffer is as it was. */
+int bytes_append(struct bytes *bytes, const void *data, size_t len);
+
 /*
- * codec_write_block, codec_write_chunk - append samples to a buffer
- * @samples:  @count of them, at most CODEC_BLOCK_PORTS or CODEC_CHUNK_SWEEPS;
- *            what is not there, or is unknown, is kept as 0 whatever stands in it
+ * codec_write_chunk - append samples to a buffer
+ * @samples:  @count of them, at most CODEC_CHUNK_SWEEPS; what is not there, or is unknown, is
+ *            kept as 0 whatever stands in it
  *
  * Return: 0, or ERR_NOMEM; then @out is as it was.
  */
-int codec_write_block(struct bytes *out, const struct codec_sample *samples, unsigned count);
 int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, unsigned count);
 
 /*
- * codec_read_block, codec_read_chunk - samples of @len bytes, which are one block or chunk and nothing else
+ * codec_read_chunk - samples of @len bytes, which are one chunk and nothing else
  * @samples:  filled completely; after an error they mean nothing
  * @count:    as many as were written
  *
@@ -64,7 +64,6 @@ int codec_write_chunk(struct bytes *out, const struct codec_sample *samples, uns
  * makes other samples of the same shape is not noticed. Nothing is read beyond
  * @len, nothing is allocated.
  */
-int codec_read_block(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
 int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count);
 
 /* What some samples of a port come to. */

@@ -2,7 +2,7 @@
 /*
  * codec_column.h - a column of numbers as distances from a base, inside the codec
  *
- *     way      2 bits: all numbers are the same, few differ, most do, or nobody looked
+ *     way      2 bits: all numbers are the same, few differ, or most do
  *     same:
  *       base   a number, folded
  *     few:
@@ -17,10 +17,6 @@
  *       width  7 bits: of the largest distance
  *       for each as many ones as the rest of the distance, a zero, the `step` bits; or
  *       for one that is far away `far` ones, and the whole distance in `width` bits
- *     flat:
- *       base   a number, folded: the least
- *       width  7 bits: of the largest distance
- *       for each its distance, which is not folded
  *
  * The noise of a busy counter is about normal, and for that Rice's code takes 0.2
  * bits more than there is to say; distances of one width for all take 0.8. Numbers
@@ -42,9 +38,6 @@ struct bit_writer;
 
 /* column_put - append a column of @count numbers, 1 to COLUMN_MAX. */
 void column_put(struct bit_writer *out, const uint64_t *values, unsigned count);
-
-/* column_put_flat - the same in a fifth of the time, and in as many bits for each number as the farthest one needs. */
-void column_put_flat(struct bit_writer *out, const uint64_t *values, unsigned count);
 
 /*
  * column_add - add a column of @count numbers, 1 to COLUMN_MAX, to @values; sums wrap

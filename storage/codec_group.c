@@ -17,17 +17,6 @@ const struct codec_column codec_columns[COUNTER_TRAFFIC_COUNT] = {
 	{ COUNTER_UNICAST_RCV_PACKETS, CODEC_NONE, CODEC_NONE, COUNTER_RCV_PACKETS, COUNTER_MULTICAST_RCV_PACKETS },
 };
 
-void codec_group_fill(struct codec_group *group, const struct codec_sample *samples)
-{
-	for (unsigned i = 0; i < group->count; i++)
-		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-			group->value[j][i] = samples[group->at[i]].value[j];
-	for (unsigned i = 0; group->any_unknown && i < group->count; i++)
-		for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
-			if (group->unknown[i] & COUNTER_BIT(j))
-				group->value[j][i] = 0;
-}
-
 void codec_group_give(const struct codec_group *group, struct codec_sample *samples)
 {
 	for (unsigned i = 0; i < group->count; i++)
@@ -105,16 +94,71 @@ static struct codec_shares fit_shares(const struct codec_group *group, const str
 	return (struct codec_shares){ ww > 0 ? share_from(wp / ww) : 0, 0 };
 }
 
-struct codec_shares codec_group_shares(const struct codec_group *group, const struct codec_column *column)
+/* What is left of packets. Return: is it less than they are? */
+static bool left_of_packets(const struct codec_group *group, const struct codec_column *column,
+			    struct codec_shares shares, uint64_t *ret)
 {
-	struct codec_shares ret = fit_shares(group, column);
-	const uint64_t *value = group->value[column->counter];
-	uint64_t worst = 0, largest = 0, predicted[CODEC_CHUNK_SWEEPS];
+	const uint64_t *value = group->value[column->counter], *words = group->value[column->words];
+	const uint64_t *answers = group->value[column->answers];
+	uint64_t worst = 0, largest = 0, all = 0;
 
-	codec_group_predict(group, column, ret, predicted);
+	for (unsigned i = 0; i < group->count; i++)
+		all |= words[i] | answers[i];
+	/* The same, and nearly always. */
+	if (!(all >> (64 - CODEC_SHARE_BITS))) {
+		for (unsigned i = 0; i < group->count; i++)
+			ret[i] = value[i] - (words[i] * shares.of_words >> CODEC_SHARE_BITS) -
+				 (answers[i] * shares.of_answers >> CODEC_SHARE_BITS);
+	} else {
+		for (unsigned i = 0; i < group->count; i++)
+			ret[i] = value[i] - share_of(words[i], shares.of_words) -
+				 share_of(answers[i], shares.of_answers);
+	}
 	for (unsigned i = 0; i < group->count; i++) {
-		worst |= bits_fold(value[i] - predicted[i]) >> 1;
+		worst |= bits_fold(ret[i]) >> 1;
 		largest |= value[i];
 	}
-	return bits_needed(worst) < bits_needed(largest) ? ret : (struct codec_shares){ 0 };
+	return bits_needed(worst) < bits_needed(largest);
+}
+
+const uint64_t *codec_group_left(const struct codec_group *group, const struct codec_column *column,
+				 struct codec_shares *ret_shares, uint64_t *room)
+{
+	const uint64_t *value = group->value[column->counter];
+
+	*ret_shares = (struct codec_shares){ 0 };
+	if (column->words != CODEC_NONE) {
+		struct codec_shares shares = fit_shares(group, column);
+
+		if (!(shares.of_words | shares.of_answers) || !left_of_packets(group, column, shares, room))
+			return value;
+		*ret_shares = shares;
+		return room;
+	}
+	if (column->sum != CODEC_NONE) {
+		const uint64_t *sum = group->value[column->sum], *other = group->value[column->other];
+
+		for (unsigned i = 0; i < group->count; i++)
+			room[i] = value[i] - (sum[i] - other[i]);
+		return room;
+	}
+	return value;
+}
+
+uint64_t codec_sum_column(const uint64_t *values, unsigned count)
+{
+	uint64_t sum = 0, any = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		sum += values[i];
+		any |= values[i];
+	}
+	/* CODEC_CHUNK_SWEEPS numbers of 56 bits fit into 64. */
+	if (!(any >> 56))
+		return sum;
+	sum = 0;
+	for (unsigned i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, values[i], &sum))
+			return UINT64_MAX;
+	return sum;
 }

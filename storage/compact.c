@@ -6,12 +6,10 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "storage/compact_rows.h"
+#include "storage/compact_stripe.h"
 #include "storage/db.h"
-#include "storage/hot_block.h"
 #include "storage/schema.h"
-
-/* Rows of hot that are removed at once. */
-#define REMOVE_ROWS 1024
 
 #define US_PER_HOUR (3600 * US_PER_S)
 
@@ -44,25 +42,38 @@ int compact_init(struct compaction *compaction, sqlite3 *db, unsigned window_swe
 		result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ? AND port >= ? AND port < ?",
 				    &compaction->absolutes, err);
 	if (!result)
-		result = db_prepare(db, "REPLACE INTO chunk (id, samples) VALUES (?, ?)", &compaction->chunk, err);
+		result = compact_rows_register(compaction, err);
+	/* A step may be made once more, and the collector may come to store a reading too. */
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO chunk (id, samples) SELECT id, samples FROM new_chunk",
+				    &compaction->chunks, err);
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO chunk_sum SELECT * FROM new_sum", &compaction->chunk_sums, err);
+	if (!result)
+		result = db_prepare(db, "REPLACE INTO absolute SELECT * FROM new_absolute", &compaction->last_readings,
+				    err);
 	if (!result)
 		result = db_prepare(db, "UPDATE chunk_window SET next_port = ?, state = ? WHERE id = ?",
 				    &compaction->progress, err);
-	if (!result)
-		result = readings_prepare_absolute(db, &compaction->absolute, err);
 	return result ? result : sums_writer_init(&compaction->sums, db, "chunk", err);
+}
+
+/* The window is done; readings of its last sweep are those before the first sweep of the next one. */
+static void end_window(struct compaction *compaction)
+{
+	free(compaction->offsets_us);
+	stripe_free(compaction->stripe);
+	compaction->offsets_us = NULL;
+	compaction->stripe = NULL;
+	compaction->window = 0;
 }
 
 /* Forget the window: it is begun anew from what is stored. */
 static void leave_window(struct compaction *compaction)
 {
+	end_window(compaction);
 	free(compaction->last);
-	free(compaction->offsets_us);
-	free(compaction->samples);
 	compaction->last = NULL;
-	compaction->offsets_us = NULL;
-	compaction->samples = NULL;
-	compaction->window = 0;
 }
 
 void compact_done(struct compaction *compaction)
@@ -73,12 +84,12 @@ void compact_done(struct compaction *compaction)
 	sqlite3_finalize(compaction->hot);
 	sqlite3_finalize(compaction->errors);
 	sqlite3_finalize(compaction->absolutes);
-	sqlite3_finalize(compaction->chunk);
+	sqlite3_finalize(compaction->chunks);
+	sqlite3_finalize(compaction->chunk_sums);
+	sqlite3_finalize(compaction->last_readings);
 	sqlite3_finalize(compaction->progress);
-	sqlite3_finalize(compaction->absolute);
 	sums_writer_done(&compaction->sums);
-	for (size_t i = 0; i < COMPACT_PORTS; i++)
-		bytes_done(&compaction->packed[i]);
+	bytes_done(&compaction->packed);
 	compaction->begin = NULL;
 }
 
@@ -154,6 +165,31 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 	return result;
 }
 
+/* The last readings before the window: those behind the window before it, or as they are stored. */
+static int load_last(struct compaction *compaction, uint32_t port_count, struct error *err)
+{
+	bool follows = compaction->last && compaction->last_sweep == compaction->from_sweep - 1 &&
+		       compaction->port_count <= port_count && !compaction->next_port;
+	size_t known = follows ? compaction->port_count : 0;
+	struct stored_reading *last = reallocarray(compaction->last, port_count, sizeof(*last));
+	int result;
+
+	if (!last)
+		return err_nomem(err);
+	memset(&last[known], 0, (port_count - known) * sizeof(*last));
+	compaction->last = last;
+	compaction->port_count = port_count;
+	compaction->last_sweep = compaction->to_sweep - 1;
+	if (follows)
+		return 0;
+	result = db_exec(compaction->db, "BEGIN", err);
+	if (result < 0)
+		return result;
+	result = readings_load(compaction->db, compaction->from_sweep - 1, last, port_count, err);
+	sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
+	return result;
+}
+
 /* Everything that the steps of a window need. */
 static int enter_window(struct compaction *compaction, struct error *err)
 {
@@ -163,21 +199,12 @@ static int enter_window(struct compaction *compaction, struct error *err)
 
 	if (result < 0)
 		return result;
-	compaction->port_count = (uint32_t)ports + 1;
-	compaction->last = calloc(compaction->port_count, sizeof(*compaction->last));
 	compaction->offsets_us = calloc(sweeps, sizeof(*compaction->offsets_us));
-	compaction->samples = calloc(COMPACT_PORTS * sweeps, sizeof(*compaction->samples));
-	if (!compaction->last || !compaction->offsets_us || !compaction->samples)
+	compaction->stripe = calloc(1, sizeof(*compaction->stripe));
+	if (!compaction->offsets_us || !compaction->stripe)
 		return err_nomem(err);
 	result = load_offsets(compaction, err);
-	if (!result)
-		result = db_exec(compaction->db, "BEGIN", err);
-	if (result < 0)
-		return result;
-	result = readings_load(compaction->db, compaction->from_sweep - 1, compaction->last, compaction->port_count,
-			       err);
-	sqlite3_exec(compaction->db, "ROLLBACK", NULL, NULL, NULL); /* it only read */
-	return result;
+	return result ? result : load_last(compaction, (uint32_t)ports + 1, err);
 }
 
 /* The window that was left unfinished. Return: 1, 0 where there is none, or an error. */
@@ -243,162 +270,56 @@ static int find_next(struct compaction *compaction, struct error *err)
 	return result ? result : 1;
 }
 
-/* Samples of one sweep and the ports from next_port on, into their places. */
-static int read_blocks(struct compaction *compaction, int64_t sweep, struct error *err)
+/* All sweeps of the ports of this step, packed, with their sums. */
+static int pack_ports(struct compaction *compaction, struct error *err)
 {
-	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
-	size_t place = (size_t)(sweep - compaction->from_sweep);
-	int64_t block = compaction->next_port / CODEC_BLOCK_PORTS;
-	struct codec_sample unpacked[CODEC_BLOCK_PORTS];
-	sqlite3_stmt *rows = compaction->hot;
-	int result;
+	unsigned sweeps = (unsigned)(compaction->to_sweep - compaction->from_sweep);
+	const struct stripe *stripe = compaction->stripe;
+	uint32_t port = compaction->next_port;
+	int result = 0;
 
-	sqlite3_bind_int64(rows, 1, HOT_ID(sweep, block));
-	sqlite3_bind_int64(rows, 2, HOT_ID(sweep, block + COMPACT_PORTS / CODEC_BLOCK_PORTS));
-	while ((result = db_step(rows, err)) > 0) {
-		size_t first = (size_t)(sqlite3_column_int64(rows, 0) % HOT_BLOCKS - block) * CODEC_BLOCK_PORTS;
-		const void *packed = sqlite3_column_blob(rows, 1);
+	compaction->packed.len = 0;
+	if (!stripe->there || port < stripe->from_port || port + COMPACT_PORTS > stripe->from_port + STRIPE_PORTS)
+		result = stripe_read(compaction, port, err);
+	for (size_t i = 0; !result && i < COMPACT_PORTS; i++, port++) {
+		const struct codec_series *series = &stripe->series[i % CODEC_BLOCK_PORTS];
 
-		if (hot_read_block(packed, (size_t)sqlite3_column_bytes(rows, 1), unpacked) < 0) {
-			/* Without these samples no reading of later can be told; nor is one. */
-			compaction->damaged++;
-			for (size_t i = first; i < first + CODEC_BLOCK_PORTS; i++)
-				if (compaction->next_port + i < compaction->port_count)
-					compaction->last[compaction->next_port + i].there = false;
-			continue;
-		}
-		for (size_t i = 0; i < CODEC_BLOCK_PORTS; i++)
-			compaction->samples[(first + i) * sweeps + place] = unpacked[i];
+		if (i % CODEC_BLOCK_PORTS == 0)
+			stripe_unpack(compaction, port);
+		stripe_add_up(compaction, port, &compaction->port_sums[i]);
+		compaction->chunk_at[i] = compaction->packed.len;
+		if (series->group.count && codec_write_series(&compaction->packed, series, sweeps) < 0)
+			result = err_nomem(err);
+		compaction->chunk_at[i + 1] = compaction->packed.len;
 	}
-	sqlite3_reset(rows);
 	return result;
 }
 
-/* The deltas of one sweep beside which rows of error stand. They are few; the others are taken as their samples. */
-static int read_deltas(struct compaction *compaction, int64_t sweep, struct error *err)
+/* What was packed, and the readings that it led to. */
+static int write_ports(struct compaction *compaction, struct error *err)
 {
-	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
-	size_t place = (size_t)(sweep - compaction->from_sweep);
-	sqlite3_stmt *rows = compaction->errors;
-	int result;
-
-	memset(compaction->moved, 0, sizeof(compaction->moved));
-	sqlite3_bind_int64(rows, 1, sweep);
-	sqlite3_bind_int64(rows, 2, compaction->next_port);
-	sqlite3_bind_int64(rows, 3, (int64_t)compaction->next_port + COMPACT_PORTS);
-	while ((result = db_step(rows, err)) > 0) {
-		size_t i = (size_t)(sqlite3_column_int64(rows, 0) - compaction->next_port);
-
-		if (!compaction->moved[i])
-			delta_of_sample(&compaction->samples[i * sweeps + place], &compaction->deltas[i]);
-		compaction->moved[i] = true;
-		delta_read_error(rows, 1, &compaction->deltas[i]);
-	}
-	sqlite3_reset(rows);
-	return result;
-}
-
-/* Readings that were stored as they are in one sweep: from there on it goes on from them. */
-static int read_absolutes(struct compaction *compaction, int64_t sweep, struct error *err)
-{
-	sqlite3_stmt *rows = compaction->absolutes;
-	int result;
-
-	sqlite3_bind_int64(rows, 1, sweep);
-	sqlite3_bind_int64(rows, 2, compaction->next_port);
-	sqlite3_bind_int64(rows, 3, (int64_t)compaction->next_port + COMPACT_PORTS);
-	while ((result = db_step(rows, err)) > 0) {
-		uint64_t port = db_u64(rows, 1);
-
-		if (port < compaction->port_count)
-			readings_read_absolute(rows, &compaction->last[port]);
-	}
-	sqlite3_reset(rows);
-	return result;
-}
-
-/* One sweep of the ports of this step: its samples, sums, and what was read. */
-static int read_sweep(struct compaction *compaction, int64_t sweep, struct error *err)
-{
-	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
-	size_t place = (size_t)(sweep - compaction->from_sweep);
-	int result = read_blocks(compaction, sweep, err);
+	int result = db_run(compaction->chunks, err);
 
 	if (!result)
-		result = read_deltas(compaction, sweep, err);
-	for (size_t i = 0; !result && i < COMPACT_PORTS; i++) {
-		const struct codec_sample *sample = &compaction->samples[i * sweeps + place];
-		struct stored_reading *last = &compaction->last[compaction->next_port + i];
-
-		if (!sample->there)
-			continue;
-		if (compaction->moved[i])
-			port_sum_add_delta(&compaction->port_sums[i], &compaction->deltas[i]);
-		else
-			port_sum_add_sample(&compaction->port_sums[i], sample);
-		if (compaction->next_port + i >= compaction->port_count || !last->there)
-			continue;
-		if (compaction->moved[i])
-			reading_apply(&last->reading, &compaction->deltas[i]);
-		else
-			reading_apply_sample(&last->reading, sample);
-		last->read_sweep = sweep;
-		last->wall_us = last->reading.at_us + compaction->offsets_us[place];
-	}
-	return result ? result : read_absolutes(compaction, sweep, err);
-}
-
-/* All sweeps of the ports of this step, packed. */
-static int read_ports(struct compaction *compaction, struct error *err)
-{
-	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
-	int result = 0;
-
-	memset(compaction->samples, 0, COMPACT_PORTS * sweeps * sizeof(*compaction->samples));
-	memset(compaction->port_sums, 0, sizeof(compaction->port_sums));
-	for (int64_t sweep = compaction->from_sweep; !result && sweep < compaction->to_sweep; sweep++)
-		result = read_sweep(compaction, sweep, err);
-	for (size_t i = 0; !result && i < COMPACT_PORTS; i++) {
-		compaction->packed[i].len = 0;
-		if (compaction->port_sums[i].samples &&
-		    codec_write_chunk(&compaction->packed[i], &compaction->samples[i * sweeps], (unsigned)sweeps) < 0)
-			result = err_nomem(err);
-	}
-	return result;
-}
-
-static int write_port(struct compaction *compaction, size_t i, struct error *err)
-{
-	uint32_t port = compaction->next_port + (uint32_t)i;
-	struct stored_reading *last = port < compaction->port_count ? &compaction->last[port] : NULL;
-	int result = 0;
-
-	if (compaction->packed[i].len) {
-		sqlite3_bind_int64(compaction->chunk, 1, CHUNK_ID(compaction->window, (int64_t)port));
-		sqlite3_bind_blob(compaction->chunk, 2, compaction->packed[i].data, (int)compaction->packed[i].len,
-				  SQLITE_STATIC);
-		result = db_run(compaction->chunk, err);
-		if (!result)
-			result = sums_write(&compaction->sums, compaction->window, port, &compaction->port_sums[i],
-					    err);
-	}
-	if (!result && last && last->there && last->read_sweep != last->base_sweep)
-		result = readings_write_absolute(compaction->absolute, port, last, err);
-	return result;
+		result = db_run(compaction->chunk_sums, err);
+	for (uint32_t i = 0; !result && i < COMPACT_PORTS; i++)
+		result = sums_write_errors(&compaction->sums, compaction->window, compaction->next_port + i,
+					   &compaction->port_sums[i], err);
+	return result ? result : db_run(compaction->last_readings, err);
 }
 
 /* One step of the window. */
 static int step_window(struct compaction *compaction, struct error *err)
 {
 	bool complete = compaction->next_port + COMPACT_PORTS >= compaction->port_count;
-	int result = read_ports(compaction, err);
+	uint32_t end = complete ? compaction->port_count : compaction->next_port + COMPACT_PORTS;
+	int result = pack_ports(compaction, err);
 
 	if (!result)
 		result = compact_begin(compaction, err);
 	if (result < 0)
 		return result;
-	for (size_t i = 0; !result && i < COMPACT_PORTS; i++)
-		result = write_port(compaction, i, err);
+	result = write_ports(compaction, err);
 	sqlite3_bind_int64(compaction->progress, 1, (int64_t)compaction->next_port + COMPACT_PORTS);
 	sqlite3_bind_int(compaction->progress, 2, complete ? WINDOW_COMPLETE : WINDOW_WRITING);
 	sqlite3_bind_int64(compaction->progress, 3, compaction->window);
@@ -407,35 +328,12 @@ static int step_window(struct compaction *compaction, struct error *err)
 	result = compact_end(compaction, result, err);
 	if (result < 0)
 		return result;
+	for (uint32_t i = compaction->next_port; i < end; i++)
+		compaction->last[i].base_sweep = compaction->last[i].read_sweep;
 	compaction->next_port += COMPACT_PORTS;
 	if (complete)
-		leave_window(compaction);
+		end_window(compaction);
 	return 1;
-}
-
-/* Rows of hot whose sweeps are in complete windows. */
-static int remove_hot(struct compaction *compaction, struct error *err)
-{
-	int64_t before = 0, oldest = 0;
-	sqlite3_stmt *remove;
-	int result = db_integer(compaction->db, "SELECT max(to_sweep) FROM chunk_window WHERE state > 0", 0, &before,
-				err);
-
-	if (!result)
-		result = db_integer(compaction->db, "SELECT min(id) FROM hot", INT64_MAX, &oldest, err);
-	if (result < 0 || oldest >= HOT_ID(before, 0))
-		return result;
-	result = db_prepare(compaction->db, "DELETE FROM hot WHERE id < ?1 AND id <= coalesce((SELECT id FROM hot"
-			    " ORDER BY id LIMIT 1 OFFSET ?2), ?1)", &remove, err);
-	if (result < 0)
-		return result;
-	sqlite3_bind_int64(remove, 1, HOT_ID(before, 0));
-	sqlite3_bind_int(remove, 2, REMOVE_ROWS);
-	result = compact_begin(compaction, err);
-	if (!result)
-		result = compact_end(compaction, db_run(remove, err), err);
-	sqlite3_finalize(remove);
-	return result ? result : 1;
 }
 
 int compact_step(struct compaction *compaction, struct error *err)
@@ -443,7 +341,7 @@ int compact_step(struct compaction *compaction, struct error *err)
 	int result = 1;
 
 	if (!compaction->window) {
-		result = remove_hot(compaction, err);
+		result = compact_hot(compaction, err);
 		if (!result)
 			result = compact_hours(compaction, err);
 		if (result)

@@ -9,7 +9,6 @@
 #ifndef IBWIRE_STORAGE_COMPACTOR_H
 #define IBWIRE_STORAGE_COMPACTOR_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct compactor;

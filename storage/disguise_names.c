@@ -17,7 +17,6 @@ struct parts {
 	char before[8], behind[NODE_NAME_SIZE]; /* what stays around it */
 };
 
-
 /* "mlx5_0", "HCA-1", "hfi1_0": stems that drivers have, and short numbers. */
 static bool is_device(const char *word)
 {
@@ -29,7 +28,8 @@ static bool is_device(const char *word)
 		if (strncmp(word, stems[i], len))
 			continue;
 		digits = strspn(word + len, "0123456789");
-		return digits && digits < 4 && !word[len + digits];
+		if (digits && digits < 4 && !word[len + digits])
+			return true;
 	}
 	return false;
 }

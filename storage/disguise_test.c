@@ -15,7 +15,8 @@
 static void add_all(struct disguise *disguise)
 {
 	static const char *const hosts[] = {
-		"gpu-010 mlx5_0", "gpu-010 mlx5_1", "gpu-9 mlx5_0", "gpu-011 mlx5_0", "login HCA-1", "RMD1 ibp65s0f1",
+		"gpu-010 mlx5_0", "gpu-010 mlx5_1", "gpu-010 mlx5_bond_0", "gpu-9 mlx5_0", "gpu-011 mlx5_0",
+		"login HCA-1", "RMD1 ibp65s0f1",
 		"MT4129 ConnectX7   Mellanox Technologies", "localhost mlx5_0", "",
 		"Mellanox Technologies Aggregation Node", "secret Mellanox Technologies",
 	};
@@ -47,18 +48,21 @@ static size_t stem(const char *name)
 static void names_of_one_scheme_stay_together_and_in_order(void **state)
 {
 	struct disguise disguise = { 0 };
-	const char *nine, *ten, *ten_b, *eleven, *leaf;
+	const char *nine, *ten, *ten_b, *bond, *eleven, *leaf;
 
 	(void)state;
 	add_all(&disguise);
 	nine = disguise_name(&disguise, "gpu-9 mlx5_0");
 	ten = disguise_name(&disguise, "gpu-010 mlx5_0");
 	ten_b = disguise_name(&disguise, "gpu-010 mlx5_1");
+	bond = disguise_name(&disguise, "gpu-010 mlx5_bond_0");
 	eleven = disguise_name(&disguise, "gpu-011 mlx5_0");
 	assert_int_equal(strncmp(nine, "host-", 5), 0);
 	assert_int_equal(strncmp(nine, ten, stem(nine)), 0);
 	assert_int_equal(strncmp(ten, ten_b, strcspn(ten, " ")), 0);
 	assert_string_equal(strchr(ten_b, ' '), " mlx5_1");
+	assert_int_equal(strncmp(ten, bond, strcspn(ten, " ") + 1), 0);
+	assert_string_equal(strchr(bond, ' '), " mlx5_bond_0");
 	assert_true(atoi(nine + stem(nine)) + 1 == atoi(ten + stem(ten)));
 	assert_true(atoi(ten + stem(ten)) + 1 == atoi(eleven + stem(eleven)));
 	assert_int_not_equal(strncmp(disguise_name(&disguise, "login HCA-1"), ten, stem(ten)), 0);

@@ -216,6 +216,10 @@ static void append_where(struct text *sql, const struct kept_table *table)
 		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.snapshot WHERE complete"
 			     " AND wall_us BETWEEN ?7 AND ?8)", table->key);
 		break;
+	case RANGE_FINDINGS:
+		text_appendf(sql, " WHERE %s IN (SELECT id FROM source.finding WHERE opened_sweep <= ?2"
+			     " AND (closed_sweep IS NULL OR closed_sweep > ?1))", table->key);
+		break;
 	case RANGE_LASTING:
 		text_append(sql, " WHERE (from_sweep <= ?2 AND (to_sweep IS NULL OR to_sweep > ?1))");
 		break;

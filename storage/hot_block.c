@@ -25,7 +25,8 @@
 #define LENGTHS ((NUMBERS + 1) / 2)
 #define HAS_UNKNOWN 9
 #define SAMPLE_MOST (LENGTHS + 8 + 8 * NUMBERS)
-#define BLOCK_MOST (5 + CODEC_BLOCK_PORTS * SAMPLE_MOST)
+_Static_assert(HOT_BLOCK_MOST == 5 + CODEC_BLOCK_PORTS * SAMPLE_MOST, "the longest block");
+_Static_assert(HOT_PADDING >= SAMPLE_MOST + 8, "a sample may begin where they end");
 
 static uint64_t fold(uint64_t difference)
 {
@@ -89,8 +90,8 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples)
 	int64_t before_us = 0;
 	uint8_t *at;
 
-	if (out->capacity - out->len < BLOCK_MOST + 8) {
-		size_t capacity = 2 * out->capacity + BLOCK_MOST + 8;
+	if (out->capacity - out->len < HOT_BLOCK_MOST + 8) {
+		size_t capacity = 2 * out->capacity + HOT_BLOCK_MOST + 8;
 		uint8_t *bigger = realloc(out->data, capacity);
 
 		if (!bigger)
@@ -114,36 +115,47 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples)
 	return 0;
 }
 
-/* The next @bytes bytes. The caller's buffer goes on behind its end, so that eight can be looked at. */
-static uint64_t get(const uint8_t **at, unsigned bytes)
+/* Which bits of eight bytes are those of a number of so many bytes. */
+static const uint64_t masks[] = {
+	0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, 0xffffffffffffff, UINT64_MAX,
+};
+
+/* Of each length but the first, 4 bits each: the bit that says 8 or more. */
+#define EIGHTS UINT64_C(0x8888888880)
+
+/* Eight bytes. The caller's buffer goes on behind its end, so that they can be looked at. */
+static uint64_t get(const uint8_t *at)
 {
 	uint64_t value;
 
-	memcpy(&value, *at, sizeof(value));
-	*at += bytes;
-	return bytes ? le64toh(value) & UINT64_MAX >> (64 - 8 * bytes) : 0;
+	memcpy(&value, at, sizeof(value));
+	return le64toh(value);
 }
 
 /* Return: the byte behind it, or NULL where a length cannot be. At most SAMPLE_MOST bytes further. */
-static const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample, int64_t before_us)
+static inline const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample, int64_t before_us)
 {
-	uint64_t lengths = get(&at, LENGTHS);
+	uint64_t lengths = get(at) & masks[LENGTHS];
 	uint64_t *value = sample->value;
 	unsigned bytes = lengths & 15;
 
+	/* A length above 8 has another bit beside that of 8. */
+	if (bytes > HAS_UNKNOWN || lengths & EIGHTS & (lengths << 1 | lengths << 2 | lengths << 3))
+		return NULL;
+	at += LENGTHS;
 	sample->there = true;
+	sample->unknown = 0;
 	if (bytes == HAS_UNKNOWN) {
-		sample->unknown = get(&at, 8);
+		sample->unknown = get(at);
+		at += 8;
 		bytes = 8;
 	}
-	if (bytes > 8)
-		return NULL;
-	sample->elapsed_us = (int64_t)((uint64_t)before_us + unfold(get(&at, bytes)));
+	sample->elapsed_us = (int64_t)((uint64_t)before_us + unfold(get(at) & masks[bytes]));
+	at += bytes;
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-		bytes = lengths >> 4 * (i + 1) & 15;
-		if (bytes > 8)
-			return NULL;
-		value[i] = get(&at, bytes);
+		lengths >>= 4;
+		value[i] = get(at) & masks[lengths & 15];
+		at += lengths & 15;
 	}
 	/* The others had to be there first. */
 	value[COUNTER_UNICAST_XMIT_PACKETS] =
@@ -153,29 +165,37 @@ static const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample,
 	return at;
 }
 
-int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
+int hot_read_padded(const uint8_t *data, size_t len, struct codec_sample *samples)
 {
-	/* A copy with room behind it costs less than to look for the end at each number. */
-	uint8_t copy[BLOCK_MOST + SAMPLE_MOST + 8];
-	const uint8_t *at = copy, *end = copy + len;
+	const uint8_t *at = data, *end = data + len;
 	int64_t before_us = 0;
 	uint32_t there;
 
-	if (!data || len < 5 || len > BLOCK_MOST)
+	if (!data || len < 5 || len > HOT_BLOCK_MOST || *at++ != HOT_VERSION)
 		return ERR_IO;
-	memcpy(copy, data, len);
-	memset(copy + len, 0, SAMPLE_MOST + 8);
-	if (get(&at, 1) != HOT_VERSION)
-		return ERR_IO;
-	there = (uint32_t)get(&at, 4);
-	memset(samples, 0, CODEC_BLOCK_PORTS * sizeof(*samples));
+	there = (uint32_t)get(at);
+	at += 4;
 	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-		if (!(there >> i & 1))
+		if (!(there >> i & 1)) {
+			samples[i] = (struct codec_sample){ 0 };
 			continue;
+		}
 		at = get_sample(at, &samples[i], before_us);
 		if (!at || at > end)
 			return ERR_IO;
 		before_us = samples[i].elapsed_us;
 	}
 	return at == end ? 0 : ERR_IO;
+}
+
+int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
+{
+	/* A copy with room behind it costs less than to look for the end at each number. */
+	uint8_t copy[HOT_BLOCK_MOST + HOT_PADDING];
+
+	if (!data || len > HOT_BLOCK_MOST)
+		return ERR_IO;
+	memcpy(copy, data, len);
+	memset(copy + len, 0, HOT_PADDING);
+	return hot_read_padded(copy, len, samples);
 }

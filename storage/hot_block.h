@@ -14,6 +14,9 @@
 
 #include "storage/codec.h"
 
+/* Bytes of a block at most. */
+#define HOT_BLOCK_MOST (5 + CODEC_BLOCK_PORTS * (5 + 8 + 8 * (1 + COUNTER_TRAFFIC_COUNT)))
+
 /*
  * hot_write_block - append the samples of CODEC_BLOCK_PORTS ports to a buffer
  * Return: 0, or ERR_NOMEM; then @out is as it was.
@@ -25,5 +28,9 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples);
  * Return: 0, or ERR_IO where these are no such bytes. Nothing is read beyond @len.
  */
 int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples);
+
+/* hot_read_padded - the same, quicker, where HOT_PADDING bytes behind them may be looked at, whatever they are. */
+#define HOT_PADDING (5 + 8 + 8 * (1 + COUNTER_TRAFFIC_COUNT) + 8)
+int hot_read_padded(const uint8_t *data, size_t len, struct codec_sample *samples);
 
 #endif

@@ -45,6 +45,7 @@ static const struct {
 	{ KEPT_SPANS, WALL_SINCE("SELECT min(from_sweep) FROM span"), WALL_UNTIL("SELECT max(from_sweep) FROM span") },
 	{ KEPT_EVENTS, "SELECT wall_us FROM event ORDER BY id LIMIT 1",
 	  "SELECT wall_us FROM event ORDER BY id DESC LIMIT 1" },
+	{ KEPT_FINDINGS, "SELECT min(opened_us) FROM finding", "SELECT max(opened_us) FROM finding" },
 	{ KEPT_SNAPSHOTS, "SELECT min(wall_us) FROM snapshot", "SELECT max(wall_us) FROM snapshot" },
 	{ KEPT_TOPOLOGY, WALL_SINCE("SELECT min(from_sweep) FROM node_version"),
 	  WALL_UNTIL("SELECT max(from_sweep) FROM port_version") },

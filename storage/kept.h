@@ -5,7 +5,7 @@
  * One list says of each table what kind of knowledge it holds, which of its rows
  * belong to a run of sweeps, and which columns tell who somebody is. What counts,
  * exports or disguises a database goes by it, so a new table is one entry;
- * kept_test.c holds the list against the schema.
+ * admin_test.c holds the list against the schema.
  */
 #ifndef IBWIRE_STORAGE_KEPT_H
 #define IBWIRE_STORAGE_KEPT_H
@@ -23,6 +23,7 @@ enum kept_range {
 	RANGE_WINDOWS, /* by key: as chunk_window.id */
 	RANGE_HOURS,   /* by key: as hour.id */
 	RANGE_SNAPSHOTS, /* by key: as snapshot.id, of those taken in the time that is asked for, ?7 to ?8 */
+	RANGE_FINDINGS, /* by key: as finding.id, of those that were open in one of the sweeps */
 	RANGE_LASTING, /* what lasted in one of the sweeps: from_sweep up to, but not in, to_sweep */
 	RANGE_COUNT,
 };

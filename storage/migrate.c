@@ -118,7 +118,9 @@ static int step_2_to_3(sqlite3 *db, struct error *err)
 	return result ? result : db_exec(db, "DROP TABLE delta; PRAGMA user_version = 3", err);
 }
 
+/* Statements, as above. */
 static const char *const version_3_to_4[] = {
+	tables_finding,
 	tables_route,
 	"PRAGMA user_version = 4",
 	NULL,

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* port_sum_table.c - port_sum(since, until): a row of SQL for each port, what it counted in a window */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -188,24 +185,6 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return cursor->at >= cursor->count;
 }
 
-static void put_port(const struct sum_cursor *cursor, sqlite3_context *context, int column)
-{
-	const struct known_port *port = port_names_find(&cursor->names, cursor->first + cursor->at);
-	const char *name;
-	char guid[24];
-
-	if (column == SUM_PORT) {
-		sqlite3_result_int(context, port->num);
-	} else if (column == SUM_NODE_GUID) {
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
-		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
-	} else {
-		name = port_names_node(&cursor->names, port, cursor->until);
-		if (name)
-			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
-	}
-}
-
 /* NULL where no reading knew it; where some did not, it is what the others counted: see unknown. */
 static void put_counter(const struct port_sum *sum, sqlite3_context *context, int counter)
 {
@@ -222,7 +201,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
 	case SUM_NODE:
 	case SUM_NODE_GUID:
 	case SUM_PORT:
-		put_port(cursor, context, at);
+		sql_put_port(context, &cursor->names, cursor->first + cursor->at, cursor->until,
+			     (enum sql_port)(at - SUM_NODE));
 		break;
 	case SUM_PORT_ID:
 		sqlite3_result_int64(context, (int64_t)(cursor->first + cursor->at));

@@ -35,14 +35,6 @@ void reading_apply(struct reading *reading, const struct delta *delta)
 	}
 }
 
-void reading_apply_sample(struct reading *reading, const struct codec_sample *sample)
-{
-	reading->at_us += sample->elapsed_us;
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		if (!(sample->unknown & COUNTER_BIT(i)))
-			reading->value[i] += sample->value[i];
-}
-
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err)
 {
 	struct text sql = { 0 };
@@ -122,25 +114,31 @@ static int find_bases(sqlite3 *db, int64_t sweep, int64_t *ret, struct error *er
 	return result < 0 ? result : 0;
 }
 
+/* Backwards: of each port only the newest is read, and nothing more where all ports have one. */
 static int load_recent(sqlite3 *db, int64_t from, int64_t sweep, struct stored_reading *by_port, size_t count,
 		       struct error *err)
 {
+	size_t missing = count;
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep", &rows,
-				err);
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep >= ?1 AND sweep <= ?2 ORDER BY sweep DESC",
+				&rows, err);
 
 	if (result < 0)
 		return result;
+	/* No port has the id 0. */
+	missing -= missing > 0;
 	sqlite3_bind_int64(rows, 1, from);
 	sqlite3_bind_int64(rows, 2, sweep);
-	while ((result = db_step(rows, err)) > 0) {
+	while (missing && (result = db_step(rows, err)) > 0) {
 		uint64_t port = db_u64(rows, 1);
 
-		if (port < count)
-			readings_read_absolute(rows, &by_port[port]);
+		if (port >= count || by_port[port].there)
+			continue;
+		readings_read_absolute(rows, &by_port[port]);
+		missing--;
 	}
 	sqlite3_finalize(rows);
-	return result;
+	return result < 0 ? result : 0;
 }
 
 /* The bases of ports that a span covers: stored in the sweep that read them last. */

@@ -81,11 +81,11 @@ void delta_of_sample(const struct codec_sample *sample, struct delta *ret);
 /* delta_read_error - put a row of error on its delta: counter, value and marks are columns @at and up. */
 void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta);
 
+/* delta_put_error - the same of its values: MARK_ bits. What is no counter of ours is left out. */
+void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks);
+
 /* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */
 void reading_apply(struct reading *reading, const struct delta *delta);
-
-/* reading_apply_sample - the same of a stored sample beside which no row of error stands. */
-void reading_apply_sample(struct reading *reading, const struct codec_sample *sample);
 
 /* The last reading of one port at some sweep. */
 struct stored_reading {

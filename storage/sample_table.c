@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* sample_table.c - sample: a row of SQL for each stored delta, from whatever it is packed in */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -258,16 +255,18 @@ static int read_delta(struct sample_cursor *cursor)
 
 static int put_counter(struct sample_cursor *cursor, sqlite3_context *context, int counter)
 {
+	int code;
+
 	if (cursor->scan.sample->unknown & COUNTER_BIT(counter))
 		return SQLITE_OK;
 	if (counter < COUNTER_TRAFFIC_COUNT) {
 		sqlite3_result_int64(context, (int64_t)cursor->scan.sample->value[counter]);
 		return SQLITE_OK;
 	}
-	if (read_delta(cursor) != SQLITE_OK)
-		return SQLITE_ERROR;
-	sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
-	return SQLITE_OK;
+	code = read_delta(cursor);
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)cursor->delta.value[counter]);
+	return code;
 }
 
 static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *context, enum counter counter)
@@ -280,37 +279,24 @@ static int put_bytes(const struct sample_cursor *cursor, sqlite3_context *contex
 /* Who it is: node, node_guid, port. */
 static int put_port(struct sample_cursor *cursor, sqlite3_context *context, int column)
 {
-	const struct known_port *port;
 	struct error err = { 0 };
-	const char *name;
-	char guid[24];
 
 	if (!cursor->named && port_names_load(&cursor->names, db_of(cursor), &err) < 0)
 		return sql_fail(cursor->base.pVtab, &err);
 	cursor->named = true;
-	port = port_names_find(&cursor->names, cursor->scan.port);
-	if (!port)
-		return SQLITE_OK;
-	if (column == SAMPLE_PORT) {
-		sqlite3_result_int(context, port->num);
-	} else if (column == SAMPLE_NODE_GUID) {
-		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
-		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
-	} else {
-		name = port_names_node(&cursor->names, port, cursor->scan.sweep);
-		if (name)
-			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
-	}
+	sql_put_port(context, &cursor->names, cursor->scan.port, cursor->scan.sweep,
+		     (enum sql_port)(column - SAMPLE_NODE));
 	return SQLITE_OK;
 }
 
 static int put_mark(struct sample_cursor *cursor, sqlite3_context *context, int column)
 {
-	if (read_delta(cursor) != SQLITE_OK)
-		return SQLITE_ERROR;
-	sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
-									 cursor->delta.saturated));
-	return SQLITE_OK;
+	int code = read_delta(cursor);
+
+	if (code == SQLITE_OK)
+		sqlite3_result_int64(context, (int64_t)(column == SAMPLE_RESET ? cursor->delta.reset :
+										 cursor->delta.saturated));
+	return code;
 }
 
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int at)
@@ -369,9 +355,9 @@ int sample_table_register(sqlite3 *db)
 {
 	/* Without xCreate: it is there by its name, and in no schema. */
 	static const sqlite3_module module = {
-		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index, .xOpen = open_cursor,
-		.xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end, .xColumn = column,
-		.xRowid = rowid,
+		.xConnect = connect, .xDisconnect = sql_disconnect, .xBestIndex = sample_best_index,
+		.xOpen = open_cursor, .xClose = close_cursor, .xFilter = filter, .xNext = next, .xEof = at_end,
+		.xColumn = column, .xRowid = rowid,
 	};
 
 	return sqlite3_create_module(db, "sample", &module, NULL);

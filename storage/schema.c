@@ -174,6 +174,7 @@ static int create_tables(sqlite3 *db, struct error *err)
 	text_append(&sql, tables_absolute_end);
 	text_append(&sql, tables_detail);
 	text_append(&sql, tables_route);
+	text_append(&sql, tables_finding);
 	result = text_failed(&sql) ? err_nomem(err) : db_exec(db, text_chars(&sql), err);
 	text_done(&sql);
 	return result;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/sql_tables.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -10,6 +12,7 @@
 #include "fabric/counter.h"
 #include "storage/db.h"
 #include "storage/delta_table.h"
+#include "storage/port_names.h"
 
 void sql_declare_counters(struct text *sql)
 {
@@ -39,6 +42,27 @@ bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struc
 		err_set(err, ERR_USAGE, "a time is text such as '-10m' or '2026-11-20T14:00:00Z', or microseconds "
 			"since 1970");
 		return false;
+	}
+}
+
+void sql_put_port(sqlite3_context *context, const struct port_names *names, uint64_t port_id, int64_t sweep,
+		  enum sql_port what)
+{
+	const struct known_port *port = port_names_find(names, port_id);
+	const char *name;
+	char guid[24];
+
+	if (!port)
+		return;
+	if (what == SQL_PORT) {
+		sqlite3_result_int(context, port->num);
+	} else if (what == SQL_NODE_GUID) {
+		snprintf(guid, sizeof(guid), "0x%016" PRIx64, port->node_guid);
+		sqlite3_result_text(context, guid, -1, SQLITE_TRANSIENT);
+	} else {
+		name = port_names_node(names, port, sweep);
+		if (name)
+			sqlite3_result_text(context, name, -1, SQLITE_TRANSIENT);
 	}
 }
 

@@ -52,6 +52,14 @@ int64_t sql_bytes(uint64_t words);
  */
 bool sql_parse_time(sqlite3_value *value, int64_t absent, int64_t *ret_us, struct error *err);
 
+/* What a row says of a port, in this order of columns. */
+enum sql_port { SQL_NODE, SQL_NODE_GUID, SQL_PORT };
+
+/* sql_put_port - one of them, as it was in a sweep; NULL where the port is not known. */
+struct port_names;
+void sql_put_port(sqlite3_context *context, const struct port_names *names, uint64_t port_id, int64_t sweep,
+		  enum sql_port what);
+
 /* sql_fail - leave an error's text for SQLite. Return: SQLite's code for it. */
 int sql_fail(sqlite3_vtab *table, const struct error *err);
 

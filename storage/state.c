@@ -83,6 +83,7 @@ void state_done(struct state *state)
 	free(state->nodes);
 	free(state->ports);
 	map_done(&state->by_guid);
+	topology_done(&state->loaded);
 	memset(state, 0, sizeof(*state));
 }
 
@@ -135,7 +136,7 @@ static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 	if (result > 0) {
 		const char *boot_id = (const char *)sqlite3_column_text(row, 7);
 
-		state->sweep = sqlite3_column_int64(row, 0);
+		state->sweep = state->loaded_sweep = sqlite3_column_int64(row, 0);
 		state->sweep_wall_us = sqlite3_column_int64(row, 1);
 		state->sweep_start_us = sqlite3_column_int64(row, 2);
 		state->topology = sqlite3_column_int64(row, 3);
@@ -180,7 +181,7 @@ static int load_versions(sqlite3 *db, struct state *state, struct error *err)
 			stored->port.num || (topology.nodes[stored->port.node].node.type == NODE_SWITCH &&
 					     topology.nodes[stored->port.node].node.enhanced_port0);
 	}
-	topology_done(&topology);
+	state->loaded = topology;
 	return result;
 }
 

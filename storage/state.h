@@ -23,6 +23,7 @@
 #include "fabric/detail.h"
 #include "fabric/fabric.h"
 #include "storage/readings.h"
+#include "storage/topology.h"
 
 struct error;
 
@@ -58,6 +59,8 @@ struct state {
 	struct map by_guid;
 	uint64_t stamp;         /* rises with each topology */
 	int64_t sweep;          /* the newest; 0: none */
+	int64_t loaded_sweep;   /* the newest when this was loaded */
+	struct topology loaded; /* as it was then; empty once it was taken */
 	int64_t sweep_wall_us, sweep_start_us;
 	int64_t topology;       /* its column */
 	uint32_t from_node;     /* id */

@@ -352,6 +352,25 @@ void sums_writer_done(struct sums_writer *writer)
 	memset(writer, 0, sizeof(*writer));
 }
 
+int sums_write_errors(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum,
+		      struct error *err)
+{
+	const struct delta *delta = &sum->sum;
+	int result = 0;
+
+	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
+		/* A 0 says of a counter that is not always known that it was at times: see read_sum(). */
+		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
+			continue;
+		sqlite3_bind_int64(writer->error, 1, id);
+		sqlite3_bind_int64(writer->error, 2, port);
+		sqlite3_bind_int(writer->error, 3, i);
+		db_bind_u64(writer->error, 4, delta->value[i]);
+		result = db_run(writer->error, err);
+	}
+	return result;
+}
+
 int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum, struct error *err)
 {
 	const struct delta *delta = &sum->sum;
@@ -373,17 +392,7 @@ int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const stru
 			sqlite3_bind_null(writer->sum, 1 + SUM_TRAFFIC + i);
 	}
 	result = db_run(writer->sum, err);
-	for (int i = COUNTER_TRAFFIC_COUNT; !result && i < COUNTER_COUNT; i++) {
-		/* A 0 says of a counter that is not always known that it was at times: see read_sum(). */
-		if (!delta->value[i] && (delta->known & COUNTER_BIT(i) || !(sum->ever & COUNTER_BIT(i))))
-			continue;
-		sqlite3_bind_int64(writer->error, 1, id);
-		sqlite3_bind_int64(writer->error, 2, port);
-		sqlite3_bind_int(writer->error, 3, i);
-		db_bind_u64(writer->error, 4, delta->value[i]);
-		result = db_run(writer->error, err);
-	}
-	return result;
+	return result ? result : sums_write_errors(writer, id, port, sum, err);
 }
 
 int sums_read_windows(sqlite3 *db, int64_t from, int64_t to, uint32_t from_port, uint32_t to_port,

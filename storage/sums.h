@@ -77,6 +77,10 @@ struct sums_writer {
 int sums_writer_init(struct sums_writer *writer, sqlite3 *db, const char *table, struct error *err);
 void sums_writer_done(struct sums_writer *writer);
 
+/* sums_write_errors - only the part of it that stands in chunk_error or hour_error. */
+int sums_write_errors(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum,
+		      struct error *err);
+
 /* sums_write - store the sum of one port; @id: the window's or the hour's. None of no samples. */
 int sums_write(struct sums_writer *writer, int64_t id, uint32_t port, const struct port_sum *sum, struct error *err);
 

@@ -194,8 +194,8 @@ const char tables_detail[] =
 	") WITHOUT ROWID;\n";
 
 /*
- * Samples of ports are packed (storage/codec.h): whole sweeps while they are new,
- * then one run of sweeps of one port after the other. Rowids are composed with
+ * Samples of ports are packed: whole sweeps while they are new (storage/hot_block.h),
+ * then one run of sweeps of one port after the other (storage/codec.h). Rowids are composed with
  * time first, so that each sweep and each window is written in one place; blobs
  * in a table WITHOUT ROWID would spill to overflow pages.
  */
@@ -337,6 +337,12 @@ const char tables_views[] =
 	"	" NAME_AT("(SELECT n.id FROM node n WHERE n.guid = e.peer_guid)", "e.sweep") " AS peer,\n"
 	"	e.peer_port AS peer_port, e.text AS text\n"
 	"FROM event e;\n"
+	"CREATE VIEW findings AS -- what was wrong, as it was said last; open ones have no closed\n"
+	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us") " AS closed,\n"
+	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject, s.cause AS cause,\n"
+	"	s.text AS text, " GUID("f.node_guid") " AS node_guid, f.port AS port, s.evidence AS evidence\n"
+	"FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep =\n"
+	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n"
 	"CREATE VIEW sweeps AS -- when was asked, and what it took\n"
 	"SELECT s.id AS sweep, " TIME("s.wall_us") " AS time, s.end_us - s.start_us AS duration_us,\n"
 	"	s.interval_us AS interval_us, s.ports_planned AS ports_planned, s.ports_asked AS ports_asked,\n"
@@ -358,4 +364,4 @@ const char tables_views[] =
 const char tables_drop_views[] =
 	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"
 	" DROP VIEW IF EXISTS nodes; DROP VIEW IF EXISTS ports; DROP VIEW IF EXISTS events;"
-	" DROP VIEW IF EXISTS sweeps; DROP VIEW IF EXISTS details";
+	" DROP VIEW IF EXISTS sweeps; DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";

@@ -17,9 +17,11 @@ extern const char tables_hour_sum_begin[], tables_hour_sum_end[];
 extern const char tables_absolute_begin[], tables_absolute_end[];
 extern const char tables_traffic_begin[], tables_traffic_end[];
 extern const char tables_detail[];
-extern const char tables_route[]; /* tables_route.c */
 extern const char tables_views[];
 extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
+
+/* What version 4 added: tables_finding.c, tables_route.c. */
+extern const char tables_finding[], tables_route[];
 
 /* tables_append_snapshot - the tables of snapshots (tables_snapshot.c). */
 void tables_append_snapshot(struct text *sql);

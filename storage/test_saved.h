@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_saved.h - snapshots written, listed and read at path (test_folder.h), held against a sweep (cmocka assertions) */
+/* test_saved.h - snapshots written and read at path (test_folder.h), held against a sweep (cmocka assertions) */
 #ifndef IBWIRE_STORAGE_TEST_SAVED_H
 #define IBWIRE_STORAGE_TEST_SAVED_H
 

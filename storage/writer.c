@@ -58,6 +58,13 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
+			 " opened_sweep, last_seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
+	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
+	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
+				" text, advice, evidence, hosts, hosts_touched)"
+				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 };
 
 static int prepare(struct writer *writer, struct error *err)
@@ -110,6 +117,7 @@ static void close_database(struct writer *writer)
 	sqlite3_close(writer->db);
 	writer->db = NULL;
 	state_done(&writer->state);
+	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 }
 
@@ -155,6 +163,7 @@ int writer_refresh(struct writer *writer, struct error *err)
 	if (!writer->stale)
 		return 0;
 	state_done(&writer->state);
+	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 	result = state_load(writer->db, &writer->state, err);
 	if (!result)
@@ -304,6 +313,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 		result = writer_store_routes(writer, sweep, id, err);
 	if (!result)
 		result = insert_events(writer, sweep->events, sweep->event_count, id, err);
+	if (!result)
+		result = writer_store_findings(writer, sweep, id, err);
 	return result;
 }
 

@@ -77,7 +77,7 @@ static int restore_caps(const struct writer *writer, struct restored *ret, struc
 int writer_restore(void *ctx, struct restored *ret, struct error *err)
 {
 	struct writer *writer = ctx;
-	struct topology topology = { 0 };
+	struct topology *topology = &writer->state.loaded;
 	int result = writer_refresh(writer, err);
 
 	if (!result)
@@ -89,12 +89,17 @@ int writer_restore(void *ctx, struct restored *ret, struct error *err)
 		result = restore_ports(writer, ret, err);
 		if (!result)
 			result = writer_restore_details(writer, ret, err);
+		/* What refresh has just read, or another thing where sweeps were stored since. */
+		if (!result && topology->sweep != writer->state.sweep) {
+			topology_done(topology);
+			result = topology_load(writer->db, writer->state.sweep, topology, err);
+		}
 		if (!result)
-			result = topology_load(writer->db, writer->state.sweep, &topology, err);
+			result = writer_restore_findings(writer, ret, err);
 		if (!result)
-			result = topology_fabric(&topology, NULL, writer->state.from_node, writer->state.from_port,
+			result = topology_fabric(topology, NULL, writer->state.from_node, writer->state.from_port,
 						 &ret->fabric, err);
-		topology_done(&topology);
+		topology_done(topology);
 	}
 	if (result < 0)
 		restored_done(ret);

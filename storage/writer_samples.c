@@ -27,6 +27,19 @@ static int store_absolute(struct writer *writer, uint32_t port, struct error *er
 	return readings_write_absolute(writer->statements[WRITE_ABSOLUTE], port, last, err);
 }
 
+/*
+ * A collector that starts reads the newest absolute values and the deltas since. Where
+ * it ends after a sweep or two, a few sweeps' deltas are read sooner than all readings are written.
+ */
+#define FEW_OWN_SWEEPS 2
+#define FEW_SWEEPS 8
+
+static bool is_read_soon(const struct state *state, const struct stored_reading *last)
+{
+	return last->base_sweep && state->sweep - state->loaded_sweep <= FEW_OWN_SWEEPS &&
+		state->sweep - last->base_sweep <= FEW_SWEEPS;
+}
+
 int writer_store_last(struct writer *writer, struct error *err)
 {
 	int result = 0;
@@ -34,7 +47,7 @@ int writer_store_last(struct writer *writer, struct error *err)
 	for (size_t i = 1; !result && i < writer->state.port_count; i++) {
 		const struct stored_reading *last = &writer->state.ports[i].last;
 
-		if (last->there && last->base_sweep != last->read_sweep)
+		if (last->there && last->base_sweep != last->read_sweep && !is_read_soon(&writer->state, last))
 			result = store_absolute(writer, (uint32_t)i, err);
 	}
 	return result;

@@ -38,7 +38,31 @@ enum writer_statement {
 	WRITE_DETAIL_LAST,
 	WRITE_CAPS,
 	WRITE_EVENT,
+	OPEN_FINDING,
+	SEE_FINDING,
+	CLOSE_FINDING,
+	WRITE_FINDING_STATE,
 	WRITER_STATEMENT_COUNT,
+};
+
+/* A finding that is open in the database. */
+struct stored_finding {
+	int64_t id;
+	enum finding_kind kind;
+	uint64_t node_guid;
+	uint8_t port, tag;
+	enum finding_severity severity;
+	char cause[32];
+	int64_t last_seen_us;  /* as it was told last */
+	int64_t refreshed_us;  /* wall clock of the sweep that wrote it last; 0: an earlier run */
+	int64_t state_sweep;   /* finding_state.from_sweep of its newest */
+	bool seen;             /* in the sweep that is stored */
+};
+
+struct stored_findings {
+	bool loaded;
+	struct stored_finding *list;
+	size_t count, capacity;
 };
 
 struct writer {
@@ -60,6 +84,7 @@ struct writer {
 	size_t sample_count;
 	bool samples_left;      /* a sweep failed */
 	struct bytes packed;
+	struct stored_findings findings;
 	struct sink sink;
 	int64_t commit_us;
 	/* Compacts beside the sweeps; NULL until the first sweep, and where it cannot be started. */
@@ -99,5 +124,13 @@ int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_
 
 /* writer_restore_details - fill restored.details with the newest reading of each port and attribute. */
 int writer_restore_details(const struct writer *writer, struct restored *ret, struct error *err);
+
+/* writer_store_findings - what opened, changed or closed with a sweep. */
+int writer_store_findings(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+
+/* writer_restore_findings - fill restored.findings with those that are open. */
+int writer_restore_findings(const struct writer *writer, struct restored *ret, struct error *err);
+
+void stored_findings_done(struct stored_findings *findings);
 
 #endif

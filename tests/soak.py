@@ -300,6 +300,9 @@ class Soak:
                                                            if name not in ("node_guid", "port")}
                     for row in csv.DictReader(file)}
 
+    def newest(self, sim):
+        return sim.json("sql", "SELECT max(id) AS id FROM sweep")[0]["id"]
+
     def all_answer(self, sim, count):
         status = sim.json("status")
         return status["ports_answered"] == status["ports_asked"] == count and not status["silent_nodes"]
@@ -356,7 +359,9 @@ class Soak:
         self.settle_s = time.monotonic() - self.settle_s
         self.finding("all ports answer in the end", [] if good else [json.dumps(sim.json("status"))])
         sim.traffic("pause")
-        time.sleep(3)
+        # One sweep may have begun before the pause; the next one has not.
+        last = self.newest(sim) + 2
+        wait_for(lambda: process.poll() is not None or self.newest(sim) >= last, 30, 0.2)
 
     def judge_process(self):
         watch = self.watch

@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Whole nodes: silent, gone, restarting. What is said here explains the links
+ * that are down with them, so it runs before the rules about links.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/health_state.h"
+#include "base/array.h"
+#include "fabric/shape.h"
+
+static void mark_dark(struct health *health, struct health_node *node, uint32_t at)
+{
+	uint32_t up = 0, down = 0, i;
+
+	node->dark = node->claimed = false;
+	node->cluster = at;
+	node->dark_us = HEALTH_LONG_AGO;
+	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+		const struct health_port *port = &health->ports[i];
+
+		if (port->peer == HEALTH_NONE)
+			continue;
+		if (!health_link_is_down(health, port)) {
+			up += port->link == LINK_IS_UP;
+			continue;
+		}
+		down++;
+		/* Of the two ends the one that says so; of links the last one: then it went. */
+		if (port->link != LINK_IS_DOWN)
+			port = &health->ports[port->peer];
+		if (port->changed_us >= node->dark_us) {
+			node->dark_us = port->changed_us;
+			node->dark_wall_us = port->changed_wall_us;
+		}
+	}
+	node->dark = down && !up;
+}
+
+/* The switch behind a dark HCA, where it is dark as well; else the switch itself. */
+static uint32_t leaf_of(const struct health *health, uint32_t at)
+{
+	const struct health_node *node = &health->nodes[at];
+	uint32_t i;
+
+	for (i = node->first_port; i < node->first_port + node->slots; i++)
+		if (health->ports[i].peer != HEALTH_NONE)
+			return health->ports[health->ports[i].peer].node;
+	return HEALTH_NONE;
+}
+
+static uint32_t cluster_of(struct health *health, uint32_t at)
+{
+	while (health->nodes[at].cluster != at)
+		at = health->nodes[at].cluster = health->nodes[health->nodes[at].cluster].cluster;
+	return at;
+}
+
+static void join(struct health *health, uint32_t a, uint32_t b)
+{
+	a = cluster_of(health, a);
+	b = cluster_of(health, b);
+	/* The lower stands for both, so that order does not matter. */
+	if (a < b)
+		health->nodes[b].cluster = a;
+	else
+		health->nodes[a].cluster = b;
+}
+
+/* Did they go so close to one another that it was one cause? */
+static bool together(const struct health *health, int64_t a_us, int64_t b_us)
+{
+	return llabs(a_us - b_us) <= health->settings.restart_within_us;
+}
+
+/* What of a host's HCAs is dark. */
+struct host_view {
+	uint32_t cabled, dark, lately; /* lately: within restart_within of the last */
+	uint32_t behind_dark;          /* their leaf is dark itself */
+	uint32_t first;                /* with the lowest GUID */
+	int64_t last_us, wall_us;      /* the last went; the first of those lately */
+};
+
+static struct host_view view_host(const struct health *health, const struct health_host *host)
+{
+	struct host_view view = { .last_us = HEALTH_LONG_AGO, .first = HEALTH_NONE };
+	uint32_t at, i;
+
+	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+		const struct health_node *node = &health->nodes[at];
+		bool cabled = false;
+
+		for (i = node->first_port; i < node->first_port + node->slots && !cabled; i++)
+			cabled = health->ports[i].peer != HEALTH_NONE && health->ports[i].link != LINK_NEVER_UP;
+		if (!cabled)
+			continue;
+		view.cabled++;
+		if (view.first == HEALTH_NONE || node->guid < health->nodes[view.first].guid)
+			view.first = at;
+		if (!node->dark)
+			continue;
+		view.dark++;
+		if (node->dark_us > view.last_us)
+			view.last_us = node->dark_us;
+	}
+	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+		const struct health_node *node = &health->nodes[at];
+		uint32_t leaf;
+
+		if (!node->dark || view.last_us - node->dark_us > health->settings.restart_within_us)
+			continue;
+		view.lately++;
+		if (!view.wall_us || node->dark_wall_us < view.wall_us)
+			view.wall_us = node->dark_wall_us;
+		leaf = leaf_of(health, at);
+		view.behind_dark += leaf != HEALTH_NONE && health->nodes[leaf].dark;
+	}
+	return view;
+}
+
+void health_forget_host(struct health *health, uint32_t at)
+{
+	uint32_t node, i, end;
+
+	for (node = health->hosts[at].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
+		for (i = health->nodes[node].first_port;
+		     i < health->nodes[node].first_port + health->nodes[node].slots; i++)
+			for (end = 0; end < 2; end++) {
+				uint32_t port = end ? health->ports[i].peer : i;
+
+				if (port != HEALTH_NONE && health->ports[port].tracker != HEALTH_NONE)
+					health_forget_lately(&health->trackers[health->ports[port].tracker],
+							     health->now_us - 2 * MINUTE_US, health->now_us);
+			}
+}
+
+/* Is the host as a whole down, up again, restarting? */
+static void follow_host(struct health *health, uint32_t at)
+{
+	struct health_host *host = &health->hosts[at];
+	struct host_view view = view_host(health, host);
+	bool all = view.cabled && view.dark == view.cabled && 2 * view.lately >= view.cabled;
+	/* One HCA that is gone may be its cable: it takes as long as a cable does to be called so. */
+	bool down = all && (view.cabled > 1 || health->now_us - view.last_us >= health->settings.down_after_us);
+
+	if (down && !host->down) {
+		host->down = true;
+		host->down_us = view.last_us;
+		host->down_wall_us = view.wall_us;
+		health_forget_host(health, at);
+	} else if (host->down && view.cabled && view.dark < view.cabled) {
+		host->down = false;
+		host->rack_guid = 0;
+		host->restart_us = host->behind_dark ? HEALTH_LONG_AGO : health->now_us;
+		host->restart_wall_us = host->down_wall_us;
+		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
+	}
+	host->behind_dark = host->down && view.lately && view.behind_dark == view.lately;
+}
+
+static bool went_with(const struct health *health, uint32_t hca, const struct health_host *host)
+{
+	return hca != HEALTH_NONE && together(health, health->hosts[health->nodes[hca].host].down_us, host->down_us);
+}
+
+/* Hosts that went with a switch, or with other hosts of a leaf, are of its cluster. In order of going. */
+static void join_host(struct health *health, const struct health_host *host)
+{
+	uint32_t at, leaf;
+
+	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+		struct health_node *node = &health->nodes[at];
+
+		if (!node->dark)
+			continue;
+		node->claimed = true;
+		if (host->first != at)
+			join(health, host->first, at);
+		leaf = leaf_of(health, at);
+		if (leaf == HEALTH_NONE)
+			continue;
+		if (health->nodes[leaf].dark) {
+			if (together(health, health->nodes[leaf].dark_us, host->down_us) || host->behind_dark)
+				join(health, leaf, at);
+		} else if (went_with(health, health->nodes[leaf].dark_host, host)) {
+			join(health, health->nodes[leaf].dark_host, at);
+		} else {
+			health->nodes[leaf].dark_host = at;
+		}
+	}
+}
+
+static bool has_host(const struct health_node *node)
+{
+	return node->host != HEALTH_NONE;
+}
+
+/* What a cluster holds; one struct is reused for each. */
+struct cluster {
+	uint32_t switches, hosts;
+	uint32_t lead;               /* of the switches the lowest tier's, then by GUID */
+	int64_t last_us, wall_us;
+};
+
+static bool leads(const struct health_node *node, const struct health_node *other)
+{
+	unsigned tier = node->tier ? node->tier : UINT8_MAX, than = other->tier ? other->tier : UINT8_MAX;
+
+	return tier != than ? tier < than : node->guid < other->guid;
+}
+
+static struct cluster view_cluster(struct health *health, uint32_t root)
+{
+	struct cluster cluster = { .lead = HEALTH_NONE, .last_us = HEALTH_LONG_AGO };
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		if (!node->dark || cluster_of(health, i) != root)
+			continue;
+		if (node->type == NODE_SWITCH) {
+			cluster.switches++;
+			if (cluster.lead == HEALTH_NONE || leads(node, &health->nodes[cluster.lead]))
+				cluster.lead = i;
+			if (node->dark_us > cluster.last_us)
+				cluster.last_us = node->dark_us;
+			if (!cluster.wall_us || node->dark_wall_us < cluster.wall_us)
+				cluster.wall_us = node->dark_wall_us;
+		} else if (has_host(node) && health->hosts[node->host].first == i) {
+			cluster.hosts++;
+		}
+	}
+	return cluster;
+}
+
+static void touch_cluster(struct health *health, struct health_open_finding *open, uint32_t root)
+{
+	uint32_t i;
+
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	for (i = 0; i < health->host_count; i++)
+		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root)
+			health_touch(open, health->hosts[i].name);
+}
+
+static void hold_switches(struct health *health, uint32_t root)
+{
+	struct cluster cluster = view_cluster(health, root);
+	const struct health_node *lead;
+	struct health_open_finding *open;
+	char since[32];
+
+	if (cluster.lead == HEALTH_NONE || health->now_us - cluster.last_us < health->settings.down_after_us ||
+	    health->now_us - cluster.last_us >= health->settings.forget_us)
+		return;
+	lead = &health->nodes[cluster.lead];
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us, .cause = cluster.switches > 1 ? "rack" : "switch" });
+	if (!open)
+		return;
+	health_subject(open, "%s", lead->name);
+	if (cluster.switches > 1 || cluster.hosts)
+		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went together",
+			    lead->name, health_duration(health->now_us - cluster.last_us, since), cluster.switches,
+			    cluster.hosts);
+	else
+		health_text(open, "%s is gone: all of its links are down for %s, those around it are up", lead->name,
+			    health_duration(health->now_us - cluster.last_us, since));
+	health_number(open, "down_s", (double)(health->now_us - cluster.last_us) / SECOND_US);
+	health_number(open, "switches_gone", cluster.switches);
+	health_number(open, "hosts_gone", cluster.hosts);
+	if (cluster.hosts)
+		touch_cluster(health, open, root);
+	else
+		health_touch_below(health, open, cluster.lead);
+}
+
+/* The leaf that most HCAs of a cluster hang on; of equal ones that with the lowest GUID. */
+static uint32_t common_leaf(struct health *health, uint32_t root)
+{
+	uint32_t best = HEALTH_NONE, most = 0, i, p;
+
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *leaf = &health->nodes[i];
+		uint32_t count = 0;
+
+		if (leaf->dark_host == HEALTH_NONE)
+			continue;
+		for (p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
+			uint32_t peer = health->ports[p].peer;
+
+			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].dark)
+				count += cluster_of(health, health->ports[peer].node) == root;
+		}
+		if (count > most || (count == most && best != HEALTH_NONE && leaf->guid < health->nodes[best].guid)) {
+			most = count;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* Hosts of one leaf that went together: one finding, of the leaf. */
+static void claim_rack(struct health *health, uint32_t root)
+{
+	uint32_t hosts = 0, leaf = HEALTH_NONE, i;
+	uint64_t known = 0;
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (host->down && cluster_of(health, host->first) == root) {
+			hosts++;
+			if (host->rack_guid)
+				known = host->rack_guid;
+		}
+	}
+	if (!known && hosts < health->settings.rack_hosts)
+		return;
+	if (!known) {
+		leaf = common_leaf(health, root);
+		known = leaf == HEALTH_NONE ? 0 : health->nodes[leaf].guid;
+	}
+	for (i = 0; i < health->host_count; i++)
+		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root)
+			health->hosts[i].rack_guid = known;
+}
+
+/* All hosts that went with this leaf's. */
+static void hold_rack(struct health *health, uint32_t leaf)
+{
+	const struct health_node *node = &health->nodes[leaf];
+	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
+	struct health_open_finding *open;
+	uint32_t hosts = 0, i;
+	char since[32];
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (!host->down || host->rack_guid != node->guid)
+			continue;
+		hosts++;
+		if (host->down_us > last_us)
+			last_us = host->down_us;
+		if (!wall_us || host->down_wall_us < wall_us)
+			wall_us = host->down_wall_us;
+	}
+	if (!hosts || health->now_us - last_us < health->settings.down_after_us)
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .tag = 1, .since_wall_us = wall_us, .cause = "rack" });
+	if (!open)
+		return;
+	health_subject(open, "hosts of %s", node->name);
+	health_text(open, "%u hosts of %s went down together and are down for %s; the switch is up", hosts, node->name,
+		    health_duration(health->now_us - last_us, since));
+	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
+	health_number(open, "hosts_gone", hosts);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	for (i = 0; i < health->host_count; i++)
+		if (health->hosts[i].down && health->hosts[i].rack_guid == node->guid)
+			health_touch(open, health->hosts[i].name);
+}
+
+static void hold_missing_host(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
+{
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = first, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = host->down_wall_us, .cause = "host" });
+	char since[32];
+
+	health_drop(health_find(health, FINDING_HOST_RESTART, health->nodes[first].guid, 0, 0));
+	if (!open)
+		return;
+	health_subject(open, "%s", host->name);
+	health_text(open, "%s is gone: all of its %u HCAs are down for %s; a restart takes less", host->name, hcas,
+		    health_duration(health->now_us - host->down_us, since));
+	health_number(open, "down_s", (double)(health->now_us - host->down_us) / SECOND_US);
+	health_number(open, "hcas", hcas);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	health_touch(open, host->name);
+}
+
+static void hold_restart(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
+{
+	struct health_open_finding *open;
+	char took[32];
+
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_HOST_RESTART, .severity = FINDING_INFO, .node = first, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = host->down ? host->down_wall_us : host->restart_wall_us,
+		.cause = "host" });
+	if (!open)
+		return;
+	health_subject(open, "%s", host->name);
+	if (host->down)
+		health_text(open, "all %u HCAs of %s went down together %s ago: it boots, or is off", hcas, host->name,
+			    health_duration(health->now_us - host->down_us, took));
+	else
+		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name, hcas);
+	health_number(open, "hcas", hcas);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	health_touch(open, host->name);
+}
+
+static void hold_host(struct health *health, const struct health_host *host)
+{
+	const struct health_settings *settings = &health->settings;
+	struct host_view view;
+	int64_t down_us = health->now_us - host->down_us;
+
+	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
+		return;
+	if (host->down && (host->rack_guid || host->behind_dark || down_us < settings->down_after_us ||
+			   down_us >= settings->forget_us))
+		return;
+	view = view_host(health, host);
+	if (view.first == HEALTH_NONE)
+		return;
+	if (host->down && down_us >= settings->missing_after_us)
+		hold_missing_host(health, host, view.first, view.cabled);
+	else
+		hold_restart(health, host, view.first, view.cabled);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct health_gone *x = a, *y = b;
+
+	if (x->us != y->us)
+		return x->us < y->us ? -1 : 1;
+	return (x->host > y->host) - (x->host < y->host);
+}
+
+/* Hosts that are down, in the order in which they went. Return: how many. */
+static size_t list_gone(struct health *health)
+{
+	struct health_gone *grown;
+	size_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < health->host_count; i++) {
+		if (!health->hosts[i].down)
+			continue;
+		grown = array_grow(health->gone, count, &health->gone_capacity, sizeof(*grown));
+		if (!grown) {
+			health->failed = true;
+			break;
+		}
+		health->gone = grown;
+		grown[count++] = (struct health_gone){ .us = health->hosts[i].down_us, .host = i };
+	}
+	if (count)
+		qsort(health->gone, count, sizeof(*health->gone), by_time);
+	return count;
+}
+
+static void find_missing(struct health *health)
+{
+	size_t gone, g;
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++) {
+		mark_dark(health, &health->nodes[i], i);
+		health->nodes[i].dark_host = HEALTH_NONE;
+	}
+	for (i = 0; i < health->host_count; i++)
+		follow_host(health, i);
+	gone = list_gone(health);
+	for (g = 0; g < gone; g++)
+		join_host(health, &health->hosts[health->gone[g].host]);
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+			health->nodes[i].claimed = true;
+	for (i = 0; i < health->node_count; i++) {
+		bool root = health->nodes[i].dark && cluster_of(health, i) == i;
+
+		if (root && view_cluster(health, i).switches)
+			hold_switches(health, i);
+		else if (root && health->nodes[i].claimed)
+			claim_rack(health, i);
+	}
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].dark_host != HEALTH_NONE)
+			hold_rack(health, i);
+}
+
+/* Which nodes do not answer, and for how long. */
+static void find_silent(struct health *health)
+{
+	const struct health_settings *settings = &health->settings;
+	size_t i;
+
+	health->nodes_asked = health->nodes_silent = 0;
+	for (i = 0; i < health->node_count; i++) {
+		struct health_node *node = &health->nodes[i];
+
+		if (!node->asked) {
+			node->silent = false;
+			node->silent_sweeps = 0;
+			node->answered_us = health->now_us;
+			continue;
+		}
+		health->nodes_asked++;
+		if (node->answered) {
+			node->silent = false;
+			node->silent_sweeps = 0;
+			node->answered_us = health->now_us;
+			continue;
+		}
+		if (!node->silent_sweeps++)
+			node->silent_wall_us = health->wall_us;
+		node->silent = node->silent_sweeps >= settings->silent_sweeps &&
+			       health->now_us - node->answered_us >= settings->silent_after_us;
+		health->nodes_silent += node->silent;
+	}
+	/* So many at once are no faults of theirs: coverage says it. */
+	health->silence_of_many = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_asked;
+}
+
+static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const char *host)
+{
+	const struct health_node *node = &health->nodes[at];
+	bool is_switch = node->type == NODE_SWITCH;
+	struct health_open_finding *open;
+	char since[32];
+
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_SILENT, .severity = is_switch ? FINDING_CRITICAL : FINDING_WARNING, .node = at,
+		.port = HEALTH_NONE, .peer = HEALTH_NONE, .since_wall_us = node->silent_wall_us,
+		.cause = is_switch ? "switch" : hcas > 1 ? "host" : "hca" });
+	if (!open)
+		return;
+	if (host && hcas > 1) {
+		health_subject(open, "%s", host);
+		health_text(open, "%u HCAs of %s answer nothing for %s (%u sweeps); their links are up", hcas, host,
+			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
+	} else {
+		health_subject(open, "%s", node->name);
+		health_text(open, "%s answers nothing for %s (%u sweeps); its links are up", node->name,
+			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
+	}
+	health_number(open, "silent_s", (double)(health->now_us - node->answered_us) / SECOND_US);
+	health_number(open, "silent_sweeps", node->silent_sweeps);
+	health_number(open, "nodes", hcas);
+	if (open->touched == health->generation)
+		return;
+	open->touched = health->generation;
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	if (host)
+		health_touch(open, host);
+	else
+		health_touch_below(health, open, at);
+}
+
+static void tell_silent(struct health *health)
+{
+	uint32_t i, at;
+
+	for (i = 0; i < health->host_count; i++) {
+		uint32_t first = HEALTH_NONE, count = 0;
+
+		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
+			if (!health->nodes[at].silent)
+				continue;
+			count++;
+			if (first == HEALTH_NONE || health->nodes[at].guid < health->nodes[first].guid)
+				first = at;
+		}
+		if (count)
+			hold_silent(health, first, count, health->hosts[i].name);
+	}
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].silent && health->nodes[i].host == HEALTH_NONE)
+			hold_silent(health, i, 1, NULL);
+}
+
+void health_nodes(struct health *health)
+{
+	uint32_t i;
+
+	if (health->down_ports || health->dark_before)
+		find_missing(health);
+	health->dark_before = health->down_ports > 0;
+	for (i = 0; i < health->host_count; i++)
+		hold_host(health, &health->hosts[i]);
+	find_silent(health);
+	if (!health->silence_of_many)
+		tell_silent(health);
+}

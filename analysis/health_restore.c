@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * After a restart: open findings are all that is known of the time before. What
+ * they say is put where the rules look for it, so that each goes on as if nothing
+ * had been in between.
+ */
+#include <string.h>
+
+#include "analysis/health_state.h"
+
+/* A link that is down may have been forgotten by the fabric: then the finding knows where it led. */
+static void restore_link(struct health *health, const struct finding *finding)
+{
+	struct health_port *port, *peer;
+	uint32_t at, to;
+
+	if (!map_get(&health->by_guid, finding->node_guid, &at) || !map_get(&health->by_guid, finding->peer_guid, &to) ||
+	    finding->port >= health->nodes[at].slots || finding->peer_port >= health->nodes[to].slots)
+		return;
+	port = &health->ports[health->nodes[at].first_port + finding->port];
+	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
+	if (port->link != LINK_NEVER_UP || peer->link != LINK_NEVER_UP || port->peer != HEALTH_NONE ||
+	    peer->peer != HEALTH_NONE)
+		return;
+	port->peer = health->nodes[to].first_port + finding->peer_port;
+	peer->peer = health->nodes[at].first_port + finding->port;
+	port->link = peer->link = LINK_IS_DOWN;
+	port->changed_us = peer->changed_us = health->now_us - (health->wall_us - finding->since_us);
+	port->changed_wall_us = peer->changed_wall_us = finding->since_us;
+	health->down_ports += 2;
+}
+
+/* A node that is not there needs a name, so that it can be told of. */
+static void restore_node(struct health *health, const struct finding *finding)
+{
+	uint32_t at;
+
+	if (!finding->node_guid || map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	at = health_add_node(health, finding->node_guid, 1);
+	if (at == HEALTH_NONE || !health_copy_name(&health->nodes[at].name, finding->subject))
+		health->failed = true;
+}
+
+static double number_of(const struct finding *finding, const char *key, double otherwise)
+{
+	unsigned i;
+
+	for (i = 0; i < finding->number_count; i++)
+		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return otherwise;
+}
+
+/* An hour's count: spread over the hour, as nobody knows when in it they were. */
+static void restore_errors(struct health *health, const struct finding *finding)
+{
+	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
+	const struct health_limits *limits = &health->settings.limits[finding->kind];
+	double count = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour", limits->warning);
+	struct health_tracker *tracker;
+	struct health_ring *ring;
+	uint32_t at;
+	int i;
+
+	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
+	    finding->port >= health->nodes[at].slots || count < 1)
+		return;
+	tracker = health_track(health, health->nodes[at].first_port + finding->port);
+	if (!tracker)
+		return;
+	ring = symbols ? &tracker->symbols : &tracker->receive;
+	tracker->error_us = health->now_us;
+	for (i = 0; i < RING_BUCKETS; i++) {
+		int64_t back_us = (RING_BUCKETS - 1 - i) * (int64_t)ERROR_BUCKET_US;
+		double part = (double)(i + 1) * count / RING_BUCKETS - (double)i * count / RING_BUCKETS;
+
+		if (back_us < health->now_us)
+			ring_add(ring, health->now_us - back_us, ERROR_BUCKET_US, (uint64_t)(part + 0.5), finding->since_us);
+	}
+	ring->since_wall_us = finding->since_us;
+}
+
+void health_restore_memory(struct health *health)
+{
+	size_t i;
+
+	for (i = 0; i < health->open_count; i++) {
+		const struct finding *finding = &health->open[i]->finding;
+
+		if (finding->kind == FINDING_LINK_DOWN)
+			restore_link(health, finding);
+		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)
+			restore_node(health, finding);
+		else if (finding->kind == FINDING_SYMBOL_ERRORS || finding->kind == FINDING_RECEIVE_ERRORS)
+			restore_errors(health, finding);
+	}
+}
+
+static bool is_up(const struct health *health, uint32_t at)
+{
+	const struct health_node *node = &health->nodes[at];
+	uint32_t i;
+
+	for (i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
+		if (health->ports[i].link == LINK_IS_UP)
+			return true;
+	return false;
+}
+
+/* Is any of the hosts there that a finding names? */
+static bool has_host(const struct health *health, const struct finding *finding)
+{
+	uint32_t node;
+	unsigned i;
+	size_t h;
+
+	for (h = 0; h < health->host_count; h++)
+		for (i = 0; i < finding->host_count; i++) {
+			if (strcmp(health->hosts[h].name, finding->hosts[i]) != 0)
+				continue;
+			for (node = health->hosts[h].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
+				if (is_up(health, node))
+					return true;
+		}
+	return false;
+}
+
+/* A host that was restarting when we stopped, and is not back after its time. */
+static void turn_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
+{
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = at, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = restart->finding.since_us, .cause = "host" });
+
+	health_drop(restart);
+	if (!open)
+		return;
+	open->restored = true;
+	health_subject(open, "%s", restart->finding.subject);
+	health_text(open, "%s is gone: all of its HCAs are down for longer than a restart takes", restart->finding.subject);
+	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
+	open->finding.host_count = restart->finding.host_count;
+	open->finding.hosts_touched = restart->finding.hosts_touched;
+}
+
+void health_restored_nodes(struct health *health)
+{
+	size_t i, count = health->open_count;
+
+	for (i = 0; i < count; i++) {
+		struct health_open_finding *open = health->open[i];
+		const struct finding *finding = &open->finding;
+		int64_t gone_us = health->wall_us - finding->since_us;
+		uint32_t at;
+
+		if (!open->restored || (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
+		    !map_get(&health->by_guid, finding->node_guid, &at) || gone_us >= health->settings.forget_us)
+			continue;
+		/* Hosts of a leaf: the leaf itself is up all the time. */
+		if (finding->tag ? has_host(health, finding) : is_up(health, at)) {
+			open->restored = false;
+			continue;
+		}
+		open->held_us = health->now_us;
+		open->finding.last_seen_us = health->wall_us;
+		if (finding->kind == FINDING_HOST_RESTART && gone_us >= health->settings.missing_after_us)
+			turn_missing(health, open, at);
+	}
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/test_world.h"
+
+static const struct world_shape rails = { 4, 4, 2, 8, 4 };
+/* 4 leafs with 8 hosts each, 8 uplinks. */
+static const struct world_shape single = { 4, 8, 1, 32, 1 };
+
+static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
+
+struct scenario { const char *name; const struct world_shape *shape; const char *script, *expected; };
+
+static void check(const struct scenario *scenario, size_t count, bool infos)
+{
+	char found[4096];
+	size_t i, failed = 0;
+
+	for (i = 0; i < count; i++) {
+		struct world *world = world_create(scenario[i].shape);
+
+		world_run(world, scenario[i].script);
+		world_summary(world, infos, found, sizeof(found));
+		if (strcmp(found, scenario[i].expected) != 0) {
+			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name, scenario[i].script,
+				    scenario[i].expected, found);
+			failed++;
+		}
+		world_destroy(world);
+	}
+	assert_int_equal(failed, 0);
+}
+
+#define CHECK(scenarios, infos) check(scenarios, sizeof(scenarios) / sizeof((scenarios)[0]), infos)
+
+/* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
+#define EVEN "routes; loads 0.2; wait 130; "
+#define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; load leaf0/105 0.1; load leaf0/106 0.1; " \
+	       "load leaf0/107 0.1; load leaf0/108 0.1; "
+
+static void uneven_groups(void **state)
+{
+	static const struct scenario cases[] = {
+		{ "even", &single, EVEN "wait 600", "" },
+		{ "idle", &single, "routes; wait 600", "" },
+		{ "a table that was changed, and nobody told", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90",
+		  "uplink-imbalance critical leaf0" },
+		{ "a table that was changed, without traffic", &single, "routes; wait 130; skew leaf0 101 12; reread leaf0; wait 600", "" },
+		{ "load beside even tables", &single, EVEN SKEWED "wait 300", "" },
+		{ "and so for long: flows that meet", &single, EVEN SKEWED "wait 700", "" },
+		{ "the table is mended", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
+		  "uplink-imbalance critical leaf0 closed" },
+		{ "traffic pauses for an hour", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; loads 0; wait 3600; loads 0.2; " SKEWED
+		  "wait 90", "uplink-imbalance critical leaf0" },
+		{ "without tables", &single, "loads 0.2; wait 130; " SKEWED "wait 600", "" },
+		{ "a member that is down is the reason", &single, "loads 0.2; wait 60; down leaf0/108; wait 130; routes; skew leaf0 101 4; reread leaf0; "
+		  SKEWED "wait 600", "link-down warning leaf0/108" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+/* `since` is when the table changed, though it was read only a while later. */
+static void a_skew_is_dated_by_the_load(void **state)
+{
+	int64_t changed_us;
+	unsigned before;
+
+	(void)state;
+	for (before = 0; before <= 50; before += 10) {
+		struct world *world = world_create(&single);
+		const struct world_told *told;
+		char script[64];
+
+		/* So far into a window. */
+		world_run(world, EVEN);
+		snprintf(script, sizeof(script), "wait %u", before);
+		world_run(world, script);
+		changed_us = WORLD_WALL_US + world->now_us;
+		world_run(world, "skew leaf0 101 12; " SKEWED "wait 90");
+		told = world_find(world, FINDING_UPLINK_IMBALANCE);
+		assert_non_null(told);
+		assert_string_equal(told->finding.cause, "routing");
+		if (llabs(told->finding.since_us - changed_us) > 30000000)
+			fail_msg("%u s into a window: dated %lld s off", before,
+				 (long long)(told->finding.since_us - changed_us) / 1000000);
+		assert_true(told->opened_us - (changed_us - WORLD_WALL_US) <= 90000000);
+		world_destroy(world);
+	}
+}
+
+static void congestion_at_its_root(void **state)
+{
+	static const struct scenario cases[] = {
+		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
+		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion warning leaf0/101" },
+		{ "for four minutes", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 0; wait 900", "" },
+		{ "30 % without harm", &single, "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning leaf0/101" },
+		{ "30 % with harm", &single, "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400", "congestion critical leaf0/101" },
+		{ "to a host it is the host", &single, "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400", "congestion info leaf0/1" },
+		{ "who waits for that is not named", &single,
+		  "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; stall spine0/1 0.4; load leaf1/101 0.2; stall leaf1/101 0.3; wait 400",
+		  "congestion info leaf0/1" },
+		{ "a full host", &single,
+		  "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; stall spine1/1 0.4; wait 400",
+		  "congestion info leaf0/1" },
+		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; wait 900", "" },
+		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
+		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait 1200",
+		  "congestion warning leaf0/101 closed" },
+		{ "on a slow link it is its echo", &single, "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall leaf0/101 0.4; wait 900",
+		  "link-degraded critical leaf0/101" },
+	};
+
+	(void)state;
+	CHECK(cases, true);
+}
+
+/* All HCAs of all hosts at 30 %. */
+#define BUSY "loads 0.3; wait 60; "
+
+static void rails_of_hosts(void **state)
+{
+	static const struct scenario cases[] = {
+		{ "all alike", &rails, BUSY "wait 1800", "" },
+		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
+		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning h3 mlx5_1/1" },
+		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900", "" },
+		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 mlx5_1/1" },
+		{ "for nine minutes not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait 900", "" },
+		{ "one that is down is not unused", &rails, BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
+		{ "a job on half of the rails", &rails, BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 0; load h4.0 0; load leaf0/5 0; "
+		  "load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; load h5.1 0; load leaf1/6 0; wait 1800", "" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+static void cables_and_tables(void **state)
+{
+	static const struct scenario cases[] = {
+		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" },
+		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 20; routes; wait 60", "" },
+		{ "a table that leads nowhere", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60", "black-hole critical leaf0" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+/* What happens in a world, drawn at random. */
+static void draw_script(unsigned seed, char *ret, size_t size)
+{
+	static const char *const happenings[] = {
+		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
+		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ", "rate leaf1/104 4 NDR; ",
+		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 rcv_errors 60; ",
+		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ", "load h5.2 0; load leaf2/6 0; ",
+		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
+	};
+	size_t at = 0;
+	unsigned i;
+
+	srand(seed);
+	ret[0] = 0;
+	for (i = 0; i < 25; i++) {
+		const char *one = happenings[(size_t)rand() % (sizeof(happenings) / sizeof(happenings[0]))];
+
+		at += (size_t)snprintf(ret + at, size - at, "%swait %d; ", one, 10 * (1 + rand() % 30));
+	}
+	assert_true(at < size);
+}
+
+static void the_order_of_samples_does_not_matter(void **state)
+{
+	char script[4096], first[4096], second[4096];
+	unsigned seed, found = 0;
+
+	(void)state;
+	for (seed = 1; seed <= 40; seed++) {
+		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
+
+		draw_script(seed, script, sizeof(script));
+		shuffled->shuffle = seed;
+		world_run(world, script);
+		world_run(shuffled, script);
+		world_summary(world, true, first, sizeof(first));
+		world_summary(shuffled, true, second, sizeof(second));
+		assert_string_equal(first, second);
+		found += (unsigned)world->told_count;
+		world_destroy(world);
+		world_destroy(shuffled);
+	}
+	/* There was something to find. */
+	assert_true(found > 100);
+}
+
+/* What is open goes on over a restart: it is not told again, and closes as it would have. */
+static void a_restart_changes_nothing_that_is_open(void **state)
+{
+	static const struct scenario cases[] = {
+		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down warning leaf0/101" },
+		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
+		  "link-down warning leaf0/101 closed" },
+		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical spine1" },
+		{ "that returns", &rails, "wait 60; kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
+		  "node-missing critical spine1 closed" },
+		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent critical leaf1" },
+		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600", "link-degraded critical leaf0/101" },
+		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600", "link-flapping warning leaf0/101" },
+		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400", "link-flapping warning leaf0/101 closed" },
+		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 60; spread leaf0/101 "
+		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 4500",
+		  "symbol-errors warning leaf0/101 closed" },
+		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing warning h3 mlx5_0" },
+		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400", "node-missing warning h3 mlx5_0 closed" },
+		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive h0; revive h1; revive h2; revive h3; "
+		  "wait 400", "node-missing warning leaf0 closed" },
+		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200", "node-missing warning h3 mlx5_0" },
+		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+static void a_restart_tells_nothing_twice(void **state)
+{
+	char script[4096];
+	unsigned seed;
+	size_t i;
+
+	(void)state;
+	for (seed = 100; seed < 130; seed++) {
+		struct world *world = world_create(&rails);
+
+		draw_script(seed, script, sizeof(script));
+		world_run(world, script);
+		for (i = 0; i < world->told_count; i++)
+			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
+		world_run(world, "restart; wait 20");
+		for (i = 0; i < world->told_count; i++)
+			if (world->told[i].opened)
+				fail_msg("seed %u: %s opened again", seed, finding_kind_name(world->told[i].finding.kind));
+		world_destroy(world);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(uneven_groups), cmocka_unit_test(a_skew_is_dated_by_the_load),
+		cmocka_unit_test(congestion_at_its_root), cmocka_unit_test(rails_of_hosts),
+		cmocka_unit_test(cables_and_tables), cmocka_unit_test(the_order_of_samples_does_not_matter),
+		cmocka_unit_test(a_restart_changes_nothing_that_is_open), cmocka_unit_test(a_restart_tells_nothing_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/test_world.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/detail.h"
+#include "fabric/shape.h"
+
+static void die(const char *what, const char *which)
+{
+	fprintf(stderr, "test world: %s: %s\n", what, which);
+	abort();
+}
+
+static uint32_t add_node(struct world *world, const char *name, uint8_t type, uint64_t guid, unsigned ports)
+{
+	struct world_node *node = &world->nodes[world->node_count];
+
+	assert(world->node_count < WORLD_NODES && ports < 256);
+	snprintf(node->name, sizeof(node->name), "%s", name);
+	node->type = type;
+	node->guid = guid;
+	node->ports = (uint8_t)ports;
+	return world->node_count++;
+}
+
+static void add_link(struct world *world, uint32_t a, unsigned a_num, uint32_t b, unsigned b_num)
+{
+	assert(world->link_count < WORLD_LINKS);
+	world->links[world->link_count++] = (struct world_link){
+		.end = { { a, (uint8_t)a_num }, { b, (uint8_t)b_num } }, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_NDR,
+	};
+}
+
+static struct world_link *link_at(const struct world *world, uint32_t node, unsigned num)
+{
+	return world->link_of[node][num];
+}
+
+static void index_links(struct world *world)
+{
+	uint32_t i, end;
+
+	memset(world->link_of, 0, WORLD_NODES * sizeof(*world->link_of));
+	for (i = 0; i < world->link_count; i++)
+		for (end = 0; end < 2; end++)
+			world->link_of[world->links[i].end[end].node][world->links[i].end[end].num] = &world->links[i];
+}
+
+static void build(struct world *world)
+{
+	const struct world_shape *made = &world->made;
+	unsigned per_leaf = (made->hosts + made->leafs - 1) / made->leafs, h, r, l, s, p;
+	char name[32];
+
+	for (l = 0; l < made->leafs; l++) {
+		snprintf(name, sizeof(name), "leaf%u", l);
+		add_node(world, name, NODE_SWITCH, 0x1000 + l, 100 + made->spines * made->parallel);
+	}
+	for (s = 0; s < made->spines; s++) {
+		snprintf(name, sizeof(name), "spine%u", s);
+		add_node(world, name, NODE_SWITCH, 0x2000 + s, made->leafs * made->parallel);
+	}
+	for (h = 0; h < made->hosts; h++)
+		for (r = 0; r < made->rails; r++) {
+			uint32_t hca;
+
+			snprintf(name, sizeof(name), "h%u mlx5_%u", h, r);
+			hca = add_node(world, name, NODE_CA, 0x10000 + h * 16 + r, 1);
+			l = made->rails > 1 ? r % made->leafs : h / per_leaf;
+			add_link(world, l, 1 + (made->rails > 1 ? h + r / made->leafs * made->hosts : h % per_leaf), hca, 1);
+		}
+	for (l = 0; l < made->leafs; l++)
+		for (s = 0; s < made->spines; s++)
+			for (p = 0; p < made->parallel; p++)
+				add_link(world, l, 101 + s * made->parallel + p, made->leafs + s,
+					 1 + l * made->parallel + p);
+}
+
+struct world *world_create(const struct world_shape *shape)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	if (!world)
+		abort();
+	world->made = *shape;
+	world->counts = calloc(WORLD_NODES, sizeof(*world->counts));
+	world->resets = calloc(WORLD_NODES, sizeof(*world->resets));
+	world->full = calloc(WORLD_NODES, sizeof(*world->full));
+	world->fec = calloc(WORLD_NODES, sizeof(*world->fec));
+	world->tables = calloc(WORLD_NODES, sizeof(*world->tables));
+	world->link_of = calloc(WORLD_NODES, sizeof(*world->link_of));
+	world->interval_us = 10000000;
+	world->stale = true;
+	world->sm_guid = 0x77;
+	world->sm_masters = 1;
+	health_settings_default(&world->settings);
+	world->health = health_create(&world->settings);
+	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->tables || !world->health)
+		abort();
+	build(world);
+	index_links(world);
+	return world;
+}
+
+void world_destroy(struct world *world)
+{
+	health_destroy(world->health);
+	shape_destroy(world->shape);
+	shape_destroy(world->old_shape);
+	fabric_destroy(world->fabric);
+	fabric_destroy(world->old_fabric);
+	routes_done(&world->routes);
+	free(world->link_of);
+	free(world->tables);
+	free(world->counts);
+	free(world->resets);
+	free(world->full);
+	free(world->fec);
+	free(world);
+}
+
+static bool link_is_up(const struct world *world, const struct world_link *link)
+{
+	return !link->down && !world->nodes[link->end[0].node].dead && !world->nodes[link->end[1].node].dead;
+}
+
+/* Discovery sees what it reaches: no node whose links are all down. */
+static bool is_seen(const struct world *world, uint32_t node)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->link_count; i++)
+		if ((world->links[i].end[0].node == node || world->links[i].end[1].node == node) &&
+		    link_is_up(world, &world->links[i]))
+			return true;
+	return false;
+}
+
+static void discover_node(struct world *world, struct fabric *fabric, uint32_t at)
+{
+	const struct world_node *from = &world->nodes[at];
+	struct node node = { .guid = from->guid, .system_guid = from->guid, .type = from->type, .vendor_id = 0x2c9,
+			     .device_id = from->type == NODE_SWITCH ? 0xd2f2 : 4129, .port_count = from->ports,
+			     .lid = (uint16_t)(from->type == NODE_SWITCH ? at + 1 : 0) };
+	unsigned num;
+
+	if (from->type == NODE_CA)
+		node.system_guid = from->guid & ~UINT64_C(15);
+	snprintf(node.desc, sizeof(node.desc), "%s", from->name);
+	if (fabric_add_node(fabric, &node, NULL) < 0)
+		abort();
+	for (num = from->type == NODE_SWITCH ? 0 : 1; num <= from->ports; num++) {
+		const struct world_link *link = num ? link_at(world, at, num) : NULL;
+		bool up = !num || (link && link_is_up(world, link));
+		struct port port = {
+			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
+			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(from->type == NODE_CA ? at + 1 : 0),
+			.speed_supported = (2 << LINK_SPEED_NDR) - 1, .speed_enabled = (2 << LINK_SPEED_NDR) - 1,
+			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X, .width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+		};
+
+		if (up && link) {
+			port.width = link->width;
+			port.speed = link->speed;
+		}
+		if (fabric_add_port(fabric, &port, NULL) < 0)
+			abort();
+	}
+}
+
+/* What is known of a switch's table is what it is now. */
+static void read_table(struct world *world, uint32_t at)
+{
+	uint8_t block[ROUTES_BLOCK];
+	uint32_t lid, i;
+
+	for (lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
+		for (i = 0; i < ROUTES_BLOCK; i++)
+			block[i] = lid + i && lid + i <= world->node_count ? world->tables[at][lid + i] : ROUTES_NO_PORT;
+		if (routes_set_block(&world->routes, world->nodes[at].guid, lid / ROUTES_BLOCK, block, NULL, NULL) < 0)
+			abort();
+	}
+	world->read_guids[world->read_count++] = world->nodes[at].guid;
+	if (!world->changes[at])
+		return;
+	world->changed_entries[world->changed_count] = world->changes[at];
+	world->changed_guids[world->changed_count++] = world->nodes[at].guid;
+	world->changes[at] = 0;
+}
+
+static uint32_t find_guid(const struct world *world, uint64_t guid)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->node_count; i++)
+		if (world->nodes[i].guid == guid)
+			return i;
+	abort();
+}
+
+static void discover(struct world *world)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	uint32_t i;
+
+	index_links(world);
+	if (!fabric)
+		abort();
+	for (i = 0; i < world->node_count; i++)
+		if (is_seen(world, i))
+			discover_node(world, fabric, i);
+	for (i = 0; i < world->link_count; i++) {
+		const struct world_link *link = &world->links[i];
+		uint32_t a = fabric_find_port(fabric, world->nodes[link->end[0].node].guid, link->end[0].num);
+		uint32_t b = fabric_find_port(fabric, world->nodes[link->end[1].node].guid, link->end[1].num);
+
+		if (link_is_up(world, link) && fabric_link(fabric, a, b, NULL) < 0)
+			abort();
+	}
+	if (fabric_finish(fabric, NULL, NULL) < 0)
+		abort();
+	shape_destroy(world->old_shape);
+	fabric_destroy(world->old_fabric);
+	world->old_fabric = world->fabric;
+	world->old_shape = world->shape;
+	world->fabric = fabric;
+	for (i = 0; i < fabric->node_count; i++)
+		world->node_of[i] = find_guid(world, fabric->nodes[i].guid);
+	if (shape_create(fabric, NULL, &world->shape, NULL) < 0)
+		abort();
+}
+
+static struct world_told *find_told(struct world *world, const struct finding *finding)
+{
+	size_t i;
+
+	for (i = 0; i < world->told_count; i++) {
+		const struct finding *told = &world->told[i].finding;
+
+		if (told->kind == finding->kind && told->node_guid == finding->node_guid && told->port == finding->port &&
+		    told->tag == finding->tag)
+			return &world->told[i];
+	}
+	assert(world->told_count < WORLD_TOLD);
+	return &world->told[world->told_count++];
+}
+
+static void take_report(void *ctx, enum health_change change, struct finding *finding)
+{
+	struct world *world = ctx;
+	struct world_told *told = find_told(world, finding);
+
+	if (getenv("WORLD_TRACE"))
+		fprintf(stderr, "%6.0f s %s %s %s [%s] %s: %s\n", (double)world->now_us / 1e6,
+			change == HEALTH_OPENED ? "opened" : change == HEALTH_CHANGED ? "changed" : "closed",
+			finding_kind_name(finding->kind), finding_severity_name(finding->severity),
+			finding->cause ? finding->cause : "", finding->subject, finding->text);
+	assert(finding->subject[0] && finding->text[0] && finding->advice && finding->cause);
+	if (change == HEALTH_OPENED && !told->opened)
+		told->opened_us = world->now_us;
+	told->finding = *finding;
+	told->opened += change == HEALTH_OPENED;
+	told->closed += change == HEALTH_CLOSED;
+	if (finding->severity > told->worst)
+		told->worst = finding->severity;
+}
+
+/* What one port counted since the sweep before. */
+static void fill_delta(struct world *world, uint32_t node, unsigned num, struct delta *delta)
+{
+	const struct world_link *link = link_at(world, node, num);
+	int end = link && link->end[1].node == node && link->end[1].num == num, i;
+	double words = link ? (double)link_rate_bits_per_s(link->width, (enum link_speed)link->speed) / 32e6 : 0;
+
+	*delta = (struct delta){ .elapsed_us = world->interval_us, .known = COUNTER_BIT(COUNTER_COUNT) - 1,
+				 .reset = world->resets[node][num], .saturated = world->full[node][num] };
+	for (i = 0; i < COUNTER_COUNT; i++)
+		delta->value[i] = world->counts[node][num][i];
+	if (!link)
+		return;
+	delta->value[COUNTER_XMIT_DATA] += (uint64_t)(words * (double)world->interval_us * link->load[end]);
+	delta->value[COUNTER_RCV_DATA] += (uint64_t)(words * (double)world->interval_us * link->load[!end]);
+	/* Quantum-2, Tick 7: a tick is 64 bits' time (analysis/stall.c). */
+	delta->value[COUNTER_XMIT_WAIT] += (uint64_t)(words / 2 * (double)world->interval_us * link->stall[end]);
+}
+
+static void shuffle(struct world *world, struct health_sample *samples, size_t count)
+{
+	size_t i;
+
+	srand(world->shuffle);
+	for (i = count; world->shuffle && i > 1; i--) {
+		size_t j = (size_t)rand() % i;
+		struct health_sample kept = samples[i - 1];
+
+		samples[i - 1] = samples[j];
+		samples[j] = kept;
+	}
+}
+
+static size_t fill_samples(struct world *world, struct health_sample *samples, struct delta *deltas,
+			   struct health_detail *details, struct detail_delta *fec, size_t *ret_details)
+{
+	const struct fabric *fabric = world->fabric;
+	size_t count = 0;
+	uint32_t p;
+
+	*ret_details = 0;
+	for (p = 0; p < fabric->port_count; p++) {
+		const struct port *port = &fabric->ports[p];
+		uint32_t node = world->node_of[port->node];
+		struct health_sample *sample = &samples[count];
+
+		if (!port_is_pollable(fabric, port))
+			continue;
+		*sample = (struct health_sample){ .port = p, .status = SAMPLE_OK };
+		if (port->state < PORT_INIT)
+			sample->status = SAMPLE_DOWN;
+		else if (world->nodes[node].silent)
+			sample->status = SAMPLE_SILENT;
+		else if (count * 37 % 100 < world->unread_percent)
+			sample->status = SAMPLE_UNFINISHED;
+		if (sample->status == SAMPLE_OK) {
+			fill_delta(world, node, port->num, &deltas[count]);
+			sample->delta = &deltas[count];
+		}
+		if (sample->status == SAMPLE_OK && world->fec[node][port->num]) {
+			fec[*ret_details] = (struct detail_delta){ .elapsed_us = world->interval_us,
+				.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS };
+			fec[*ret_details].value[DETAIL_FEC_UNCORRECTED_BLOCKS] = world->fec[node][port->num];
+			details[*ret_details] = (struct health_detail){ p, DETAIL_EXTENDED_SPEEDS, &fec[*ret_details] };
+			++*ret_details;
+		}
+		count++;
+	}
+	shuffle(world, samples, count);
+	return count;
+}
+
+static void forget_counts(struct world *world)
+{
+	world->read_count = world->changed_count = 0;
+	if (!world->counted)
+		return;
+	world->counted = false;
+	memset(world->counts, 0, WORLD_NODES * sizeof(*world->counts));
+	memset(world->resets, 0, WORLD_NODES * sizeof(*world->resets));
+	memset(world->fec, 0, WORLD_NODES * sizeof(*world->fec));
+}
+
+static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)
+{
+	uint32_t i;
+
+	input->locked_guids = locked;
+	for (i = 0; i < world->node_count; i++)
+		if (world->nodes[i].locked)
+			locked[input->locked_count++] = world->nodes[i].guid;
+}
+
+/* The link down from a spine to a leaf, one of those that are up; 0: none. */
+static uint8_t way_down(const struct world *world, uint32_t spine, uint32_t leaf, uint32_t lid)
+{
+	unsigned parallel = world->made.parallel, i;
+
+	for (i = 0; i < parallel; i++) {
+		unsigned num = 1 + leaf * parallel + (lid / world->made.spines + i) % parallel;
+
+		if (link_is_up(world, world->link_of[spine][num]))
+			return (uint8_t)num;
+	}
+	return 0;
+}
+
+/* The port by which a switch sends to a LID as a subnet manager would have it. */
+static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
+{
+	const struct world_shape *made = &world->made;
+	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel, i;
+	unsigned num;
+
+	if (world->nodes[to].type != NODE_CA)
+		return ROUTES_NO_PORT;
+	leaf = world->link_of[to][1]->end[0].node;
+	if (at >= made->leafs) {
+		num = way_down(world, at, leaf, lid);
+		return num ? (uint8_t)num : ROUTES_NO_PORT;
+	}
+	for (num = 1; num <= 100; num++)
+		if (world->link_of[at][num] && world->link_of[at][num]->end[1].node == to)
+			return (uint8_t)num;
+	for (i = 0; i < uplinks; i++) {
+		num = 101 + (lid + i) % uplinks;
+		if (link_is_up(world, world->link_of[at][num]) &&
+		    way_down(world, world->link_of[at][num]->end[1].node, leaf, lid))
+			return (uint8_t)num;
+	}
+	return ROUTES_NO_PORT;
+}
+
+static void make_routes(struct world *world)
+{
+	uint32_t at, lid;
+
+	world->has_routes = true;
+	for (at = 0; at < world->made.leafs + world->made.spines; at++) {
+		for (lid = 1; lid <= world->node_count; lid++)
+			world->tables[at][lid] = even_port(world, at, lid);
+		read_table(world, at);
+	}
+	world->changed_count = 0;
+}
+
+/* So many destinations that left by another uplink leave by this one. */
+static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
+{
+	uint32_t lid;
+
+	for (lid = 1; lid <= world->node_count && count; lid++) {
+		uint8_t was = world->tables[at][lid];
+
+		if (was == ROUTES_NO_PORT || (at < world->made.leafs && was <= 100) || was == num)
+			continue;
+		world->tables[at][lid] = num;
+		world->changes[at]++;
+		count--;
+	}
+}
+
+/* Tables that are asked for are read before the next sweep. */
+static void read_wanted(struct world *world)
+{
+	const uint64_t *wants;
+	size_t count = health_wants_tables(world->health, &wants), i;
+
+	for (i = 0; i < count && world->has_routes; i++)
+		read_table(world, find_guid(world, wants[i]));
+}
+
+static void sweep(struct world *world)
+{
+	size_t ports, count, detail_count;
+	struct health_sample *samples;
+	struct health_detail *details;
+	struct detail_delta *fec;
+	struct delta *deltas;
+	struct pma_caps *caps;
+	uint64_t locked[WORLD_NODES];
+	struct health_input input = {
+		.wall_us = WORLD_WALL_US + world->now_us, .boot_us = WORLD_BOOT_US + world->now_us,
+		.interval_us = world->interval_us, .topology_changed = world->stale, .sm_known = !world->sm_lost,
+		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters, .routes = world->has_routes ? &world->routes : NULL,
+		.routes_changed_us = world->changed_count ? WORLD_WALL_US + world->now_us : 0,
+		.routes_changed_guids = world->changed_guids, .routes_changed_count = world->changed_count,
+		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
+		.routes_read_count = world->read_count,
+	};
+	uint32_t i;
+
+	if (world->stale)
+		discover(world);
+	world->stale = false;
+	ports = world->fabric->port_count + 1;
+	samples = calloc(ports, sizeof(*samples));
+	deltas = calloc(ports, sizeof(*deltas));
+	details = calloc(ports, sizeof(*details));
+	fec = calloc(ports, sizeof(*fec));
+	caps = calloc(world->fabric->node_count + 1, sizeof(*caps));
+	if (!samples || !deltas || !details || !fec || !caps)
+		abort();
+	for (i = 0; i < world->fabric->node_count; i++)
+		caps[i] = (struct pma_caps){ .known = true, .tick_known = true, .tick = 7 };
+	count = fill_samples(world, samples, deltas, details, fec, &detail_count);
+	fill_locked(world, &input, locked);
+	input.fabric = world->fabric;
+	input.shape = world->shape;
+	input.samples = samples;
+	input.sample_count = count;
+	input.caps = caps;
+	input.details = details;
+	input.detail_count = detail_count;
+	if (health_step(world->health, &input, take_report, world, NULL) < 0)
+		abort();
+	forget_counts(world);
+	read_wanted(world);
+	free(samples);
+	free(deltas);
+	free(details);
+	free(fec);
+	free(caps);
+}
+
+void world_sweeps(struct world *world, unsigned count)
+{
+	for (; count; count--) {
+		sweep(world);
+		world->now_us += world->interval_us;
+	}
+}
+
+void world_restart(struct world *world)
+{
+	const struct finding *const *open;
+	size_t count = health_open(world->health, &open), i;
+	struct health *health = health_create(&world->settings);
+
+	if (!health)
+		abort();
+	for (i = 0; i < count; i++)
+		if (health_restore(health, open[i], NULL) < 0)
+			abort();
+	health_destroy(world->health);
+	world->health = health;
+	world->stale = true;
+}
+
+/* "leaf0", "h0.2", "h0 mlx5_2" */
+static uint32_t node_named(const struct world *world, const char *name)
+{
+	unsigned host, rail;
+	char hca[32];
+	uint32_t i;
+
+	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
+		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
+		name = hca;
+	}
+	for (i = 0; i < world->node_count; i++)
+		if (!strcmp(world->nodes[i].name, name))
+			return i;
+	die("no such node", name);
+	return 0;
+}
+
+static struct world_end port_named(const struct world *world, const char *name)
+{
+	char node[32];
+	unsigned num = 1;
+
+	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
+		die("no such port", name);
+	return (struct world_end){ node_named(world, node), (uint8_t)num };
+}
+
+static struct world_link *link_named(struct world *world, const char *name, int *ret_end)
+{
+	struct world_end at = port_named(world, name);
+	struct world_link *link = link_at(world, at.node, at.num);
+
+	if (!link)
+		die("no such link", name);
+	*ret_end = link->end[1].node == at.node && link->end[1].num == at.num;
+	return link;
+}
+
+/* A node, or all HCAs of a host: "h3". */
+static void set_nodes(struct world *world, const char *name, const char *what, bool to)
+{
+	char prefix[40];
+	unsigned host;
+	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
+	uint32_t one = all ? 0 : node_named(world, name), i;
+
+	snprintf(prefix, sizeof(prefix), "%s ", name);
+	for (i = 0; i < world->node_count; i++) {
+		struct world_node *node = &world->nodes[i];
+
+		if (all ? strncmp(node->name, prefix, strlen(prefix)) != 0 : i != one)
+			continue;
+		if (!strcmp(what, "dead"))
+			node->dead = to;
+		else if (!strcmp(what, "silent"))
+			node->silent = to;
+		else
+			node->locked = to;
+	}
+	world->stale |= !strcmp(what, "dead");
+}
+
+static void spread(struct world *world, const char *port, const char *counter, unsigned count, unsigned sweeps)
+{
+	struct world_end at = port_named(world, port);
+	unsigned i;
+
+	for (i = 0; i < sweeps; i++) {
+		world->counted = true;
+		world->counts[at.node][at.num][counter_by_key(counter)] += count * (i + 1) / sweeps - count * i / sweeps;
+		world_sweeps(world, 1);
+	}
+}
+
+static bool run_link(struct world *world, const char *word, char args[4][40])
+{
+	struct world_link *link, kept;
+	int end, other_end;
+	struct world_link *other;
+	size_t i;
+
+	if (!strcmp(word, "down") || !strcmp(word, "up")) {
+		link_named(world, args[0], &end)->down = !strcmp(word, "down");
+		world->stale = true;
+	} else if (!strcmp(word, "rate")) {
+		link = link_named(world, args[0], &end);
+		link->width = link_width_code((unsigned)atoi(args[1]));
+		link->speed = (uint8_t)link_speed_by_name(args[2]);
+		world->stale = true;
+	} else if (!strcmp(word, "load")) {
+		link_named(world, args[0], &end);
+		link_named(world, args[0], &end)->load[end] = atof(args[1]);
+	} else if (!strcmp(word, "stall")) {
+		link = link_named(world, args[0], &end);
+		link->stall[end] = atof(args[1]);
+	} else if (!strcmp(word, "loads")) {
+		for (i = 0; i < world->link_count; i++)
+			world->links[i].load[0] = world->links[i].load[1] = atof(args[0]);
+	} else if (!strcmp(word, "swap")) {
+		link = link_named(world, args[0], &end);
+		other = link_named(world, args[1], &other_end);
+		kept = *link;
+		link->end[!end] = other->end[!other_end];
+		other->end[!other_end] = kept.end[!end];
+		world->stale = true;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool run_count(struct world *world, const char *word, char args[4][40])
+{
+	struct world_end at;
+
+	if (!strcmp(word, "spread")) {
+		spread(world, args[0], args[1], (unsigned)atoi(args[2]), (unsigned)atoi(args[3]));
+		return true;
+	}
+	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 && strcmp(word, "fec") != 0)
+		return false;
+	at = port_named(world, args[0]);
+	world->counted = true;
+	if (!strcmp(word, "count"))
+		world->counts[at.node][at.num][counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
+	else if (!strcmp(word, "reset"))
+		world->resets[at.node][at.num] = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
+	else if (!strcmp(word, "full"))
+		world->full[at.node][at.num] |= COUNTER_BIT(counter_by_key(args[1]));
+	else
+		world->fec[at.node][at.num] = (uint32_t)atoi(args[1]);
+	return true;
+}
+
+static bool run_node(struct world *world, const char *word, char args[4][40])
+{
+	static const struct { const char *word, *what; bool to; } words[] = {
+		{ "kill", "dead", true }, { "revive", "dead", false }, { "silent", "silent", true },
+		{ "answer", "silent", false }, { "lock", "locked", true }, { "unlock", "locked", false },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (!strcmp(word, words[i].word)) {
+			set_nodes(world, args[0], words[i].what, words[i].to);
+			return true;
+		}
+	return false;
+}
+
+static void run_one(struct world *world, const char *command)
+{
+	char word[40] = "", args[4][40] = { "", "", "", "" };
+
+	if (sscanf(command, "%39s %39s %39s %39s %39s", word, args[0], args[1], args[2], args[3]) < 1)
+		return;
+	if (run_link(world, word, args) || run_count(world, word, args) || run_node(world, word, args))
+		return;
+	if (!strcmp(word, "wait")) {
+		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
+	} else if (!strcmp(word, "unread")) {
+		world->unread_percent = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "sm")) {
+		world->sm_lost = !strcmp(args[0], "lost");
+		if (strcmp(args[0], "lost") != 0 && strcmp(args[0], "ok") != 0)
+			world->sm_guid = strtoull(args[0], NULL, 0);
+	} else if (!strcmp(word, "masters")) {
+		world->sm_masters = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "restart")) {
+		world_restart(world);
+	} else if (!strcmp(word, "routes")) {
+		make_routes(world);
+	} else if (!strcmp(word, "skew")) {
+		skew(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
+	} else if (!strcmp(word, "reread")) {
+		read_table(world, node_named(world, args[0]));
+	} else if (!strcmp(word, "route-change")) {
+		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
+		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
+	} else {
+		die("no such command", command);
+	}
+}
+
+void world_run(struct world *world, const char *script)
+{
+	char copy[4096], *rest = copy, *command;
+
+	assert(strlen(script) < sizeof(copy));
+	snprintf(copy, sizeof(copy), "%s", script);
+	while ((command = strsep(&rest, ";")))
+		run_one(world, command);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+const char *world_summary(const struct world *world, bool infos, char *ret, size_t size)
+{
+	static char lines[WORLD_TOLD][128];
+	size_t i, count = 0, at = 0;
+
+	for (i = 0; i < world->told_count; i++) {
+		const struct world_told *told = &world->told[i];
+		char place[64], port[8] = "", times[16] = "";
+
+		if (!told->opened || (!infos && told->worst == FINDING_INFO))
+			continue;
+		snprintf(place, sizeof(place), "%s",
+			 told->finding.node_guid ? world->nodes[find_guid(world, told->finding.node_guid)].name : "fabric");
+		if (told->finding.port)
+			snprintf(port, sizeof(port), "/%u", told->finding.port);
+		if (told->opened > 1)
+			snprintf(times, sizeof(times), " x%u", told->opened);
+		snprintf(lines[count++], sizeof(lines[0]), "%s %s %s%s%s%s", finding_kind_name(told->finding.kind),
+			 finding_severity_name(told->worst), place, port, times,
+			 told->closed >= told->opened ? " closed" : "");
+	}
+	qsort(lines, count, sizeof(lines[0]), compare_lines);
+	ret[0] = 0;
+	for (i = 0; i < count && at < size; i++)
+		at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? "; " : "", lines[i]);
+	return ret;
+}
+
+const struct world_told *world_find(const struct world *world, enum finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < world->told_count; i++)
+		if (world->told[i].finding.kind == kind)
+			return &world->told[i];
+	return NULL;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* health.h - between the files of `ibwire health` */
+#ifndef IBWIRE_CLI_HEALTH_H
+#define IBWIRE_CLI_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/host_set.h"
+#include "cli/options.h"
+#include "cli/selection.h"
+#include "storage/findings.h"
+
+struct error;
+struct result;
+struct result_options;
+struct view;
+
+/* Where a finding stands beside what the person asked for. */
+enum health_place {
+	HEALTH_COUNTS,       /* it decides the exit status */
+	HEALTH_ACKNOWLEDGED, /* somebody knows */
+	HEALTH_DRAINED,      /* all hosts that it touches are out of service */
+};
+
+struct health_row {
+	struct finding_row row;
+	enum health_place place;
+};
+
+struct health_rows {
+	struct health_row *list;
+	size_t count, capacity;
+};
+
+/* What is asked for. */
+struct health_ask {
+	const struct options *options;
+	struct host_set job, drained; /* job: none where it is empty */
+	const struct selection *selection; /* or NULL */
+	bool all;                     /* infos too, each in full */
+};
+
+/*
+ * health_load - the findings that are meant, worst first
+ * @view:   open, with the fabric of that time
+ * @query:  which of them
+ */
+int health_load(const struct view *view, const struct health_ask *ask, const struct finding_query *query,
+		struct health_rows *ret, struct error *err);
+void health_rows_done(struct health_rows *rows);
+
+/* health_touches - does a finding concern one of these hosts? */
+bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
+
+/* health_status - 0, 1 or 2 by the worst that counts. */
+int health_status(const struct health_rows *rows);
+
+/* health_print - as --format says. */
+int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
+		 struct error *err);
+
+/*
+ * health_result - rows of findings as JSON or CSV
+ * @watch:  they come one by one and have a column more: what changed
+ * health_put_row - one of them. @change: of @watch, else NULL. Return: whether it makes sense to go on.
+ */
+int health_result(const struct options *options, bool watch, struct result **ret, struct error *err);
+bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
+		    const struct health_row *health);
+
+/* health_explain - what a kind means, its limits, why they are so; NULL: a line for each kind. */
+int health_explain(const char *kind, const struct result_options *how, struct error *err);
+
+/* health_watch - a line for each finding that opens, changes or closes, until it is interrupted. */
+int health_watch(const struct health_ask *ask, struct error *err);
+
+/* health_gate - exit status 0 where the links of the job's hosts were clean for @span_us, else 2. */
+int health_gate(const struct health_ask *ask, int64_t span_us, struct error *err);
+
+/* health_acknowledge - `ack ID ... --reason TEXT [--for SPAN]`; @back: take it back. */
+int health_acknowledge(const struct options *options, const char *reason, int64_t for_us, bool back,
+		       struct error *err);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Which HCAs are one host's, and what hosts are for, with the names that are really met. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fabric/shape.h"
+#include "fabric/test_net.h"
+
+/* The name of the host that a node is in; "" for none. */
+static const char *host_of(const struct shape *shape, uint32_t node)
+{
+	return shape->nodes[node].host == SHAPE_NONE ? "" : shape->hosts[shape->nodes[node].host].name;
+}
+
+static void hcas_of_one_name_are_one_host(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t b10 = net_hca(fabric, "node2 mlx5_10", 0x21), b2 = net_hca(fabric, "node2 mlx5_2", 0x22);
+	uint32_t a = net_hca(fabric, "node10 HCA-1", 0);
+	struct shape *shape = net_shape(fabric, NULL);
+
+	(void)state;
+	assert_int_equal(shape->host_count, 2);
+	assert_string_equal(host_of(shape, b2), "node2");
+	assert_int_equal(shape->nodes[b2].host, 0); /* before node10 */
+	assert_int_equal(shape->nodes[b10].host, 0);
+	assert_int_equal(shape->hosts[0].count, 2);
+	assert_int_equal(shape->host_nodes[shape->hosts[0].first], b2);
+	assert_int_equal(shape->host_nodes[shape->hosts[0].first + 1], b10);
+	assert_int_equal(shape->hosts[0].system_guid, 0);
+	assert_string_equal(host_of(shape, a), "node10");
+	net_done(fabric, shape);
+}
+
+static void equal_descriptions_everywhere_are_told_apart_by_system_guid(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t hca[8], i;
+	struct shape *shape;
+
+	(void)state;
+	/* Four clones of one image, two HCAs each, which share a SystemImageGUID. */
+	for (i = 0; i < 8; i++)
+		hca[i] = net_hca(fabric, i % 2 ? "gpu mlx5_1" : "gpu mlx5_0", 0x100 + i / 2);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->host_count, 4);
+	for (i = 0; i < 8; i += 2) {
+		assert_int_equal(shape->nodes[hca[i]].host, shape->nodes[hca[i + 1]].host);
+		assert_non_null(strstr(host_of(shape, hca[i]), "gpu (0x"));
+	}
+	net_done(fabric, shape);
+}
+
+static void a_name_that_is_nobodys_is_no_host(void **state)
+{
+	static const char *const names[] = {
+		"MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies", "localhost mlx5_0",
+		"localhost HCA-1", "(none) mlx5_0", "mlx5_0", "", "Some Vendor HCA of 2 ports",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct fabric *fabric = net_new();
+		uint32_t a = net_hca(fabric, names[i], 0xa), b = net_hca(fabric, names[i], 0xb);
+		struct shape *shape = net_shape(fabric, NULL);
+		char wanted[32];
+
+		assert_int_equal(shape->host_count, 2);
+		snprintf(wanted, sizeof(wanted), "0x%016llx", (unsigned long long)fabric->nodes[a].guid);
+		assert_string_equal(host_of(shape, a), wanted);
+		assert_int_not_equal(shape->nodes[a].host, shape->nodes[b].host);
+		net_done(fabric, shape);
+	}
+}
+
+static void an_unnamed_hca_belongs_to_the_host_of_its_system_guid(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t named = net_hca(fabric, "node1 mlx5_0", 0x7), bare = net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0x7);
+	uint32_t renamed = net_hca(fabric, "old1 mlx5_2", 0x7), third = net_hca(fabric, "node1 mlx5_3", 0x7);
+	struct shape *shape = net_shape(fabric, NULL);
+
+	(void)state;
+	assert_int_equal(shape->host_count, 1);
+	assert_string_equal(host_of(shape, bare), "node1");
+	assert_string_equal(host_of(shape, renamed), "node1");
+	assert_string_equal(host_of(shape, named), host_of(shape, third));
+	assert_int_equal(shape->hosts[0].system_guid, 0x7);
+	net_done(fabric, shape);
+}
+
+static void hosts_that_share_an_adapter_stay_two(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0x7), b = net_hca(fabric, "node2 mlx5_0", 0x7);
+	struct shape *shape = net_shape(fabric, NULL);
+
+	(void)state;
+	assert_int_equal(shape->host_count, 2);
+	assert_int_not_equal(shape->nodes[a].host, shape->nodes[b].host);
+	net_done(fabric, shape);
+}
+
+static void a_blank_system_guid_joins_nobody(void **state)
+{
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0xffffffff);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->host_count, 100);
+	net_done(fabric, shape);
+}
+
+static void hosts_that_name_no_device_are_hosts_all_the_same(void **state)
+{
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+	char name[16];
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "node%u", i / 2);
+		net_hca(fabric, name, 0x100 + i);
+	}
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->host_count, 4);
+	assert_int_equal(shape->hosts[3].count, 2);
+	net_done(fabric, shape);
+
+	/* But one such name everywhere is no host. */
+	fabric = net_new();
+	for (i = 0; i < 8; i++)
+		net_hca(fabric, "compute", 0x100 + i);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->host_count, 8);
+	net_done(fabric, shape);
+}
+
+static void a_host_that_fell_silent_keeps_its_last_name(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t a = net_hca(fabric, "node1 mlx5_0", 0), b = net_hca(fabric, "node1 mlx5_1 (was)", 0);
+	struct shape *shape = net_shape(fabric, NULL);
+
+	(void)state;
+	assert_int_equal(shape->host_count, 1);
+	assert_int_equal(shape->nodes[a].host, shape->nodes[b].host);
+	net_done(fabric, shape);
+}
+
+static void words_in_names_tell_classes(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t class;
+	} hosts[] = {
+		{ "node001 mlx5_0", CLASS_COMPUTE },     { "taurusi1001 HCA-1", CLASS_COMPUTE },
+		{ "taurussmp2 HCA-1", CLASS_COMPUTE },   { "taurusoss12 HCA-2", CLASS_STORAGE },
+		{ "taurusmds3 HCA-1", CLASS_STORAGE },   { "tauruslogin3 HCA-1", CLASS_MANAGEMENT },
+		{ "taurusadmin4 HCA-1", CLASS_MANAGEMENT }, { "taurusservice1 HCA-1", CLASS_MANAGEMENT },
+		{ "oss-01 mlx5_0", CLASS_STORAGE },      { "mds2 mlx5_0", CLASS_STORAGE },
+		{ "ost7 mlx5_0", CLASS_STORAGE },        { "host7 mlx5_0", CLASS_COMPUTE },
+		{ "ghost7 mlx5_0", CLASS_COMPUTE },      { "boss mlx5_0", CLASS_COMPUTE },
+		{ "weka-03 mlx5_1", CLASS_STORAGE },     { "ddn-exa1 mlx5_0", CLASS_STORAGE },
+		{ "rack2-nfs1 mlx5_0", CLASS_STORAGE },  { "gpfs01 mlx5_0", CLASS_STORAGE },
+		{ "vast-c12 mlx5_0", CLASS_STORAGE },    { "lustre-oss3 mlx5_0", CLASS_STORAGE },
+		{ "B11-P1-CUFM-02 mlx5_0", CLASS_MANAGEMENT }, { "mgmt0001 mlx5_0", CLASS_MANAGEMENT },
+		{ "sm-1 mlx5_0", CLASS_MANAGEMENT },     { "smp-1 mlx5_0", CLASS_COMPUTE },
+		{ "opensm2 mlx5_0", CLASS_MANAGEMENT },  { "head mlx5_0", CLASS_MANAGEMENT },
+		{ "lnet-rtr-1 mlx5_0", CLASS_ROUTER },   { "lnet3 mlx5_0", CLASS_ROUTER },
+		{ "skyway-a mlx5_0", CLASS_ROUTER },     { "ib-gateway2 mlx5_0", CLASS_ROUTER },
+	};
+	struct fabric *fabric = net_new();
+	struct shape *shape;
+	uint32_t i, count = sizeof(hosts) / sizeof(hosts[0]);
+	char name[32];
+
+	(void)state;
+	for (i = 0; i < count; i++)
+		net_hca(fabric, hosts[i].name, 0);
+	for (i = 0; i < 30; i++) {
+		snprintf(name, sizeof(name), "taurusi%u HCA-1", 2000 + i);
+		net_hca(fabric, name, 0);
+	}
+	shape = net_shape(fabric, NULL);
+	for (i = 0; i < count; i++) {
+		if (shape->nodes[i].class != hosts[i].class)
+			fail_msg("%s is %s", hosts[i].name, node_class_name(shape->nodes[i].class));
+		assert_int_equal(shape->hosts[shape->nodes[i].host].class, hosts[i].class);
+	}
+	net_done(fabric, shape);
+}
+
+static void devices_and_guids_tell_classes(void **state)
+{
+	struct fabric *fabric = net_new();
+	struct node leaf = { .type = NODE_SWITCH, .port_count = 41, .system_guid = 0x900, .desc = "leaf" };
+	struct node inside = { .type = NODE_CA, .port_count = 1, .system_guid = 0x900, .desc = "whatever" };
+	struct node sharp = { .type = NODE_CA, .port_count = 1, .device_id = 53001, .desc = "node7 mlx5_0" };
+	struct node router = { .type = NODE_ROUTER, .port_count = 2, .desc = "r" };
+	uint32_t at = net_node(fabric, &leaf), in = net_node(fabric, &inside), agg = net_node(fabric, &sharp);
+	uint32_t route = net_node(fabric, &router);
+	struct shape *shape;
+
+	(void)state;
+	net_link(fabric, in, at);
+	net_link(fabric, agg, at);
+	net_link(fabric, route, at);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->nodes[at].class, CLASS_SWITCH);
+	assert_int_equal(shape->nodes[in].class, CLASS_AGGREGATION);
+	assert_int_equal(shape->nodes[agg].class, CLASS_AGGREGATION);
+	assert_int_equal(shape->nodes[route].class, CLASS_ROUTER);
+	assert_int_equal(shape->host_count, 0);
+	assert_int_equal(shape->nodes[at].tier, 0); /* no host below it */
+	net_done(fabric, shape);
+}
+
+static void give_sm(struct fabric *fabric, uint32_t node)
+{
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		fabric->ports[i].sm_lid = 7;
+	fabric->ports[fabric->nodes[node].first_port].lid = 7;
+}
+
+static void the_subnet_managers_host_is_management_unless_it_is_one_of_many(void **state)
+{
+	struct fabric *fabric = net_new();
+	uint32_t leaf = net_switch(fabric, "leaf"), sm = net_hca(fabric, "atlas mlx5_0", 0);
+	struct shape *shape;
+
+	(void)state;
+	net_hosts(fabric, "node", 1, 6, leaf);
+	net_link(fabric, sm, leaf);
+	give_sm(fabric, sm);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->nodes[sm].class, CLASS_MANAGEMENT);
+	net_done(fabric, shape);
+
+	fabric = net_new();
+	leaf = net_switch(fabric, "leaf");
+	net_hosts(fabric, "node", 1, 6, leaf);
+	give_sm(fabric, leaf + 1);
+	shape = net_shape(fabric, NULL);
+	assert_int_equal(shape->nodes[leaf + 1].class, CLASS_COMPUTE);
+	net_done(fabric, shape);
+}
+
+static void settings_win_over_everything(void **state)
+{
+	struct shape_class_rule rules[] = {
+		{ "node1*", CLASS_STORAGE }, { "oss*", CLASS_COMPUTE }, { "sharp *", CLASS_COMPUTE }, { NULL, 0 },
+	};
+	struct shape_settings settings = { .classes = rules };
+	struct node sharp = { .type = NODE_CA, .port_count = 1, .device_id = 53001, .desc = "sharp x" };
+	struct fabric *fabric = net_new();
+	uint32_t a = net_hca(fabric, "node12 mlx5_0", 0), b = net_hca(fabric, "oss1 mlx5_0", 0);
+	uint32_t c = net_node(fabric, &sharp), d = net_hca(fabric, "node2 mlx5_0", 0);
+	struct shape *shape = net_shape(fabric, &settings);
+
+	(void)state;
+	assert_int_equal(shape->nodes[a].class, CLASS_STORAGE);
+	assert_int_equal(shape->nodes[b].class, CLASS_COMPUTE);
+	assert_int_equal(shape->nodes[c].class, CLASS_COMPUTE);
+	assert_int_equal(shape->nodes[d].class, CLASS_COMPUTE);
+	net_done(fabric, shape);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hcas_of_one_name_are_one_host),
+		cmocka_unit_test(equal_descriptions_everywhere_are_told_apart_by_system_guid),
+		cmocka_unit_test(a_name_that_is_nobodys_is_no_host),
+		cmocka_unit_test(an_unnamed_hca_belongs_to_the_host_of_its_system_guid),
+		cmocka_unit_test(hosts_that_share_an_adapter_stay_two),
+		cmocka_unit_test(a_blank_system_guid_joins_nobody),
+		cmocka_unit_test(hosts_that_name_no_device_are_hosts_all_the_same),
+		cmocka_unit_test(a_host_that_fell_silent_keeps_its_last_name),
+		cmocka_unit_test(words_in_names_tell_classes),
+		cmocka_unit_test(devices_and_guids_tell_classes),
+		cmocka_unit_test(the_subnet_managers_host_is_management_unless_it_is_one_of_many),
+		cmocka_unit_test(settings_win_over_everything),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "fabric/test_net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+
+#define SWITCH_PORTS 64
+#define HCA_PORTS 2
+
+static void must(int64_t code, const struct error *err)
+{
+	if (code >= 0)
+		return;
+	fprintf(stderr, "%s\n", err->text);
+	abort();
+}
+
+struct fabric *net_new(void)
+{
+	struct error err = { 0 };
+	struct fabric *fabric = fabric_create(&err);
+
+	must(fabric ? 0 : -1, &err);
+	return fabric;
+}
+
+uint32_t net_node(struct fabric *fabric, const struct node *node)
+{
+	struct node one = *node;
+	struct error err = { 0 };
+	unsigned i;
+	int64_t index;
+
+	if (!one.guid)
+		one.guid = 0x1000 + (fabric->node_count << 8);
+	index = fabric_add_node(fabric, &one, &err);
+	must(index, &err);
+	for (i = one.type == NODE_SWITCH ? 0 : 1; i <= one.port_count; i++) {
+		struct port port = { .num = (uint8_t)i, .state = PORT_DOWN, .guid = one.guid + i };
+
+		must(fabric_add_port(fabric, &port, &err), &err);
+	}
+	return (uint32_t)index;
+}
+
+uint32_t net_switch(struct fabric *fabric, const char *name)
+{
+	struct node node = { .type = NODE_SWITCH, .port_count = SWITCH_PORTS };
+
+	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	return net_node(fabric, &node);
+}
+
+uint32_t net_hca(struct fabric *fabric, const char *name, uint64_t system_guid)
+{
+	struct node node = { .type = NODE_CA, .port_count = HCA_PORTS, .system_guid = system_guid };
+
+	snprintf(node.desc, sizeof(node.desc), "%s", name);
+	return net_node(fabric, &node);
+}
+
+static uint32_t next_free(const struct fabric *fabric, uint32_t node)
+{
+	uint32_t i, first = fabric->nodes[node].first_port;
+
+	for (i = first; i < first + fabric->nodes[node].ports; i++)
+		if (fabric->ports[i].num && fabric->ports[i].peer == FABRIC_NONE)
+			return i;
+	abort();
+}
+
+uint32_t net_link(struct fabric *fabric, uint32_t a, uint32_t b)
+{
+	uint32_t ends[2] = { next_free(fabric, a), 0 };
+	struct error err = { 0 };
+	int i;
+
+	fabric->ports[ends[0]].peer = ends[0]; /* not free any more, should b be a */
+	ends[1] = next_free(fabric, b);
+	fabric->ports[ends[0]].peer = FABRIC_NONE;
+	for (i = 0; i < 2; i++) {
+		struct port *port = &fabric->ports[ends[i]];
+
+		port->state = PORT_ACTIVE;
+		port->speed = LINK_SPEED_NDR;
+		port->width = LINK_WIDTH_4X;
+	}
+	must(fabric_link(fabric, ends[0], ends[1], &err), &err);
+	return ends[0];
+}
+
+void net_links(struct fabric *fabric, uint32_t a, uint32_t b, unsigned count)
+{
+	while (count-- > 0)
+		net_link(fabric, a, b);
+}
+
+void net_hosts(struct fabric *fabric, const char *prefix, unsigned first, unsigned count, uint32_t leaf)
+{
+	char name[NODE_DESC_SIZE];
+	unsigned i;
+
+	for (i = first; i < first + count; i++) {
+		snprintf(name, sizeof(name), "%s%u mlx5_0", prefix, i);
+		net_link(fabric, net_hca(fabric, name, 0), leaf);
+	}
+}
+
+struct shape *net_shape(struct fabric *fabric, const struct shape_settings *settings)
+{
+	struct error err = { 0 };
+	struct shape *shape;
+
+	must(fabric_finish(fabric, NULL, &err), &err);
+	must(shape_create(fabric, settings, &shape, &err), &err);
+	return shape;
+}
+
+void net_done(struct fabric *fabric, struct shape *shape)
+{
+	shape_destroy(shape);
+	fabric_destroy(fabric);
+}

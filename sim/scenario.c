@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "sim/virtual.h"
+#include "sim/virtual_words.h"
+
+#define WORDS_MAX 32
+
+static int read_about(struct scenario *scenario, char *rest, struct error *err)
+{
+	(void)err;
+	snprintf(scenario->about, sizeof(scenario->about), "%s", rest);
+	return 0;
+}
+
+static int read_shape(struct scenario *scenario, char *rest, struct error *err)
+{
+	static const char *const kinds[] = { "rail", "tree2", "tree3" };
+	char *words[WORDS_MAX];
+	size_t count, i;
+	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
+
+	for (i = 0; code == 0 && count && i < 3; i++)
+		if (!strcmp(words[0], kinds[i]))
+			break;
+	if (code == 0 && (!count || i == 3))
+		return err_set(err, ERR_USAGE, "a shape is rail, tree2 or tree3");
+	if (code == 0)
+		scenario->shape = net_shape_default((enum net_shape_kind)i);
+	for (i = 1; code == 0 && i < count; i++) {
+		char *value = strchr(words[i], '=');
+
+		if (!value)
+			return err_set(err, ERR_USAGE, "\"%s\" is no option of a shape: say hosts=32", words[i]);
+		*value = '\0';
+		code = net_shape_option(&scenario->shape, words[i], value + 1, err);
+	}
+	return code;
+}
+
+static int read_interval(struct scenario *scenario, char *rest, struct error *err)
+{
+	return when_span_parse(rest, &scenario->interval_us, err);
+}
+
+static int read_length(struct scenario *scenario, char *rest, struct error *err)
+{
+	return when_span_parse(rest, &scenario->length_us, err);
+}
+
+static int read_seed(struct scenario *scenario, char *rest, struct error *err)
+{
+	(void)err;
+	scenario->seed = strtoull(rest, NULL, 10);
+	return 0;
+}
+
+static int read_job(struct scenario *scenario, char *rest, struct error *err)
+{
+	char **jobs = array_grow(scenario->jobs, scenario->job_count, &scenario->job_capacity, sizeof(*jobs));
+
+	if (!jobs)
+		return err_nomem(err);
+	scenario->jobs = jobs;
+	jobs[scenario->job_count] = strdup(rest);
+	return jobs[scenario->job_count++] ? 0 : err_nomem(err);
+}
+
+/* "0" is a time too, and no span. */
+static int read_time(const char *typed, int64_t *ret_us, struct error *err)
+{
+	*ret_us = 0;
+	return !strcmp(typed, "0") ? 0 : when_span_parse(typed, ret_us, err);
+}
+
+static int read_at(struct scenario *scenario, char *rest, struct error *err)
+{
+	char *what = rest + strcspn(rest, " \t");
+	struct scenario_happening *happenings =
+		array_grow(scenario->happenings, scenario->happening_count, &scenario->happening_capacity,
+			   sizeof(*happenings));
+	int64_t at_us;
+
+	if (!happenings)
+		return err_nomem(err);
+	scenario->happenings = happenings;
+	if (*what)
+		*what++ = '\0';
+	if (read_time(rest, &at_us, err) < 0)
+		return ERR_USAGE;
+	happenings[scenario->happening_count] = (struct scenario_happening){ at_us, strdup(what) };
+	return happenings[scenario->happening_count++].what ? 0 : err_nomem(err);
+}
+
+static int read_truth_option(struct scenario_truth *truth, char *word, struct error *err)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return err_set(err, ERR_USAGE, "\"%s\" is nothing to expect: say cause=routing", word);
+	*value++ = '\0';
+	if (!strcmp(word, "within"))
+		return when_span_parse(value, &truth->within_us, err);
+	if (!strcmp(word, "since"))
+		return when_span_parse(value, &truth->since_us, err);
+	if (!strcmp(word, "at"))
+		return read_time(value, &truth->at_us, err);
+	if (!strcmp(word, "cause"))
+		snprintf(truth->causes, sizeof(truth->causes), "%s", value);
+	else if (!strcmp(word, "severity"))
+		snprintf(truth->severity, sizeof(truth->severity), "%s", value);
+	else
+		return err_set(err, ERR_USAGE, "nothing is known of %s=: cause, severity, within, since, at", word);
+	return 0;
+}
+
+static int read_truth(struct scenario *scenario, char *rest, bool expected, struct error *err)
+{
+	struct scenario_truth *truths = array_grow(scenario->truths, scenario->truth_count, &scenario->truth_capacity,
+						   sizeof(*truths));
+	struct scenario_truth *truth;
+	char *words[WORDS_MAX];
+	size_t count, i, last = scenario->happening_count;
+	int code = virtual_split(rest, words, WORDS_MAX, &count, err);
+
+	if (!truths)
+		return err_nomem(err);
+	scenario->truths = truths;
+	if (code < 0)
+		return code;
+	if (count < 2)
+		return err_set(err, ERR_USAGE, "say a kind and a subject: link-down leaf-1/3");
+	truth = &truths[scenario->truth_count++];
+	*truth = (struct scenario_truth){ .expected = expected };
+	snprintf(truth->kinds, sizeof(truth->kinds), "%s", words[0]);
+	snprintf(truth->subject, sizeof(truth->subject), "%s", words[1]);
+	if (last) {
+		truth->at_us = scenario->happenings[last - 1].at_us;
+		snprintf(truth->fault, sizeof(truth->fault), "%.*s",
+			 (int)strcspn(scenario->happenings[last - 1].what, " "), scenario->happenings[last - 1].what);
+	}
+	for (i = 2; code == 0 && i < count; i++)
+		code = read_truth_option(truth, words[i], err);
+	return code;
+}
+
+static int read_expect(struct scenario *scenario, char *rest, struct error *err)
+{
+	return read_truth(scenario, rest, true, err);
+}
+
+static int read_allow(struct scenario *scenario, char *rest, struct error *err)
+{
+	return read_truth(scenario, rest, false, err);
+}
+
+static const struct {
+	const char *word;
+	int (*read)(struct scenario *scenario, char *rest, struct error *err);
+} lines[] = {
+	{ "about", read_about }, { "shape", read_shape }, { "interval", read_interval }, { "length", read_length },
+	{ "seed", read_seed },   { "job", read_job },     { "at", read_at },             { "expect", read_expect },
+	{ "allow", read_allow },
+};
+
+static int read_line(struct scenario *scenario, char *line, struct error *err)
+{
+	char *rest;
+	size_t i;
+
+	line += strspn(line, " \t");
+	if (!*line || *line == '#')
+		return 0;
+	rest = line + strcspn(line, " \t");
+	if (*rest)
+		*rest++ = '\0';
+	rest += strspn(rest, " \t");
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strcmp(line, lines[i].word))
+			return lines[i].read(scenario, rest, err);
+	return err_set(err, ERR_USAGE, "no line begins with \"%s\"", line);
+}
+
+int scenario_read(const char *chars, struct scenario *ret, struct error *err)
+{
+	struct scenario scenario = { .shape = net_shape_default(NET_SHAPE_RAIL), .interval_us = 10000000,
+				     .length_us = 1800000000, .seed = 1 };
+	char *copy = strdup(chars), *rest = copy, *line;
+	unsigned number = 0;
+	int code = copy ? 0 : err_nomem(err);
+
+	while (code == 0 && (line = strsep(&rest, "\n"))) {
+		number++;
+		code = read_line(&scenario, line, err);
+	}
+	free(copy);
+	if (code < 0) {
+		err_prefix(err, "line %u", number);
+		scenario_done(&scenario);
+		return code;
+	}
+	*ret = scenario;
+	return 0;
+}
+
+void scenario_done(struct scenario *scenario)
+{
+	size_t i;
+
+	for (i = 0; i < scenario->job_count; i++)
+		free(scenario->jobs[i]);
+	for (i = 0; i < scenario->happening_count; i++)
+		free(scenario->happenings[i].what);
+	free(scenario->jobs);
+	free(scenario->happenings);
+	free(scenario->truths);
+	memset(scenario, 0, sizeof(*scenario));
+}
+
+int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err)
+{
+	struct fabric *built;
+	struct virtual *world;
+	size_t i;
+	int code = net_shape_build(&scenario->shape, &built, err);
+
+	if (code == 0)
+		code = virtual_create(built, scenario->interval_us, scenario->seed, &world, err);
+	if (code < 0)
+		return code;
+	for (i = 0; code == 0 && i < scenario->job_count; i++) {
+		code = virtual_job(world, scenario->jobs[i], err);
+		if (code < 0)
+			err_prefix(err, "job %s", scenario->jobs[i]);
+	}
+	for (i = 0; code == 0 && i < scenario->happening_count; i++) {
+		code = virtual_at(world, scenario->happenings[i].at_us, scenario->happenings[i].what, err);
+		if (code < 0)
+			err_prefix(err, "at %s", scenario->happenings[i].what);
+	}
+	if (code < 0) {
+		virtual_destroy(world);
+		return code;
+	}
+	*ret = world;
+	return 0;
+}

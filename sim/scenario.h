@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * scenario.h - a fabric, what happens to it, and what whoever watches it should say
+ *
+ * A scenario is a small file (docs/scenarios.md). It is read here and made a
+ * sim/virtual; who holds the truth against what came out is tests/scenarios/judge.
+ */
+#ifndef IBWIRE_SIM_SCENARIO_H
+#define IBWIRE_SIM_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/net_shape.h"
+
+struct error;
+struct text;
+struct virtual;
+
+#define SCENARIO_WORD 160
+
+/* One finding that is expected, or that may be there too. */
+struct scenario_truth {
+	bool expected;                /* else only allowed */
+	char kinds[SCENARIO_WORD];    /* "link-down|node-missing" */
+	char subject[SCENARIO_WORD];  /* "leaf-1/3" (either end of the link), "leaf-1", "host:node0003", "fabric", "any" */
+	char causes[SCENARIO_WORD];   /* "routing|flows"; empty: any */
+	char severity[16];            /* at least; empty: any */
+	int64_t at_us;                /* when what it speaks of began */
+	int64_t within_us;            /* by when it has to be open, from there; 0: by the end */
+	int64_t since_us;             /* how far its `since` may be from at_us; 0: any */
+	char fault[32];               /* the first word of what happened: for tables */
+};
+
+struct scenario_happening { int64_t at_us; char *what; };
+
+struct scenario {
+	char about[SCENARIO_WORD];
+	struct net_shape shape;
+	int64_t interval_us, length_us;
+	uint64_t seed;
+	char **jobs;
+	size_t job_count, job_capacity;
+	struct scenario_happening *happenings;
+	size_t happening_count, happening_capacity;
+	struct scenario_truth *truths;
+	size_t truth_count, truth_capacity;
+};
+
+/*
+ * scenario_read - from the text of a file
+ * @chars:  NUL-terminated
+ * Return: 0; ERR_USAGE, with the line's number; ERR_NOMEM.
+ */
+int scenario_read(const char *chars, struct scenario *ret, struct error *err);
+void scenario_done(struct scenario *scenario);
+
+/* scenario_begin - the fabric of a scenario, with all that is going to happen. Return: 0, ERR_USAGE, ERR_NOMEM. */
+int scenario_begin(const struct scenario *scenario, struct virtual **ret, struct error *err);
+
+/* Fabrics that random scenarios are drawn on. */
+enum scenario_size { SCENARIO_SMALL, SCENARIO_MEDIUM, SCENARIO_LARGE };
+
+/*
+ * scenario_draw - the text of a random scenario
+ * @faults:  0, 1 or 2 of them, never two that nobody could tell apart
+ * @kind:    which shape of fabric
+ * @text:    appended: what scenario_read() reads
+ *
+ * The same numbers draw the same scenario. Return: 0 or ERR_NOMEM.
+ */
+int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum scenario_size size,
+		  struct text *text, struct error *err);
+
+/*
+ * scenario_draw_life - a day of a large fabric, without any fault, or with some
+ * @hours:   of it
+ * @faults:  how many, spread over the time
+ */
+int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scenario_size size, struct text *text,
+		       struct error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* scenario_draw.h - what random scenarios and days are drawn with: between sim/scenario_*.c only */
+#ifndef IBWIRE_SIM_SCENARIO_DRAW_H
+#define IBWIRE_SIM_SCENARIO_DRAW_H
+
+#include "base/text.h"
+#include "sim/job.h"
+#include "sim/scenario.h"
+
+struct fabric;
+struct virtual;
+
+struct draw {
+	uint64_t random;
+	enum net_shape_kind kind;
+	struct text *text;
+	struct virtual *world;        /* at rest: for tables */
+	const struct fabric *built;   /* its fabric */
+	struct host_table hosts;
+	bool *used;                   /* by node: something happens to it or next to it */
+	bool follows_tables;          /* packets do: no adaptive routing */
+	bool no_sm;
+	size_t storage;               /* so many hosts, the last ones, have no part in the main job */
+	uint32_t *trunks;             /* ports of switches that lead to other switches */
+	size_t trunk_count;
+	uint32_t *leafs, *spines;     /* switches with hosts, and without */
+	size_t leaf_count, spine_count;
+};
+
+/* draw_begin - write the shape, and get to know it. draw_done() frees. */
+int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
+	       struct text *text, struct error *err);
+void draw_done(struct draw *draw);
+
+/* draw_number - 0 .. below - 1. draw_between - from .. to. draw_share - 0..1. */
+uint64_t draw_number(struct draw *draw, uint64_t below);
+int64_t draw_between(struct draw *draw, int64_t from, int64_t to);
+double draw_share(struct draw *draw);
+
+/* draw_port_name, draw_node_name - as scenario files have it, in quotes. Return: @ret. */
+#define DRAW_NAME_SIZE 300
+const char *draw_port_name(const struct draw *draw, uint32_t port, char ret[DRAW_NAME_SIZE]);
+const char *draw_node_name(const struct draw *draw, uint32_t node, char ret[DRAW_NAME_SIZE]);
+
+/* What a fault wants of the jobs that run. */
+enum draw_needs { NEEDS_NOTHING, NEEDS_TRAFFIC, NEEDS_QUIET };
+
+struct draw_fault {
+	const char *name;
+	enum draw_needs needs;
+	/* Write lines for a fault that begins at so many seconds. Return: whether there is room for it. */
+	bool (*draw)(struct draw *draw, int64_t at_s);
+};
+
+/* draw_faults - all of them. */
+const struct draw_fault *draw_faults(size_t *ret_count);
+
+#endif

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* scenario_fault.c - faults drawn at random, each with what should be said of it */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+#include "sim/scenario_draw.h"
+#include "sim/virtual.h"
+
+#define TRIES 300
+
+static bool is_switch(const struct draw *draw, uint32_t node)
+{
+	return draw->built->nodes[node].type == NODE_SWITCH;
+}
+
+static uint32_t node_of(const struct draw *draw, uint32_t port)
+{
+	return draw->built->ports[port].node;
+}
+
+static uint32_t peer_node(const struct draw *draw, uint32_t port)
+{
+	return draw->built->ports[draw->built->ports[port].peer].node;
+}
+
+/* A trunk's end of which both switches are left alone by others. */
+static bool pick_trunk(struct draw *draw, uint32_t *ret)
+{
+	int tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
+
+		if (draw->used[node_of(draw, port)] || draw->used[peer_node(draw, port)])
+			continue;
+		draw->used[node_of(draw, port)] = draw->used[peer_node(draw, port)] = true;
+		*ret = port;
+		return true;
+	}
+	return false;
+}
+
+static bool pick_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret)
+{
+	int tries;
+
+	for (tries = 0; count && tries < TRIES; tries++) {
+		uint32_t node = switches[draw_number(draw, count)];
+
+		if (draw->used[node])
+			continue;
+		draw->used[node] = true;
+		*ret = node;
+		return true;
+	}
+	return false;
+}
+
+/* All of a host's HCAs, and their leafs, are left alone. */
+static bool host_is_free(const struct draw *draw, const struct host *host)
+{
+	size_t i;
+
+	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
+		if (draw->used[node_of(draw, draw->hosts.hcas[i].port)] ||
+		    draw->used[peer_node(draw, draw->hosts.hcas[i].port)])
+			return false;
+	return true;
+}
+
+static void use_host(struct draw *draw, const struct host *host)
+{
+	size_t i;
+
+	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
+		draw->used[node_of(draw, draw->hosts.hcas[i].port)] = true;
+}
+
+/* A host of the main job. */
+static bool pick_host(struct draw *draw, size_t *ret)
+{
+	int tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		size_t host = draw_number(draw, draw->hosts.host_count - draw->storage);
+
+		if (!host_is_free(draw, &draw->hosts.hosts[host]))
+			continue;
+		use_host(draw, &draw->hosts.hosts[host]);
+		*ret = host;
+		return true;
+	}
+	return false;
+}
+
+static bool pick_hca(struct draw *draw, uint32_t *ret)
+{
+	const struct host *host;
+	size_t index;
+
+	if (!pick_host(draw, &index))
+		return false;
+	host = &draw->hosts.hosts[index];
+	*ret = draw->hosts.hcas[host->first_hca + draw_number(draw, host->hca_count)].port;
+	return true;
+}
+
+/* Of a link, the end that a switch has; of a trunk either. */
+static bool pick_link(struct draw *draw, bool trunk, uint32_t *ret)
+{
+	uint32_t hca;
+
+	if (trunk)
+		return pick_trunk(draw, ret);
+	if (!pick_hca(draw, &hca))
+		return false;
+	*ret = draw->built->ports[hca].peer;
+	return true;
+}
+
+/* "at 301s WHAT NAME/PORT REST", "expect KIND NAME/PORT REST" */
+static bool say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+		     const char *truth, uint32_t port)
+{
+	char name[DRAW_NAME_SIZE];
+
+	draw_port_name(draw, port, name);
+	text_appendf(draw->text, "at %ds %s %s %s\nexpect %s %s %s\n", (int)at_s, what, name, rest, kind, name, truth);
+	return true;
+}
+
+static bool say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+		     const char *truth, uint32_t node)
+{
+	char name[DRAW_NAME_SIZE];
+
+	draw_node_name(draw, node, name);
+	text_appendf(draw->text, "at %ds %s %s %s\nexpect %s %s %s\n", (int)at_s, what, name, rest, kind, name, truth);
+	return true;
+}
+
+static bool narrow_trunk(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_link(draw, true, &port) &&
+	       say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
+			"severity=warning within=110s", port);
+}
+
+static bool narrow_edge(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_link(draw, false, &port) &&
+	       say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
+			"severity=warning within=110s", port);
+}
+
+static bool slow_link(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_link(draw, draw_number(draw, 2), &port) &&
+	       say_port(draw, at_s, "speed", draw_number(draw, 2) ? "EDR" : "FDR", "link-degraded",
+			"severity=warning within=110s", port);
+}
+
+static bool flapping_link(struct draw *draw, int64_t at_s)
+{
+	int every_s = (int)draw_between(draw, 40, 200);
+	char rest[64], truth[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "times=%d every=%ds for=%ds", (int)draw_between(draw, 3, 6), every_s,
+		 (int)draw_between(draw, 1, 4));
+	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
+	return pick_link(draw, draw_number(draw, 2), &port) &&
+	       say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+}
+
+static bool symbol_errors(struct draw *draw, int64_t at_s)
+{
+	char rest[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "symbol_errors=%d", (int)draw_between(draw, 200, 5000));
+	return pick_link(draw, draw_number(draw, 2), &port) &&
+	       say_port(draw, at_s, "errors", rest, "symbol-errors", "severity=warning within=10m", port);
+}
+
+static bool receive_errors(struct draw *draw, int64_t at_s)
+{
+	char rest[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "rcv_errors=%d echo=0.8", (int)draw_between(draw, 120, 5000));
+	return pick_link(draw, draw_number(draw, 2), &port) &&
+	       say_port(draw, at_s, "errors", rest, "receive-errors", "severity=warning within=10m", port);
+}
+
+static bool trunk_discards(struct draw *draw, int64_t at_s)
+{
+	char rest[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "xmit_discards=%d", (int)draw_between(draw, 1800, 30000));
+	return pick_link(draw, true, &port) &&
+	       say_port(draw, at_s, "errors", rest, "xmit-discards", "severity=warning within=10m", port);
+}
+
+static bool edge_discards(struct draw *draw, int64_t at_s)
+{
+	char rest[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "xmit_discards=%d", (int)draw_between(draw, 6000, 30000));
+	return pick_link(draw, false, &port) &&
+	       say_port(draw, at_s, "errors", rest, "xmit-discards", "within=10m", port);
+}
+
+static bool pulled_trunk(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_trunk(draw, &port) &&
+	       say_port(draw, at_s, "down", "", "link-down", "severity=warning within=80s", port);
+}
+
+/* One HCA of several: the host lives. */
+static bool dead_hca(struct draw *draw, int64_t at_s)
+{
+	char leaf[DRAW_NAME_SIZE];
+	const char *hca;
+	uint32_t port;
+
+	if (draw->kind != NET_SHAPE_RAIL || !pick_hca(draw, &port))
+		return false;
+	hca = draw->built->nodes[node_of(draw, port)].name;
+	draw_port_name(draw, draw->built->ports[port].peer, leaf);
+	text_appendf(draw->text, "at %ds off \"%s\"\nexpect node-missing|link-down \"%s|%s\" severity=warning "
+		     "within=80s\n", (int)at_s, hca, leaf, hca);
+	return true;
+}
+
+static bool silent_hca(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_hca(draw, &port) &&
+	       say_node(draw, at_s, "silent", "", "node-silent", "severity=warning within=80s", node_of(draw, port));
+}
+
+static bool silent_switch(struct draw *draw, int64_t at_s)
+{
+	uint32_t node;
+
+	return pick_switch(draw, draw_number(draw, 2) ? draw->leafs : draw->spines,
+			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
+	       say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
+}
+
+static bool locked_node(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return pick_hca(draw, &port) && say_node(draw, at_s, "lock", "", "locked", "within=80s", node_of(draw, port));
+}
+
+static bool rebooted_host(struct draw *draw, int64_t at_s)
+{
+	const char *name;
+	size_t host;
+
+	if (!pick_host(draw, &host))
+		return false;
+	name = draw->hosts.hosts[host].name;
+	text_appendf(draw->text, "at %ds off hosts=%s for=%ds\nexpect host-restart host:%s within=2m\n", (int)at_s,
+		     name, (int)draw_between(draw, 90, 360), name);
+	return true;
+}
+
+/* Neighbours lose power and stay away. One finding, or one for each, will do. */
+static bool dead_rack(struct draw *draw, int64_t at_s)
+{
+	size_t count = 4, first, i;
+	int tries;
+
+	for (tries = 0; tries < TRIES; tries++) {
+		first = draw_number(draw, draw->hosts.host_count - draw->storage - count);
+		for (i = 0; i < count && host_is_free(draw, &draw->hosts.hosts[first + i]); i++)
+			;
+		if (i == count)
+			break;
+	}
+	if (tries == TRIES)
+		return false;
+	text_appendf(draw->text, "at %ds off hosts=%s-%s\nexpect node-missing|host-restart|link-down ", (int)at_s,
+		     draw->hosts.hosts[first].name, draw->hosts.hosts[first + count - 1].name);
+	for (i = 0; i < count; i++) {
+		use_host(draw, &draw->hosts.hosts[first + i]);
+		text_appendf(draw->text, "%shost:%s", i ? "|" : "", draw->hosts.hosts[first + i].name);
+	}
+	text_append(draw->text, " within=3m\n");
+	return true;
+}
+
+static bool dead_spine(struct draw *draw, int64_t at_s)
+{
+	uint32_t node;
+
+	return pick_switch(draw, draw->spines, draw->spine_count, &node) &&
+	       say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+}
+
+static bool dead_leaf(struct draw *draw, int64_t at_s)
+{
+	uint32_t node, i;
+
+	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &node))
+		return false;
+	/* Two hosts look at the fabric from the first leafs. */
+	for (i = 0; i < draw->built->node_count; i++)
+		if (!is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
+		    peer_node(draw, draw->built->nodes[i].first_port) == node)
+			return false;
+	return say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+}
+
+static bool swapped_cables(struct draw *draw, int64_t at_s)
+{
+	char a[DRAW_NAME_SIZE], b[DRAW_NAME_SIZE];
+	const struct host *host;
+	size_t index, rail;
+
+	if (draw->kind != NET_SHAPE_RAIL || !pick_host(draw, &index))
+		return false;
+	host = &draw->hosts.hosts[index];
+	rail = draw_number(draw, host->hca_count - 1);
+	draw_node_name(draw, node_of(draw, draw->hosts.hcas[host->first_hca + rail].port), a);
+	draw_node_name(draw, node_of(draw, draw->hosts.hcas[host->first_hca + rail + 1].port), b);
+	text_appendf(draw->text, "at %ds swap %s %s\nexpect rail-miswired %s|%s within=80s\n", (int)at_s, a, b, a, b);
+	return true;
+}
+
+static bool missing_cable(struct draw *draw, int64_t at_s)
+{
+	char name[DRAW_NAME_SIZE], low[DRAW_NAME_SIZE], high[DRAW_NAME_SIZE];
+	uint32_t port;
+
+	(void)at_s;
+	/* Between spines and cores of a small fabric there are too few to say what is usual. */
+	if (!pick_trunk(draw, &port) || (node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
+					 peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
+		return false;
+	text_appendf(draw->text, "at 0 unplug %s\nexpect uplinks-missing %s|%s within=3m\n",
+		     draw_port_name(draw, port, name), draw_node_name(draw, node_of(draw, port), low),
+		     draw_node_name(draw, peer_node(draw, port), high));
+	return true;
+}
+
+/* A fault of tables is one where packets follow them, and there is somebody who writes them. */
+static bool take_tables(struct draw *draw)
+{
+	draw->follows_tables = !draw->no_sm;
+	return draw->follows_tables;
+}
+
+/* Half of a switch's destinations leave by one of its uplinks. Switches are numbered from the leafs up. */
+static bool skewed_leaf(struct draw *draw, int64_t at_s)
+{
+	char rest[64];
+	uint32_t port;
+
+	/* A job that one has slowed down does not feel another. */
+	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
+		return false;
+	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
+	if (node_of(draw, port) > peer_node(draw, port))
+		port = draw->built->ports[port].peer;
+	snprintf(rest, sizeof(rest), "to=%u part=%.2f", draw->built->ports[port].num, 0.4 + 0.3 * draw_share(draw));
+	return say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+			"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
+}
+
+/* Of the parallel links from one switch down to another, one gets nearly all. */
+static bool skewed_spine(struct draw *draw, int64_t at_s)
+{
+	const struct fabric *built = draw->built;
+	unsigned parallel = 0;
+	char rest[64];
+	uint32_t port, i;
+
+	/* A job that one has slowed down does not feel another. */
+	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
+		return false;
+	if (node_of(draw, port) < peer_node(draw, port))
+		port = built->ports[port].peer;
+	for (i = 0; i < draw->trunk_count; i++)
+		parallel += node_of(draw, draw->trunks[i]) == node_of(draw, port) &&
+			    peer_node(draw, draw->trunks[i]) == peer_node(draw, port);
+	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
+	return parallel > 1 && say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+					"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
+}
+
+static bool nic_unused(struct draw *draw, int64_t at_s)
+{
+	uint32_t port;
+
+	return draw->kind == NET_SHAPE_RAIL && pick_hca(draw, &port) &&
+	       say_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", node_of(draw, port));
+}
+
+static bool fallen_back(struct draw *draw, int64_t at_s)
+{
+	const char *name;
+	size_t host;
+
+	if (draw->kind != NET_SHAPE_RAIL || !pick_host(draw, &host))
+		return false;
+	name = draw->hosts.hosts[host].name;
+	text_appendf(draw->text, "at %ds leave main hosts=%s\nexpect nic-unused host:%s within=16m\n", (int)at_s, name,
+		     name);
+	return true;
+}
+
+static bool sm_lost(struct draw *draw, int64_t at_s)
+{
+	/* Nobody changes tables then. */
+	if (draw->follows_tables)
+		return false;
+	draw->no_sm = true;
+	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=80s\n", (int)at_s,
+		     draw_number(draw, 2) ? "stop" : "two");
+	return true;
+}
+
+static bool cleared(struct draw *draw, int64_t at_s)
+{
+	text_appendf(draw->text, "at %ds clear all\nexpect counters-cleared any within=90s\n", (int)at_s);
+	return true;
+}
+
+static bool handed_over(struct draw *draw, int64_t at_s)
+{
+	text_appendf(draw->text, "at %ds sm handover\n", (int)at_s);
+	return true;
+}
+
+static bool black_hole(struct draw *draw, int64_t at_s)
+{
+	char leaf[DRAW_NAME_SIZE], hca[DRAW_NAME_SIZE];
+	uint32_t port, node;
+
+	if (!take_tables(draw) || !pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
+		return false;
+	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=150s\n", (int)at_s,
+		     draw_node_name(draw, node, leaf), draw_node_name(draw, node_of(draw, port), hca), leaf);
+	return true;
+}
+
+/* HCAs on one leaf whose partners all are reached by the same uplink, though the tables are even. */
+static bool collisions(struct draw *draw, int64_t at_s)
+{
+	const struct fabric *built = draw->built;
+	const struct routes *tables = virtual_tables(draw->world);
+	char name[DRAW_NAME_SIZE];
+	uint32_t leaf, senders[256], i, trunk;
+	unsigned sender_count = 0, pairs = 0;
+	size_t begin = draw_number(draw, draw->hosts.hca_count), j;
+
+	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &leaf))
+		return false;
+	for (i = built->nodes[leaf].first_port, trunk = 0; i < built->nodes[leaf].first_port + built->nodes[leaf].ports;
+	     i++) {
+		uint32_t peer = built->ports[i].peer;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		if (is_switch(draw, node_of(draw, peer)))
+			trunk = draw_number(draw, 4) || !trunk ? i : trunk;
+		else if (!host_is_management(built->nodes[node_of(draw, peer)].desc))
+			senders[sender_count++] = peer;
+	}
+	text_appendf(draw->text, "job colliding pairs load=0.6 coupled=no starts=later pairs=\"");
+	for (j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 10; j++) {
+		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
+
+		if (peer_node(draw, to) == leaf ||
+		    routes_out_port(routes_find(tables, built->nodes[leaf].guid), built->ports[to].lid) != built->ports[trunk].num)
+			continue;
+		text_appendf(draw->text, "%s%s>%s", pairs ? "," : "", built->nodes[node_of(draw, senders[pairs])].name,
+			     built->nodes[node_of(draw, to)].name);
+		pairs++;
+	}
+	text_appendf(draw->text, "\"\nat %ds start colliding\nexpect uplink-imbalance %s cause=flows severity=warning "
+		     "within=16m\n", (int)at_s, draw_node_name(draw, leaf, name));
+	return true;
+}
+
+static const struct draw_fault faults[] = {
+	{ "a trunk with fewer lanes", NEEDS_NOTHING, narrow_trunk },
+	{ "a host's link with fewer lanes", NEEDS_NOTHING, narrow_edge },
+	{ "a link at a lower speed", NEEDS_NOTHING, slow_link },
+	{ "a flapping link", NEEDS_TRAFFIC, flapping_link },
+	{ "symbol errors", NEEDS_NOTHING, symbol_errors },
+	{ "receive errors, with echoes", NEEDS_TRAFFIC, receive_errors },
+	{ "discards on a trunk", NEEDS_NOTHING, trunk_discards },
+	{ "discards towards a host", NEEDS_NOTHING, edge_discards },
+	{ "a trunk that is down", NEEDS_TRAFFIC, pulled_trunk },
+	{ "a dead HCA", NEEDS_NOTHING, dead_hca },
+	{ "a silent HCA", NEEDS_NOTHING, silent_hca },
+	{ "a silent switch", NEEDS_NOTHING, silent_switch },
+	{ "a locked node", NEEDS_NOTHING, locked_node },
+	{ "a rebooted host", NEEDS_NOTHING, rebooted_host },
+	{ "a rack without power", NEEDS_NOTHING, dead_rack },
+	{ "a dead spine", NEEDS_TRAFFIC, dead_spine },
+	{ "a dead leaf", NEEDS_TRAFFIC, dead_leaf },
+	{ "two cables swapped between rails", NEEDS_NOTHING, swapped_cables },
+	{ "a missing cable", NEEDS_TRAFFIC, missing_cable },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
+	{ "a leaf's routes skewed", NEEDS_TRAFFIC, skewed_leaf },
+	{ "a spine's routes skewed", NEEDS_TRAFFIC, skewed_spine },
+	{ "an HCA that its job does not use", NEEDS_TRAFFIC, nic_unused },
+	{ "a host that fell back to TCP", NEEDS_TRAFFIC, fallen_back },
+	{ "no subnet manager, or two", NEEDS_TRAFFIC, sm_lost },
+	{ "counters cleared by another tool", NEEDS_NOTHING, cleared },
+	{ "a new subnet manager", NEEDS_NOTHING, handed_over },
+	{ "a black hole", NEEDS_NOTHING, black_hole },
+	{ "collisions on even tables", NEEDS_QUIET, collisions },
+};
+
+const struct draw_fault *draw_faults(size_t *ret_count)
+{
+	*ret_count = sizeof(faults) / sizeof(faults[0]);
+	return faults;
+}

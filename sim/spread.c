@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+uint32_t spread_lids(struct fabric *fabric)
+{
+	uint32_t lid = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		if (fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
+			fabric->ports[i].lid = (uint16_t)++lid;
+	for (i = 0; i < fabric->node_count; i++) {
+		struct node *node = &fabric->nodes[i];
+		uint32_t zero = fabric_node_port(fabric, (uint32_t)i, 0);
+
+		if (node->type != NODE_SWITCH)
+			continue;
+		node->lid = (uint16_t)++lid;
+		if (zero != FABRIC_NONE)
+			fabric->ports[zero].lid = node->lid;
+	}
+	for (i = 0; i < fabric->node_count; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			fabric->nodes[i].lft_top = (uint16_t)lid;
+	return lid + 1;
+}
+
+static int number_switches(struct spread *spread, const struct fabric *fabric)
+{
+	uint32_t i;
+
+	if (spread->switch_of)
+		return 0;
+	spread->switch_of = malloc((fabric->node_count + 1) * sizeof(*spread->switch_of));
+	spread->nodes = calloc(fabric->node_count + 1, sizeof(*spread->nodes));
+	if (!spread->switch_of || !spread->nodes)
+		return ERR_NOMEM;
+	for (i = 0; i < fabric->node_count; i++) {
+		spread->switch_of[i] = UINT32_MAX;
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		spread->nodes[spread->count] = i;
+		spread->switch_of[i] = spread->count++;
+	}
+	spread->hops = malloc((size_t)spread->count * spread->count + 1);
+	return spread->hops ? 0 : ERR_NOMEM;
+}
+
+/* The switch that a switch's port leads to over an Active link, as a number; UINT32_MAX: none. */
+static uint32_t next_switch(const struct spread *spread, const struct fabric *fabric, uint32_t port)
+{
+	uint32_t peer = fabric->ports[port].peer;
+
+	if (fabric->ports[port].state != PORT_ACTIVE || peer == FABRIC_NONE ||
+	    fabric->ports[peer].state != PORT_ACTIVE)
+		return UINT32_MAX;
+	return spread->switch_of[fabric->ports[peer].node];
+}
+
+static void measure_from(const struct spread *spread, const struct fabric *fabric, uint32_t from, uint32_t *queue)
+{
+	uint8_t *hops = spread->hops + (size_t)from * spread->count;
+	size_t head = 0, tail = 0;
+
+	memset(hops, SPREAD_FAR, spread->count);
+	hops[from] = 0;
+	queue[tail++] = from;
+	while (head < tail) {
+		uint32_t at = queue[head++], i;
+		const struct node *node = &fabric->nodes[spread->nodes[at]];
+
+		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+			uint32_t next = next_switch(spread, fabric, i);
+
+			if (next == UINT32_MAX || hops[next] != SPREAD_FAR || hops[at] + 1 >= SPREAD_FAR)
+				continue;
+			hops[next] = (uint8_t)(hops[at] + 1);
+			queue[tail++] = next;
+		}
+	}
+}
+
+int spread_measure(struct spread *spread, const struct fabric *fabric, struct error *err)
+{
+	uint32_t *queue, i;
+
+	if (number_switches(spread, fabric) < 0)
+		return err_nomem(err);
+	queue = calloc(spread->count + 1, sizeof(*queue));
+	if (!queue)
+		return err_nomem(err);
+	for (i = 0; i < spread->count; i++)
+		measure_from(spread, fabric, i, queue);
+	free(queue);
+	return 0;
+}
+
+bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uint32_t port, uint32_t to)
+{
+	uint32_t next = next_switch(spread, fabric, port), from = spread->switch_of[fabric->ports[port].node];
+	const uint8_t *hops = spread->hops + (size_t)spread->switch_of[to] * spread->count;
+
+	return next != UINT32_MAX && hops[from] != SPREAD_FAR && hops[next] + 1 == hops[from];
+}
+
+/* Ports of the switch in hand that lead nearer to another one. */
+struct near {
+	uint8_t ports[255];
+	uint8_t count;
+};
+
+struct filling {
+	const struct spread *spread;
+	const struct fabric *fabric;
+	uint32_t order;
+	struct near *near;       /* by number of the other switch */
+	uint32_t given[256];     /* LIDs that a port has got so far */
+};
+
+static void find_near(struct filling *filling, uint32_t node, uint32_t to)
+{
+	const struct node *owner = &filling->fabric->nodes[node];
+	struct near *near = &filling->near[to];
+	uint32_t i;
+
+	near->count = 0;
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		if (filling->fabric->ports[i].num &&
+		    spread_nearer(filling->spread, filling->fabric, i, filling->spread->nodes[to]))
+			near->ports[near->count++] = filling->fabric->ports[i].num;
+}
+
+static uint8_t pick(struct filling *filling, uint32_t to, bool counts)
+{
+	const struct near *near = &filling->near[to];
+	unsigned best = 0, i;
+
+	if (!near->count)
+		return ROUTES_NO_PORT;
+	for (i = 0; i < near->count; i++) {
+		unsigned at = (i + filling->order) % near->count;
+
+		if (i == 0 || filling->given[near->ports[at]] < filling->given[near->ports[best]])
+			best = at;
+	}
+	if (counts)
+		filling->given[near->ports[best]]++;
+	return near->ports[best];
+}
+
+/* The entry for the HCA on a switch's port, if there is one. */
+static void fill_entry(struct filling *filling, uint32_t node, uint32_t to, uint32_t port, uint8_t *table)
+{
+	const struct port *p = &filling->fabric->ports[port];
+	uint16_t lid = p->peer == FABRIC_NONE ? 0 : filling->fabric->ports[p->peer].lid;
+
+	if (!p->num || !lid || p->state != PORT_ACTIVE)
+		return;
+	table[lid] = filling->spread->nodes[to] == node ? p->num : pick(filling, to, true);
+}
+
+static bool has_hosts(const struct fabric *fabric, uint32_t node)
+{
+	const struct node *owner = &fabric->nodes[node];
+	uint32_t i;
+
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		if (fabric->ports[i].peer != FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type != NODE_SWITCH)
+			return true;
+	return false;
+}
+
+/*
+ * A leaf takes one leaf's HCAs after the other; what it sends up to one spine are then
+ * always the same few of each leaf. So switches above take the first HCA of each
+ * leaf, then the second: else all that really comes to them would leave by the same ports.
+ */
+static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
+{
+	const struct fabric *fabric = filling->fabric;
+	const struct spread *spread = filling->spread;
+	uint32_t to, i, most = 0;
+
+	memset(filling->given, 0, sizeof(filling->given));
+	for (to = 0; to < spread->count; to++) {
+		const struct node *other = &fabric->nodes[spread->nodes[to]];
+
+		find_near(filling, node, to);
+		table[other->lid] = spread->nodes[to] == node ? 0 : pick(filling, to, false);
+		most = other->ports > most ? other->ports : most;
+	}
+	if (has_hosts(fabric, node)) {
+		for (to = 0; to < spread->count; to++)
+			for (i = 0; i < fabric->nodes[spread->nodes[to]].ports; i++)
+				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
+		return;
+	}
+	for (i = 0; i < most; i++)
+		for (to = 0; to < spread->count; to++)
+			if (i < fabric->nodes[spread->nodes[to]].ports)
+				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
+}
+
+uint8_t *spread_table(struct routes *routes, uint64_t node_guid)
+{
+	uint32_t at;
+
+	return map_get(&routes->by_guid, node_guid, &at) ? routes->tables[at].ports : NULL;
+}
+
+int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,
+		  struct routes *ret, struct error *err)
+{
+	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
+	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK, i, block;
+	uint8_t *table = malloc((size_t)blocks * ROUTES_BLOCK + 1);
+	int code;
+
+	filling.near = calloc(spread->count + 1, sizeof(*filling.near));
+	code = table && filling.near ? 0 : err_nomem(err);
+	for (i = 0; code == 0 && i < spread->count; i++) {
+		memset(table, ROUTES_NO_PORT, (size_t)blocks * ROUTES_BLOCK);
+		fill_table(&filling, spread->nodes[i], table);
+		for (block = 0; code == 0 && block < blocks; block++)
+			code = routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
+						table + (size_t)block * ROUTES_BLOCK, NULL, err);
+	}
+	free(filling.near);
+	free(table);
+	return code;
+}
+
+void spread_done(struct spread *spread)
+{
+	free(spread->switch_of);
+	free(spread->nodes);
+	free(spread->hops);
+	memset(spread, 0, sizeof(*spread));
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/virtual.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+#include "sim/virtual_state.h"
+
+/* 2026-01-01T00:00:00Z, and a machine that has run for an hour. */
+#define WALL_BEGIN_US INT64_C(1767225600000000)
+#define BOOT_BEGIN_US INT64_C(3600000000)
+
+/* Readings of one sweep lie within this part of the interval before its end. */
+#define SPREAD_PART 0.02
+
+/* What happens within so long is shared out once. */
+#define TOGETHER_US 1000000
+
+double virtual_random(struct virtual *world)
+{
+	world->random += 0x9e3779b97f4a7c15ULL;
+	return (double)(map_mix(world->random) >> 11) / 9007199254740992.0;
+}
+
+uint64_t virtual_poisson(struct virtual *world, double mean)
+{
+	double limit = exp(-mean), product = 1;
+	uint64_t count = 0;
+
+	if (!(mean > 0))
+		return 0;
+	if (mean > 50) {
+		/* A sum of twelve is normal enough. */
+		double sum = -6;
+		int i;
+
+		for (i = 0; i < 12; i++)
+			sum += virtual_random(world);
+		mean += sum * sqrt(mean);
+		return mean > 0 ? (uint64_t)(mean + 0.5) : 0;
+	}
+	while ((product *= virtual_random(world)) > limit)
+		count++;
+	return count;
+}
+
+static bool allocate(struct virtual *world)
+{
+	size_t ports = world->built->port_count + 1, nodes = world->built->node_count + 1;
+
+	world->xmit = calloc(ports, sizeof(double));
+	world->rcv = calloc(ports, sizeof(double));
+	world->wait = calloc(ports, sizeof(double));
+	world->rate = calloc(ports, sizeof(double));
+	world->wait_rate = calloc(ports, sizeof(double));
+	world->zero_xmit = calloc(ports, sizeof(double));
+	world->zero_rcv = calloc(ports, sizeof(double));
+	world->zero_wait = calloc(ports, sizeof(double));
+	world->errors = calloc(ports * VIRTUAL_ERRORS, sizeof(uint64_t));
+	world->zero_errors = calloc(ports * VIRTUAL_ERRORS, sizeof(uint64_t));
+	world->off = calloc(nodes, sizeof(bool));
+	world->silent = calloc(nodes, sizeof(bool));
+	world->locked = calloc(nodes, sizeof(bool));
+	world->was_silent = calloc(nodes, sizeof(bool));
+	world->locked_guids = calloc(nodes, sizeof(uint64_t));
+	world->cut = calloc(ports, sizeof(bool));
+	world->speed = calloc(ports, 1);
+	world->width = calloc(ports, 1);
+	world->samples = calloc(ports, sizeof(*world->samples));
+	world->last = calloc(ports, sizeof(*world->last));
+	return world->xmit && world->rcv && world->wait && world->rate && world->wait_rate && world->zero_xmit &&
+	       world->zero_rcv && world->zero_wait && world->errors && world->zero_errors && world->off &&
+	       world->silent && world->locked && world->was_silent && world->locked_guids && world->cut &&
+	       world->speed && world->width && world->samples && world->last;
+}
+
+/* What ports can do: all widths up to their own, all speeds. Enabled is what is supported. */
+static void fill_masks(struct virtual *world)
+{
+	size_t i;
+
+	for (i = 0; i < world->built->port_count; i++) {
+		struct port *port = &world->built->ports[i];
+
+		world->speed[i] = port->speed;
+		world->width[i] = port->width;
+		if (!port->num && world->built->nodes[port->node].type == NODE_SWITCH)
+			continue;
+		port->speed_supported = port->speed ? (uint16_t)((2 << port->speed) - 2) : 0;
+		port->width_supported = port->width ? LINK_WIDTH_1X | port->width : 0;
+		if (port->width == LINK_WIDTH_4X)
+			port->width_supported |= LINK_WIDTH_2X;
+		port->speed_enabled = port->speed_supported;
+		port->width_enabled = port->width_supported;
+	}
+}
+
+/* Hosts have counted for weeks before anybody looks. */
+static void begin_somewhere(struct virtual *world)
+{
+	size_t i;
+
+	for (i = 0; i < world->built->port_count; i++) {
+		world->xmit[i] = floor(1e12 * virtual_random(world)) * 32;
+		world->rcv[i] = floor(1e12 * virtual_random(world)) * 32;
+	}
+}
+
+int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, struct virtual **ret, struct error *err)
+{
+	struct virtual *world = calloc(1, sizeof(*world));
+	int code;
+
+	if (!world) {
+		fabric_destroy(built);
+		return err_nomem(err);
+	}
+	world->built = built;
+	world->interval_us = interval_us;
+	world->spread_us = (int64_t)((double)interval_us * SPREAD_PART);
+	world->random = map_mix(seed + 1);
+	world->sm_runs = true;
+	world->sm_masters = 1;
+	world->loads_changed = true;
+	world->lids = spread_lids(built);
+	world->sm_port = built->nodes[0].first_port;
+	code = allocate(world) ? host_table_create(built, &world->hosts, err) : err_nomem(err);
+	if (code == 0) {
+		fill_masks(world);
+		begin_somewhere(world);
+		world->trunks_changed = true;
+		code = virtual_route(world, err);
+	}
+	if (code == 0)
+		code = virtual_discover(world, err);
+	if (code < 0) {
+		virtual_destroy(world);
+		return code;
+	}
+	*ret = world;
+	return 0;
+}
+
+static void free_arrays(struct virtual *world)
+{
+	free(world->xmit);
+	free(world->rcv);
+	free(world->wait);
+	free(world->rate);
+	free(world->wait_rate);
+	free(world->zero_xmit);
+	free(world->zero_rcv);
+	free(world->zero_wait);
+	free(world->errors);
+	free(world->zero_errors);
+	free(world->off);
+	free(world->silent);
+	free(world->locked);
+	free(world->was_silent);
+	free(world->locked_guids);
+	free(world->cut);
+	free(world->speed);
+	free(world->width);
+	free(world->samples);
+	free(world->last);
+	free(world->built_of);
+}
+
+void virtual_destroy(struct virtual *world)
+{
+	size_t i;
+
+	if (!world)
+		return;
+	for (i = 0; i < world->job_count; i++) {
+		free(world->jobs[i].hosts);
+		free(world->jobs[i].targets);
+		free(world->jobs[i].left);
+		free(world->jobs[i].flows);
+		free(world->jobs[i].loads);
+	}
+	free(world->jobs);
+	free(world->events);
+	free(world->sources);
+	free(world->skews);
+	free(world->holes);
+	free_arrays(world);
+	routes_done(&world->tables);
+	spread_done(&world->spread);
+	host_table_done(&world->hosts);
+	fabric_destroy(world->seen);
+	fabric_destroy(world->retired);
+	fabric_destroy(world->built);
+	free(world);
+}
+
+int virtual_schedule(struct virtual *world, const struct virtual_event *event)
+{
+	struct virtual_event *events = array_grow(world->events, world->event_count, &world->event_capacity,
+						  sizeof(*events));
+	size_t at;
+
+	if (!events)
+		return ERR_NOMEM;
+	world->events = events;
+	at = world->event_count++;
+	while (at > world->event_next && events[at - 1].at_us > event->at_us) {
+		events[at] = events[at - 1];
+		at--;
+	}
+	events[at] = *event;
+	return 0;
+}
+
+static void advance(struct virtual *world, int64_t to_us)
+{
+	double elapsed_s = (double)(to_us - world->now_us) / 1e6;
+	const struct port *ports = world->built->ports;
+	size_t i;
+
+	if (to_us <= world->now_us)
+		return;
+	virtual_rates(world, world->now_us, to_us);
+	for (i = 0; i < world->built->port_count; i++) {
+		world->xmit[i] += world->rate[i] * elapsed_s;
+		world->wait[i] += world->wait_rate[i] * elapsed_s;
+		if (ports[i].peer != FABRIC_NONE)
+			world->rcv[i] += world->rate[ports[i].peer] * elapsed_s;
+	}
+	world->now_us = to_us;
+}
+
+/* Links changed: the subnet manager routes anew; jobs find out what is left. */
+static int settle(struct virtual *world, struct error *err)
+{
+	if (world->tables_changed && virtual_route(world, err) < 0)
+		return ERR_NOMEM;
+	if (world->loads_changed && virtual_share(world) < 0)
+		return err_nomem(err);
+	world->trunks_changed = world->tables_changed = false;
+	world->loads_changed = false;
+	return 0;
+}
+
+static int pass(struct virtual *world, int64_t until_us, struct error *err)
+{
+	while (world->event_next < world->event_count &&
+	       world->events[world->event_next].at_us <= until_us - world->spread_us) {
+		struct virtual_event event = world->events[world->event_next++];
+
+		advance(world, event.at_us);
+		if (virtual_apply(world, &event, err) < 0)
+			return ERR_NOMEM;
+		/* All of about the same moment together. */
+		if (world->event_next < world->event_count &&
+		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
+		    world->events[world->event_next].at_us <= until_us - world->spread_us)
+			continue;
+		if (settle(world, err) < 0)
+			return ERR_NOMEM;
+	}
+	if (settle(world, err) < 0)
+		return ERR_NOMEM;
+	advance(world, until_us);
+	return 0;
+}
+
+/* A sign of a change starts a discovery, which is done by the next sweep, and five seconds after the last at least. */
+static bool is_discovery_due(const struct virtual *world)
+{
+	return world->changed && world->now_us - world->changed_us >= world->interval_us &&
+	       world->now_us - world->discovered_us >= 5000000;
+}
+
+int virtual_step(struct virtual *world, struct virtual_sweep *ret, struct error *err)
+{
+	int64_t begin_us = world->now_us;
+	bool changed = world->sweeps == 0;
+	size_t i;
+	int code = pass(world, begin_us + world->interval_us, err);
+
+	if (code < 0)
+		return code;
+	virtual_count_errors(world, (double)world->interval_us / 1e6);
+	if (is_discovery_due(world)) {
+		code = virtual_discover(world, err);
+		if (code < 0)
+			return code;
+		changed = true;
+	}
+	*ret = (struct virtual_sweep){
+		.wall_us = virtual_wall_us(world, world->now_us), .boot_us = BOOT_BEGIN_US + world->now_us,
+		.seen = world->seen, .topology_changed = changed, .samples = world->samples,
+		.sample_count = virtual_read(world), .locked_guids = world->locked_guids,
+		.sm_known = world->sm_runs, .sm_masters = world->sm_runs ? world->sm_masters : 0,
+		.sm_guid = world->built->nodes[world->built->ports[world->sm_port].node].guid,
+	};
+	for (i = 0; i < world->built->node_count; i++)
+		if (world->locked[i])
+			world->locked_guids[ret->locked_count++] = world->built->nodes[i].guid;
+	world->sweeps++;
+	return 0;
+}
+
+const struct fabric *virtual_built(const struct virtual *world)
+{
+	return world->built;
+}
+
+const struct fabric *virtual_seen(const struct virtual *world)
+{
+	return world->seen;
+}
+
+const struct routes *virtual_tables(const struct virtual *world)
+{
+	return &world->tables;
+}
+
+int64_t virtual_wall_us(const struct virtual *world, int64_t at_us)
+{
+	(void)world;
+	return WALL_BEGIN_US + at_us;
+}
+
+/* Managed switches say "MF0;leaf-01:MQM8700/U1": "leaf-01" is enough. */
+void virtual_short_name(const struct node *node, char ret[NODE_NAME_SIZE])
+{
+	const char *name = node->name, *colon;
+
+	if (!strncmp(name, "MF0;", 4))
+		name += 4;
+	colon = name == node->name ? NULL : strchr(name, ':');
+	snprintf(ret, NODE_NAME_SIZE, "%.*s", colon ? (int)(colon - name) : (int)strlen(name), name);
+}
+
+int virtual_find_node(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
+{
+	char short_name[NODE_NAME_SIZE];
+	uint32_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		virtual_short_name(&fabric->nodes[i], short_name);
+		if (strcmp(fabric->nodes[i].name, name) && strcmp(short_name, name))
+			continue;
+		*ret = i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "there is no node \"%s\"; the last one is \"%s\"", name,
+		       fabric->node_count ? fabric->nodes[fabric->node_count - 1].name : "");
+}
+
+int virtual_find_port(const struct fabric *fabric, const char *name, uint32_t *ret, struct error *err)
+{
+	const char *slash = strrchr(name, '/');
+	char node[NODE_NAME_SIZE];
+	uint32_t found;
+	char *end;
+	unsigned long num = slash ? strtoul(slash + 1, &end, 10) : 0;
+
+	if (!slash || !num || num > 254 || *end || (size_t)(slash - name) >= sizeof(node))
+		return err_set(err, ERR_USAGE, "\"%s\" is no port: say NAME/PORT", name);
+	memcpy(node, name, (size_t)(slash - name));
+	node[slash - name] = '\0';
+	if (virtual_find_node(fabric, node, &found, err) < 0)
+		return ERR_USAGE;
+	*ret = fabric_node_port(fabric, found, (uint8_t)num);
+	if (*ret == FABRIC_NONE)
+		return err_set(err, ERR_USAGE, "%s has no port %lu", node, num);
+	return 0;
+}
+
+double virtual_load(const struct virtual *world, uint32_t port)
+{
+	uint64_t capacity = port_rate_bits_per_s(&world->built->ports[port]);
+
+	return capacity ? world->rate[port] / (double)capacity : 0;
+}

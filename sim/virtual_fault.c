@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_fault.c - what happens to a virtual fabric, and what its counters say of it */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+#include "sim/virtual_state.h"
+
+static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
+{
+	return &world->errors[(size_t)port * VIRTUAL_ERRORS + (counter - COUNTER_TRAFFIC_COUNT)];
+}
+
+static bool is_switch(const struct virtual *world, uint32_t port)
+{
+	return world->built->nodes[world->built->ports[port].node].type == NODE_SWITCH;
+}
+
+static void note_change(struct virtual *world, uint32_t port)
+{
+	uint32_t peer = world->built->ports[port].peer;
+
+	if (!world->changed)
+		world->changed_us = world->now_us;
+	world->changed = true;
+	world->loads_changed = true;
+	world->tables_changed = true;
+	world->trunks_changed |= is_switch(world, port) && peer != FABRIC_NONE && is_switch(world, peer);
+}
+
+/* Both ends count it; what a switch still had for this link is thrown away. */
+static void lose_link(struct virtual *world, uint32_t port)
+{
+	struct port *p = &world->built->ports[port];
+
+	p->state = PORT_DOWN;
+	p->phys_state = PHYS_POLLING;
+	p->speed = LINK_SPEED_NONE;
+	p->width = LINK_WIDTH_NONE;
+	if (world->off[p->node])
+		return;
+	++*errors_of(world, port, COUNTER_LINK_DOWNED);
+	if (is_switch(world, port) && world->rate[port] > 0)
+		*errors_of(world, port, COUNTER_XMIT_DISCARDS) += (uint64_t)(50 + 500 * virtual_random(world));
+}
+
+/* A link that trains counts some errors. */
+static void gain_link(struct virtual *world, uint32_t port)
+{
+	struct port *p = &world->built->ports[port];
+
+	p->state = PORT_ACTIVE;
+	p->phys_state = PHYS_LINK_UP;
+	p->speed = world->speed[port];
+	p->width = world->width[port];
+	*errors_of(world, port, COUNTER_SYMBOL_ERRORS) += (uint64_t)(40 * virtual_random(world));
+	*errors_of(world, port, COUNTER_RCV_ERRORS) += (uint64_t)(3 * virtual_random(world));
+}
+
+static void update_link(struct virtual *world, uint32_t port)
+{
+	const struct port *p = &world->built->ports[port];
+	uint32_t peer = p->peer;
+	bool was = p->state == PORT_ACTIVE, up;
+
+	if (peer == FABRIC_NONE)
+		return;
+	up = !world->cut[port] && !world->cut[peer] && !world->off[p->node] &&
+	     !world->off[world->built->ports[peer].node];
+	if (up == was)
+		return;
+	if (up) {
+		gain_link(world, port);
+		gain_link(world, peer);
+	} else {
+		lose_link(world, port);
+		lose_link(world, peer);
+	}
+	note_change(world, port);
+}
+
+static void zero_counters(struct virtual *world, uint32_t port)
+{
+	size_t first = (size_t)port * VIRTUAL_ERRORS;
+
+	world->zero_xmit[port] = world->xmit[port];
+	world->zero_rcv[port] = world->rcv[port];
+	world->zero_wait[port] = world->wait[port];
+	memcpy(world->zero_errors + first, world->errors + first, VIRTUAL_ERRORS * sizeof(*world->errors));
+}
+
+static void switch_node(struct virtual *world, uint32_t node, bool on)
+{
+	const struct node *owner = &world->built->nodes[node];
+	uint32_t i;
+
+	world->off[node] = !on;
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
+		/* What was without power begins at 0. */
+		if (on)
+			zero_counters(world, i);
+		update_link(world, i);
+	}
+}
+
+static void retrain(struct virtual *world, uint32_t port)
+{
+	uint32_t peer = world->built->ports[port].peer;
+
+	world->cut[port] = true;
+	update_link(world, port);
+	world->cut[port] = false;
+	update_link(world, port);
+	if (peer != FABRIC_NONE)
+		note_change(world, port);
+}
+
+static void set_link(struct virtual *world, uint32_t port, uint8_t width, uint8_t speed)
+{
+	uint32_t ends[2] = { port, world->built->ports[port].peer };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (ends[i] == FABRIC_NONE)
+			continue;
+		if (width)
+			world->width[ends[i]] = width;
+		if (speed)
+			world->speed[ends[i]] = speed;
+	}
+	retrain(world, port);
+}
+
+static void unplug(struct virtual *world, uint32_t port)
+{
+	uint32_t peer = world->built->ports[port].peer;
+
+	if (peer == FABRIC_NONE)
+		return;
+	world->cut[port] = true;
+	update_link(world, port);
+	world->cut[port] = false;
+	world->built->ports[port].peer = FABRIC_NONE;
+	world->built->ports[peer].peer = FABRIC_NONE;
+}
+
+static void swap_cables(struct virtual *world, uint32_t a, uint32_t b)
+{
+	struct port *ports = world->built->ports;
+	uint32_t leaf_a = ports[a].peer, leaf_b = ports[b].peer;
+
+	if (leaf_a == FABRIC_NONE || leaf_b == FABRIC_NONE)
+		return;
+	unplug(world, a);
+	unplug(world, b);
+	ports[a].peer = leaf_b;
+	ports[leaf_b].peer = a;
+	ports[b].peer = leaf_a;
+	ports[leaf_a].peer = b;
+	update_link(world, a);
+	update_link(world, b);
+	world->tables_changed = true;
+}
+
+/* Part of the destinations that could leave by this port do, whatever the others have. */
+static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
+{
+	const struct fabric *built = world->built;
+	uint32_t out = fabric_node_port(built, skew->node, skew->port), i;
+	uint8_t *table = spread_table(&world->tables, built->nodes[skew->node].guid);
+
+	if (out == FABRIC_NONE || !table)
+		return;
+	for (i = 0; i < built->port_count; i++) {
+		const struct port *port = &built->ports[i];
+		uint32_t leaf = port->peer == FABRIC_NONE ? FABRIC_NONE : built->ports[port->peer].node;
+
+		if (built->nodes[port->node].type == NODE_SWITCH || leaf == FABRIC_NONE || leaf == skew->node ||
+		    built->nodes[leaf].type != NODE_SWITCH)
+			continue;
+		if ((double)(map_mix(port->lid) % 1000) < skew->part * 1000 &&
+		    spread_nearer(&world->spread, built, out, leaf))
+			table[port->lid] = skew->port;
+	}
+}
+
+int virtual_route(struct virtual *world, struct error *err)
+{
+	size_t i;
+	int code = 0;
+
+	world->loads_changed = true;
+	/* Nobody routes while there is no subnet manager. */
+	if (!world->sm_runs)
+		return 0;
+	if (world->trunks_changed || !world->spread.hops)
+		code = spread_measure(&world->spread, world->built, err);
+	if (code == 0)
+		code = spread_tables(&world->spread, world->built, world->lids, world->route_order, &world->tables,
+				     err);
+	for (i = 0; code == 0 && i < world->skew_count; i++)
+		apply_skew(world, &world->skews[i]);
+	for (i = 0; code == 0 && i < world->hole_count; i++)
+		spread_table(&world->tables, world->built->nodes[world->holes[i].node].guid)[world->holes[i].lid] =
+			ROUTES_NO_PORT;
+	return code;
+}
+
+static int add_skew(struct virtual *world, const struct virtual_event *event, struct error *err)
+{
+	struct virtual_skew *skews = array_grow(world->skews, world->skew_count, &world->skew_capacity,
+						sizeof(*skews));
+
+	if (!skews)
+		return err_nomem(err);
+	world->skews = skews;
+	skews[world->skew_count++] = (struct virtual_skew){ event->a, event->n, event->x };
+	return virtual_route(world, err);
+}
+
+static int end_skew(struct virtual *world, uint32_t node, struct error *err)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < world->skew_count; i++)
+		if (world->skews[i].node != node)
+			world->skews[kept++] = world->skews[i];
+	world->skew_count = kept;
+	return virtual_route(world, err);
+}
+
+static int add_hole(struct virtual *world, uint32_t node, uint32_t to, struct error *err)
+{
+	struct virtual_hole *holes = array_grow(world->holes, world->hole_count, &world->hole_capacity,
+						sizeof(*holes));
+
+	if (!holes)
+		return err_nomem(err);
+	world->holes = holes;
+	holes[world->hole_count++] = (struct virtual_hole){ node, world->built->ports[to].lid };
+	return virtual_route(world, err);
+}
+
+static int add_source(struct virtual *world, const struct virtual_event *event, struct error *err)
+{
+	struct error_source *sources = array_grow(world->sources, world->source_count, &world->source_capacity,
+						  sizeof(*sources));
+
+	if (!sources)
+		return err_nomem(err);
+	world->sources = sources;
+	sources[world->source_count++] = (struct error_source){
+		.port = event->a, .counter = event->n, .per_s = event->x, .echo = (double)event->b / 100,
+	};
+	return 0;
+}
+
+static void end_source(struct virtual *world, uint32_t port, uint8_t counter)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < world->source_count; i++)
+		if (world->sources[i].port != port || world->sources[i].counter != counter)
+			world->sources[kept++] = world->sources[i];
+	world->source_count = kept;
+}
+
+/* By which port a packet that came in leaves a switch: as much as each sends. FABRIC_NONE: none sends. */
+static uint32_t pick_out(struct virtual *world, uint32_t in)
+{
+	const struct node *node = &world->built->nodes[world->built->ports[in].node];
+	double total = 0, at;
+	uint32_t i, last = node->first_port + node->ports;
+
+	for (i = node->first_port; i < last; i++)
+		total += i == in ? 0 : world->rate[i];
+	at = virtual_random(world) * total;
+	for (i = node->first_port; total > 0 && i < last; i++) {
+		at -= i == in ? 0 : world->rate[i];
+		if (i != in && world->rate[i] > 0 && at <= 0)
+			return i;
+	}
+	return FABRIC_NONE;
+}
+
+/* A packet that came in damaged goes on, marked as bad: each receiver behind it counts it as somebody else's. */
+static void echo(struct virtual *world, uint32_t port)
+{
+	int hop;
+
+	for (hop = 0; hop < 4 && port != FABRIC_NONE && is_switch(world, port); hop++) {
+		uint32_t out = pick_out(world, port);
+
+		port = out == FABRIC_NONE ? FABRIC_NONE : world->built->ports[out].peer;
+		if (port != FABRIC_NONE)
+			++*errors_of(world, port, COUNTER_RCV_REMOTE_PHYSICAL_ERRORS);
+	}
+}
+
+void virtual_count_errors(struct virtual *world, double elapsed_s)
+{
+	size_t i;
+
+	for (i = 0; i < world->source_count; i++) {
+		const struct error_source *source = &world->sources[i];
+		const struct port *port = &world->built->ports[source->port];
+		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s), n;
+
+		/* An idle link has errors too: flow control never ends. */
+		if (port->state != PORT_ACTIVE)
+			continue;
+		*errors_of(world, source->port, (enum counter)source->counter) += count;
+		for (n = 0; n < count; n++)
+			if (virtual_random(world) < source->echo)
+				echo(world, source->port);
+	}
+}
+
+static void clear(struct virtual *world, const struct virtual_event *event)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->built->port_count; i++)
+		if ((event->a == FABRIC_NONE && event->b == FABRIC_NONE) || event->b == i ||
+		    world->built->ports[i].node == event->a)
+			zero_counters(world, i);
+}
+
+/* Another host takes over: the next one that has no part in jobs, or the next at all. */
+static void hand_over(struct virtual *world)
+{
+	const struct fabric *built = world->built;
+	uint32_t node = built->ports[world->sm_port].node;
+
+	do
+		node = (node + 1) % (uint32_t)built->node_count;
+	while (built->nodes[node].type == NODE_SWITCH || world->off[node]);
+	world->sm_port = built->nodes[node].first_port;
+}
+
+static int apply_route(struct virtual *world, const struct virtual_event *event, struct error *err)
+{
+	switch (event->what) {
+	case EVENT_SKEW:
+		return add_skew(world, event, err);
+	case EVENT_SKEW_END:
+		return end_skew(world, event->a, err);
+	case EVENT_BLACK_HOLE:
+		return add_hole(world, event->a, event->b, err);
+	case EVENT_ORDER:
+		world->route_order = event->n;
+		return virtual_route(world, err);
+	case EVENT_SM_STOP:
+		world->sm_runs = false;
+		break;
+	case EVENT_SM_START:
+		world->sm_runs = true;
+		world->sm_masters = 1;
+		world->trunks_changed = world->tables_changed = true;
+		break;
+	case EVENT_SM_HANDOVER:
+		hand_over(world);
+		break;
+	case EVENT_SM_TWO:
+		world->sm_masters = 2;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int apply_job(struct virtual *world, const struct virtual_event *event, struct error *err)
+{
+	struct virtual_job *job = &world->jobs[event->a];
+
+	(void)err;
+	if (event->what == EVENT_JOB_LEAVE)
+		job->left[event->b] = true;
+	else
+		job->runs = event->what == EVENT_JOB_START;
+	world->loads_changed = true;
+	return 0;
+}
+
+int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err)
+{
+	switch (event->what) {
+	case EVENT_LINK_DOWN:
+	case EVENT_LINK_UP:
+		world->cut[event->a] = event->what == EVENT_LINK_DOWN;
+		update_link(world, event->a);
+		return 0;
+	case EVENT_WIDTH:
+		set_link(world, event->a, event->n, LINK_SPEED_NONE);
+		return 0;
+	case EVENT_SPEED:
+		set_link(world, event->a, LINK_WIDTH_NONE, event->n);
+		return 0;
+	case EVENT_NODE_OFF:
+	case EVENT_NODE_ON:
+		switch_node(world, event->a, event->what == EVENT_NODE_ON);
+		return 0;
+	case EVENT_SILENT:
+	case EVENT_ANSWERS:
+		world->silent[event->a] = event->what == EVENT_SILENT;
+		return 0;
+	case EVENT_LOCK:
+	case EVENT_UNLOCK:
+		world->locked[event->a] = event->what == EVENT_LOCK;
+		return 0;
+	case EVENT_ERRORS:
+		return add_source(world, event, err);
+	case EVENT_ERRORS_END:
+		end_source(world, event->a, event->n);
+		return 0;
+	case EVENT_CLEAR:
+		clear(world, event);
+		return 0;
+	case EVENT_SWAP:
+		swap_cables(world, event->a, event->b);
+		return 0;
+	case EVENT_UNPLUG:
+		unplug(world, event->a);
+		return 0;
+	case EVENT_JOB_START:
+	case EVENT_JOB_STOP:
+	case EVENT_JOB_LEAVE:
+		return apply_job(world, event, err);
+	default:
+		return apply_route(world, event, err);
+	}
+}

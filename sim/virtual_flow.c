@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_flow.c - where flows go, and what they do to the ports on their way */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+#include "sim/maxmin.h"
+#include "sim/virtual_state.h"
+
+/* Longest way in links, and the most switches that a flow is spread over at the same distance. */
+#define HOPS_MAX 12
+#define FRONT_MAX 256
+
+/* maxmin takes less than half a flow for none: shares of a flow are counted in such parts. */
+#define PARTS 4096.0
+
+/* A part of a flow on a link, so many links from the sender. */
+struct use { uint32_t flow, port; float part; uint8_t depth; };
+
+struct sharing {
+	struct virtual *world;
+	struct use *uses;         /* flow after flow, by depth */
+	size_t use_count, use_capacity;
+	uint32_t *job_of, *group; /* by flow of all running jobs */
+	size_t *first;            /* by flow: its uses */
+	size_t flow_count, group_count;
+	double *capacity, *demand, *rate, *load, *wait;
+	struct maxmin_use *links;
+};
+
+unsigned virtual_next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret)
+{
+	const struct fabric *built = world->built;
+	uint32_t last = built->ports[to].peer, out, i;
+	const struct node *owner = &built->nodes[node];
+	unsigned count = 0;
+
+	if (last == FABRIC_NONE || built->ports[to].state != PORT_ACTIVE)
+		return 0;
+	if (built->ports[last].node == node || !adaptive) {
+		uint8_t num = routes_out_port(routes_find(&world->tables, owner->guid), built->ports[to].lid);
+
+		out = num == ROUTES_NO_PORT || !num ? FABRIC_NONE : fabric_node_port(built, node, num);
+		if (out == FABRIC_NONE || built->ports[out].state != PORT_ACTIVE)
+			return 0;
+		ret[0] = out;
+		return 1;
+	}
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		if (built->ports[i].num && spread_nearer(&world->spread, built, i, built->ports[last].node))
+			ret[count++] = i;
+	return count;
+}
+
+static int add_use(struct sharing *sharing, uint32_t port, double part, unsigned depth)
+{
+	struct use *uses = array_grow(sharing->uses, sharing->use_count, &sharing->use_capacity, sizeof(*uses));
+
+	if (!uses)
+		return ERR_NOMEM;
+	sharing->uses = uses;
+	uses[sharing->use_count++] = (struct use){ (uint32_t)sharing->flow_count, port, (float)part, (uint8_t)depth };
+	return 0;
+}
+
+/* Switches at one distance from the sender, and how much of the flow comes through each. */
+struct front { uint32_t node[FRONT_MAX]; double part[FRONT_MAX]; unsigned count; };
+
+static void front_add(struct front *front, uint32_t node, double part)
+{
+	unsigned i;
+
+	for (i = 0; i < front->count && front->node[i] != node; i++)
+		;
+	if (i == FRONT_MAX)
+		return;
+	if (i == front->count) {
+		front->node[front->count++] = node;
+		front->part[i] = 0;
+	}
+	front->part[i] += part;
+}
+
+/* Follow a flow from switch to switch. Return: whether it arrives, all of it; ERR_NOMEM. */
+static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adaptive)
+{
+	const struct virtual *world = sharing->world;
+	const struct fabric *built = world->built;
+	struct front here = { .count = 0 }, next;
+	unsigned depth;
+
+	if (built->ports[from].state != PORT_ACTIVE || built->ports[from].peer == FABRIC_NONE)
+		return 0;
+	if (add_use(sharing, from, 1, 0) < 0)
+		return ERR_NOMEM;
+	if (to == FABRIC_NONE || built->ports[from].peer == to)
+		return 1;
+	front_add(&here, built->ports[built->ports[from].peer].node, 1);
+	for (depth = 1; here.count && depth < HOPS_MAX; depth++, here = next) {
+		unsigned i, j;
+
+		next.count = 0;
+		for (i = 0; i < here.count; i++) {
+			uint32_t ports[256];
+			unsigned ways = virtual_next_hops(world, here.node[i], to, adaptive, ports);
+
+			if (!ways)
+				return 0;
+			for (j = 0; j < ways; j++) {
+				uint32_t peer = built->ports[ports[j]].peer;
+
+				if (add_use(sharing, ports[j], here.part[i] / ways, depth) < 0)
+					return ERR_NOMEM;
+				if (peer != to)
+					front_add(&next, built->ports[peer].node, here.part[i] / ways);
+			}
+		}
+	}
+	return here.count == 0;
+}
+
+/* Return: 1; 0 where it has no way, then there is no trace of it; ERR_NOMEM. */
+static int add_flow(struct sharing *sharing, uint32_t job, const struct virtual_flow *flow)
+{
+	size_t uses = sharing->use_count;
+	int there = follow(sharing, flow->from, flow->to, sharing->world->jobs[job].adaptive);
+
+	if (there <= 0) {
+		sharing->use_count = uses;
+		return there;
+	}
+	sharing->job_of[sharing->flow_count] = job;
+	sharing->first[sharing->flow_count++] = uses;
+	return 1;
+}
+
+/* A coupled job of which one flow has no way stands still. */
+static int add_job(struct sharing *sharing, uint32_t index)
+{
+	struct virtual_job *job = &sharing->world->jobs[index];
+	size_t flows = sharing->flow_count, uses = sharing->use_count, i;
+
+	for (i = 0; i < job->flow_count; i++) {
+		int there = add_flow(sharing, index, &job->flows[i]);
+
+		if (there < 0)
+			return ERR_NOMEM;
+		if (there)
+			sharing->group[sharing->flow_count - 1] =
+				(uint32_t)(job->coupled ? sharing->group_count : sharing->group_count++);
+		if (!there && job->coupled) {
+			sharing->flow_count = flows;
+			sharing->use_count = uses;
+			return 0;
+		}
+	}
+	if (job->coupled && sharing->flow_count > flows)
+		sharing->group_count++;
+	return 0;
+}
+
+static int list_flows(struct sharing *sharing)
+{
+	struct virtual *world = sharing->world;
+	size_t total = 0;
+	uint32_t i;
+
+	for (i = 0; i < world->job_count; i++) {
+		if (world->jobs[i].runs && virtual_fill_job(world, &world->jobs[i]) < 0)
+			return ERR_NOMEM;
+		total += world->jobs[i].flow_count;
+	}
+	sharing->job_of = calloc(total + 1, sizeof(*sharing->job_of));
+	sharing->group = calloc(total + 1, sizeof(*sharing->group));
+	sharing->first = calloc(total + 2, sizeof(*sharing->first));
+	if (!sharing->job_of || !sharing->group || !sharing->first)
+		return ERR_NOMEM;
+	for (i = 0; i < world->job_count; i++)
+		if (world->jobs[i].runs && add_job(sharing, i) < 0)
+			return ERR_NOMEM;
+	sharing->first[sharing->flow_count] = sharing->use_count;
+	return 0;
+}
+
+/* What a flow of a job wants: its part of what the HCA's link carries as it was built. */
+static double demand_of(const struct virtual *world, uint32_t job, uint32_t port)
+{
+	double link = (double)link_rate_bits_per_s(world->width[port], world->speed[port]);
+
+	if (world->jobs[job].pattern == PATTERN_ALLTOALL)
+		link /= world->jobs[job].fan;
+	return link * world->jobs[job].load;
+}
+
+static int solve(struct sharing *sharing)
+{
+	const struct virtual *world = sharing->world;
+	size_t ports = world->built->port_count, i;
+	struct maxmin problem;
+
+	sharing->capacity = calloc(ports + 1, sizeof(double));
+	sharing->load = calloc(ports + 1, sizeof(double));
+	sharing->wait = calloc(ports + 1, sizeof(double));
+	sharing->demand = calloc(sharing->group_count + 1, sizeof(double));
+	sharing->rate = calloc(sharing->group_count + 1, sizeof(double));
+	sharing->links = calloc(sharing->use_count + 1, sizeof(*sharing->links));
+	if (!sharing->capacity || !sharing->load || !sharing->wait || !sharing->demand || !sharing->rate ||
+	    !sharing->links)
+		return ERR_NOMEM;
+	for (i = 0; i < ports; i++)
+		sharing->capacity[i] = (double)port_rate_bits_per_s(&world->built->ports[i]) * PARTS;
+	for (i = 0; i < sharing->flow_count; i++) {
+		double wanted = demand_of(world, sharing->job_of[i], sharing->uses[sharing->first[i]].port);
+		double *demand = &sharing->demand[sharing->group[i]];
+
+		if (wanted > *demand)
+			*demand = wanted;
+	}
+	for (i = 0; i < sharing->use_count; i++)
+		sharing->links[i] = (struct maxmin_use){ sharing->group[sharing->uses[i].flow],
+							 sharing->uses[i].port,
+							 (double)sharing->uses[i].part * PARTS };
+	problem = (struct maxmin){
+		.capacity = sharing->capacity, .link_count = ports, .demand = sharing->demand,
+		.group_count = sharing->group_count, .uses = sharing->links, .use_count = sharing->use_count,
+	};
+	return maxmin_solve(&problem, sharing->rate, sharing->load);
+}
+
+static bool is_full(const struct sharing *sharing, uint32_t port)
+{
+	return sharing->load[port] >= sharing->capacity[port] * (1 - 1e-6);
+}
+
+/*
+ * A flow that gets less than it wants stands in the buffers before the last full
+ * link on its way: what it lacks, the ports before that one wait for.
+ */
+static void hold_back(struct sharing *sharing, size_t flow, double *waits)
+{
+	double held = sharing->demand[sharing->group[flow]] - sharing->rate[sharing->group[flow]];
+	size_t first = sharing->first[flow], last = sharing->first[flow + 1], i;
+
+	while (last > first && !is_full(sharing, sharing->uses[last - 1].port))
+		last--;
+	for (i = first; held > 0 && last > first && i < last; i++)
+		if (sharing->uses[i].depth < sharing->uses[last - 1].depth)
+			waits[sharing->uses[i].port] += held * (double)sharing->uses[i].part;
+}
+
+static int keep_loads(struct virtual_job *job, const double *sent, const double *waits, size_t ports)
+{
+	size_t i;
+
+	job->load_count = 0;
+	for (i = 0; i < ports; i++) {
+		struct virtual_load *loads;
+
+		if (sent[i] <= 0 && waits[i] <= 0)
+			continue;
+		loads = array_grow(job->loads, job->load_count, &job->load_capacity, sizeof(*loads));
+		if (!loads)
+			return ERR_NOMEM;
+		job->loads = loads;
+		loads[job->load_count++] = (struct virtual_load){ (uint32_t)i, sent[i], waits[i] };
+	}
+	return 0;
+}
+
+static int share_out(struct sharing *sharing)
+{
+	struct virtual *world = sharing->world;
+	size_t ports = world->built->port_count, flow = 0, i, j;
+	double *sent = calloc(2 * (ports + 1), sizeof(*sent)), *waits = sent + ports + 1;
+	int code = sent ? 0 : ERR_NOMEM;
+
+	for (i = 0; code == 0 && i < world->job_count; i++) {
+		struct virtual_job *job = &world->jobs[i];
+
+		job->load_count = 0;
+		if (flow == sharing->flow_count || sharing->job_of[flow] != i)
+			continue;
+		memset(sent, 0, 2 * (ports + 1) * sizeof(*sent));
+		for (; flow < sharing->flow_count && sharing->job_of[flow] == i; flow++) {
+			double rate = sharing->rate[sharing->group[flow]];
+
+			for (j = sharing->first[flow]; j < sharing->first[flow + 1]; j++)
+				sent[sharing->uses[j].port] += rate * (double)sharing->uses[j].part;
+			hold_back(sharing, flow, waits);
+		}
+		code = keep_loads(job, sent, waits, ports);
+		for (j = 0; code == 0 && j < job->load_count; j++)
+			sharing->wait[job->loads[j].port] += job->loads[j].wait_bits_per_s;
+	}
+	free(sent);
+	return code;
+}
+
+/* A port cannot wait while it sends. */
+static void limit_waits(struct sharing *sharing)
+{
+	struct virtual *world = sharing->world;
+	size_t i, j;
+
+	for (i = 0; i < world->job_count; i++) {
+		for (j = 0; j < world->jobs[i].load_count; j++) {
+			struct virtual_load *load = &world->jobs[i].loads[j];
+			double idle = (sharing->capacity[load->port] - sharing->load[load->port]) / PARTS;
+			double total = sharing->wait[load->port];
+
+			if (total > idle)
+				load->wait_bits_per_s *= idle > 0 ? idle / total : 0;
+		}
+	}
+}
+
+int virtual_share(struct virtual *world)
+{
+	struct sharing sharing = { .world = world };
+	int code = list_flows(&sharing);
+
+	if (code == 0)
+		code = solve(&sharing);
+	if (code == 0)
+		code = share_out(&sharing);
+	if (code == 0)
+		limit_waits(&sharing);
+	free(sharing.uses);
+	free(sharing.job_of);
+	free(sharing.group);
+	free(sharing.first);
+	free(sharing.capacity);
+	free(sharing.demand);
+	free(sharing.rate);
+	free(sharing.load);
+	free(sharing.wait);
+	free(sharing.links);
+	return code;
+}
+
+/* For how long a job has communicated until some moment. */
+static int64_t communicated_us(const struct virtual_job *job, int64_t until_us)
+{
+	int64_t period_us = job->on_us + job->off_us, at_us = until_us + job->phase_us;
+	int64_t rest_us = at_us % period_us;
+
+	return at_us / period_us * job->on_us + (rest_us < job->on_us ? rest_us : job->on_us);
+}
+
+static double activity(struct virtual *world, const struct virtual_job *job, int64_t from_us, int64_t to_us)
+{
+	double part = 1, noise;
+	uint64_t sweep = (uint64_t)(from_us / world->interval_us);
+
+	if (job->off_us > 0)
+		part = (double)(communicated_us(job, to_us) - communicated_us(job, from_us)) /
+		       (double)(to_us - from_us);
+	noise = (double)(map_mix(map_mix(job->seed + 17) + sweep) >> 11) / 9007199254740992.0;
+	return part * (1 - job->noise * noise);
+}
+
+void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us)
+{
+	size_t ports = world->built->port_count, i, j;
+
+	memset(world->rate, 0, ports * sizeof(*world->rate));
+	memset(world->wait_rate, 0, ports * sizeof(*world->wait_rate));
+	for (i = 0; i < world->job_count; i++) {
+		const struct virtual_job *job = &world->jobs[i];
+		double part = job->runs ? activity(world, job, from_us, to_us) : 0;
+
+		for (j = 0; part > 0 && j < job->load_count; j++) {
+			world->rate[job->loads[j].port] += part * job->loads[j].bits_per_s;
+			world->wait_rate[job->loads[j].port] += part * job->loads[j].wait_bits_per_s;
+		}
+	}
+}

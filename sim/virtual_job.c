@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_job.c - jobs of a virtual fabric, as typed, and who sends to whom in them */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/when.h"
+#include "fabric/fabric.h"
+#include "sim/virtual_state.h"
+#include "sim/virtual_words.h"
+
+static const char *const patterns[] = {
+	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
+	[PATTERN_TREE] = "tree", [PATTERN_INCAST] = "incast", [PATTERN_PAIRS] = "pairs",
+};
+
+static int add_flow(struct virtual_job *job, uint32_t from, uint32_t to)
+{
+	struct virtual_flow *flows = array_grow(job->flows, job->flow_count, &job->flow_capacity, sizeof(*flows));
+
+	if (!flows)
+		return ERR_NOMEM;
+	job->flows = flows;
+	flows[job->flow_count++] = (struct virtual_flow){ .from = from, .to = to };
+	return 0;
+}
+
+/* HCAs of a job's hosts on one rail, in order of host. @ret has room for all hosts. */
+static size_t rail_ports(const struct virtual *world, const struct virtual_job *job, const bool *hosts, uint32_t rail,
+			 uint32_t *ret)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < world->hosts.hca_count; i++) {
+		const struct host_hca *hca = &world->hosts.hcas[i];
+		const struct port *port = &world->built->ports[hca->port];
+
+		if (hosts[hca->host] && hca->rail == rail && port->state == PORT_ACTIVE && !job->left[port->node])
+			ret[count++] = hca->port;
+	}
+	return count;
+}
+
+/* Who takes part now, as one number. */
+static uint64_t sum_members(const struct virtual *world, const struct virtual_job *job)
+{
+	uint64_t sum = 1;
+	size_t i;
+
+	for (i = 0; i < world->hosts.hca_count; i++) {
+		const struct host_hca *hca = &world->hosts.hcas[i];
+		const struct port *port = &world->built->ports[hca->port];
+
+		if ((job->hosts[hca->host] || job->targets[hca->host]) && port->state == PORT_ACTIVE &&
+		    !job->left[port->node])
+			sum += map_mix(hca->port + ((uint64_t)port->peer << 32));
+	}
+	return sum;
+}
+
+static void shuffle(uint64_t seed, uint32_t *ports, size_t count)
+{
+	size_t i;
+
+	for (i = count; i > 1; i--) {
+		size_t j = map_mix(seed + i) % i;
+		uint32_t other = ports[j];
+
+		ports[j] = ports[i - 1];
+		ports[i - 1] = other;
+	}
+}
+
+static int fill_ring(struct virtual_job *job, const uint32_t *ports, size_t count, size_t stride)
+{
+	size_t i;
+
+	for (i = 0; count > 1 && i < count; i++) {
+		uint32_t to = ports[(i + stride) % count];
+
+		if (to != ports[i] && add_flow(job, ports[i], to) < 0)
+			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+static int fill_alltoall(struct virtual_job *job, const uint32_t *ports, size_t count, uint32_t rail)
+{
+	size_t i;
+
+	for (i = 0; count > 1 && i < job->fan; i++) {
+		size_t stride = 1 + map_mix(job->seed + 31 * rail + i) % (count - 1);
+
+		if (fill_ring(job, ports, count, stride) < 0)
+			return ERR_NOMEM;
+	}
+	return 0;
+}
+
+/* A switch without hosts, far up: where a reduction's tree has its root. */
+static uint32_t tree_root(const struct virtual *world, uint64_t seed)
+{
+	const struct fabric *built = world->built;
+	uint32_t i, begin = (uint32_t)(map_mix(seed) % world->spread.count);
+
+	for (i = world->spread.count; i-- > 0;) {
+		uint32_t node = world->spread.nodes[(begin + i) % world->spread.count], j;
+		const struct node *owner = &built->nodes[node];
+		bool hosts = false;
+
+		for (j = owner->first_port; j < owner->first_port + owner->ports; j++)
+			hosts |= built->ports[j].peer != FABRIC_NONE &&
+				 built->nodes[built->ports[built->ports[j].peer].node].type != NODE_SWITCH;
+		if (!hosts)
+			return node;
+	}
+	return world->spread.nodes[begin];
+}
+
+/* Up from a leaf to the root and down again, each link once; stops where another leaf's branch went. */
+static int add_branch(struct virtual *world, struct virtual_job *job, uint32_t leaf, uint32_t root, bool *branched)
+{
+	const struct fabric *built = world->built;
+
+	while (leaf != root && !branched[leaf]) {
+		const struct node *owner = &built->nodes[leaf];
+		uint32_t i = owner->first_port, last = i + owner->ports;
+
+		branched[leaf] = true;
+		while (i < last && !(built->ports[i].num && spread_nearer(&world->spread, built, i, root)))
+			i++;
+		if (i == last)
+			return 0;
+		if (add_flow(job, i, FABRIC_NONE) < 0 || add_flow(job, built->ports[i].peer, FABRIC_NONE) < 0)
+			return ERR_NOMEM;
+		leaf = built->ports[built->ports[i].peer].node;
+	}
+	return 0;
+}
+
+/* A reduction in the switches: each link of a tree carries the data once, up and down. */
+static int fill_tree(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
+		     uint32_t rail)
+{
+	uint32_t root = tree_root(world, job->seed + rail);
+	bool *branched = calloc(world->built->node_count + 1, sizeof(*branched));
+	size_t i;
+	int code = branched ? 0 : ERR_NOMEM;
+
+	for (i = 0; code == 0 && i < count; i++) {
+		uint32_t up = world->built->ports[ports[i]].peer;
+
+		code = add_flow(job, ports[i], FABRIC_NONE);
+		if (code == 0)
+			code = add_flow(job, up, FABRIC_NONE);
+		if (code == 0)
+			code = add_branch(world, job, world->built->ports[up].node, root, branched);
+	}
+	free(branched);
+	return code;
+}
+
+static int fill_incast(struct virtual *world, struct virtual_job *job, const uint32_t *ports, size_t count,
+		       uint32_t rail)
+{
+	uint32_t *targets = calloc(world->hosts.host_count + 1, sizeof(*targets));
+	size_t targets_count = targets ? rail_ports(world, job, job->targets, rail, targets) : 0, i;
+	int code = targets ? 0 : ERR_NOMEM;
+
+	for (i = 0; code == 0 && targets_count && i < count; i++)
+		if (targets[i % targets_count] != ports[i])
+			code = add_flow(job, ports[i], targets[i % targets_count]);
+	free(targets);
+	return code;
+}
+
+int virtual_fill_job(struct virtual *world, struct virtual_job *job)
+{
+	uint64_t members = sum_members(world, job);
+	uint32_t *ports, rail;
+	int code = 0;
+
+	if (job->pattern == PATTERN_PAIRS || members == job->members)
+		return 0;
+	ports = calloc(world->hosts.host_count + 1, sizeof(*ports));
+	if (!ports)
+		return ERR_NOMEM;
+	job->members = members;
+	job->flow_count = 0;
+	for (rail = 0; code == 0 && rail < 64; rail++) {
+		size_t count = job->rails >> rail & 1 ? rail_ports(world, job, job->hosts, rail, ports) : 0;
+
+		switch (job->pattern) {
+		case PATTERN_SHUFFLE:
+			shuffle(job->seed + rail, ports, count);
+			code = fill_ring(job, ports, count, 1);
+			break;
+		case PATTERN_ALLTOALL:
+			code = fill_alltoall(job, ports, count, rail);
+			break;
+		case PATTERN_TREE:
+			code = fill_tree(world, job, ports, count, rail);
+			break;
+		case PATTERN_INCAST:
+			code = fill_incast(world, job, ports, count, rail);
+			break;
+		default:
+			code = fill_ring(job, ports, count, job->stride);
+		}
+	}
+	free(ports);
+	return code;
+}
+
+static uint32_t find_host(const struct virtual *world, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < world->hosts.host_count; i++)
+		if (!strcmp(world->hosts.hosts[i].name, name))
+			return i;
+	return UINT32_MAX;
+}
+
+/* "all", or "node0001-node0016,node0020": hosts are in natural order. */
+int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err)
+{
+	char *rest = NULL, *item;
+
+	if (!strcmp(list, "all")) {
+		memset(ret, true, world->hosts.host_count);
+		return 0;
+	}
+	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+		char *dash = strchr(item, '-');
+		uint32_t first, last;
+
+		if (dash)
+			*dash = '\0';
+		first = find_host(world, item);
+		last = dash ? find_host(world, dash + 1) : first;
+		if (first == UINT32_MAX || last == UINT32_MAX || first > last)
+			return err_set(err, ERR_USAGE, "%s%s%s: there are no such hosts", item, dash ? "-" : "",
+				       dash ? dash + 1 : "");
+		memset(ret + first, true, last - first + 1);
+	}
+	return 0;
+}
+
+static int parse_rails(char *list, uint64_t *ret, struct error *err)
+{
+	char *rest = NULL, *item;
+
+	if (!strcmp(list, "all")) {
+		*ret = UINT64_MAX;
+		return 0;
+	}
+	*ret = 0;
+	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+		char *end;
+		unsigned long first = strtoul(item, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+		if (*end || end == item || last > 63 || first > last)
+			return err_set(err, ERR_USAGE, "rails=%s: say 0-7, or 0,2, or all", item);
+		for (; first <= last; first++)
+			*ret |= UINT64_C(1) << first;
+	}
+	return 0;
+}
+
+/* "10s/20s": communicates for so long, then computes. */
+static int parse_phase(char *value, struct virtual_job *job, struct error *err)
+{
+	char *slash = strchr(value, '/');
+
+	if (!slash)
+		return err_set(err, ERR_USAGE, "phase=%s: say 10s/20s", value);
+	*slash = '\0';
+	if (when_span_parse(value, &job->on_us, err) < 0 || when_span_parse(slash + 1, &job->off_us, err) < 0)
+		return ERR_USAGE;
+	return 0;
+}
+
+static int parse_pairs(struct virtual *world, char *list, struct virtual_job *job, struct error *err)
+{
+	char *rest = NULL, *item;
+
+	for (item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
+		char *to = strchr(item, '>');
+		uint32_t a, b;
+
+		if (!to)
+			return err_set(err, ERR_USAGE, "%s is no pair: say \"node0001 mlx5_0>node0002 mlx5_0\"", item);
+		*to++ = '\0';
+		if (virtual_find_node(world->built, item, &a, err) < 0 ||
+		    virtual_find_node(world->built, to, &b, err) < 0)
+			return ERR_USAGE;
+		if (add_flow(job, world->built->nodes[a].first_port, world->built->nodes[b].first_port) < 0)
+			return err_nomem(err);
+	}
+	return 0;
+}
+
+static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
+			struct error *err)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return err_set(err, ERR_USAGE, "\"%s\" is no option of a job", word);
+	*value++ = '\0';
+	if (!strcmp(word, "hosts")) {
+		memset(job->hosts, 0, world->hosts.host_count);
+		return virtual_find_hosts(world, value, job->hosts, err);
+	}
+	if (!strcmp(word, "targets"))
+		return virtual_find_hosts(world, value, job->targets, err);
+	if (!strcmp(word, "rails"))
+		return parse_rails(value, &job->rails, err);
+	if (!strcmp(word, "phase"))
+		return parse_phase(value, job, err);
+	if (!strcmp(word, "shift"))
+		return when_span_parse(value, &job->phase_us, err);
+	if (!strcmp(word, "pairs"))
+		return parse_pairs(world, value, job, err);
+	if (!strcmp(word, "load"))
+		job->load = strtod(value, NULL);
+	else if (!strcmp(word, "noise"))
+		job->noise = strtod(value, NULL);
+	else if (!strcmp(word, "stride"))
+		job->stride = (unsigned)strtoul(value, NULL, 10);
+	else if (!strcmp(word, "fan"))
+		job->fan = (unsigned)strtoul(value, NULL, 10);
+	else if (!strcmp(word, "seed"))
+		job->seed = strtoull(value, NULL, 10);
+	else if (!strcmp(word, "coupled"))
+		job->coupled = !strcmp(value, "yes");
+	else if (!strcmp(word, "spread"))
+		job->adaptive = !strcmp(value, "adaptive");
+	else if (!strcmp(word, "starts"))
+		job->runs = strcmp(value, "later") != 0;
+	else if (!strcmp(word, "without"))
+		*ret_without = value;
+	else
+		return err_set(err, ERR_USAGE, "a job has no option \"%s\"", word);
+	return 0;
+}
+
+static int parse_pattern(const char *word, struct virtual_job *job, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		if (strcmp(word, patterns[i]))
+			continue;
+		job->pattern = (enum job_pattern)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "\"%s\" is no pattern of a job: ring, shuffle, alltoall, tree, incast, pairs",
+		       word);
+}
+
+static int parse_job(struct virtual *world, char *spec, struct virtual_job *job, struct error *err)
+{
+	char *words[32], *without = NULL;
+	size_t count, i;
+	int code = virtual_split(spec, words, 32, &count, err);
+
+	if (code < 0)
+		return code;
+	if (count < 2)
+		return err_set(err, ERR_USAGE, "a job wants a name and a pattern");
+	snprintf(job->name, sizeof(job->name), "%s", words[0]);
+	code = parse_pattern(words[1], job, err);
+	for (i = 2; code == 0 && i < count; i++)
+		code = parse_option(world, words[i], job, &without, err);
+	if (code == 0 && (!(job->load > 0 && job->load <= 1) || !(job->noise >= 0 && job->noise <= 1) || !job->fan))
+		code = err_set(err, ERR_USAGE, "job %s: load is above 0 and at most 1, noise 0 to 1, fan at least 1",
+			       job->name);
+	for (i = 0; code == 0 && i < world->hosts.host_count; i++)
+		job->hosts[i] = job->hosts[i] && !job->targets[i];
+	if (code == 0 && without) {
+		uint32_t node;
+
+		code = virtual_find_node(world->built, without, &node, err);
+		if (code == 0)
+			job->left[node] = true;
+	}
+	if (code == 0 && virtual_fill_job(world, job) < 0)
+		code = err_nomem(err);
+	if (code == 0 && !job->flow_count)
+		code = err_set(err, ERR_USAGE, "job %s has no flow: it wants two hosts", job->name);
+	return code;
+}
+
+int virtual_job(struct virtual *world, const char *spec, struct error *err)
+{
+	struct virtual_job job = { .load = 0.5, .coupled = true, .runs = true, .on_us = 1, .stride = 1, .fan = 4,
+				   .seed = world->job_count + 1, .rails = UINT64_MAX };
+	struct virtual_job *jobs = array_grow(world->jobs, world->job_count, &world->job_capacity, sizeof(*jobs));
+	char *copy = strdup(spec);
+	int code;
+
+	if (jobs)
+		world->jobs = jobs;
+	job.hosts = calloc(world->hosts.host_count + 1, sizeof(bool));
+	job.targets = calloc(world->hosts.host_count + 1, sizeof(bool));
+	job.left = calloc(world->built->node_count + 1, sizeof(bool));
+	if (!jobs || !copy || !job.hosts || !job.targets || !job.left) {
+		code = err_nomem(err);
+	} else {
+		memset(job.hosts, true, world->hosts.host_count);
+		code = parse_job(world, copy, &job, err);
+	}
+	free(copy);
+	if (code < 0) {
+		free(job.hosts);
+		free(job.targets);
+		free(job.left);
+		free(job.flows);
+		return code;
+	}
+	world->jobs[world->job_count++] = job;
+	world->loads_changed = true;
+	return 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_state.h - inside of sim/virtual: between its files only */
+#ifndef IBWIRE_SIM_VIRTUAL_STATE_H
+#define IBWIRE_SIM_VIRTUAL_STATE_H
+
+#include "sim/job.h"
+#include "sim/spread.h"
+#include "sim/virtual.h"
+
+#define VIRTUAL_ERRORS (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
+
+enum job_pattern { PATTERN_RING, PATTERN_SHUFFLE, PATTERN_ALLTOALL, PATTERN_TREE, PATTERN_INCAST, PATTERN_PAIRS };
+
+struct virtual_flow {
+	uint32_t from, to; /* ports; `to` FABRIC_NONE: this one link alone */
+};
+
+/* A port that a job loads, while it communicates. */
+struct virtual_load { uint32_t port; double bits_per_s, wait_bits_per_s; };
+
+struct virtual_job {
+	char name[32];
+	enum job_pattern pattern;
+	double load;            /* of each HCA's link */
+	bool adaptive, coupled;
+	bool runs;
+	int64_t on_us, off_us, phase_us; /* it communicates for so long, then not; off_us 0: always */
+	double noise;           /* in each sweep it does up to that share less */
+	unsigned stride, fan;
+	uint64_t seed;
+	bool *hosts, *targets;  /* by host */
+	bool *left;             /* by node: has left it */
+	uint64_t members;       /* a sum over those that its flows were made for */
+	uint64_t rails;         /* bits */
+	struct virtual_flow *flows;
+	size_t flow_count, flow_capacity;
+	struct virtual_load *loads;
+	size_t load_count, load_capacity;
+};
+
+enum event_what {
+	EVENT_LINK_DOWN, EVENT_LINK_UP, EVENT_WIDTH, EVENT_SPEED, EVENT_NODE_OFF, EVENT_NODE_ON, EVENT_SILENT,
+	EVENT_ANSWERS, EVENT_LOCK, EVENT_UNLOCK, EVENT_ERRORS, EVENT_ERRORS_END, EVENT_SKEW, EVENT_SKEW_END,
+	EVENT_REROUTE, EVENT_ORDER, EVENT_BLACK_HOLE, EVENT_CLEAR, EVENT_SM_STOP, EVENT_SM_START, EVENT_SM_HANDOVER,
+	EVENT_SM_TWO, EVENT_JOB_START, EVENT_JOB_STOP, EVENT_JOB_LEAVE, EVENT_SWAP, EVENT_UNPLUG,
+};
+
+struct virtual_event {
+	int64_t at_us;
+	uint64_t order; /* of those at the same time */
+	enum event_what what;
+	uint32_t a, b;
+	double x;
+	uint8_t n;
+};
+
+/* A port that counts errors at some rate. */
+struct error_source { uint32_t port; uint8_t counter; double per_s, echo; };
+
+/* A switch whose table somebody made uneven: it stays so through every new routing. */
+struct virtual_skew { uint32_t node; uint8_t port; double part; };
+
+/* One HCA that no table has a way to. */
+struct virtual_hole { uint32_t node; uint16_t lid; };
+
+struct virtual {
+	struct fabric *built;
+	struct host_table hosts;
+	int64_t interval_us, spread_us, now_us;
+	uint64_t random, order, sweeps;
+	/* By port of built. */
+	double *xmit, *rcv, *wait;   /* bits since the beginning; wait: bit times */
+	double *rate, *wait_rate;    /* bits per second, now */
+	double *zero_xmit, *zero_rcv, *zero_wait; /* as they were when the counters were zeroed */
+	uint64_t *errors, *zero_errors; /* VIRTUAL_ERRORS of each */
+	/* By node. */
+	bool *off, *silent, *locked;
+	bool *cut;                   /* by port: this link is down, whatever its ends are */
+	uint8_t *speed, *width;      /* by port: of the link when it is up */
+	struct virtual_job *jobs;
+	size_t job_count, job_capacity;
+	struct virtual_event *events; /* sorted by time from `event_next` on */
+	size_t event_count, event_capacity, event_next;
+	struct error_source *sources;
+	size_t source_count, source_capacity;
+	struct virtual_skew *skews;
+	size_t skew_count, skew_capacity;
+	struct virtual_hole *holes;
+	size_t hole_count, hole_capacity;
+	uint32_t route_order;
+	struct spread spread;
+	struct routes tables;
+	uint32_t lids;
+	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
+	/* The subnet manager. */
+	bool sm_runs;
+	uint32_t sm_port;
+	unsigned sm_masters;
+	/* As it was last seen. */
+	struct fabric *seen, *retired;
+	uint32_t *built_of;          /* by port of seen */
+	int64_t changed_us, discovered_us;
+	bool changed;
+	struct virtual_sample *samples;
+	bool *was_silent;            /* by node */
+	uint64_t *locked_guids;
+	struct reading *last;        /* by port of built: nothing falls but where it was zeroed */
+};
+
+/* virtual_random - 0..1; virtual_poisson - how many, where @mean are expected. */
+double virtual_random(struct virtual *world);
+uint64_t virtual_poisson(struct virtual *world, double mean);
+
+/* virtual_schedule - Return: 0 or ERR_NOMEM. */
+int virtual_schedule(struct virtual *world, const struct virtual_event *event);
+
+/* virtual_apply - one event happens (virtual_fault.c). Return: 0 or ERR_NOMEM. */
+int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err);
+
+/* virtual_route - all tables anew, with what was made uneven (virtual_fault.c). */
+int virtual_route(struct virtual *world, struct error *err);
+
+/* virtual_count_errors - what an interval of @elapsed_s brings (virtual_fault.c). */
+void virtual_count_errors(struct virtual *world, double elapsed_s);
+
+/*
+ * virtual_fill_job - its flows, from pattern, hosts, rails (virtual_job.c)
+ * HCAs whose link is down take no part: a job is started again without them, and with
+ * them when they are back. Return: 0 or ERR_NOMEM.
+ */
+int virtual_fill_job(struct virtual *world, struct virtual_job *job);
+
+/* virtual_share - what every running job does to every port (virtual_flow.c). Return: 0 or ERR_NOMEM. */
+int virtual_share(struct virtual *world);
+
+/* virtual_next_hops - where a flow to a port goes on from a switch: @ret has room for 256 ports (virtual_flow.c). */
+unsigned virtual_next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret);
+
+/* virtual_rates - rates of all ports between two moments (virtual_flow.c). */
+void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
+
+/* virtual_discover - a new `seen` (virtual_seen.c). Return: 0 or a negative error. */
+int virtual_discover(struct virtual *world, struct error *err);
+
+/* virtual_read - samples of a sweep (virtual_seen.c). Return: how many. */
+size_t virtual_read(struct virtual *world);
+
+#endif

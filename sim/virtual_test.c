@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+#include "sim/scenario.h"
+#include "sim/virtual.h"
+
+static struct virtual *begin(const char *chars)
+{
+	struct scenario scenario;
+	struct virtual *world;
+	struct error err = { 0 };
+
+	if (scenario_read(chars, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0)
+		fail_msg("%s", err.text);
+	scenario_done(&scenario);
+	return world;
+}
+
+static struct virtual_sweep step(struct virtual *world, unsigned sweeps)
+{
+	struct virtual_sweep sweep = { 0 };
+
+	while (sweeps-- > 0)
+		assert_int_equal(virtual_step(world, &sweep, NULL), 0);
+	return sweep;
+}
+
+static uint32_t port_of(const struct virtual *world, const char *name)
+{
+	struct error err;
+	uint32_t port;
+
+	if (virtual_find_port(virtual_built(world), name, &port, &err) < 0)
+		fail_msg("%s", err.text);
+	return port;
+}
+
+/* The last reading of a port, by its index in the fabric as built; NULL: none in this sweep. */
+static const struct reading *reading_of(const struct virtual_sweep *sweep, uint32_t built)
+{
+	size_t i;
+
+	for (i = 0; i < sweep->sample_count; i++)
+		if (sweep->samples[i].built == built)
+			return sweep->samples[i].word == VIRTUAL_READ ? &sweep->samples[i].reading : NULL;
+	return NULL;
+}
+
+#define SMALL "shape rail units=2 hosts=8 rails=4 spines=4\njob main alltoall fan=8 load=0.6 noise=0.2\n"
+
+/* Links between leafs and spines begin behind the hosts' 8 ports. */
+#define UPLINK "leaf-u01-r0/9"
+
+static void both_ends_of_a_link_count_the_same(void **state)
+{
+	struct virtual *world = begin(SMALL);
+	struct virtual_sweep sweep = step(world, 1);
+	const struct fabric *built = virtual_built(world);
+	double *before = calloc(built->port_count * 2, sizeof(*before));
+	size_t i, compared = 0;
+
+	(void)state;
+	for (i = 0; i < sweep.sample_count; i++) {
+		const struct virtual_sample *sample = &sweep.samples[i];
+
+		before[2 * sample->built] = (double)sample->reading.value[COUNTER_XMIT_DATA];
+		before[2 * sample->built + 1] = (double)sample->reading.value[COUNTER_RCV_DATA];
+	}
+	sweep = step(world, 30);
+	for (i = 0; i < sweep.sample_count; i++) {
+		const struct virtual_sample *sample = &sweep.samples[i];
+		uint32_t peer = built->ports[sample->built].peer;
+		const struct reading *other = reading_of(&sweep, peer);
+		double sent = (double)sample->reading.value[COUNTER_XMIT_DATA] - before[2 * sample->built], got;
+
+		if (sample->word != VIRTUAL_READ || !other)
+			continue;
+		got = (double)other->value[COUNTER_RCV_DATA] - before[2 * peer + 1];
+		/* They are read at different times, up to 0.2 s of 300 s at both ends of the time. */
+		assert_true(sent <= got * 1.003 + 1 && got <= sent * 1.003 + 1);
+		compared += sent > 1e6;
+	}
+	assert_true(compared > 100);
+	free(before);
+	virtual_destroy(world);
+}
+
+static void no_link_carries_more_than_it_can(void **state)
+{
+	struct virtual *world = begin("shape rail units=2 hosts=8 rails=4 spines=4 oversubscription=2:1\n"
+				      "job a alltoall fan=8 load=1\njob b ring stride=3 load=0.9 coupled=no\n");
+	double most = 0;
+	uint32_t i;
+
+	(void)state;
+	step(world, 3);
+	for (i = 0; i < virtual_built(world)->port_count; i++) {
+		double load = virtual_load(world, i);
+
+		assert_true(load <= 1 + 1e-6);
+		most = load > most ? load : most;
+	}
+	assert_true(most > 0.99);
+	virtual_destroy(world);
+}
+
+static void nothing_falls_but_what_was_cleared(void **state)
+{
+	struct virtual *world = begin(SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
+				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
+	const struct fabric *built = virtual_built(world);
+	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last));
+	unsigned sweeps, fell = 0, c;
+	size_t i;
+
+	(void)state;
+	for (sweeps = 0; sweeps < 120; sweeps++) {
+		struct virtual_sweep sweep = step(world, 1);
+
+		for (i = 0; i < sweep.sample_count; i++) {
+			const struct virtual_sample *sample = &sweep.samples[i];
+			bool falls = false;
+
+			for (c = 0; sample->word == VIRTUAL_READ && c < COUNTER_COUNT; c++) {
+				uint64_t *was = &last[sample->built * COUNTER_COUNT + c];
+
+				falls |= sample->reading.value[c] < *was;
+				*was = sample->reading.value[c];
+			}
+			fell += falls && sample->built == port_of(world, UPLINK);
+			if (falls && sample->built != port_of(world, UPLINK) &&
+			    !strstr(built->nodes[built->ports[sample->built].node].name, "spine-02"))
+				fail_msg("a counter of %s fell", built->nodes[built->ports[sample->built].node].name);
+		}
+	}
+	assert_int_equal(fell, 1);
+	free(last);
+	virtual_destroy(world);
+}
+
+static void the_same_scenario_comes_out_the_same(void **state)
+{
+	const char *text = SMALL "seed 5\nat 1m errors leaf-u01-r0/9 symbol_errors=4000\n";
+	struct virtual *a = begin(text), *b = begin(text);
+	struct virtual_sweep one = step(a, 40), two = step(b, 40);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(one.sample_count, two.sample_count);
+	for (i = 0; i < one.sample_count; i++)
+		assert_memory_equal(&one.samples[i].reading, &two.samples[i].reading, sizeof(struct reading));
+	assert_true(reading_of(&one, port_of(a, UPLINK))->value[COUNTER_SYMBOL_ERRORS] > 100);
+	virtual_destroy(a);
+	virtual_destroy(b);
+}
+
+/* How many HCAs elsewhere each port of a switch leads to: the fewest and the most of ports up. */
+static void count_destinations(const struct virtual *world, const char *name, uint32_t ret[256])
+{
+	const struct fabric *built = virtual_built(world);
+	struct error err;
+	uint32_t node, i;
+
+	memset(ret, 0, 256 * sizeof(*ret));
+	assert_int_equal(virtual_find_node(built, name, &node, &err), 0);
+	for (i = 0; i < built->port_count; i++) {
+		const struct port *port = &built->ports[i];
+
+		if (built->nodes[port->node].type != NODE_SWITCH && built->ports[port->peer].node != node)
+			ret[routes_out_port(routes_find(virtual_tables(world), built->nodes[node].guid), port->lid)]++;
+	}
+}
+
+static void tables_are_even_until_they_are_skewed(void **state)
+{
+	struct virtual *world = begin(SMALL "at 1m skew leaf-u01-r0 to=9 part=0.5\n");
+	uint32_t count[256], total = 0, i;
+
+	(void)state;
+	step(world, 2);
+	count_destinations(world, "leaf-u01-r0", count);
+	/* The management host's port is the first one behind the 8 uplinks. */
+	for (i = 9; i <= 16; i++) {
+		assert_in_range(count[i], 56 / 8 - 1, 56 / 8 + 2);
+		total += count[i];
+	}
+	step(world, 6);
+	count_destinations(world, "leaf-u01-r0", count);
+	assert_true(count[9] > total * 4 / 10);
+	virtual_destroy(world);
+}
+
+static void a_dead_spine_is_gone_in_the_next_sweep_but_one(void **state)
+{
+	struct virtual *world = begin(SMALL "at 65s off spine-03\n");
+	struct virtual_sweep sweep = step(world, 7);
+	uint64_t before = reading_of(&sweep, port_of(world, "leaf-u01-r0/13"))->value[COUNTER_LINK_DOWNED];
+	uint32_t count[256], node;
+
+	(void)state;
+	assert_int_equal(before, 1);
+	assert_false(sweep.topology_changed);
+	sweep = step(world, 1);
+	assert_true(sweep.topology_changed);
+	assert_int_not_equal(virtual_find_node(sweep.seen, "spine-03", &node, NULL), 0);
+	assert_int_equal(virtual_find_node(sweep.seen, "spine-04", &node, NULL), 0);
+	/* Nothing is routed over it. */
+	count_destinations(world, "leaf-u01-r0", count);
+	assert_int_equal(count[13] + count[14], 0);
+	assert_true(count[9] > 7);
+	virtual_destroy(world);
+}
+
+static void an_idle_hca_and_a_used_one_differ(void **state)
+{
+	struct virtual *world = begin(SMALL "at 1m leave main \"node0003 mlx5_2\"\n");
+	uint32_t idle, used;
+
+	(void)state;
+	step(world, 9);
+	idle = port_of(world, "node0003 mlx5_2/1");
+	used = port_of(world, "node0003 mlx5_1/1");
+	assert_true(virtual_load(world, used) > 0.2);
+	assert_true(virtual_load(world, idle) <= 0);
+	virtual_destroy(world);
+}
+
+/* A storage host that many send to: their own ports wait, and the full one does not. */
+static void what_is_before_a_full_link_waits(void **state)
+{
+	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
+				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
+	struct virtual_sweep sweep = step(world, 3);
+	const struct fabric *built = virtual_built(world);
+	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, i, waiting = 0;
+
+	(void)state;
+	assert_true(virtual_load(world, leaf) > 0.99);
+	assert_int_equal(reading_of(&sweep, leaf)->value[COUNTER_XMIT_WAIT], 0);
+	for (i = 0; i < built->port_count; i++)
+		if (reading_of(&sweep, i))
+			waiting += reading_of(&sweep, i)->value[COUNTER_XMIT_WAIT] > 0;
+	/* 16 HCAs, and the uplinks of their leafs that lead there. */
+	assert_in_range(waiting, 18, 24);
+	virtual_destroy(world);
+}
+
+static void what_is_drawn_can_be_read(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 0; seed < 120; seed++) {
+		struct text text = { 0 };
+		struct scenario scenario;
+		struct virtual *world;
+		struct error err = { 0 };
+
+		assert_int_equal(scenario_draw(seed, seed % 3, (enum net_shape_kind)(seed % 3), SCENARIO_SMALL, &text,
+					       &err), 0);
+		if (scenario_read(text_chars(&text), &scenario, &err) < 0 ||
+		    scenario_begin(&scenario, &world, &err) < 0)
+			fail_msg("seed %u: %s\n%s", (unsigned)seed, err.text, text_chars(&text));
+		step(world, 3);
+		virtual_destroy(world);
+		scenario_done(&scenario);
+		text_done(&text);
+	}
+}
+
+static void a_wrong_line_is_told_with_its_number(void **state)
+{
+	static const struct { const char *text, *says; } wrong[] = {
+		{ "about x\nshape ring\n", "line 2" },
+		{ "at 5m\nbogus\n", "line 2" },
+		{ "shape rail hosts\n", "hosts=32" },
+		{ "expect link-down\n", "a kind and a subject" },
+	};
+	struct scenario scenario;
+	struct error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		assert_int_equal(scenario_read(wrong[i].text, &scenario, &err), ERR_USAGE);
+		assert_non_null(strstr(err.text, wrong[i].says));
+	}
+}
+
+static void what_cannot_happen_is_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99", "at 1m width leaf-u01-r0/9",
+		"at 1m errors leaf-u01-r0/9", "at 1m errors leaf-u01-r0/9 xmit_data=4", "at 1m stop nobody",
+		"at 1m off nobody", "at 1m skew leaf-u01-r0", "at 1m down \"leaf-u01-r0/9", "job x dance",
+		"job x ring hosts=nobody", "job x ring load=7", "at 1m sm dance", "at 1m",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct scenario scenario;
+		struct virtual *world;
+		struct error err = { 0 };
+
+		assert_int_equal(scenario_read(wrong[i], &scenario, &err), 0);
+		assert_int_equal(scenario_begin(&scenario, &world, &err), ERR_USAGE);
+		assert_true(err.text[0]);
+		scenario_done(&scenario);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_ends_of_a_link_count_the_same),
+		cmocka_unit_test(no_link_carries_more_than_it_can),
+		cmocka_unit_test(nothing_falls_but_what_was_cleared),
+		cmocka_unit_test(the_same_scenario_comes_out_the_same),
+		cmocka_unit_test(tables_are_even_until_they_are_skewed),
+		cmocka_unit_test(a_dead_spine_is_gone_in_the_next_sweep_but_one),
+		cmocka_unit_test(an_idle_hca_and_a_used_one_differ),
+		cmocka_unit_test(what_is_before_a_full_link_waits),
+		cmocka_unit_test(what_is_drawn_can_be_read),
+		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
+		cmocka_unit_test(what_cannot_happen_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

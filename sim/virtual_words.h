@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_words.h - lines of scenarios as words */
+#ifndef IBWIRE_SIM_VIRTUAL_WORDS_H
+#define IBWIRE_SIM_VIRTUAL_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct virtual;
+
+/*
+ * virtual_split - a line's words, which are separated by spaces; in double quotes a space is none
+ * @line:  is written to: quotes go, words end with NUL
+ * Return: 0; ERR_USAGE where there are more than @room, or a quote is open.
+ */
+int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err);
+
+/* virtual_find_hosts - "all", "node0001-node0016,node0020"; @list is written to. Return: 0 or ERR_USAGE. */
+int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Every scenario file, and random ones: what is told is what happened, and nothing else.
+ * One test for each file; one for each shape of fabric and number of faults.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "tests/scenarios/judge.h"
+
+#define FILES_MAX 200
+
+/* In the short form: the sanitizers take ten times as long. */
+static unsigned random_count(void)
+{
+	return getenv("IBWIRE_TEST_SHORT") ? 2 : 8;
+}
+
+static char *source_path(const char *name)
+{
+	const char *dir = getenv("IBWIRE_SRCDIR");
+	char *path;
+
+	if (asprintf(&path, "%s/tests/scenarios/%s", dir ? dir : ".", name) < 0)
+		abort();
+	return path;
+}
+
+/* Return: whether it came out right; what did not is said. */
+static bool is_right(const struct scenario *scenario, const char *name)
+{
+	struct judgement judgement;
+	struct text text = { 0 };
+	struct error err;
+	bool right;
+
+	if (judge_scenario(scenario, &judgement, &err) < 0)
+		fail_msg("%s: %s", name, err.text);
+	right = judgement_is_right(&judgement);
+	judgement_describe(&judgement, false, &text);
+	if (!right)
+		print_message("# %s\n%s", name, text_chars(&text));
+	text_done(&text);
+	judgement_done(&judgement);
+	return right;
+}
+
+static void file_comes_out_as_it_says(void **state)
+{
+	char *path = source_path(*state);
+	struct scenario scenario;
+	struct error err;
+	bool right;
+
+	if (judge_load(path, &scenario, &err) < 0)
+		fail_msg("%s", err.text);
+	right = is_right(&scenario, *state);
+	scenario_done(&scenario);
+	free(path);
+	assert_true(right);
+}
+
+static void run_random(enum net_shape_kind kind, unsigned faults)
+{
+	unsigned seed, wrong = 0;
+
+	for (seed = 1; seed <= random_count(); seed++) {
+		uint64_t number = 1000 * (uint64_t)kind + 100 * (uint64_t)faults + seed;
+		struct text text = { 0 };
+		struct scenario scenario;
+		struct error err = { 0 };
+
+		if (scenario_draw(number, faults, kind, SCENARIO_SMALL, &text, &err) < 0 ||
+		    scenario_read(text_chars(&text), &scenario, &err) < 0)
+			fail_msg("seed %u: %s", (unsigned)number, err.text);
+		if (!is_right(&scenario, text_chars(&text)))
+			wrong++;
+		scenario_done(&scenario);
+		text_done(&text);
+	}
+	assert_int_equal(wrong, 0);
+}
+
+static void nothing_is_told_of_random_faultless_fabrics(void **state)
+{
+	(void)state;
+	run_random(NET_SHAPE_RAIL, 0);
+	run_random(NET_SHAPE_TREE2, 0);
+	run_random(NET_SHAPE_TREE3, 0);
+}
+
+static void random_single_faults_are_told_on_rails(void **state)
+{
+	(void)state;
+	run_random(NET_SHAPE_RAIL, 1);
+}
+
+static void random_single_faults_are_told_on_two_tiers(void **state)
+{
+	(void)state;
+	run_random(NET_SHAPE_TREE2, 1);
+}
+
+static void random_single_faults_are_told_on_three_tiers(void **state)
+{
+	(void)state;
+	run_random(NET_SHAPE_TREE3, 1);
+}
+
+static void random_pairs_of_faults_are_told(void **state)
+{
+	(void)state;
+	run_random(NET_SHAPE_RAIL, 2);
+	run_random(NET_SHAPE_TREE2, 2);
+	run_random(NET_SHAPE_TREE3, 2);
+}
+
+/* A test that cannot fail proves nothing: a truth that is none must not be met. */
+static void a_wrong_truth_is_not_met(void **state)
+{
+	static const char *const wrong[] = {
+		"at 5m off spine-03\nexpect node-missing spine-02 within=80s\n",
+		"at 5m off spine-03\nexpect node-silent spine-03 within=80s\n",
+		"at 5m off spine-03\nexpect node-missing spine-03 within=11s\n",
+		"at 5m off spine-03\nexpect node-missing spine-03 cause=weather\n",
+		"at 5m off spine-03\n",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct judgement judgement;
+		struct scenario scenario;
+		char text[512];
+
+		snprintf(text, sizeof(text), "shape rail units=2 hosts=8 rails=4 spines=4\nlength 10m\n%s", wrong[i]);
+		assert_int_equal(scenario_read(text, &scenario, NULL), 0);
+		assert_int_equal(judge_scenario(&scenario, &judgement, NULL), 0);
+		assert_false(judgement_is_right(&judgement));
+		judgement_done(&judgement);
+		scenario_done(&scenario);
+	}
+}
+
+static int is_scenario(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && !strcmp(dot, ".scenario");
+}
+
+int main(void)
+{
+	static struct CMUnitTest tests[FILES_MAX + 8] = {
+		cmocka_unit_test(a_wrong_truth_is_not_met),
+		cmocka_unit_test(nothing_is_told_of_random_faultless_fabrics),
+		cmocka_unit_test(random_single_faults_are_told_on_rails),
+		cmocka_unit_test(random_single_faults_are_told_on_two_tiers),
+		cmocka_unit_test(random_single_faults_are_told_on_three_tiers),
+		cmocka_unit_test(random_pairs_of_faults_are_told),
+	};
+	size_t count = 6;
+	char *dir = source_path("");
+	struct dirent **entries;
+	int found = scandir(dir, &entries, is_scenario, alphasort), i, failed;
+
+	if (found < 35 || found > FILES_MAX) {
+		fprintf(stderr, "%d scenario files in %s: there must be 35 to %d\n", found, dir, FILES_MAX);
+		return 1;
+	}
+	for (i = 0; i < found; i++)
+		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, file_comes_out_as_it_says, NULL, NULL,
+						      entries[i]->d_name };
+	failed = _cmocka_run_group_tests("scenarios", tests, count, NULL, NULL);
+	while (found-- > 0)
+		free(entries[found]);
+	free(entries);
+	free(dir);
+	return failed;
+}
