@@ -43,7 +43,8 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 		  .target = &ret->rails },
 		{ .name = "ascii", .kind = OPTION_FLAG, .help = "bars of plain ASCII", .target = &ret->ascii },
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
-		  .help = "limits, classes, rails, adaptive routing (/etc/ibwire/ibwire.conf)", .target = &ret->settings_path },
+		  .help = "limits, classes, rails, adaptive routing (/etc/ibwire/ibwire.conf)",
+		  .target = &ret->settings_path },
 		{ .name = NULL },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
@@ -131,7 +132,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 				    answer->loads, err);
 		if (code <= 0)
 			continue;
-		code = balance_judge(&input, &answer->settings.health.balance, &answer->balance, err);
+		code = balance_judge(&input, answer->limits, &answer->balance, err);
 		if (code < 0)
 			break;
 		for (j = 0; j < answer->balance.count; j++) {
@@ -140,7 +141,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 			if (result->state == BALANCE_ACTIVE)
 				*(result->m ? &answer->was_uneven[j] : &answer->was_even[j]) |= 1u << i;
 		}
-		code = balance_memory_step(memory, answer->shape, &answer->settings.health.balance, &answer->balance, err);
+		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
 		balance_done(&answer->balance);
 	}
 	return code < 0 ? code : 0;
@@ -151,7 +152,8 @@ static int judge(struct balance_answer *answer, struct error *err)
 	struct balance_memory *memory = balance_memory_create();
 	struct balance_input input = {
 		.shape = answer->shape, .routes = answer->routes_known ? &answer->routes : NULL,
-		.loads = answer->loads, .adaptive = answer->adaptive, .window_us = (double)(answer->until_us - answer->since_us),
+		.loads = answer->loads, .adaptive = answer->adaptive,
+		.window_us = (double)(answer->until_us - answer->since_us),
 	};
 	int code = memory ? 0 : err_nomem(err);
 
@@ -163,9 +165,9 @@ static int judge(struct balance_answer *answer, struct error *err)
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
-		code = balance_judge(&input, &answer->settings.health.balance, &answer->balance, err);
+		code = balance_judge(&input, answer->limits, &answer->balance, err);
 	if (code == 0)
-		code = balance_memory_step(memory, answer->shape, &answer->settings.health.balance, &answer->balance, err);
+		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
 	balance_memory_destroy(memory);
 	return code;
 }
@@ -255,6 +257,7 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 
 	if (code < 0)
 		return code;
+	answer->limits = &answer->settings.health.balance;
 	code = settings_load(answer->settings_path, &answer->settings, err);
 	if (code == 0)
 		code = find_window(answer, err);

@@ -38,6 +38,7 @@ struct balance_answer {
 	struct routes routes;
 	bool routes_known;
 	struct settings settings;
+	const struct balance_settings *limits; /* of those */
 	uint8_t *adaptive;            /* by node: what a person says; or NULL */
 	int64_t since_us, until_us;   /* the window that is shown */
 	int64_t window_us;            /* of those before it, that its past is told from */

@@ -79,7 +79,7 @@ static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t 
 
 		if (!which[i])
 			continue;
-		balance_measure(&input, &answer->settings.health.balance, now->group, now->direction, walk->members, &then);
+		balance_measure(&input, answer->limits, now->group, now->direction, walk->members, &then);
 		walk->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
 		if (then.state == BALANCE_ACTIVE && then.m)
 			answer->began[walk->results[i]].wall_us = since_us;

@@ -232,7 +232,8 @@ static void shares_are_what_was_sent(void **state)
 
 	(void)state;
 	json_array_foreach(rows, i, row) {
-		uint32_t port = fabric_find_port(bed.fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
+		uint32_t port = fabric_find_port(bed.fabric, guid_of(row, "node_guid"),
+						 (uint8_t)integer_of(row, "port"));
 		bool xmit = is_text(row, "direction", "xmit");
 		const struct balance_load *load = &bed.loads[port];
 		double bits = (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us * 8e6;
