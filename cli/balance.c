@@ -204,13 +204,18 @@ static bool is_selected(const struct balance_answer *answer, const struct balanc
 	return false;
 }
 
-/* One link cannot be balanced. Of several to one switch, what it sends is said by its own group. */
+/*
+ * One link cannot be balanced. Of several to one switch, what it sends is said by its own group; and a link
+ * that is down or slow is so in both directions.
+ */
 static bool is_of_interest(const struct balance_answer *answer, const struct balance_result *result)
 {
 	const struct shape_group *group = balance_group_of(answer, result);
+	bool of_state = result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER;
 
-	return (group->count > 1 || result->cause != BALANCE_NONE) &&
-	       (result->direction == BALANCE_XMIT || group->kind == GROUP_UP);
+	if (group->count < 2)
+		return false;
+	return result->direction == BALANCE_XMIT || (group->kind == GROUP_UP && (!of_state || result->m));
 }
 
 static int choose_shown(struct balance_answer *answer, struct error *err)
