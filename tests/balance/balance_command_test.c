@@ -179,6 +179,23 @@ static bool is_text(const json_t *row, const char *key, const char *text)
 	return !strcmp(json_string_value(json_object_get(row, key)), text);
 }
 
+static void since_when_is_found_within_a_minute_too(void **state)
+{
+	int64_t at_us = BEGAN_US + 22 * MINUTE_US + 2 * SWEEP_US, since_us = 0;
+	char line[128], time[WHEN_SIZE];
+	json_t *rows;
+
+	(void)state;
+	snprintf(line, sizeof(line), "balance|leaf-004|--at|%s", when_format_utc(at_us, time));
+	rows = run_json(line);
+	assert_true(is_text(json_array_get(rows, 0), "cause", "routing"));
+	assert_int_equal(when_parse(json_string_value(json_object_get(json_array_get(rows, 0), "uneven_since")), 0,
+				    &since_us, NULL), 0);
+	if (llabs(since_us - BEGAN_US - SKEWED_AT * MINUTE_US) > SWEEP_US)
+		fail_msg("uneven since %g minutes", (double)(since_us - BEGAN_US) / MINUTE_US);
+	json_decref(rows);
+}
+
 static void before_the_change_nobody_is_blamed(void **state)
 {
 	json_t *rows = at("|--all", 14), *row;
@@ -354,6 +371,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(before_the_change_nobody_is_blamed),
 		cmocka_unit_test(the_skewed_leaf_and_its_port_are_named_since_the_change),
+		cmocka_unit_test(since_when_is_found_within_a_minute_too),
 		cmocka_unit_test(shares_are_what_was_sent),
 		cmocka_unit_test(in_the_pause_all_is_idle),
 		cmocka_unit_test(a_table_says_who_why_and_since_when),
