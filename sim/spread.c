@@ -109,66 +109,103 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
 	return next != UINT32_MAX && hops[from] != SPREAD_FAR && hops[next] + 1 == hops[from];
 }
 
-/* A switch's table entries for all LIDs of one switch: its own, and those of the HCAs on it. */
+/* Ports of the switch in hand that lead nearer to another one. */
+struct near {
+	uint8_t ports[255];
+	uint8_t count;
+};
+
 struct filling {
 	const struct spread *spread;
 	const struct fabric *fabric;
 	uint32_t order;
-	uint8_t near[256];       /* ports that lead nearer */
-	unsigned near_count;
+	struct near *near;       /* by number of the other switch */
 	uint32_t given[256];     /* LIDs that a port has got so far */
 };
 
 static void find_near(struct filling *filling, uint32_t node, uint32_t to)
 {
 	const struct node *owner = &filling->fabric->nodes[node];
+	struct near *near = &filling->near[to];
 	uint32_t i;
 
-	filling->near_count = 0;
+	near->count = 0;
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
-		if (filling->fabric->ports[i].num && spread_nearer(filling->spread, filling->fabric, i, to))
-			filling->near[filling->near_count++] = filling->fabric->ports[i].num;
+		if (filling->fabric->ports[i].num &&
+		    spread_nearer(filling->spread, filling->fabric, i, filling->spread->nodes[to]))
+			near->ports[near->count++] = filling->fabric->ports[i].num;
 }
 
-static uint8_t pick(struct filling *filling, bool counts)
+static uint8_t pick(struct filling *filling, uint32_t to, bool counts)
 {
+	const struct near *near = &filling->near[to];
 	unsigned best = 0, i;
 
-	if (!filling->near_count)
+	if (!near->count)
 		return ROUTES_NO_PORT;
-	for (i = 0; i < filling->near_count; i++) {
-		unsigned at = (i + filling->order) % filling->near_count;
+	for (i = 0; i < near->count; i++) {
+		unsigned at = (i + filling->order) % near->count;
 
-		if (i == 0 || filling->given[filling->near[at]] < filling->given[filling->near[best]])
+		if (i == 0 || filling->given[near->ports[at]] < filling->given[near->ports[best]])
 			best = at;
 	}
 	if (counts)
-		filling->given[filling->near[best]]++;
-	return filling->near[best];
+		filling->given[near->ports[best]]++;
+	return near->ports[best];
 }
 
+/* The entry for the HCA on a switch's port, if there is one. */
+static void fill_entry(struct filling *filling, uint32_t node, uint32_t to, uint32_t port, uint8_t *table)
+{
+	const struct port *p = &filling->fabric->ports[port];
+	uint16_t lid = p->peer == FABRIC_NONE ? 0 : filling->fabric->ports[p->peer].lid;
+
+	if (!p->num || !lid || p->state != PORT_ACTIVE)
+		return;
+	table[lid] = filling->spread->nodes[to] == node ? p->num : pick(filling, to, true);
+}
+
+static bool has_hosts(const struct fabric *fabric, uint32_t node)
+{
+	const struct node *owner = &fabric->nodes[node];
+	uint32_t i;
+
+	for (i = owner->first_port; i < owner->first_port + owner->ports; i++)
+		if (fabric->ports[i].peer != FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type != NODE_SWITCH)
+			return true;
+	return false;
+}
+
+/*
+ * A leaf takes one leaf's HCAs after the other; what it sends up to one spine are then
+ * always the same few of each leaf. So switches above take the first HCA of each
+ * leaf, then the second: else all that really comes to them would leave by the same ports.
+ */
 static void fill_table(struct filling *filling, uint32_t node, uint8_t *table)
 {
 	const struct fabric *fabric = filling->fabric;
-	uint32_t i, j;
+	const struct spread *spread = filling->spread;
+	uint32_t to, i, most = 0;
 
 	memset(filling->given, 0, sizeof(filling->given));
-	for (i = 0; i < filling->spread->count; i++) {
-		const struct node *to = &fabric->nodes[filling->spread->nodes[i]];
-		bool here = filling->spread->nodes[i] == node;
+	for (to = 0; to < spread->count; to++) {
+		const struct node *other = &fabric->nodes[spread->nodes[to]];
 
-		if (!here)
-			find_near(filling, node, filling->spread->nodes[i]);
-		table[to->lid] = here ? 0 : pick(filling, false);
-		for (j = to->first_port; j < to->first_port + to->ports; j++) {
-			const struct port *port = &fabric->ports[j];
-			uint16_t lid = port->peer == FABRIC_NONE ? 0 : fabric->ports[port->peer].lid;
-
-			if (!port->num || !lid || port->state != PORT_ACTIVE)
-				continue;
-			table[lid] = here ? port->num : pick(filling, true);
-		}
+		find_near(filling, node, to);
+		table[other->lid] = spread->nodes[to] == node ? 0 : pick(filling, to, false);
+		most = other->ports > most ? other->ports : most;
 	}
+	if (has_hosts(fabric, node)) {
+		for (to = 0; to < spread->count; to++)
+			for (i = 0; i < fabric->nodes[spread->nodes[to]].ports; i++)
+				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
+		return;
+	}
+	for (i = 0; i < most; i++)
+		for (to = 0; to < spread->count; to++)
+			if (i < fabric->nodes[spread->nodes[to]].ports)
+				fill_entry(filling, node, to, fabric->nodes[spread->nodes[to]].first_port + i, table);
 }
 
 uint8_t *spread_table(struct routes *routes, uint64_t node_guid)
@@ -184,8 +221,10 @@ int spread_tables(const struct spread *spread, const struct fabric *fabric, uint
 	struct filling filling = { .spread = spread, .fabric = fabric, .order = order };
 	uint32_t blocks = (lids + ROUTES_BLOCK - 1) / ROUTES_BLOCK, i, block;
 	uint8_t *table = malloc((size_t)blocks * ROUTES_BLOCK + 1);
-	int code = table ? 0 : err_nomem(err);
+	int code;
 
+	filling.near = calloc(spread->count + 1, sizeof(*filling.near));
+	code = table && filling.near ? 0 : err_nomem(err);
 	for (i = 0; code == 0 && i < spread->count; i++) {
 		memset(table, ROUTES_NO_PORT, (size_t)blocks * ROUTES_BLOCK);
 		fill_table(&filling, spread->nodes[i], table);
@@ -193,6 +232,7 @@ int spread_tables(const struct spread *spread, const struct fabric *fabric, uint
 			code = routes_set_block(ret, fabric->nodes[spread->nodes[i]].guid, block,
 						table + (size_t)block * ROUTES_BLOCK, NULL, err);
 	}
+	free(filling.near);
 	free(table);
 	return code;
 }
