@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
-#include "sim/lft.h"
 
 /* How often tables are read while nothing changes. */
 #define TABLES_EVERY_US INT64_C(60000000)
@@ -68,20 +67,15 @@ static void fill_caps(struct feeder *feeder, const struct fabric *seen)
 /* A switch's table, block by block. Return: how many entries are others than before; ERR_NOMEM. */
 static int64_t read_table(struct feeder *feeder, uint32_t node, struct error *err)
 {
-	const struct fabric *built = virtual_built(feeder->world);
-	const struct lft *tables = virtual_tables(feeder->world);
-	uint64_t guid = built->nodes[node].guid;
+	uint64_t guid = virtual_built(feeder->world)->nodes[node].guid;
+	const struct route_table *table = routes_find(virtual_tables(feeder->world), guid);
 	int64_t changed = 0;
-	size_t lid;
+	uint32_t lid;
 
-	for (lid = 0; lid < tables->table_size; lid += ROUTES_BLOCK) {
-		uint8_t block[ROUTES_BLOCK];
+	for (lid = 0; table && lid < table->lids; lid += ROUTES_BLOCK) {
 		unsigned differ = 0;
-		size_t left = tables->table_size - lid;
 
-		memset(block, ROUTES_NO_PORT, sizeof(block));
-		memcpy(block, tables->tables[node] + lid, left < ROUTES_BLOCK ? left : ROUTES_BLOCK);
-		if (routes_set_block(&feeder->routes, guid, (unsigned)(lid / ROUTES_BLOCK), block, &differ, err) < 0)
+		if (routes_set_block(&feeder->routes, guid, lid / ROUTES_BLOCK, table->ports + lid, &differ, err) < 0)
 			return ERR_NOMEM;
 		changed += differ;
 	}
