@@ -61,7 +61,7 @@ static void make_bed(struct bed *bed)
 	}
 }
 
-/* A busy sweep: all ports carry something, one in a hundred counts errors, one in a thousand discards. */
+/* A busy sweep: all ports carry something, one in fifty counts a symbol error now and then, one in a thousand discards. */
 static void fill(struct bed *bed, unsigned sweep)
 {
 	size_t i;
@@ -72,7 +72,7 @@ static void fill(struct bed *bed, unsigned sweep)
 		*delta = (struct delta){ .elapsed_us = INTERVAL_US, .known = COUNTER_BIT(COUNTER_COUNT) - 1 };
 		delta->value[COUNTER_XMIT_DATA] = delta->value[COUNTER_RCV_DATA] = 30000000000 + i * 7919 % 1000000000;
 		delta->value[COUNTER_XMIT_WAIT] = i * 31 % 1000000;
-		delta->value[COUNTER_SYMBOL_ERRORS] = (i + sweep) % 100 == 0;
+		delta->value[COUNTER_SYMBOL_ERRORS] = i % 50 == 0 && (i / 50 + sweep) % 100 == 0;
 		delta->value[COUNTER_XMIT_DISCARDS] = i % 1000 == 0 ? 5 : 0;
 	}
 }
