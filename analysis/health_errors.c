@@ -85,15 +85,18 @@ static void add_echoes(struct health *health, struct health_open_finding *open, 
 static void judge_symbols(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
 	double warning = symbol_limit(&health->settings, port, rate_of(port), false);
 	double critical = symbol_limit(&health->settings, port, rate_of(port), true);
+	struct health_open_finding *open;
 	struct health_case what;
 	unsigned sweeps;
 	double count = (double)ring_sum(&tracker->symbols, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, &sweeps);
 
-	/* Before HDR the link's speed must be known: no rate, no limit. */
-	if (!rate_of(port) || !holds(tracker, open, count, warning) || (!open && sweeps < health->settings.symbol_sweeps))
+	/* No rate, no limit. */
+	if (!rate_of(port) || count * 2 < warning)
+		return;
+	open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
+	if (!holds(tracker, open, count, warning) || (!open && sweeps < health->settings.symbol_sweeps))
 		return;
 	what = link_case(health, tracker, FINDING_SYMBOL_ERRORS, count >= critical, &tracker->symbols);
 	open = health_hold(health, &what);
@@ -115,12 +118,15 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
 	double count = (double)ring_sum(&tracker->fec, health->now_us, MINUTE_US, FEC_BUCKETS, NULL);
 	double ber = count / (FEC_BUCKETS * 60.0 * (double)rate_of(port));
+	struct health_open_finding *open;
 	struct health_case what;
 
-	if (!rate_of(port) || !holds(tracker, open, ber, limits->warning))
+	if (!rate_of(port) || ber * 2 < limits->warning)
+		return;
+	open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
+	if (!holds(tracker, open, ber, limits->warning))
 		return;
 	what = link_case(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, &tracker->fec);
 	open = health_hold(health, &what);
@@ -145,11 +151,14 @@ static void judge_receive(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_RECEIVE_ERRORS];
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
+	struct health_open_finding *open;
 	double all = (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
 	double remote = (double)ring_sum(&tracker->remote, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
 	struct health_case what;
 
+	if (all * 2 < limits->warning)
+		return;
+	open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
 	if (!holds(tracker, open, all, limits->warning) || is_explained(health, tracker->port))
 		return;
 	what = link_case(health, tracker, FINDING_RECEIVE_ERRORS, all >= limits->critical, &tracker->receive);
@@ -171,10 +180,13 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
 	const struct health_node *node = &health->nodes[port->node];
-	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, node->guid, port->num, 1);
+	struct health_open_finding *open;
 	double drops = (double)ring_sum(&tracker->drops, health->now_us, MINUTE_US, DROP_BUCKETS, NULL);
 	char label[HEALTH_LABEL];
 
+	if (drops * 2 < health->settings.vl15_drops)
+		return;
+	open = health_find(health, FINDING_RECEIVE_ERRORS, node->guid, port->num, 1);
 	if (!holds(tracker, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
@@ -259,8 +271,9 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 	const struct health_port *port = &health->ports[tracker->port];
 	struct health_open_finding *open;
 	double worst;
-	unsigned bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
+	unsigned bad;
 
+	bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
 	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
 	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) || has_other_cause(health, tracker->port))
 		return;
@@ -276,10 +289,12 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 static void judge_edge_discards(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid,
-						       port->num, 0);
+	struct health_open_finding *open;
 	double count = (double)ring_sum(&tracker->discards, health->now_us, MINUTE_US, 5, NULL);
 
+	if (count * 2 < health->settings.edge_discards)
+		return;
+	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
 	if (!holds(tracker, open, count, health->settings.edge_discards) || has_other_cause(health, tracker->port) ||
 	    health_link_is_down(health, port))
 		return;
@@ -350,6 +365,8 @@ void health_errors(struct health *health)
 			continue;
 		judge_receive(health, tracker);
 		judge_drops(health, tracker);
+		if (!tracker->discards.total)
+			continue;
 		if (health_is_trunk(health, tracker->port))
 			judge_trunk_discards(health, tracker);
 		else

@@ -96,6 +96,7 @@ struct health_host {
 #define RING_BUCKETS 12
 struct health_ring {
 	int64_t bucket;               /* number of the newest */
+	uint64_t total;               /* of all buckets: most rings are empty */
 	uint32_t count[RING_BUCKETS];
 	uint16_t sweeps[RING_BUCKETS]; /* that counted something */
 	int64_t since_wall_us;        /* first that was counted since it was empty */
