@@ -167,6 +167,9 @@ static void hold_group(struct health *health, const struct balance_result *resul
 
 	if (!open && ((routing && is_unsettled(health, result)) || is_short(health, result, at)))
 		return;
+	/* Around a switch that is gone flows meet where they did not: its echo. */
+	if (!open && !routing && health->dark_switches)
+		return;
 	if (routing && !open && node->read_us < health->last_end_us - (int64_t)health->last_window_us) {
 		health_want(health, at);
 		return;

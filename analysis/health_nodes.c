@@ -477,9 +477,12 @@ static void find_missing(struct health *health)
 	gone = list_gone(health);
 	for (g = 0; g < gone; g++)
 		join_host(health, &health->hosts[health->gone[g].host]);
+	health->dark_switches = 0;
 	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH) {
 			health->nodes[i].claimed = true;
+			health->dark_switches++;
+		}
 	for (i = 0; i < health->node_count; i++) {
 		bool root = health->nodes[i].dark && cluster_of(health, i) == i;
 

@@ -402,7 +402,7 @@ static void judge_idle(struct health *health, const struct rails *rails)
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
 			continue;
 		alike = count_alike(rails, host->rails_used);
-		if (left > 1 || host->mates < ALIKE_LEAST || alike < host->mates ||
+		if (left > 1 || host->mates < ALIKE_LEAST || alike * 10 < host->mates * 9 ||
 		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
