@@ -7,26 +7,18 @@
 
 #include "analysis/balance_chance.h"
 #include "analysis/balance_flows.h"
+#include "analysis/balance_measured.h"
 #include "analysis/balance_tables.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "fabric/speed.h"
 
-/* Members are ports of one switch, and those have numbers of a byte. */
-#define MEMBERS_MOST 256
-
-/* Bytes per us in bits per s. */
-#define BITS_PER_S 8e6
-
 /*
  * A prediction takes destinations to receive from this switch as they receive from all. Of one that sends less
  * than this part of what its tier sends on the average, other jobs' traffic says nothing.
  */
 #define PREDICTED_LEAST 0.25
-
-/* Full links are equally hot, whichever was read a moment later: of those within this part the tables' choice is taken. */
-#define AS_HOT 0.95
 
 struct judge {
 	const struct balance_input *input;
@@ -35,14 +27,6 @@ struct judge {
 	struct balance_tables tables;
 	double *sent;          /* by node: bytes per us that HCAs send into a switch */
 	struct flow_loads received; /* by all destinations */
-};
-
-/* Sums over the members of a group, before they are made shares. */
-struct sums {
-	double capacity, rate, known_capacity, weight;
-	double shortest_us, longest_us;
-	uint32_t lids;
-	unsigned working, known;
 };
 
 void balance_settings_default(struct balance_settings *ret)
@@ -57,7 +41,7 @@ void balance_settings_default(struct balance_settings *ret)
 
 /* What the port at the sending end of a member says; for the load itself either end will do. */
 static void fill_member(const struct judge *judge, enum balance_direction direction, struct balance_member *member,
-			struct sums *sums)
+			struct balance_sums *sums)
 {
 	const struct port *port = &judge->fabric->ports[member->port];
 	uint32_t sender = direction == BALANCE_XMIT ? member->port : port->peer;
@@ -73,7 +57,7 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
 	member->capacity = member->works ? (double)port_rate_bits_per_s(port) : 0;
 	member->measured = rate;
 	member->predicted = member->destinations = NAN;
-	member->utilization = member->capacity > 0 ? rate * BITS_PER_S / member->capacity : NAN;
+	member->utilization = member->capacity > 0 ? rate * BALANCE_BITS_PER_S / member->capacity : NAN;
 	member->stall = sent ? sent->stall : NAN;
 	member->xmit_discards = sent ? sent->xmit_discards : NAN;
 	if (!member->works)
@@ -92,7 +76,7 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
 
 /* What tables give a member to carry: its own switch's what goes out, the other end's what comes in. */
 static void fill_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
-			struct sums *sums)
+			struct balance_sums *sums)
 {
 	const struct balance_tables *tables = &judge->tables;
 	bool up_rcv = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
@@ -119,7 +103,7 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 	result->predicted_known &= result->t_known && sums->weight > 0;
 }
 
-static void make_shares(const struct shape_group *group, struct balance_result *result, const struct sums *sums)
+static void make_shares(const struct shape_group *group, struct balance_result *result, const struct balance_sums *sums)
 {
 	uint32_t i;
 
@@ -150,11 +134,11 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
  * destinations from each of them, so that only links from one of them can be held against each other.
  */
 static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
-			    const struct sums *sums)
+			    const struct balance_sums *sums)
 {
 	bool apart = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
 	const struct fabric *fabric = judge->fabric;
-	uint32_t from[MEMBERS_MOST], i, j;
+	uint32_t from[BALANCE_MEMBERS_MOST], i, j;
 
 	for (i = 0; apart && i < group->count; i++)
 		from[i] = result->members[i].works ?
@@ -176,7 +160,7 @@ static void find_lids_means(const struct judge *judge, const struct shape_group 
 }
 
 static void test_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
-			const struct sums *sums)
+			const struct balance_sums *sums)
 {
 	uint32_t i;
 
@@ -192,96 +176,6 @@ static void test_tables(const struct judge *judge, const struct shape_group *gro
 			result->table_excess = member->lids / member->lids_mean - 1;
 		result->t |= balance_overloads(member, judge->settings);
 	}
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static bool stalls_more(const struct shape_group *group, const struct balance_settings *settings,
-			const struct balance_result *result)
-{
-	double others[MEMBERS_MOST], stall = result->members[result->hottest].stall;
-	uint32_t i, count = 0;
-
-	if (isnan(stall) || stall < settings->harm_stall)
-		return false;
-	for (i = 0; i < group->count && count < MEMBERS_MOST; i++)
-		if (i != result->hottest && result->members[i].works && !isnan(result->members[i].stall))
-			others[count++] = result->members[i].stall;
-	if (!count)
-		return false;
-	qsort(others, count, sizeof(others[0]), compare_doubles);
-	return stall >= settings->harm_stall_ratio * (others[(count - 1) / 2] + others[count / 2]) / 2;
-}
-
-static bool harms(const struct shape_group *group, const struct balance_settings *settings,
-		  const struct balance_result *result)
-{
-	const struct balance_member *hottest = &result->members[result->hottest];
-	bool spare = false;
-	uint32_t i;
-
-	for (i = 0; i < group->count; i++)
-		spare |= result->members[i].works && result->members[i].utilization <
-			 settings->harm_sibling * hottest->utilization;
-	return spare && (hottest->utilization >= settings->harm_utilization || hottest->xmit_discards > 0 ||
-			 stalls_more(group, settings, result));
-}
-
-static uint32_t find_hottest(const struct shape_group *group, const struct balance_result *result)
-{
-	uint32_t hottest = UINT32_MAX, i;
-	double most = 0;
-
-	for (i = 0; i < group->count; i++) {
-		const struct balance_member *member = &result->members[i];
-		double given = result->t && member->lids_mean > 0 ? member->lids / member->lids_mean : 0;
-
-		if (!member->works || !(member->utilization >= AS_HOT * result->max_utilization))
-			continue;
-		if (hottest == UINT32_MAX || given > most ||
-		    (given == most && member->utilization > result->members[hottest].utilization)) {
-			hottest = i;
-			most = given;
-		}
-	}
-	return hottest;
-}
-
-/* Tests M and H, and whether the window counts at all. */
-static void test_measured(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
-			  const struct sums *sums)
-{
-	const struct balance_settings *settings = judge->settings;
-	double window_us = judge->input->window_us > 0 ? judge->input->window_us : sums->longest_us;
-	uint32_t i;
-
-	result->mean_utilization = result->max_utilization = result->excess = NAN;
-	result->hottest = UINT32_MAX;
-	if (!sums->known || sums->known_capacity <= 0 || sums->known < settings->coverage * sums->working ||
-	    sums->longest_us - sums->shortest_us > settings->spread * window_us)
-		return;
-	result->mean_utilization = sums->rate * BITS_PER_S / sums->known_capacity;
-	for (i = 0; i < group->count; i++) {
-		const struct balance_member *member = &result->members[i];
-
-		if (member->works && !isnan(member->utilization) &&
-		    !(member->utilization <= result->max_utilization))
-			result->max_utilization = member->utilization;
-	}
-	result->hottest = find_hottest(group, result);
-	result->state = result->mean_utilization >= settings->active_mean ||
-			result->max_utilization >= settings->active_member ? BALANCE_ACTIVE : BALANCE_IDLE;
-	if (result->mean_utilization > 0)
-		result->excess = result->max_utilization / result->mean_utilization - 1;
-	if (result->state != BALANCE_ACTIVE || result->hottest == UINT32_MAX)
-		return;
-	result->m = result->excess > settings->measured_excess;
-	result->h = harms(group, settings, result);
 }
 
 /* Could this link run as fast as the best of its siblings, as far as both its ends say what they support? */
@@ -320,7 +214,7 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
  * state, to which its tables were made: it explains only what nothing else does.
  */
 static enum balance_cause find_cause(const struct judge *judge, const struct shape_group *group,
-				     const struct balance_result *result, const struct sums *sums)
+				     const struct balance_result *result, const struct balance_sums *sums)
 {
 	if (sums->working < group->count)
 		return BALANCE_MISSING_MEMBER;
@@ -360,7 +254,7 @@ static void judge_group(const struct judge *judge, struct balance_result *result
 {
 	const struct shape *shape = judge->input->shape;
 	const struct shape_group *group = &shape->groups[result->group];
-	struct sums sums = { 0 };
+	struct balance_sums sums = { 0 };
 	uint32_t i;
 
 	if (judge->input->adaptive)
@@ -373,7 +267,7 @@ static void judge_group(const struct judge *judge, struct balance_result *result
 	fill_tables(judge, group, result, &sums);
 	make_shares(group, result, &sums);
 	test_tables(judge, group, result, &sums);
-	test_measured(judge, group, result, &sums);
+	balance_test_measured(judge->input, judge->settings, group, result, &sums);
 	if (result->state == BALANCE_ACTIVE && (result->m || result->t) && sums.known > 1)
 		result->flows = balance_flows(judge->input, result, sums.rate, &judge->received);
 	if (!isnan(result->flows))
@@ -386,7 +280,7 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 {
 	struct judge judge = { .input = input, .settings = settings, .fabric = input->shape->fabric };
 	const struct shape_group *group = &input->shape->groups[group_index];
-	struct sums sums = { 0 };
+	struct balance_sums sums = { 0 };
 	uint32_t i;
 
 	*ret = (struct balance_result){
@@ -399,7 +293,7 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 		fill_member(&judge, direction, &members[i], &sums);
 	}
 	make_shares(group, ret, &sums);
-	test_measured(&judge, group, ret, &sums);
+	balance_test_measured(input, settings, group, ret, &sums);
 }
 
 /* Where a switch sends far less than its tier does, what others receive is not from it. */

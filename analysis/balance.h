@@ -43,7 +43,7 @@ struct balance_settings {
 	double harm_sibling;       /* H: a sibling below so much of the hottest: 0.5 */
 	double active_mean;        /* a window is active: group's mean 0.05 of capacity */
 	double active_member;      /* or a member 0.20 */
-	double spread;             /* a window is skipped where reading times differ by more than this part of it: 0.05 */
+	double spread;             /* a window is skipped where reading times differ by more of it than this: 0.05 */
 	double coverage;           /* members with a reading, below that a group is unknown: 0.95 */
 	unsigned windows, windows_same; /* flows: hottest in 8 of 10 active windows; at most BALANCE_WINDOWS_MOST */
 	double flows_percentile;   /* beyond that of a random placement: 0.999 */
@@ -96,7 +96,7 @@ struct balance_member {
 	double predicted;         /* share that the routes give it, weighted with what destinations received; NAN */
 	double destinations;      /* share of the table's destinations; NAN: tables unknown */
 	uint32_t lids;            /* the same as a number */
-	double lids_mean;         /* what it would be by its capacity; of what comes in: among links from the same switch */
+	double lids_mean;         /* what it would be by its capacity; of what comes in: among links from one switch */
 	double utilization;       /* 0..1 of its own capacity; NAN */
 	double stall;             /* 0..1; NAN */
 	double xmit_discards;     /* NAN */
@@ -113,9 +113,9 @@ struct balance_result {
 	double excess;            /* (max - mean) / mean of load relative to capacity; NAN */
 	double table_excess;      /* the same of destinations; NAN */
 	double mean_utilization, max_utilization; /* NAN */
-	/* How many flows of equal size the load is at least, by its senders and receivers; NAN: not known, or neither t nor m. */
+	/* How many flows of equal size the load is at least (balance_flows.h); NAN: not known, or neither t nor m. */
 	double flows;
-	double chance_excess;     /* an excess from which on it is no chance for so many flows; INFINITY; NAN with flows */
+	double chance_excess;     /* an excess that is no chance with so many flows; INFINITY; NAN where flows is */
 	enum balance_cause cause; /* of this window alone */
 	struct balance_member *members; /* count of the group */
 };

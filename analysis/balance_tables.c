@@ -73,7 +73,8 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 static void count_switch(struct balance_tables *tables, const struct node *node, const struct route_table *table,
 			 const uint64_t *parts, double unit)
 {
-	uint64_t sums[2][256] = { 0 }; /* neighbours by turns, so that none waits for the other where both leave by one port */
+	/* Neighbours by turns, so that none waits for the other where both leave by one port. */
+	uint64_t sums[2][256] = { 0 };
 	const struct fabric *fabric = tables->fabric;
 	const uint16_t *lids = tables->lids;
 	size_t i;

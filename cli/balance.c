@@ -15,8 +15,8 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* A window is as long as this, and as so many sweeps at least; so many of them before it tell what stays. */
-enum { WINDOW_S = 60, WINDOW_SWEEPS = 3, PAST_WINDOWS = 10 };
+/* A window is as long as this, and as so many sweeps at least. */
+enum { WINDOW_S = 60, WINDOW_SWEEPS = 3 };
 
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result)
 {
@@ -51,6 +51,11 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 	return code;
 }
 
+static int nothing_read(struct error *err)
+{
+	return err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+}
+
 /* The window ends with the newest sweep, or at the time asked for. */
 static int find_window(struct balance_answer *answer, struct error *err)
 {
@@ -63,7 +68,7 @@ static int find_window(struct balance_answer *answer, struct error *err)
 	answer->until_us = sweep->wall_us;
 	answer->since_us = options->since_us ? options->since_us : answer->until_us - answer->window_us;
 	if (answer->since_us >= answer->until_us)
-		return err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+		return nothing_read(err);
 	return 0;
 }
 
@@ -109,18 +114,30 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 		.loads = answer->loads, .window_us = (double)answer->window_us,
 	};
 	int code = 0, i;
+	size_t j;
 
+	answer->was_even = calloc(2 * answer->shape->group_count + 1, sizeof(*answer->was_even));
+	answer->was_uneven = calloc(2 * answer->shape->group_count + 1, sizeof(*answer->was_uneven));
+	if (!answer->was_even || !answer->was_uneven)
+		return err_nomem(err);
 	/* The last one is the window that is shown. */
-	for (i = PAST_WINDOWS; code >= 0 && i > 1; i--) {
-		int64_t until_us = answer->until_us - (i - 1) * answer->window_us;
+	for (i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
+		int64_t until_us = answer->until_us - i * answer->window_us;
 
-		code = balance_read(answer, until_us - answer->window_us, until_us, NULL, answer->port_count,
+		code = balance_read(answer, until_us - answer->window_us, until_us, false, NULL, answer->port_count,
 				    answer->loads, err);
 		if (code <= 0)
 			continue;
 		code = balance_judge(&input, &answer->settings, &answer->balance, err);
-		if (code == 0)
-			code = balance_memory_step(memory, answer->shape, &answer->settings, &answer->balance, err);
+		if (code < 0)
+			break;
+		for (j = 0; j < answer->balance.count; j++) {
+			const struct balance_result *result = &answer->balance.results[j];
+
+			if (result->state == BALANCE_ACTIVE)
+				*(result->m ? &answer->was_uneven[j] : &answer->was_even[j]) |= 1u << i;
+		}
+		code = balance_memory_step(memory, answer->shape, &answer->settings, &answer->balance, err);
 		balance_done(&answer->balance);
 	}
 	return code < 0 ? code : 0;
@@ -138,10 +155,10 @@ static int judge(struct balance_answer *answer, struct error *err)
 	if (code == 0 && !answer->rails)
 		code = step_past(answer, memory, err);
 	if (code == 0)
-		code = balance_read(answer, answer->since_us, answer->until_us, NULL, answer->port_count, answer->loads,
-				    err);
+		code = balance_read(answer, answer->since_us, answer->until_us, false, NULL, answer->port_count,
+				    answer->loads, err);
 	if (code == 0)
-		code = err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+		code = nothing_read(err);
 	if (code > 0)
 		code = balance_judge(&input, &answer->settings, &answer->balance, err);
 	if (code == 0)
@@ -264,6 +281,8 @@ static void done(struct balance_answer *answer)
 	free(answer->sums);
 	free(answer->loads);
 	free(answer->began);
+	free(answer->was_even);
+	free(answer->was_uneven);
 	free(answer->shown);
 	view_done(&answer->view);
 }

@@ -18,6 +18,9 @@ struct command;
 struct error;
 struct shape;
 
+/* So many windows tell what stays; the last of them is the one that is shown. */
+enum { BALANCE_PAST_WINDOWS = 10 };
+
 /* When a group became uneven. */
 struct balance_began {
 	int64_t wall_us; /* wall clock; 0: not looked for, or it is not uneven */
@@ -44,6 +47,8 @@ struct balance_answer {
 	struct balance balance;       /* of that window */
 	struct selection selection;
 	struct balance_began *began;  /* parallel to the results */
+	/* Parallel to the results: bit i: busy and (un)even in the window that ended i windows before the end. */
+	uint32_t *was_even, *was_uneven;
 	uint32_t *shown;              /* results that are shown, worst first */
 	size_t shown_count;
 	size_t fine, idle, unknown;   /* groups that are not shown: each in both directions one */
@@ -51,17 +56,18 @@ struct balance_answer {
 
 /*
  * balance_read - what ports counted in (@since_us, @until_us]
+ * @round:  the window may begin and end where stored sums do
  * @ports:  indices of answer->ports, or NULL: all
  * @loads:  by port of the fabric; those of the ports are set
  * Return: 1; 0 where no sweep was in it; ERR_IO, ERR_NOMEM.
  */
-int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, const uint32_t *ports, size_t count,
-		 struct balance_load *loads, struct error *err);
+int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+		 size_t count, struct balance_load *loads, struct error *err);
 
 /* balance_find_began - fill in answer->began of the worst that are shown. Return: 0 or an error. */
 int balance_find_began(struct balance_answer *answer, struct error *err);
 
-/* balance_print - for people. balance_data - the same as JSON and CSV. balance_rails - rails, spines, planes, any format. */
+/* balance_print - for people. balance_data - as JSON and CSV. balance_rails - rails, spines, planes, in any format. */
 int balance_print(const struct balance_answer *answer, struct error *err);
 int balance_data(const struct balance_answer *answer, struct error *err);
 int balance_rails(const struct balance_answer *answer, struct error *err);

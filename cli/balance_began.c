@@ -3,8 +3,8 @@
  * balance_began.c - since when a group is uneven
  *
  * Back from the window that is shown, window by window, until one in which the group was busy and even; what was
- * idle or not read says nothing. The last hour in windows of a minute, a day before that in longer ones; the
- * one of those in which a group was even is looked at minute by minute.
+ * idle or not read says nothing. Ten windows of a minute, and a day before that in longer ones, for which
+ * stored sums are added up; the one of those in which a group was even is looked at minute by minute.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "fabric/shape.h"
 
 /* Whose beginning is looked for: the worst. Longer than this nobody waits for it. */
-enum { GROUPS_MOST = 24, FINE_WINDOWS = 60, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
+enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
 
 struct walk {
 	struct balance_answer *answer;
@@ -61,16 +61,18 @@ static size_t list_ports(struct walk *walk, const bool *which)
 }
 
 /* Return: was any of @which uneven or even in this window; ended[] says who was even. */
-static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, struct error *err)
+static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, bool round,
+		struct error *err)
 {
 	struct balance_answer *answer = walk->answer;
 	struct balance_input input = { .shape = answer->shape, .loads = walk->loads,
 				       .window_us = (double)(until_us - since_us) };
 	size_t count = list_ports(walk, which), i;
-	int code;
+	int code = 0;
 
 	memset(walk->ended, 0, sizeof(walk->ended));
-	code = count ? balance_read(answer, since_us, until_us, walk->ports, count, walk->loads, err) : 0;
+	if (count)
+		code = balance_read(answer, since_us, until_us, round, walk->ports, count, walk->loads, err);
 	for (i = 0; code > 0 && i < walk->count; i++) {
 		const struct balance_result *now = &answer->balance.results[walk->results[i]];
 		struct balance_result then;
@@ -119,7 +121,7 @@ static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t un
 	int code = 0;
 
 	for (; code == 0 && until_us > since_us && any(walk, open) && !is_late(walk); until_us -= step_us) {
-		code = look(walk, open, until_us - step_us, until_us, err);
+		code = look(walk, open, until_us - step_us, until_us, false, err);
 		close_ended(walk, open);
 	}
 	return code;
@@ -136,7 +138,7 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 	     i++, until_us -= step_us) {
 		bool ended[GROUPS_MOST];
 
-		code = look(walk, walk->open, until_us - step_us, until_us, err);
+		code = look(walk, walk->open, until_us - step_us, until_us, true, err);
 		memcpy(ended, walk->ended, sizeof(ended));
 		close_ended(walk, walk->open);
 		if (code == 0)
@@ -185,6 +187,26 @@ static void choose(struct walk *walk)
 	}
 }
 
+/* The minutes that were judged already. */
+static void recall(struct walk *walk)
+{
+	struct balance_answer *answer = walk->answer;
+	size_t i;
+	int window;
+
+	for (i = 0; i < walk->count; i++) {
+		uint32_t result = walk->results[i];
+
+		for (window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
+			walk->ended[i] = answer->was_even[result] & 1u << window;
+			if (walk->ended[i])
+				close_ended(walk, walk->open);
+			else if (answer->was_uneven[result] & 1u << window)
+				answer->began[result].wall_us = answer->until_us - (window + 1) * answer->window_us;
+		}
+	}
+}
+
 int balance_find_began(struct balance_answer *answer, struct error *err)
 {
 	struct walk walk = { .answer = answer,
@@ -194,12 +216,17 @@ int balance_find_began(struct balance_answer *answer, struct error *err)
 	int code;
 
 	choose(&walk);
-	if (!walk.count)
+	/* A window that was asked for may be longer than what is known of the minutes before its end. */
+	if (!answer->options.since_us) {
+		recall(&walk);
+		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;
+	}
+	if (!any(&walk, walk.open))
 		return 0;
 	code = make_room(&walk, err);
 	if (code == 0)
 		code = reader_history_range(answer->view.reader, fine_us, answer->since_us, &range, err);
-	if (code == 0)
+	if (code == 0 && answer->options.since_us)
 		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
 				 answer->since_us, err);
 	if (code == 0 && range.oldest_us < fine_us)

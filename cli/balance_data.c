@@ -64,7 +64,8 @@ static void put_percent(struct result *table, size_t column, double part)
 
 static void put_group(const struct balance_answer *answer, struct result *table, size_t index)
 {
-	static const char *const states[] = { "unknown", "idle", "active" }, *const kinds[] = { "up", "down", "across" };
+	static const char *const states[] = { "unknown", "idle", "active" };
+	static const char *const kinds[] = { "up", "down", "across" };
 	const struct balance_result *result = &answer->balance.results[index];
 	const struct shape_group *group = balance_group_of(answer, result);
 	const struct fabric *fabric = answer->view.fabric;

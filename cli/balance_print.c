@@ -22,13 +22,13 @@ enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_
 
 static const struct column member_columns[MEMBER_COLUMNS] = {
 	[PORT] = { .title = "PORT", .kind = COLUMN_INTEGER },
-	[TO] = { .title = "TO", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[TO] = { .title = "PEER", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[MEASURED] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[PREDICTED] = { .title = "PREDICTED", .kind = COLUMN_TEXT },
-	[FAIR] = { .title = "FAIR", .kind = COLUMN_PERCENT },
+	[FAIR] = { .title = "FAIR%", .kind = COLUMN_PERCENT },
 	[LIDS] = { .title = "LIDS", .kind = COLUMN_INTEGER, .priority = 2 },
-	[FULL] = { .title = "FULL", .kind = COLUMN_PERCENT },
-	[STALL] = { .title = "~STALL", .kind = COLUMN_PERCENT },
+	[FULL] = { .title = "FULL%", .kind = COLUMN_PERCENT },
+	[STALL] = { .title = "~STALL%", .kind = COLUMN_PERCENT },
 	[DISCARDS] = { .title = "DISCARDS", .kind = COLUMN_INTEGER, .priority = 1 },
 };
 
@@ -41,8 +41,8 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 3 },
 	[SHARES] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[TABLES] = { .title = "PREDICTED", .kind = COLUMN_TEXT },
-	[HOTTEST] = { .title = "FULL", .kind = COLUMN_PERCENT },
-	[EXCESS] = { .title = "OVER", .kind = COLUMN_PERCENT },
+	[HOTTEST] = { .title = "FULL%", .kind = COLUMN_PERCENT },
+	[EXCESS] = { .title = "OVER%", .kind = COLUMN_PERCENT },
 	[SINCE] = { .title = "FOR", .kind = COLUMN_TEXT, .priority = 1 },
 };
 
@@ -145,9 +145,24 @@ static void append_routing(const struct balance_answer *answer, const struct bal
 
 	for (i = 0; i < group->count; i++)
 		lids += result->members[i].lids;
-	text_appendf(text, "its tables send %d %% of %u destinations by port %u (fair: %d %%), and the load follows: %d %%",
+	text_appendf(text, "its tables send %d %% of %u destinations by port %u (fair: %d %%), and the load follows: "
+		     "%d %%",
 		     percent(hottest->destinations), lids, answer->view.fabric->ports[hottest->port].num,
 		     percent(hottest->capacity), percent(hottest->measured));
+}
+
+/* Uneven and harmful, without a cause (yet). */
+static void append_chance(const struct balance_result *result, struct text *text)
+{
+	if (result->t)
+		text_append(text, "uneven, and so are its tables, but not in favour of the same port");
+	else if (result->excess >= result->chance_excess)
+		text_append(text, "uneven beyond chance, with even tables: 'flows' if it stays for 8 of 10 minutes");
+	else if (isfinite(result->chance_excess))
+		text_appendf(text, "uneven, as %.0f flows (or a few more) are by chance: up to %d %% above the mean",
+			     floor(result->flows), percent(result->chance_excess));
+	else
+		text_append(text, "uneven, as few flows are by chance");
 }
 
 /* Why, in a sentence. */
@@ -169,7 +184,7 @@ static void append_reason(const struct balance_answer *answer, const struct bala
 		text_append(text, "; adaptive routing spreads what its peers send, and not what it sends");
 		break;
 	case BALANCE_FLOWS:
-		text_appendf(text, "its tables are even, but what is busy keeps meeting on port %u: %d %% above the mean, "
+		text_appendf(text, "its tables are even, but what is busy keeps meeting on port %u: %d %% above mean, "
 			     "chance seldom makes %d %%", answer->view.fabric->ports[result->members[
 			     result->hottest].port].num, percent(result->excess), percent(result->chance_excess));
 		break;
@@ -187,7 +202,7 @@ static void append_reason(const struct balance_answer *answer, const struct bala
 		else if (result->m && !result->t_known)
 			text_append(text, "uneven; its tables are not known, and without them there is no cause");
 		else if (result->m)
-			text_append(text, "uneven, as a few large flows make it by chance");
+			append_chance(result, text);
 		else
 			text_append(text, "even");
 		break;
@@ -207,7 +222,7 @@ static void print_heading(const struct balance_answer *answer, const struct bala
 	if (result->cause != BALANCE_NONE)
 		text_appendf(&text, ": %s", balance_cause_name(result->cause));
 	text_append(&text, color && result->cause != BALANCE_NONE ? "\033[0m" : "");
-	text_append(&text, "\n  ");
+	text_append(&text, result->cause != BALANCE_NONE ? "\n  " : ": ");
 	append_reason(answer, result, &text);
 	text_append(&text, "\n  ");
 	if (!isnan(result->max_utilization))
@@ -349,6 +364,26 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 	text_done(&text);
 }
 
+/* Does a switch whose tables are uneven send too much through the one that this comes from? */
+static bool is_echo(const struct balance_answer *answer, const struct balance_result *result)
+{
+	const struct fabric *fabric = answer->view.fabric;
+	uint32_t from;
+	size_t i;
+
+	if (result->direction != BALANCE_RCV || !result->m || result->hottest == UINT32_MAX)
+		return false;
+	from = fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node;
+	for (i = 0; i < answer->balance.count; i++) {
+		const struct balance_result *other = &answer->balance.results[i];
+
+		if (other->direction == BALANCE_XMIT && other->cause >= BALANCE_ROUTING &&
+		    fabric->ports[fabric->ports[other->members[other->hottest].port].peer].node == from)
+			return true;
+	}
+	return false;
+}
+
 static bool put_group(const struct balance_answer *answer, struct result *table, size_t index)
 {
 	const struct balance_result *result = &answer->balance.results[index];
@@ -361,8 +396,9 @@ static bool put_group(const struct balance_answer *answer, struct result *table,
 	result_text(table, TESTS, test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 				     balance_adaptive_name(result->adaptive));
-	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE)
+	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE || is_echo(answer, result))
 		result_text(table, CAUSE, result->cause != BALANCE_NONE ? balance_cause_name(result->cause) :
+					  result->state == BALANCE_ACTIVE ? "(echo)" :
 					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");
 	put_sparks(table, SHARES, answer, result, false);
 	put_sparks(table, TABLES, answer, result, true);

@@ -20,8 +20,8 @@
 enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12, RAILS_MOST = 32 };
 
 enum {
-	SINCE, TIME, KIND, NAME, GUID, CLASS, TIER, PORTS, KNOWN, XMIT, RCV, XMIT_PERCENT, RCV_PERCENT, SHARE, FAIR, BAR,
-	OVER, COLUMN_COUNT,
+	SINCE, TIME, KIND, NAME, GUID, CLASS, TIER, PORTS, KNOWN, XMIT, RCV, XMIT_PERCENT, RCV_PERCENT, SHARE, FAIR,
+	BAR, OVER, COLUMN_COUNT,
 };
 
 static const struct column columns[COLUMN_COUNT] = {
@@ -52,7 +52,7 @@ struct amount {
 	double capacity;       /* bits per s of the ports that were read, one direction */
 	uint32_t active, known;
 	double share, fair;    /* of its set; NAN */
-	double excess;         /* of a host: of its busiest rail over their mean; else its own over the set's mean; NAN */
+	double excess;         /* over its set's mean; of a host: of its busiest rail over their mean; NAN */
 	char bars[RAILS_MOST * 4 + 4]; /* of a host: its rails */
 };
 
@@ -99,6 +99,7 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 		       const char *name, double most)
 {
 	struct text bar = { 0 };
+	double excess;
 
 	result_integer(table, SINCE, answer->since_us);
 	result_integer(table, TIME, answer->until_us);
@@ -114,9 +115,11 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 		result_real(table, XMIT_PERCENT, 100 * amount->xmit * 8e6 / amount->capacity);
 		result_real(table, RCV_PERCENT, 100 * amount->rcv * 8e6 / amount->capacity);
 	}
+	/* No minus before what rounds to 0. */
+	excess = fabs(amount->excess) < 0.0005 ? 0 : amount->excess;
 	result_real(table, SHARE, 100 * amount->share);
 	result_real(table, FAIR, 100 * amount->fair);
-	result_real(table, OVER, 100 * amount->excess);
+	result_real(table, OVER, 100 * excess);
 	if (amount->bars[0])
 		result_text(table, BAR, amount->bars);
 	else if (amount->known) {
@@ -145,15 +148,18 @@ static bool put_rails(const struct balance_answer *answer, struct result *table,
 	bool more = true;
 
 	for (first = 0; more && first < shape->rail_count; first = next) {
-		for (next = first; next < shape->rail_count && shape->rails[next].class == shape->rails[first].class; next++) {
+		uint8_t class = shape->rails[first].class;
+
+		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
 			amounts[next] = (struct amount){ .kind = "rail", .index = (uint32_t)next };
 			for (j = 0; j < shape->rails[next].count; j++)
 				add_port(answer, shape->rail_ports[shape->rails[next].first + j], &amounts[next]);
 		}
 		compare_set(amounts + first, next - first);
 		for (i = first; more && i < next; i++) {
-			put_amount(answer, table, &amounts[i], shape->rails[i].name, most_of(amounts + first, next - first));
-			result_text(table, CLASS, node_class_name(shape->rails[i].class));
+			put_amount(answer, table, &amounts[i], shape->rails[i].name,
+				   most_of(amounts + first, next - first));
+			result_text(table, CLASS, node_class_name(class));
 			more = result_end_row(table);
 		}
 	}
@@ -164,9 +170,14 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 {
 	const struct shape *shape = answer->shape;
 	char name[24];
-	size_t i;
+	size_t spines = 0, i;
 	bool more = true;
 
+	/* Where each plane is one switch, the switches say it. */
+	for (i = 0; i < answer->view.fabric->node_count; i++)
+		spines += shape->nodes[i].tier == 2;
+	if (shape->plane_count < 2 || shape->plane_count >= spines)
+		return true;
 	for (i = 0; i < shape->plane_count; i++)
 		amounts[i] = (struct amount){ .kind = "plane", .index = (uint32_t)i };
 	for (i = 0; i < answer->view.fabric->port_count; i++) {
@@ -178,7 +189,7 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 			add_port(answer, (uint32_t)i, &amounts[plane]);
 	}
 	compare_set(amounts, shape->plane_count);
-	for (i = 0; more && shape->plane_count > 1 && i < shape->plane_count; i++) {
+	for (i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
 		put_amount(answer, table, &amounts[i], name, most_of(amounts, shape->plane_count));
 		more = result_end_row(table);
@@ -295,7 +306,8 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 		more = result_end_row(table);
 	}
 	if (i < count || idle)
-		result_note(table, "and %zu more hosts whose rails differ less, %zu idle ones (--all)", count - i, idle);
+		result_note(table, "and %zu more hosts whose rails differ less, %zu idle ones (--all)", count - i,
+			    idle);
 	return more;
 }
 
@@ -317,8 +329,9 @@ int balance_rails(const struct balance_answer *answer, struct error *err)
 			more = put_tier(answer, table, amounts, tier);
 		if (more)
 			put_hosts(answer, table, amounts);
-		result_note(table, "%s to %s; OVER%%: above the mean of its kind; of a host: its busiest rail above its mean",
-			    when_format_local(answer->since_us, from), when_format_local(answer->until_us, until));
+		result_note(table, "%s to %s; OVER%%: above the mean of its kind, of a host: its busiest rail above "
+			    "its mean", when_format_local(answer->since_us, from),
+			    when_format_local(answer->until_us, until));
 		code = result_finish(table, err);
 		result_destroy(table);
 	}

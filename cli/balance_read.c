@@ -48,8 +48,8 @@ static int read_sums(struct window_reading *reading, struct history_query *query
 	return reader_history(reading->answer->view.reader, query, &consumer, err);
 }
 
-int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, const uint32_t *ports, size_t count,
-		 struct balance_load *loads, struct error *err)
+int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+		 size_t count, struct balance_load *loads, struct error *err)
 {
 	const struct snapshot *snapshot = answer->view.snapshot;
 	struct window_reading reading = { answer, ports };
@@ -59,6 +59,8 @@ int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_
 	int code = reader_history_range(answer->view.reader, since_us, until_us, &range, err);
 	size_t i;
 
+	if (code == 0 && round && range.after != range.until)
+		code = reader_history_round(answer->view.reader, &range, err);
 	if (code < 0 || range.after == range.until)
 		return code;
 	if (ports) {

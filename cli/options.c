@@ -255,6 +255,12 @@ static int take_own(const struct parser *parser, const struct option_spec *spec,
 		break;
 	case OPTION_NUMBER:
 		return parse_number(parser->command, spec->name, typed, spec->least, INT64_MAX, spec->target, err);
+	case OPTION_SPAN_OR_0:
+		if (!strcmp(typed, "0")) {
+			*(int64_t *)spec->target = 0;
+			return 0;
+		}
+		/* fallthrough */
 	case OPTION_SPAN:
 		code = when_span_parse(typed, spec->target, err);
 		if (code < 0)

@@ -52,6 +52,7 @@ enum option_kind {
 	OPTION_TEXT,   /* const char *: borrowed from argv */
 	OPTION_NUMBER, /* int64_t: from 0 (or spec.least) up */
 	OPTION_SPAN,   /* int64_t: microseconds, as when_span_parse() reads them */
+	OPTION_SPAN_OR_0, /* the same, or 0 */
 };
 
 /* An option of one command. A list of them ends with a name of NULL. */

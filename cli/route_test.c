@@ -48,6 +48,8 @@ static void change_tables(const struct fabric *fabric, struct routes *routes, st
 	unsigned block, i;
 
 	for (node = 0; node < fabric->node_count; node++) {
+		uint64_t guid = fabric->nodes[node].guid;
+
 		if (fabric->nodes[node].type != NODE_SWITCH || model_random(tabled, 3) == 0)
 			continue;
 		for (block = 0; block < ROUTES_BLOCKS; block += 1 + (unsigned)model_random(tabled, 3)) {
@@ -55,8 +57,8 @@ static void change_tables(const struct fabric *fabric, struct routes *routes, st
 				return;
 			for (i = 0; i < ROUTES_BLOCK; i++)
 				ports[i] = some_port(fabric, node);
-			assert_int_equal(routes_set_block(routes, fabric->nodes[node].guid, block, ports, NULL, NULL), 0);
-			blocks[(*count)++] = (struct route_block){ fabric->nodes[node].guid, (uint16_t)block };
+			assert_int_equal(routes_set_block(routes, guid, block, ports, NULL, NULL), 0);
+			blocks[(*count)++] = (struct route_block){ guid, (uint16_t)block };
 		}
 	}
 }
@@ -175,7 +177,8 @@ static void a_route_is_that_of_the_tables_of_its_time(void **state)
 		rows = json_loads(output, 0, NULL);
 		assert_non_null(rows);
 		check_rows(rows, fabric, &trace);
-		assert_int_equal(code, trace.end == ROUTE_ARRIVES ? 0 : trace.end == ROUTE_UNKNOWN ? ERR_UNAVAILABLE : 1);
+		assert_int_equal(code, trace.end == ROUTE_ARRIVES ? 0 :
+				       trace.end == ROUTE_UNKNOWN ? ERR_UNAVAILABLE : 1);
 		ends[trace.end]++;
 		json_decref(rows);
 		free(output);

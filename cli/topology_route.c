@@ -17,9 +17,9 @@
 #include "storage/reader.h"
 
 enum {
-	TIME, HOP, FROM_NODE_PORT, FROM_GUID, FROM_NODE, FROM_PORT, TO_NODE_PORT, TO_GUID, TO_NODE, TO_PORT, STATE, LINK,
-	WIDTH, SPEED, RATE, STATUS, TO_STATUS, XMIT, XMIT_PERCENT, BACK, BACK_PERCENT, STALL, BACK_STALL, ERRORS, TO_ERRORS,
-	ERRORS_UNKNOWN, TO_ERRORS_UNKNOWN, WINDOW, AGE, LID, ROUTE, ROUTE_GUID, ROUTE_NODE, COLUMN_COUNT,
+	TIME, HOP, FROM_NODE_PORT, FROM_GUID, FROM_NODE, FROM_PORT, TO_NODE_PORT, TO_GUID, TO_NODE, TO_PORT, STATE,
+	LINK, WIDTH, SPEED, RATE, STATUS, TO_STATUS, XMIT, XMIT_PERCENT, BACK, BACK_PERCENT, STALL, BACK_STALL, ERRORS,
+	TO_ERRORS, ERRORS_UNKNOWN, TO_ERRORS_UNKNOWN, WINDOW, AGE, LID, ROUTE, ROUTE_GUID, ROUTE_NODE, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -331,8 +331,8 @@ static void say_end(const struct view *view, const struct routes *routes, const 
 	if (port->lmc && !to->lid)
 		printf("It has %u LIDs, from %u on, each with a route of its own: name one to follow it.\n",
 		       1u << (port->lmc & 7), lid);
-	printf("This is the static route, by the tables as they were read last: with adaptive routing packets take other "
-	       "ports, too.\n");
+	printf("This is the static route, by the tables as they were read last: with adaptive routing packets take "
+	       "other ports, too.\n");
 }
 
 static int show(const struct options *options, const struct view *view, const struct routes *routes,

@@ -495,7 +495,8 @@ static void a_store_that_fails_loses_no_change(void **state)
 	(void)state;
 	model->before_sweep = fail_now_and_then;
 	model->routes_interval_us = 60 * US_PER_S;
-	assert_int_equal(model_run(model, 150, NULL, NULL), 0); /* the sink holds what it was given against the tables */
+	/* The sink holds what it was given against the tables. */
+	assert_int_equal(model_run(model, 150, NULL, NULL), 0);
 	model->before_sweep = NULL;
 	model->store_fails = false;
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);

@@ -14,6 +14,7 @@
 struct error;
 struct fabric;
 struct name_map;
+struct text;
 
 /* What had to be passed over; a reader may want to say it. */
 struct netfile_notes {
@@ -39,5 +40,15 @@ struct netfile_notes {
  */
 int netfile_read(const char *chars, size_t len, const struct name_map *map, struct fabric **ret,
 		 struct netfile_notes *ret_notes, struct error *err);
+
+/*
+ * netfile_write - append a fabric in the form of an ibnetdiscover output
+ *
+ * Links that are up, with speeds and LIDs as they are; quotes and control characters in descriptions become others.
+ * netfile_read() has the same nodes and links of it; ibsim 0.10 takes NDR and XDR for SDR.
+ * Return: how many links are left out, because they are not up. Whether memory sufficed says text_failed().
+ * Source: infiniband-diags ibnetdiscover.c, as above.
+ */
+size_t netfile_write(struct text *text, const struct fabric *fabric);
 
 #endif

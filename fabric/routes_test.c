@@ -52,7 +52,8 @@ static uint32_t add_switch(struct fabric *fabric, uint64_t guid, uint16_t lid, u
 	return (uint32_t)index;
 }
 
-static uint32_t add_host(struct fabric *fabric, uint64_t guid, uint8_t ports, uint16_t lid, uint8_t lmc, uint16_t device)
+static uint32_t add_host(struct fabric *fabric, uint64_t guid, uint8_t ports, uint16_t lid, uint8_t lmc,
+			 uint16_t device)
 {
 	struct node node = { .guid = guid, .type = NODE_CA, .port_count = ports, .device_id = device };
 	int64_t index = fabric_add_node(fabric, &node, NULL);
@@ -288,7 +289,8 @@ static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **st
 			uint32_t lids[256];
 			bool known = routes_find(&bed.routes, bed.fabric->nodes[bed.nodes[s]].guid) != NULL;
 
-			assert_int_equal(routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], received, weight, lids), known);
+			assert_int_equal(routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], received, weight, lids),
+					 known);
 			routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], NULL, plain, NULL);
 			for (out = 0; out < 255; out++) {
 				double expected = 0;

@@ -135,7 +135,8 @@ static void find_bisection(struct shape *shape)
 	uint64_t built = shape->tiers[1].down_bits_per_s, now = shape->tiers[1].down_bits_per_s_now;
 	unsigned i;
 
-	if (!shape->tier_count)
+	/* Several leafs without anything above them: their trunks count, and no tier has them. */
+	if (!shape->tier_count || (shape->tier_count == 1 && shape->tiers[1].switches > 1))
 		return;
 	for (i = 1; i < shape->tier_count; i++) {
 		const struct shape_tier *tier = &shape->tiers[i];

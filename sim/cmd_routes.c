@@ -104,7 +104,8 @@ static bool are_in_force(const struct tables *tables, const struct routes *wante
 		const struct route_table *now = routes_find(&tables->lft.routes, table->node_guid);
 
 		for (lid = 0; lid < table->lids; lid++)
-			if (table->ports[lid] != ROUTES_NO_PORT && routes_out_port(now, (uint16_t)lid) != table->ports[lid])
+			if (table->ports[lid] != ROUTES_NO_PORT &&
+			    table->ports[lid] != routes_out_port(now, (uint16_t)lid))
 				return false;
 	}
 	return true;
@@ -141,8 +142,8 @@ static int load_text(struct tables *tables, const char *chars, size_t len, struc
 		if (code == 0 && are_in_force(tables, &wanted.routes))
 			break;
 		if (code == 0 && clock_boottime_us(clock_system()) > until_us)
-			code = err_set(err, ERR_UNAVAILABLE, "opensm did not take these routes within half a minute: was it "
-				       "given another routing_engine? See %s/" OPENSM_LOG, tables->dir);
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not take these routes within half a minute: "
+				       "was it given another routing_engine? See %s/" OPENSM_LOG, tables->dir);
 		nap();
 	}
 	lft_done(&wanted);
@@ -241,18 +242,24 @@ static int reset(struct tables *tables, struct error *err)
 
 int cmd_routes(int argc, char **argv, struct error *err)
 {
+	static const struct {
+		const char *word;
+		int argc;
+	} words[] = { { "save", 3 }, { "load", 3 }, { "skew", 4 }, { "reset", 2 } };
 	struct tables tables;
+	size_t which = 0;
 	int code;
 
-	if (argc < 2 || (strcmp(argv[1], "save") && strcmp(argv[1], "load") && strcmp(argv[1], "skew") &&
-			 strcmp(argv[1], "reset")) || argc != (!strcmp(argv[1], "skew") ? 4 : strcmp(argv[1], "reset") ? 3 : 2))
+	while (argc > 1 && which < 4 && strcmp(words[which].word, argv[1]))
+		which++;
+	if (argc < 2 || which == 4 || argc != words[which].argc)
 		return usage(err);
 	code = tables_init(&tables, err);
-	if (code == 0 && !strcmp(argv[1], "save"))
+	if (code == 0 && which == 0)
 		code = save(&tables, argv[2], err);
-	else if (code == 0 && !strcmp(argv[1], "load"))
+	else if (code == 0 && which == 1)
 		code = load(&tables, argv[2], err);
-	else if (code == 0 && !strcmp(argv[1], "skew"))
+	else if (code == 0 && which == 2)
 		code = skew(&tables, argv[2], argv[3], err);
 	else if (code == 0)
 		code = reset(&tables, err);

@@ -34,9 +34,9 @@ static uint8_t leaves_by(const struct skew *skew, uint32_t hca)
 		return 0;
 	out = routes_out_port(routes_find(&skew->routes, fabric->nodes[node].guid), lid);
 	port = out == ROUTES_NO_PORT ? FABRIC_NONE : fabric_node_port(fabric, node, out);
-	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE || !is_switch(fabric, fabric->ports[port].peer))
+	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE)
 		return 0;
-	return out;
+	return is_switch(fabric, fabric->ports[port].peer) ? out : 0;
 }
 
 static int set_out(struct skew *skew, uint16_t lid, uint8_t out, struct error *err)

@@ -71,8 +71,9 @@ static void bed_init(struct bed *bed)
 			     bed->fabric->nodes[node].guid);
 		for (host = 0; host < LEAFS * HOSTS; host++)
 			if (node != LEAFS + SPINES - 1 || host / HOSTS != LEAFS - 1)
-				text_appendf(&bed->dump, "0x%04x %03u # Channel Adapter portguid 0x%016" PRIx64 ": 'h'\n",
-					     10 + host, out_of(node, host), bed->fabric->nodes[SWITCHES + host].guid + 1);
+				text_appendf(&bed->dump, "0x%04x %03u # Channel Adapter portguid 0x%016" PRIx64
+					     ": 'h'\n", 10 + host, out_of(node, host),
+					     bed->fabric->nodes[SWITCHES + host].guid + 1);
 		text_appendf(&bed->dump, "%u lids dumped \n", LEAFS * HOSTS);
 	}
 	assert_int_equal(lft_parse(bed->fabric, text_chars(&bed->dump), bed->dump.len, &bed->lft, NULL), 0);
@@ -87,10 +88,11 @@ static void bed_done(struct bed *bed)
 
 static unsigned count_by(const struct bed *bed, const struct routes *routes, uint32_t node, uint8_t out)
 {
+	const struct route_table *table = routes_find(routes, bed->fabric->nodes[node].guid);
 	unsigned count = 0, host;
 
 	for (host = 0; host < LEAFS * HOSTS; host++)
-		count += routes_out_port(routes_find(routes, bed->fabric->nodes[node].guid), (uint16_t)(10 + host)) == out;
+		count += routes_out_port(table, (uint16_t)(10 + host)) == out;
 	return count;
 }
 
@@ -107,7 +109,8 @@ static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
 	bed_init(&bed);
 	port = fabric_node_port(bed.fabric, 0, HOSTS + 1);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, cases[i].share, &routes, &moved, &all, NULL), 0);
+		assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, cases[i].share, &routes, &moved, &all, NULL),
+				 0);
 		assert_int_equal(all, (LEAFS - 1) * HOSTS);
 		assert_int_equal(count_by(&bed, &routes, 0, HOSTS + 1), cases[i].expected);
 		assert_int_equal(moved, cases[i].expected - count_by(&bed, &bed.lft.routes, 0, HOSTS + 1));
@@ -129,11 +132,11 @@ static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
 	assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, 1, &routes, &moved, &all, NULL), 0);
 	for (host = 0; host < LEAFS * HOSTS; host++)
 		if (host / HOSTS == LEAFS - 1)
-			assert_int_equal(routes_out_port(routes_find(&routes, bed.fabric->nodes[0].guid), (uint16_t)(10 + host)),
-					 out_of(0, host));
+			assert_int_equal(routes_out_port(routes_find(&routes, bed.fabric->nodes[0].guid),
+							 (uint16_t)(10 + host)), out_of(0, host));
 	routes_done(&routes);
-	assert_int_equal(skew_routes(bed.fabric, &bed.lft, fabric_node_port(bed.fabric, 0, 1), 0.5, &routes, &moved, &all,
-				     NULL), ERR_USAGE);
+	assert_int_equal(skew_routes(bed.fabric, &bed.lft, fabric_node_port(bed.fabric, 0, 1), 0.5, &routes, &moved,
+				     &all, NULL), ERR_USAGE);
 	assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, 0, &routes, &moved, &all, NULL), ERR_USAGE);
 	assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, 1.1, &routes, &moved, &all, NULL), ERR_USAGE);
 	bed_done(&bed);
@@ -152,8 +155,8 @@ static void a_dump_that_is_written_reads_back(void **state)
 	assert_int_equal(lft_write(text_chars(&bed.dump), bed.dump.len, &bed.lft.routes, &text, NULL), 0);
 	assert_string_equal(text_chars(&text), text_chars(&bed.dump));
 	text_clear(&text);
-	assert_int_equal(skew_routes(bed.fabric, &bed.lft, fabric_node_port(bed.fabric, 2, HOSTS + 2), 0.7, &routes, &moved,
-				     &all, NULL), 0);
+	assert_int_equal(skew_routes(bed.fabric, &bed.lft, fabric_node_port(bed.fabric, 2, HOSTS + 2), 0.7, &routes,
+				     &moved, &all, NULL), 0);
 	assert_false(routes_same(&routes, &bed.lft.routes));
 	assert_int_equal(lft_write(text_chars(&bed.dump), bed.dump.len, &routes, &text, NULL), 0);
 	assert_int_equal(text.len, bed.dump.len);

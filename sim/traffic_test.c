@@ -185,7 +185,8 @@ static void dumps_say_lids_and_ports(void **state)
 	/* The first host hangs on port 1 of the first leaf. */
 	port = bed.fabric->nodes[fabric_find_node(bed.fabric, 0x0c42a10300003000ULL)].first_port;
 	leaf = bed.fabric->ports[bed.fabric->ports[port].peer].node;
-	assert_int_equal(routes_out_port(routes_find(&bed.lft.routes, bed.fabric->nodes[leaf].guid), bed.lids[port]), 1);
+	assert_int_equal(routes_out_port(routes_find(&bed.lft.routes, bed.fabric->nodes[leaf].guid), bed.lids[port]),
+			 1);
 	assert_int_equal(bed.lft.routes.count, 16);
 	bed_done(&bed);
 }

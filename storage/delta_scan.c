@@ -424,6 +424,17 @@ static int error_side(const struct delta_scan *scan)
 	return port < scan->port ? -1 : port > scan->port;
 }
 
+void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks)
+{
+	if (counter < 0 || counter >= COUNTER_COUNT)
+		return; /* of a newer catalogue: not one that we can show */
+	delta->value[counter] = value;
+	if (marks & MARK_RESET)
+		delta->reset |= COUNTER_BIT(counter);
+	if (marks & MARK_SATURATED)
+		delta->saturated |= COUNTER_BIT(counter);
+}
+
 void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta)
 {
 	delta_put_error(delta, sqlite3_column_int64(row, at), db_u64(row, at + 1), sqlite3_column_int(row, at + 2));

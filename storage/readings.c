@@ -13,17 +13,6 @@
 /* All counters' columns follow these in "SELECT *": tables.c. */
 enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
-void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks)
-{
-	if (counter < 0 || counter >= COUNTER_COUNT)
-		return; /* of a newer catalogue: not one that we can show */
-	delta->value[counter] = value;
-	if (marks & MARK_RESET)
-		delta->reset |= COUNTER_BIT(counter);
-	if (marks & MARK_SATURATED)
-		delta->saturated |= COUNTER_BIT(counter);
-}
-
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
 	reading->at_us += delta->elapsed_us;

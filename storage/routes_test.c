@@ -178,7 +178,8 @@ static void tables_are_read_as_they_were_at_each_sweep(void **state)
 
 static void a_part_has_the_tables_of_its_time(void **state)
 {
-	const struct export_query query = { .since_us = BEGAN_US + 80 * SWEEP_US, .until_us = BEGAN_US + 119 * SWEEP_US };
+	const struct export_query query = { .since_us = BEGAN_US + 80 * SWEEP_US,
+					    .until_us = BEGAN_US + 119 * SWEEP_US };
 	struct writer *writer = check_open_writer(path);
 	struct export_summary summary;
 	struct reader *reader;
@@ -295,8 +296,8 @@ static void a_damaged_row_is_a_block_that_was_not_read(void **state)
 	assert_int_equal(sqlite3_exec(db, "UPDATE route_version SET ports = 'short' WHERE block = 0;"
 				      "INSERT INTO route_version SELECT from_sweep, node, -5, NULL, zeroblob(64) FROM"
 				      " route_version LIMIT 1;"
-				      "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64) FROM"
-				      " route_version LIMIT 1", NULL, NULL, NULL), SQLITE_OK);
+				      "INSERT INTO route_version SELECT from_sweep, node, 99999, NULL, zeroblob(64)"
+				      " FROM route_version LIMIT 1", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	reader = check_open_reader(path);
 	assert_int_equal(reader_routes(reader, 0, &routes, NULL), 0);

@@ -31,8 +31,8 @@ static void random_jobs(struct bed *bed)
 
 	bed_no_jobs(bed);
 	for (job = 0; job < jobs; job++)
-		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs, hosts * (job + 1) / jobs,
-			1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
+		bed_job(bed, (enum bed_pattern)bed_below(bed, BED_PATTERNS), hosts * job / jobs,
+			hosts * (job + 1) / jobs, 1 + bed_below(bed, 16), 0.2 + bed_below(bed, 80) / 100.0);
 }
 
 /* Everybody talks to many: enough that uneven tables show. */

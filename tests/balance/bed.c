@@ -87,7 +87,6 @@ static void make_tables(struct bed *bed)
 			continue;
 		bed->tables[i] = malloc(bed->table_size);
 		need(bed->tables[i], "memory");
-		bed->lft.switch_count++;
 	}
 }
 
@@ -178,20 +177,21 @@ void bed_route(struct bed *bed)
 	free(owners);
 }
 
-static void copy_tables(const struct bed *bed, struct routes *ret)
+static void fill_routes(const struct bed *bed, struct routes *routes)
 {
 	size_t node, block;
 
-	routes_done(ret);
+	routes_done(routes);
 	for (node = 0; node < bed->fabric->node_count; node++)
 		for (block = 0; bed->tables[node] && block < bed->table_size / ROUTES_BLOCK; block++)
-			need(routes_set_block(ret, bed->fabric->nodes[node].guid, (unsigned)block,
+			need(routes_set_block(routes, bed->fabric->nodes[node].guid, (unsigned)block,
 					      bed->tables[node] + block * ROUTES_BLOCK, NULL, NULL) == 0, "memory");
 }
 
 void bed_publish(struct bed *bed)
 {
-	copy_tables(bed, &bed->routes);
+	fill_routes(bed, &bed->lft.routes);
+	fill_routes(bed, &bed->routes);
 }
 
 unsigned bed_skew(struct bed *bed, uint32_t port, double part)
@@ -243,6 +243,8 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed)
 
 void bed_done(struct bed *bed)
 {
+	size_t i;
+
 	balance_done(&bed->balance);
 	balance_memory_destroy(bed->memory);
 	free(bed->loads);
@@ -252,7 +254,7 @@ void bed_done(struct bed *bed)
 	shape_destroy(bed->shape);
 	routes_done(&bed->routes);
 	lft_done(&bed->lft);
-	for (size_t i = 0; i < bed->fabric->node_count; i++)
+	for (i = 0; i < bed->fabric->node_count; i++)
 		free(bed->tables[i]);
 	free(bed->tables);
 	fabric_destroy(bed->fabric);
@@ -367,7 +369,6 @@ void bed_run(struct bed *bed, const bool *spread_at)
 	struct traffic traffic;
 
 	need(traffic_create(bed->fabric, &bed->flows, &traffic, NULL) == 0, "traffic");
-	copy_tables(bed, &bed->lft.routes);
 	need(traffic_route(&traffic, &bed->lft, NULL) == 0, "traffic");
 	count_loads(bed, &traffic, spread_at);
 	traffic_done(&traffic);
@@ -408,7 +409,8 @@ unsigned bed_flows(const struct bed *bed, uint32_t port)
 	size_t i, hops;
 
 	for (i = 0; i < bed->flows.count; i++) {
-		hops = traffic_find_path(bed->fabric, &bed->lft, bed->flows.flows[i].from, bed->flows.flows[i].to, path);
+		hops = traffic_find_path(bed->fabric, &bed->lft, bed->flows.flows[i].from, bed->flows.flows[i].to,
+					 path);
 		while (hops-- > 0)
 			flows += path[hops] == port;
 	}

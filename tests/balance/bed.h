@@ -25,10 +25,10 @@
 struct bed {
 	struct fabric *fabric;
 	struct shape *shape;
-	uint8_t **tables;       /* what the switches have, by node, LIDs below table_size; NULL of HCAs */
-	uint32_t table_size;
-	struct lft lft;         /* the same for sim/traffic: as of the last bed_run() */
-	struct routes routes;   /* the same, as ibwire read it */
+	uint8_t **tables;       /* by node: output port by LID; NULL for HCAs */
+	uint32_t table_size;    /* LIDs in each */
+	struct lft lft;         /* the same, for traffic */
+	struct routes routes;   /* and as ibwire read it */
 	struct host_table hosts;
 	struct flow_list flows;
 	struct balance_load *loads;
@@ -55,7 +55,7 @@ void bed_route(struct bed *bed);
 /* bed_skew - of the destinations elsewhere a switch sends @part of its table by one port (index). Return: how many. */
 unsigned bed_skew(struct bed *bed, uint32_t port, double part);
 
-/* bed_publish - ibwire reads all tables. */
+/* bed_publish - the tables are those of the switches from now on, and ibwire has read them. */
 void bed_publish(struct bed *bed);
 
 /* bed_reshape - find the shape again, after links went down. */
@@ -75,7 +75,7 @@ void bed_no_jobs(struct bed *bed);
  */
 void bed_run(struct bed *bed, const bool *spread_at);
 
-/* bed_result - the result of a group; bed_count - how many results have a cause; bed_member - which member a port is. */
+/* bed_result - of a group; bed_count - how many results have a cause; bed_member - which member a port is. */
 const struct balance_result *bed_result(const struct bed *bed, uint32_t group, enum balance_direction direction);
 size_t bed_count(const struct bed *bed, enum balance_cause cause);
 uint32_t bed_member(const struct bed *bed, uint32_t port);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "export/dot.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "export/escape.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+/* Between quotes: what ends them or begins an escape gets a backslash. */
+static void append_quoted(struct text *text, const char *chars)
+{
+	struct text plain = { 0 };
+	const char *c;
+
+	escape_append(&plain, chars, strlen(chars));
+	for (c = text_chars(&plain); *c; c++) {
+		if (*c == '"' || *c == '\\')
+			text_append(text, "\\");
+		text_append_bytes(text, c, 1);
+	}
+	text->failed |= text_failed(&plain);
+	text_done(&plain);
+}
+
+static unsigned count_hcas(const struct shape *shape, uint32_t node)
+{
+	const struct node *self = &shape->fabric->nodes[node];
+	unsigned hcas = 0;
+	uint32_t i;
+
+	for (i = self->first_port; i < self->first_port + self->ports; i++)
+		hcas += shape->ports[i].way == WAY_HOST &&
+			shape->nodes[shape->fabric->ports[shape->fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
+	return hcas;
+}
+
+static void append_switches(struct text *text, const struct shape *shape, char *const *names, unsigned tier,
+			    bool hosts)
+{
+	uint32_t i, count = 0;
+
+	for (i = 0; i < shape->fabric->node_count; i++) {
+		unsigned hcas;
+
+		if (shape->fabric->nodes[i].type != NODE_SWITCH || shape->nodes[i].tier != tier)
+			continue;
+		if (!count++)
+			text_append(text, tier ? "\t{ rank=same;\n" : "\t{\n");
+		text_appendf(text, "\t\tn%u [shape=box, label=\"", i);
+		append_quoted(text, names[i]);
+		hcas = hosts ? 0 : count_hcas(shape, i);
+		if (hcas)
+			text_appendf(text, "\\n%u HCA%s", hcas, hcas == 1 ? "" : "s");
+		text_append(text, "\"];\n");
+	}
+	if (count)
+		text_append(text, "\t}\n");
+}
+
+/* The edges of one pair, drawn once: at the end that is above, or first. */
+struct pair {
+	uint32_t links, down;
+	bool slow, odd;
+};
+
+static const struct shape_missing *find_missing(const struct shape *shape, uint32_t a, uint32_t b)
+{
+	size_t i;
+
+	for (i = 0; i < shape->missing_count; i++)
+		if ((shape->missing[i].low == a && shape->missing[i].high == b) ||
+		    (shape->missing[i].low == b && shape->missing[i].high == a))
+			return &shape->missing[i];
+	return NULL;
+}
+
+static void look_at_pair(const struct shape *shape, uint32_t node, uint32_t other, struct pair *ret)
+{
+	const struct fabric *fabric = shape->fabric;
+	const struct node *self = &fabric->nodes[node];
+	int step = shape->nodes[node].tier - shape->nodes[other].tier;
+	uint32_t i;
+
+	*ret = (struct pair){ .odd = step != 1 && step != -1 };
+	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+		const struct port *port = &fabric->ports[i];
+
+		if (port->peer == FABRIC_NONE || fabric->ports[port->peer].node != other)
+			continue;
+		ret->links++;
+		ret->down += port->state < PORT_INIT;
+		ret->slow |= shape->built_bits_per_s[i] > port_rate_bits_per_s(port) && port->state >= PORT_INIT;
+	}
+}
+
+static void append_pair(struct text *text, const struct shape *shape, uint32_t high, uint32_t low)
+{
+	const struct shape_missing *missing = find_missing(shape, high, low);
+	struct pair pair;
+
+	look_at_pair(shape, high, low, &pair);
+	text_appendf(text, "\tn%u -- n%u [label=\"%u", high, low, pair.links);
+	if (missing)
+		text_appendf(text, " of %u", missing->expected);
+	if (pair.down)
+		text_appendf(text, ", %u down", pair.down);
+	text_appendf(text, "\"%s];\n", missing || pair.down || pair.slow ? ", color=red" :
+		     pair.odd && shape->kind != SHAPE_NO_TREE ? ", color=orange" : "");
+}
+
+static void append_edges(struct text *text, const struct shape *shape, uint32_t node, uint32_t *seen)
+{
+	const struct fabric *fabric = shape->fabric;
+	const struct node *self = &fabric->nodes[node];
+	uint32_t i;
+
+	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+		uint32_t peer = fabric->ports[i].peer, other;
+		uint8_t tier = shape->nodes[node].tier;
+
+		if (peer == FABRIC_NONE)
+			continue;
+		other = fabric->ports[peer].node;
+		if (fabric->nodes[other].type != NODE_SWITCH || seen[other] == node + 1 || other == node)
+			continue;
+		seen[other] = node + 1;
+		if (tier > shape->nodes[other].tier || (tier == shape->nodes[other].tier && node < other))
+			append_pair(text, shape, node, other);
+	}
+}
+
+/* A host's HCAs, each with its own cable to a leaf. */
+static void append_host(struct text *text, const struct shape *shape, uint32_t index)
+{
+	const struct fabric *fabric = shape->fabric;
+	const struct shape_host *host = &shape->hosts[index];
+	uint32_t i, j;
+
+	text_appendf(text, "\th%u [shape=ellipse, label=\"", index);
+	append_quoted(text, host->name);
+	text_append(text, "\"];\n");
+	for (i = host->first; i < host->first + host->count; i++) {
+		const struct node *node = &fabric->nodes[shape->host_nodes[i]];
+
+		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+			const struct port *port = &fabric->ports[j];
+
+			if (port->peer == FABRIC_NONE || fabric->nodes[fabric->ports[port->peer].node].type != NODE_SWITCH)
+				continue;
+			text_appendf(text, "\tn%u -- h%u%s;\n", fabric->ports[port->peer].node, index,
+				     port->state < PORT_INIT ? " [color=red]" : "");
+		}
+	}
+}
+
+void dot_write(struct text *text, const struct shape *shape, char *const *names, bool hosts)
+{
+	uint32_t *seen = calloc(shape->fabric->node_count + 1, sizeof(*seen)), i;
+	unsigned tier = shape->tier_count + 1;
+
+	if (!seen) {
+		text->failed = true;
+		return;
+	}
+	text_append(text, "graph fabric {\n\trankdir=TB;\n\tnode [fontsize=10];\n\tedge [fontsize=8];\n");
+	while (tier-- > 0)
+		append_switches(text, shape, names, tier, hosts);
+	for (i = 0; i < shape->fabric->node_count; i++)
+		if (shape->fabric->nodes[i].type == NODE_SWITCH)
+			append_edges(text, shape, i, seen);
+	for (i = 0; hosts && i < shape->host_count; i++)
+		append_host(text, shape, i);
+	text_append(text, "}\n");
+	free(seen);
+}
