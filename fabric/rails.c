@@ -134,7 +134,8 @@ static int find_keys(struct rail_build *rails)
 				const char *key = key_of(rails, node, nth, &code);
 
 				if (key)
-					code = shape_intern(&keys, rails->keys, &rails->key_count, key, &rails->key[port]);
+					code = shape_intern(&keys, rails->keys, &rails->key_count, key,
+							    &rails->key[port]);
 			}
 		}
 	}
@@ -181,7 +182,8 @@ static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many
 /* A key that most hosts have, or most hosts of several HCAs, is a rail. */
 static int choose_rails(struct rail_build *rails)
 {
-	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts)), *many = calloc(rails->key_count + 1, sizeof(*many));
+	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts));
+	uint32_t *many = calloc(rails->key_count + 1, sizeof(*many));
 	uint32_t all = 0, all_many = 0, i;
 
 	if (!hosts || !many) {

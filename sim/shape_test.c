@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What fabric/shape finds in generated fabrics must be what the generator made, also with cables missing, swapped and moved. */
+/* The shape of generated fabrics must be what the generator made, with cables missing, swapped and moved too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
