@@ -31,7 +31,8 @@ static uint64_t rate_of(const struct health_port *port)
 /*
  * Is a count worth telling: at the limit for a new finding, at half of it for one that is open?
  */
-static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count, double limit)
+static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count,
+		  double limit)
 {
 	return open ? count * 2 >= limit : tracker->told && count >= limit;
 }
@@ -85,22 +86,26 @@ static void add_echoes(struct health *health, struct health_open_finding *open, 
 static void judge_symbols(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
 	double warning = symbol_limit(&health->settings, port, rate_of(port), false);
 	double critical = symbol_limit(&health->settings, port, rate_of(port), true);
+	struct health_open_finding *open;
 	struct health_case what;
 	unsigned sweeps;
 	double count = (double)ring_sum(&tracker->symbols, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, &sweeps);
 
-	/* Before HDR the link's speed must be known: no rate, no limit. */
-	if (!rate_of(port) || !holds(tracker, open, count, warning) || (!open && sweeps < health->settings.symbol_sweeps))
+	/* No rate, no limit. */
+	if (!rate_of(port) || count * 2 < warning)
+		return;
+	open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
+	if (!holds(tracker, open, count, warning) || (!open && sweeps < health->settings.symbol_sweeps))
 		return;
 	what = link_case(health, tracker, FINDING_SYMBOL_ERRORS, count >= critical, &tracker->symbols);
 	open = health_hold(health, &what);
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "%.0f symbol errors within an hour at %s/%u; %.0f warn on this %s link, a good one has none or few",
+	health_text(open, "%.0f symbol errors within an hour at %s/%u; %.0f warn on this %s link, a good one has "
+		    "none or few",
 		    count, health->nodes[port->node].name, port->num, warning,
 		    link_speed_name((enum link_speed)port->speed));
 	health_number(open, "symbol_errors_per_hour", count);
@@ -115,19 +120,23 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
 	double count = (double)ring_sum(&tracker->fec, health->now_us, MINUTE_US, FEC_BUCKETS, NULL);
 	double ber = count / (FEC_BUCKETS * 60.0 * (double)rate_of(port));
+	struct health_open_finding *open;
 	struct health_case what;
 
-	if (!rate_of(port) || !holds(tracker, open, ber, limits->warning))
+	if (!rate_of(port) || ber * 2 < limits->warning)
+		return;
+	open = health_find_link(health, FINDING_FEC_UNCORRECTABLE, tracker->port);
+	if (!holds(tracker, open, ber, limits->warning))
 		return;
 	what = link_case(health, tracker, FINDING_FEC_UNCORRECTABLE, ber >= limits->critical, &tracker->fec);
 	open = health_hold(health, &what);
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate of %.1e; "
+	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate "
+		    "of %.1e; "
 		    "1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
@@ -145,11 +154,14 @@ static void judge_receive(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_RECEIVE_ERRORS];
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
+	struct health_open_finding *open;
 	double all = (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
 	double remote = (double)ring_sum(&tracker->remote, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL);
 	struct health_case what;
 
+	if (all * 2 < limits->warning)
+		return;
+	open = health_find_link(health, FINDING_RECEIVE_ERRORS, tracker->port);
 	if (!holds(tracker, open, all, limits->warning) || is_explained(health, tracker->port))
 		return;
 	what = link_case(health, tracker, FINDING_RECEIVE_ERRORS, all >= limits->critical, &tracker->receive);
@@ -171,10 +183,13 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
 	const struct health_node *node = &health->nodes[port->node];
-	struct health_open_finding *open = health_find(health, FINDING_RECEIVE_ERRORS, node->guid, port->num, 1);
+	struct health_open_finding *open;
 	double drops = (double)ring_sum(&tracker->drops, health->now_us, MINUTE_US, DROP_BUCKETS, NULL);
 	char label[HEALTH_LABEL];
 
+	if (drops * 2 < health->settings.vl15_drops)
+		return;
+	open = health_find(health, FINDING_RECEIVE_ERRORS, node->guid, port->num, 1);
 	if (!holds(tracker, open, drops, health->settings.vl15_drops))
 		return;
 	open = health_hold(health, &(struct health_case){
@@ -183,7 +198,8 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_subject(open, "%s", health_port_label(health, tracker->port, label));
-	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than it can answer",
+	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than "
+		    "it can answer",
 		    drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_touch_link(health, open, tracker->port);
@@ -233,7 +249,8 @@ static bool is_discard_echo(struct health *health, uint32_t at)
 
 static bool has_other_cause(struct health *health, uint32_t at)
 {
-	return health_find_link(health, FINDING_LINK_DEGRADED, at) || health_find_link(health, FINDING_LINK_FLAPPING, at) ||
+	return health_find_link(health, FINDING_LINK_DEGRADED, at) ||
+	       health_find_link(health, FINDING_LINK_FLAPPING, at) ||
 	       health_find_link(health, FINDING_LINK_DOWN, at);
 }
 
@@ -259,15 +276,18 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 	const struct health_port *port = &health->ports[tracker->port];
 	struct health_open_finding *open;
 	double worst;
-	unsigned bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
+	unsigned bad;
 
+	bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
 	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
-	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) || has_other_cause(health, tracker->port))
+	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) ||
+	    has_other_cause(health, tracker->port))
 		return;
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
 	if (!open)
 		return;
-	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal is none",
+	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal "
+		    "is none",
 		    worst, bad, limits->warning);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
@@ -276,17 +296,20 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 static void judge_edge_discards(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	struct health_open_finding *open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid,
-						       port->num, 0);
+	struct health_open_finding *open;
 	double count = (double)ring_sum(&tracker->discards, health->now_us, MINUTE_US, 5, NULL);
 
+	if (count * 2 < health->settings.edge_discards)
+		return;
+	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
 	if (!holds(tracker, open, count, health->settings.edge_discards) || has_other_cause(health, tracker->port) ||
 	    health_link_is_down(health, port))
 		return;
 	open = hold_discards(health, tracker, false, "host");
 	if (!open)
 		return;
-	health_text(open, "threw away %.0f packets in 5 min on the way to its host or from it; %.0f warn, normal is none", count,
+	health_text(open, "threw away %.0f packets in 5 min on the way to its host or from it; %.0f warn, normal is "
+		    "none", count,
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }
@@ -350,6 +373,8 @@ void health_errors(struct health *health)
 			continue;
 		judge_receive(health, tracker);
 		judge_drops(health, tracker);
+		if (!tracker->discards.total)
+			continue;
 		if (health_is_trunk(health, tracker->port))
 			judge_trunk_discards(health, tracker);
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the counters of a sweep said, put where the rules look: rings of those that have something to say, sums of all. */
+/* What the counters of a sweep said, put where rules look: rings of those that have something to say, sums of all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,7 @@ static void ring_move(struct health_ring *ring, int64_t bucket)
 	if (steps > RING_BUCKETS)
 		steps = RING_BUCKETS;
 	for (i = 0; i < steps; i++) {
+		ring->total -= ring->count[(bucket - i) % RING_BUCKETS];
 		ring->count[(bucket - i) % RING_BUCKETS] = 0;
 		ring->sweeps[(bucket - i) % RING_BUCKETS] = 0;
 	}
@@ -32,16 +33,16 @@ static void ring_move(struct health_ring *ring, int64_t bucket)
 void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us)
 {
 	int64_t bucket = now_us / bucket_us;
-	uint64_t sum;
-	int i;
+	uint64_t room;
 
 	ring_move(ring, bucket);
-	for (i = 0; i < RING_BUCKETS && !ring->count[i]; i++)
-		;
-	if (i == RING_BUCKETS)
+	if (!ring->total)
 		ring->since_wall_us = wall_us;
-	sum = ring->count[bucket % RING_BUCKETS] + count;
-	ring->count[bucket % RING_BUCKETS] = sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+	room = UINT32_MAX - ring->count[bucket % RING_BUCKETS];
+	if (count > room)
+		count = room;
+	ring->count[bucket % RING_BUCKETS] += (uint32_t)count;
+	ring->total += count;
 	ring->sweeps[bucket % RING_BUCKETS]++;
 }
 
@@ -52,7 +53,7 @@ uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, u
 	unsigned i, sweeps = 0;
 
 	ring_move(ring, bucket);
-	for (i = 0; i < buckets && (int64_t)i <= bucket; i++) {
+	for (i = 0; ring->total && i < buckets && (int64_t)i <= bucket; i++) {
 		sum += ring->count[(bucket - i) % RING_BUCKETS];
 		sweeps += ring->sweeps[(bucket - i) % RING_BUCKETS];
 	}
@@ -328,9 +329,12 @@ static void ring_forget(struct health_ring *ring, int64_t from_us, int64_t now_u
 	int64_t bucket;
 
 	ring_move(ring, now_us / bucket_us);
-	for (bucket = from_us / bucket_us; bucket <= now_us / bucket_us; bucket++)
-		if (bucket >= 0 && ring->bucket - bucket < RING_BUCKETS)
-			ring->count[bucket % RING_BUCKETS] = ring->sweeps[bucket % RING_BUCKETS] = 0;
+	for (bucket = from_us / bucket_us; bucket <= now_us / bucket_us; bucket++) {
+		if (bucket < 0 || ring->bucket - bucket >= RING_BUCKETS)
+			continue;
+		ring->total -= ring->count[bucket % RING_BUCKETS];
+		ring->count[bucket % RING_BUCKETS] = ring->sweeps[bucket % RING_BUCKETS] = 0;
+	}
 }
 
 void health_forget_lately(struct health_tracker *tracker, int64_t from_us, int64_t now_us)

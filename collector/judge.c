@@ -88,22 +88,28 @@ static uint8_t adaptive_of(const struct shape_settings *settings, const char *na
 	return ADAPTIVE_UNKNOWN;
 }
 
-/* What a person says of each switch of a new fabric. */
-static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
+int judge_adaptive(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret, struct error *err)
 {
 	uint8_t *adaptive;
 
-	if (!judge->shape_settings || !judge->shape_settings->adaptive)
+	*ret = NULL;
+	if (!settings || !settings->adaptive)
 		return 0;
 	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
 	if (!adaptive)
 		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
-			adaptive[i] = adaptive_of(judge->shape_settings, fabric->nodes[i].name);
-	free(judge->adaptive);
-	judge->adaptive = adaptive;
+			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
+	*ret = adaptive;
 	return 0;
+}
+
+/* What a person says of each switch of a new fabric. */
+static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
+{
+	free(judge->adaptive);
+	return judge_adaptive(judge->shape_settings, fabric, &judge->adaptive, err);
 }
 
 /* The shape of this sweep's fabric. */
