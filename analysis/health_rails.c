@@ -388,12 +388,14 @@ static void note_busy(struct health *health, const struct rails *rails, const st
 static void judge_idle(struct health *health, const struct rails *rails)
 {
 	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
-	size_t known = 0, i;
+	size_t known = 0, all = 0, i;
 
-	for (i = 0; i < rails->count; i++)
+	for (i = 0; i < rails->count; i++) {
 		known += rails->views[i].known != 0;
+		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
+	}
 	/* Where counters were cleared, or many ports not read, nobody is known to be idle. */
-	if (known * 10 < rails->count * 9)
+	if (known * 10 < all * 9)
 		return;
 	for (i = 0; i < rails->count; i++)
 		note_busy(health, rails, &rails->views[i], stopped);
