@@ -391,6 +391,7 @@ int health_step(struct health *health, const struct health_input *input, health_
 	health_take_answers(health);
 	health_nodes(health);
 	health_restored_nodes(health);
+	health_silent(health);
 	health_take_counters(health);
 	health_links(health);
 	health_errors(health);

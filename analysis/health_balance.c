@@ -52,7 +52,8 @@ static struct health_case group_case(const struct health *health, const struct b
 	const struct shape_group *group = &shape->groups[result->group];
 	struct health_case what = {
 		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = node, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = (uint8_t)(result->direction + 1), .cause = balance_cause_name(result->cause),
+		.peer = HEALTH_NONE, .tag = (uint8_t)(result->direction + 1),
+			.cause = balance_cause_name(result->cause),
 	};
 
 	if (group->kind != GROUP_UP)
@@ -81,13 +82,16 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (group->peer != FABRIC_NONE)
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; the tables are even: the same "
+		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; the tables "
+			    "are even: the same "
 			    "flows meet there again and again", port->num, measured, way, group->count, fair);
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%: it follows its table, which "
+		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%: it follows "
+			    "its table, which "
 			    "the switches beside it do not", port->num, measured, way, group->count, fair);
 	else
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; its table sends %u of the "
+		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; its table "
+			    "sends %u of the "
 			    "destinations there%s", port->num, measured, way, group->count, fair, hot->lids,
 			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
 	health_number(open, "hottest_port", port->num);
@@ -162,6 +166,9 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
 	if (!open && ((routing && is_unsettled(health, result)) || is_short(health, result, at)))
+		return;
+	/* Around a switch that is gone flows meet where they did not: its echo. */
+	if (!open && !routing && health->dark_switches)
 		return;
 	if (routing && !open && node->read_us < health->last_end_us - (int64_t)health->last_window_us) {
 		health_want(health, at);
@@ -271,7 +278,8 @@ void health_balance(struct health *health)
 
 	health->last_end_us = health->now_us;
 	if (judge(health, health->input->adaptive, &balance) < 0 ||
-	    balance_memory_step(health->balance_memory, health->input->shape, &health->settings.balance, &balance, NULL) < 0)
+	    balance_memory_step(health->balance_memory, health->input->shape, &health->settings.balance, &balance,
+				NULL) < 0)
 		health->failed = true;
 	for (i = 0; i < balance.count && !health->failed; i++) {
 		const struct balance_result *result = &balance.results[i];
@@ -359,7 +367,8 @@ void health_reread(struct health *health)
 		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
 			continue;
 		health->nodes[at].routes_us = health->now_us;
-		health->nodes[at].routes_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		health->nodes[at].routes_wall_us =
+			input->routes_changed_us ? input->routes_changed_us : health->wall_us;
 		health->nodes[at].turned_wall_us = 0;
 	}
 	health->reread = false;

@@ -31,7 +31,8 @@ static uint64_t rate_of(const struct health_port *port)
 /*
  * Is a count worth telling: at the limit for a new finding, at half of it for one that is open?
  */
-static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count, double limit)
+static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count,
+		  double limit)
 {
 	return open ? count * 2 >= limit : tracker->told && count >= limit;
 }
@@ -103,7 +104,8 @@ static void judge_symbols(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "%.0f symbol errors within an hour at %s/%u; %.0f warn on this %s link, a good one has none or few",
+	health_text(open, "%.0f symbol errors within an hour at %s/%u; %.0f warn on this %s link, a good one has "
+		    "none or few",
 		    count, health->nodes[port->node].name, port->num, warning,
 		    link_speed_name((enum link_speed)port->speed));
 	health_number(open, "symbol_errors_per_hour", count);
@@ -133,7 +135,8 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate of %.1e; "
+	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate "
+		    "of %.1e; "
 		    "1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
@@ -195,7 +198,8 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_subject(open, "%s", health_port_label(health, tracker->port, label));
-	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than it can answer",
+	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than "
+		    "it can answer",
 		    drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_touch_link(health, open, tracker->port);
@@ -245,7 +249,8 @@ static bool is_discard_echo(struct health *health, uint32_t at)
 
 static bool has_other_cause(struct health *health, uint32_t at)
 {
-	return health_find_link(health, FINDING_LINK_DEGRADED, at) || health_find_link(health, FINDING_LINK_FLAPPING, at) ||
+	return health_find_link(health, FINDING_LINK_DEGRADED, at) ||
+	       health_find_link(health, FINDING_LINK_FLAPPING, at) ||
 	       health_find_link(health, FINDING_LINK_DOWN, at);
 }
 
@@ -275,12 +280,14 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 
 	bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
 	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
-	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) || has_other_cause(health, tracker->port))
+	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) ||
+	    has_other_cause(health, tracker->port))
 		return;
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
 	if (!open)
 		return;
-	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal is none",
+	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal "
+		    "is none",
 		    worst, bad, limits->warning);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
@@ -301,7 +308,8 @@ static void judge_edge_discards(struct health *health, struct health_tracker *tr
 	open = hold_discards(health, tracker, false, "host");
 	if (!open)
 		return;
-	health_text(open, "threw away %.0f packets in 5 min on the way to its host or from it; %.0f warn, normal is none", count,
+	health_text(open, "threw away %.0f packets in 5 min on the way to its host or from it; %.0f warn, normal is "
+		    "none", count,
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is of the fabric and not of one link: coverage, the subnet manager, tables, cabling, what others did to counters. */
+/* What is of the fabric and not of one link: coverage, the subnet manager, tables, cabling, what others clear. */
 #include <stdlib.h>
 
 #include "analysis/health_state.h"
@@ -65,8 +65,10 @@ static void judge_coverage(struct health *health)
 	open = hold_fabric(health, &what, "fabric");
 	if (!open)
 		return;
-	health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, %u nodes are silent",
-		    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread, health->nodes_silent);
+	health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, %u "
+		    "nodes are silent",
+		    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
+		    	health->nodes_silent);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
 	health_number(open, "nodes_silent", health->nodes_silent);
@@ -123,7 +125,8 @@ static void judge_sm_twins(struct health *health)
 	open = hold_fabric(health, &what, "subnet manager");
 	if (!open)
 		return;
-	health_text(open, "%u subnet managers claim to be master of one fabric; there must be one", health->input->sm_masters);
+	health_text(open, "%u subnet managers claim to be master of one fabric; there must be one",
+		    health->input->sm_masters);
 	health_number(open, "masters", health->input->sm_masters);
 }
 
@@ -216,7 +219,8 @@ static void hold_many_cleared(struct health *health, size_t ports)
 	open = hold_fabric(health, &what, node == HEALTH_NONE ? "fabric" : health->nodes[node].name);
 	if (!open)
 		return;
-	health_text(open, "counters of %zu ports fell within a minute: somebody else cleared them, or a box was restarted",
+	health_text(open, "counters of %zu ports fell within a minute: somebody else cleared them, or a box was "
+		    "restarted",
 		    ports);
 	health_number(open, "ports", (double)ports);
 }
@@ -277,7 +281,8 @@ static void judge_topology(struct health *health)
 	open = hold_fabric(health, &what, "fabric");
 	if (!open)
 		return;
-	health_text(open, "%u nodes came, %u went; %u links are new, %u moved, %u went with their nodes", health->nodes_added,
+	health_text(open, "%u nodes came, %u went; %u links are new, %u moved, %u went with their nodes",
+		    health->nodes_added,
 		    health->nodes_gone, health->links_added, health->links_moved, health->links_gone);
 	health_number(open, "nodes_added", health->nodes_added);
 	health_number(open, "nodes_gone", health->nodes_gone);
@@ -321,7 +326,8 @@ static void judge_routes(struct health *health)
 		open = hold_fabric(health, &what, health->nodes[at].name);
 		if (!open)
 			continue;
-		health_text(open, "%.0f entries of the forwarding table of %s changed", entries, health->nodes[at].name);
+		health_text(open, "%.0f entries of the forwarding table of %s changed", entries,
+			    health->nodes[at].name);
 		health_number(open, "entries", entries);
 		health_touch_below(health, open, at);
 	}
@@ -335,7 +341,8 @@ struct health_hole { uint32_t node; uint32_t lids, from; enum route_end end; };
 static void take_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
 {
 	struct health *health = ctx;
-	struct health_hole *grown = array_grow(health->holes, health->hole_count, &health->hole_capacity, sizeof(*grown));
+	struct health_hole *grown = array_grow(health->holes, health->hole_count, &health->hole_capacity,
+					       sizeof(*grown));
 	uint32_t at;
 
 	if (!grown) {
@@ -349,7 +356,8 @@ static void take_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lid
 
 static void hold_hole(struct health *health, const struct health_hole *hole)
 {
-	static const char *const causes[] = { [ROUTE_ARRIVES] = "", [ROUTE_UNKNOWN] = "", [ROUTE_BLACK_HOLE] = "no-route",
+	static const char *const causes[] = { [ROUTE_ARRIVES] = "", [ROUTE_UNKNOWN] = "",
+		[ROUTE_BLACK_HOLE] = "no-route",
 					      [ROUTE_DOWN] = "down-link", [ROUTE_LOOP] = "loop",
 					      [ROUTE_WRONG_END] = "wrong-end" };
 	static const char *const ends[] = { [ROUTE_ARRIVES] = "", [ROUTE_UNKNOWN] = "",
@@ -387,7 +395,8 @@ static bool is_confirmed(struct health *health, const struct health_hole *hole)
 static void judge_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	bool anew = input->routes_changed_count || input->routes_read_count || health->checked_generation != health->generation;
+	bool anew = input->routes_changed_count || input->routes_read_count ||
+		    health->checked_generation != health->generation;
 	size_t i;
 
 	if (!input->routes || !input->routes->count)
@@ -434,7 +443,8 @@ static void judge_missing(struct health *health)
 
 	for (i = 0; i < shape->missing_count; i++) {
 		const struct shape_missing *missing = &shape->missing[i];
-		struct health_case what = fabric_case(FINDING_UPLINKS_MISSING, FINDING_INFO, 0, health->wall_us, "cabling");
+		struct health_case what = fabric_case(FINDING_UPLINKS_MISSING, FINDING_INFO, 0, health->wall_us,
+						      "cabling");
 		struct health_open_finding *open;
 		uint32_t low, high;
 
@@ -450,7 +460,8 @@ static void judge_missing(struct health *health)
 			continue;
 		open->finding.peer_guid = health->nodes[high].guid;
 		health_subject(open, "%.77s - %.77s", health->nodes[low].name, health->nodes[high].name);
-		health_text(open, "%u of %u cables that the switches around them have", missing->links, missing->expected);
+		health_text(open, "%u of %u cables that the switches around them have", missing->links,
+			    missing->expected);
 		health_number(open, "links", missing->links);
 		health_number(open, "links_expected", missing->expected);
 	}

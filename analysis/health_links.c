@@ -241,7 +241,8 @@ static void hold_degraded(struct health *health, uint32_t at)
 	if (!a || !b || health->now_us - port->degraded_us < health->settings.degraded_after_us)
 		return;
 	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_LINK_DEGRADED, .severity = trunk ? FINDING_CRITICAL : FINDING_WARNING, .node = port->node,
+		.kind = FINDING_LINK_DEGRADED, .severity = trunk ? FINDING_CRITICAL : FINDING_WARNING,
+			.node = port->node,
 		.port = at, .peer = port->peer, .either_end = true, .since_wall_us = port->degraded_wall_us,
 		.cause = causes[port->degraded] });
 	if (!open)
@@ -250,7 +251,8 @@ static void hold_degraded(struct health *health, uint32_t at)
 	rate_name(a->width, a->speed, now);
 	rate_name(link_width_best(a->width_supported & b->width_supported & ~LINK_WIDTH_12X),
 		  link_speed_best(a->speed_supported & b->speed_supported), can);
-	health_text(open, "runs at %s (%.0f Gb/s), both ends can do %s%s", now, (double)port_rate_bits_per_s(a) / 1e9, can,
+	health_text(open, "runs at %s (%.0f Gb/s), both ends can do %s%s", now,
+		    (double)port_rate_bits_per_s(a) / 1e9, can,
 		    port->degraded == DEGRADED_BY_HAND ? "; less is enabled: it was set so" : "");
 	health_number(open, "rate_gbps", (double)port_rate_bits_per_s(a) / 1e9);
 	health_number(open, "best_gbps", (double)best_rate(a, b, true) / 1e9);
@@ -301,7 +303,8 @@ static void hold_flapping(struct health *health, uint32_t at)
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
 	bool critical;
 
-	if (!tracker || (!may_tell_flaps(health, at, (uint32_t)(tracker - health->trackers), day >= limits->warning) && !open))
+	if (!tracker || (!may_tell_flaps(health, at, (uint32_t)(tracker - health->trackers),
+					 day >= limits->warning) && !open))
 		return;
 	hour = count_flaps(health, at, HOUR_US, &tracker);
 	critical = hour >= limits->critical;
@@ -313,7 +316,8 @@ static void hold_flapping(struct health *health, uint32_t at)
 	if (!open)
 		return;
 	health_link_subject(health, open, at);
-	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; a healthy link never does",
+	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; a healthy link "
+		    "never does",
 		    day, day == FLAPS_MAX ? " or more" : "", hour, hour == FLAPS_MAX ? " or more" : "");
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);

@@ -399,7 +399,8 @@ bool health_is_charged(const struct health *health, uint32_t port)
 {
 	uint32_t host = health_edge_host(health, port);
 
-	return host != HEALTH_NONE && (health->hosts[host].down || health->now_us < health->hosts[host].charge_until_us);
+	return host != HEALTH_NONE &&
+	       (health->hosts[host].down || health->now_us < health->hosts[host].charge_until_us);
 }
 
 struct health_tracker *health_track(struct health *health, uint32_t port)

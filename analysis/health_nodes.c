@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whole nodes: silent, gone, restarting. What is said here explains the links
+ * Whole nodes that are gone, or restart. What is said here explains the links
  * that are down with them, so it runs before the rules about links.
  */
 #include <stdlib.h>
@@ -258,12 +258,14 @@ static void hold_switches(struct health *health, uint32_t root)
 	lead = &health->nodes[cluster.lead];
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us, .cause = cluster.switches > 1 ? "rack" : "switch" });
+		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us,
+			.cause = cluster.switches > 1 ? "rack" : "switch" });
 	if (!open)
 		return;
 	health_subject(open, "%s", lead->name);
 	if (cluster.switches > 1 || cluster.hosts)
-		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went together",
+		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went "
+			    "together",
 			    lead->name, health_duration(health->now_us - cluster.last_us, since), cluster.switches,
 			    cluster.hosts);
 	else
@@ -402,7 +404,8 @@ static void hold_restart(struct health *health, const struct health_host *host, 
 		health_text(open, "all %u HCAs of %s went down together %s ago: it boots, or is off", hcas, host->name,
 			    health_duration(health->now_us - host->down_us, took));
 	else
-		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name, hcas);
+		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
+			    hcas);
 	health_number(open, "hcas", hcas);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	health_touch(open, host->name);
@@ -474,9 +477,12 @@ static void find_missing(struct health *health)
 	gone = list_gone(health);
 	for (g = 0; g < gone; g++)
 		join_host(health, &health->hosts[health->gone[g].host]);
+	health->dark_switches = 0;
 	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH) {
 			health->nodes[i].claimed = true;
+			health->dark_switches++;
+		}
 	for (i = 0; i < health->node_count; i++) {
 		bool root = health->nodes[i].dark && cluster_of(health, i) == i;
 
@@ -490,96 +496,6 @@ static void find_missing(struct health *health)
 			hold_rack(health, i);
 }
 
-/* Which nodes do not answer, and for how long. */
-static void find_silent(struct health *health)
-{
-	const struct health_settings *settings = &health->settings;
-	size_t i;
-
-	health->nodes_asked = health->nodes_silent = 0;
-	for (i = 0; i < health->node_count; i++) {
-		struct health_node *node = &health->nodes[i];
-
-		if (!node->asked) {
-			node->silent = false;
-			node->silent_sweeps = 0;
-			node->answered_us = health->now_us;
-			continue;
-		}
-		health->nodes_asked++;
-		if (node->answered) {
-			node->silent = false;
-			node->silent_sweeps = 0;
-			node->answered_us = health->now_us;
-			continue;
-		}
-		if (!node->silent_sweeps++)
-			node->silent_wall_us = health->wall_us;
-		node->silent = node->silent_sweeps >= settings->silent_sweeps &&
-			       health->now_us - node->answered_us >= settings->silent_after_us;
-		health->nodes_silent += node->silent;
-	}
-	/* So many at once are no faults of theirs: coverage says it. */
-	health->silence_of_many = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_asked;
-}
-
-static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const char *host)
-{
-	const struct health_node *node = &health->nodes[at];
-	bool is_switch = node->type == NODE_SWITCH;
-	struct health_open_finding *open;
-	char since[32];
-
-	open = health_hold(health, &(struct health_case){
-		.kind = FINDING_NODE_SILENT, .severity = is_switch ? FINDING_CRITICAL : FINDING_WARNING, .node = at,
-		.port = HEALTH_NONE, .peer = HEALTH_NONE, .since_wall_us = node->silent_wall_us,
-		.cause = is_switch ? "switch" : hcas > 1 ? "host" : "hca" });
-	if (!open)
-		return;
-	if (host && hcas > 1) {
-		health_subject(open, "%s", host);
-		health_text(open, "%u HCAs of %s answer nothing for %s (%u sweeps); their links are up", hcas, host,
-			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
-	} else {
-		health_subject(open, "%s", node->name);
-		health_text(open, "%s answers nothing for %s (%u sweeps); its links are up", node->name,
-			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
-	}
-	health_number(open, "silent_s", (double)(health->now_us - node->answered_us) / SECOND_US);
-	health_number(open, "silent_sweeps", node->silent_sweeps);
-	health_number(open, "nodes", hcas);
-	if (open->touched == health->generation)
-		return;
-	open->touched = health->generation;
-	open->finding.host_count = open->finding.hosts_touched = 0;
-	if (host)
-		health_touch(open, host);
-	else
-		health_touch_below(health, open, at);
-}
-
-static void tell_silent(struct health *health)
-{
-	uint32_t i, at;
-
-	for (i = 0; i < health->host_count; i++) {
-		uint32_t first = HEALTH_NONE, count = 0;
-
-		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-			if (!health->nodes[at].silent)
-				continue;
-			count++;
-			if (first == HEALTH_NONE || health->nodes[at].guid < health->nodes[first].guid)
-				first = at;
-		}
-		if (count)
-			hold_silent(health, first, count, health->hosts[i].name);
-	}
-	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].silent && health->nodes[i].host == HEALTH_NONE)
-			hold_silent(health, i, 1, NULL);
-}
-
 void health_nodes(struct health *health)
 {
 	uint32_t i;
@@ -589,7 +505,4 @@ void health_nodes(struct health *health)
 	health->dark_before = health->down_ports > 0;
 	for (i = 0; i < health->host_count; i++)
 		hold_host(health, &health->hosts[i]);
-	find_silent(health);
-	if (!health->silence_of_many)
-		tell_silent(health);
 }

@@ -158,7 +158,8 @@ static void hold_imbalance(struct health *health, const struct health_tracker *t
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
-	health_text(open, "carries %.0f %% of what the other %u rails of %s do; on hosts that use the same rails it is %.0f %%",
+	health_text(open, "carries %.0f %% of what the other %u rails of %s do; on hosts that use the same rails it "
+		    "is %.0f %%",
 		    100 * relative(rails, view, rail), bits(view->active) - 1, host, 100 * beside);
 	health_number(open, "of_other_rails_percent", 100 * relative(rails, view, rail));
 	health_number(open, "like_hosts_percent", 100 * beside);
@@ -251,7 +252,8 @@ static void hold_unused(struct health *health, const struct health_tracker *trac
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, rail);
-	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this one too", host,
+	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this "
+		    "one too", host,
 		    others);
 	health_number(open, "like_hosts", (double)others);
 	health_touch_link(health, open, tracker->port);
@@ -338,7 +340,8 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 	if (!open)
 		return;
 	health_subject(open, "%s", host->name);
-	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same rails go on: its work "
+	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same "
+		    "rails go on: its work "
 		    "is over, or went to another network", mates);
 	health_number(open, "like_hosts", mates);
 	open->finding.host_count = open->finding.hosts_touched = 0;
@@ -355,8 +358,9 @@ static struct health_host *host_of_view(struct health *health, const struct rail
 	return &health->hosts[health->nodes[at].host];
 }
 
+/* @stopped: how many busy hosts have stopped so many windows ago */
 static void note_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
-		      uint32_t *ret_left)
+		      uint32_t stopped[IDLE_WINDOWS_MOST + 1])
 {
 	struct health_host *host = host_of_view(health, view);
 
@@ -374,7 +378,7 @@ static void note_busy(struct health *health, const struct rails *rails, const st
 	if (!host->idle_windows)
 		host->idle_wall_us = health->last_window_wall_us;
 	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
-	*ret_left += host->busy_windows == BUSY_WINDOWS && host->idle_windows < RAIL_WINDOWS;
+	stopped[host->idle_windows] += host->busy_windows == BUSY_WINDOWS;
 }
 
 /*
@@ -383,23 +387,28 @@ static void note_busy(struct health *health, const struct rails *rails, const st
  */
 static void judge_idle(struct health *health, const struct rails *rails)
 {
-	uint32_t left = 0, alike;
-	size_t known = 0, i;
+	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
+	size_t known = 0, all = 0, i;
 
-	for (i = 0; i < rails->count; i++)
+	for (i = 0; i < rails->count; i++) {
 		known += rails->views[i].known != 0;
+		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
+	}
 	/* Where counters were cleared, or many ports not read, nobody is known to be idle. */
-	if (known * 10 < rails->count * 9)
+	if (known * 10 < all * 9)
 		return;
 	for (i = 0; i < rails->count; i++)
-		note_busy(health, rails, &rails->views[i], &left);
+		note_busy(health, rails, &rails->views[i], stopped);
 	for (i = 0; i < rails->count; i++) {
 		struct health_host *host = host_of_view(health, &rails->views[i]);
 
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
 			continue;
 		alike = count_alike(rails, host->rails_used);
-		if (left > 1 || host->mates < ALIKE_LEAST || alike < host->mates || host->idle_windows == IDLE_WINDOWS_MOST)
+		with = stopped[host->idle_windows] + stopped[host->idle_windows - 1] +
+		       (host->idle_windows < IDLE_WINDOWS_MOST ? stopped[host->idle_windows + 1] : 0);
+		if (with > 1 || host->mates < ALIKE_LEAST || alike * 10 < host->mates * 9 ||
+		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
 			hold_idle(health, host, alike);
@@ -461,7 +470,8 @@ void health_miswired(struct health *health)
 		if (!first)
 			continue;
 		open = health_hold(health, &(struct health_case){
-			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING, .node = health->ports[at].node, .port = at,
+			.kind = FINDING_RAIL_MISWIRED, .severity = FINDING_WARNING, .node = health->ports[at].node,
+				.port = at,
 			.peer = health->ports[at].peer, .cause = ports > 1 ? "swapped" : "cabling" });
 		if (!open)
 			continue;

@@ -14,7 +14,8 @@ static void restore_link(struct health *health, const struct finding *finding)
 	struct health_port *port, *peer;
 	uint32_t at, to;
 
-	if (!map_get(&health->by_guid, finding->node_guid, &at) || !map_get(&health->by_guid, finding->peer_guid, &to) ||
+	if (!map_get(&health->by_guid, finding->node_guid, &at) || !map_get(&health->by_guid, finding->peer_guid,
+									    &to) ||
 	    finding->port >= health->nodes[at].slots || finding->peer_port >= health->nodes[to].slots)
 		return;
 	port = &health->ports[health->nodes[at].first_port + finding->port];
@@ -57,7 +58,8 @@ static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
 	const struct health_limits *limits = &health->settings.limits[finding->kind];
-	double count = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour", limits->warning);
+	double count = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
+				 limits->warning);
 	struct health_tracker *tracker;
 	struct health_ring *ring;
 	uint32_t at;
@@ -76,7 +78,8 @@ static void restore_errors(struct health *health, const struct finding *finding)
 		double part = (double)(i + 1) * count / RING_BUCKETS - (double)i * count / RING_BUCKETS;
 
 		if (back_us < health->now_us)
-			ring_add(ring, health->now_us - back_us, ERROR_BUCKET_US, (uint64_t)(part + 0.5), finding->since_us);
+			ring_add(ring, health->now_us - back_us, ERROR_BUCKET_US, (uint64_t)(part + 0.5),
+				 finding->since_us);
 	}
 	ring->since_wall_us = finding->since_us;
 }
@@ -138,7 +141,8 @@ static void turn_missing(struct health *health, struct health_open_finding *rest
 		return;
 	open->restored = true;
 	health_subject(open, "%s", restart->finding.subject);
-	health_text(open, "%s is gone: all of its HCAs are down for longer than a restart takes", restart->finding.subject);
+	health_text(open, "%s is gone: all of its HCAs are down for longer than a restart takes",
+		    restart->finding.subject);
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
 	open->finding.host_count = restart->finding.host_count;
 	open->finding.hosts_touched = restart->finding.hosts_touched;
@@ -154,7 +158,8 @@ void health_restored_nodes(struct health *health)
 		int64_t gone_us = health->wall_us - finding->since_us;
 		uint32_t at;
 
-		if (!open->restored || (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
+		if (!open->restored ||
+		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
 		    !map_get(&health->by_guid, finding->node_guid, &at) || gone_us >= health->settings.forget_us)
 			continue;
 		/* Hosts of a leaf: the leaf itself is up all the time. */

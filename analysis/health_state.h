@@ -166,6 +166,7 @@ struct health {
 	uint32_t *port_of;            /* by port of the fabric */
 	size_t port_of_capacity;
 	size_t down_ports, degraded_ports;
+	uint32_t dark_switches;
 	bool dark_before;             /* links were down at the step before */
 
 	struct health_tracker *trackers;
@@ -290,7 +291,8 @@ bool health_is_training(const struct health *health, uint32_t port);
 void health_want(struct health *health, uint32_t node);
 
 /* Rules, in the order in which they run. */
-void health_nodes(struct health *health);   /* silent, missing, restart */
+void health_nodes(struct health *health);   /* missing, restart */
+void health_silent(struct health *health);
 void health_links(struct health *health);   /* down, degraded, flapping */
 void health_take_counters(struct health *health); /* health_take.c: after whole nodes, which are charged with some */
 void health_errors(struct health *health);  /* symbols, receive, fec, discards */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the counters of a sweep said, put where the rules look: rings of those that have something to say, sums of all. */
+/* What the counters of a sweep said, put where rules look: rings of those that have something to say, sums of all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

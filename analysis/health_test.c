@@ -28,7 +28,8 @@ static void check(const struct scenario *scenario, size_t count, bool infos)
 		world_run(world, scenario[i].script);
 		world_summary(world, infos, found, sizeof(found));
 		if (strcmp(found, scenario[i].expected) != 0) {
-			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name, scenario[i].script,
+			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name,
+				    scenario[i].script,
 				    scenario[i].expected, found);
 			failed++;
 		}
@@ -43,11 +44,13 @@ static void links_that_go_down(void **state)
 {
 	static const struct scenario cases[] = {
 		{ "nothing is wrong", &rails, "wait 600", "" },
-		{ "a trunk for less than 30 s", &rails, "wait 60; down leaf0/101; wait 20; up leaf0/101; wait 400", "" },
+		{ "a trunk for less than 30 s", &rails, "wait 60; down leaf0/101; wait 20; up leaf0/101; wait 400",
+		  "" },
 		{ "a trunk", &rails, "wait 60; down leaf0/101; wait 40", "link-down warning leaf0/101" },
 		{ "a trunk that returns", &rails, "wait 60; down leaf0/101; wait 40; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
-		{ "a quarter of the uplinks", &single, "wait 60; down leaf0/101; wait 40", "link-down critical leaf0/101" },
+		{ "a quarter of the uplinks", &single, "wait 60; down leaf0/101; wait 40", "link-down critical "
+		  "leaf0/101" },
 		{ "two of eight uplinks", &rails, "wait 60; down leaf0/101; down leaf0/103; wait 40",
 		  "link-down critical leaf0/101; link-down critical leaf0/103" },
 		{ "one HCA of four", &rails, "wait 60; down h3.2; wait 40", "link-down warning leaf2/4" },
@@ -55,7 +58,8 @@ static void links_that_go_down(void **state)
 		{ "what was never up", &rails, "down leaf0/101; down h3.2; wait 600", "" },
 		{ "what was never up, and comes", &rails, "down leaf0/101; wait 60; up leaf0/101; wait 600", "" },
 		{ "up and down within the minute is one", &rails,
-		  "wait 60; down leaf0/101; wait 40; up leaf0/101; wait 20; down leaf0/101; wait 40; up leaf0/101; wait 30",
+		  "wait 60; down leaf0/101; wait 40; up leaf0/101; wait 20; down leaf0/101; wait 40; up leaf0/101; "
+		  "wait 30",
 		  "link-down warning leaf0/101; link-flapping warning leaf0/101" },
 	};
 
@@ -69,13 +73,16 @@ static void nodes_that_go(void **state)
 		{ "a dead spine is one", &rails, "wait 60; kill spine1; wait 60", "node-missing critical spine1" },
 		{ "and closes", &rails, "wait 60; kill spine1; wait 60; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
-		{ "a dead leaf with its hosts is one", &single, "wait 60; kill leaf2; wait 60", "node-missing critical leaf2" },
+		{ "a dead leaf with its hosts is one", &single, "wait 60; kill leaf2; wait 60", "node-missing "
+		  "critical leaf2" },
 		{ "a dead leaf of rails", &rails, "wait 60; kill leaf2; wait 60", "node-missing critical leaf2" },
 		{ "a restarting host is no warning", &rails, "wait 60; kill h3; wait 300; revive h3; wait 600", "" },
 		{ "nor one with a single HCA", &single, "wait 60; kill h3; wait 300; revive h3; wait 600", "" },
 		{ "nor one whose HCAs go 30 s apart", &rails,
-		  "wait 60; kill h3.0; wait 10; kill h3.1; kill h3.2; wait 10; kill h3.3; wait 300; revive h3; wait 600", "" },
-		{ "a host that does not return", &rails, "wait 60; kill h3; wait 1000", "node-missing warning h3 mlx5_0" },
+		  "wait 60; kill h3.0; wait 10; kill h3.1; kill h3.2; wait 10; kill h3.3; wait 300; revive h3; wait "
+		  "600", "" },
+		{ "a host that does not return", &rails, "wait 60; kill h3; wait 1000", "node-missing warning h3 "
+		  "mlx5_0" },
 		{ "three hosts of a leaf restart", &single,
 		  "wait 60; kill h0; kill h1; kill h2; wait 300; revive h0; revive h1; revive h2; wait 600", "" },
 		{ "the four hosts of a leaf are one", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60",
@@ -83,7 +90,8 @@ static void nodes_that_go(void **state)
 		{ "a rack of rails is one", &rails, "wait 60; kill h0; kill h1; kill h2; wait 10; kill h3; wait 60",
 		  "node-missing warning leaf0" },
 		{ "hosts that restart one after the other", &rails,
-		  "wait 60; kill h0; wait 100; kill h1; revive h0; wait 100; kill h2; revive h1; wait 100; kill h3; revive h2; wait "
+		  "wait 60; kill h0; wait 100; kill h1; revive h0; wait 100; kill h2; revive h1; wait 100; kill h3; "
+		  "revive h2; wait "
 		  "100; revive h3; wait 600", "" },
 		{ "a powered-off rack is one", &single,
 		  "wait 60; kill leaf1; kill h4; kill h5; kill h6; kill h7; wait 60", "node-missing critical leaf1" },
@@ -103,7 +111,8 @@ static void restarts_are_info(void **state)
 		{ "two of a leaf", &single, "wait 60; kill h2; kill h3; wait 60",
 		  "host-restart info h2 mlx5_0; host-restart info h3 mlx5_0; topology-changed info fabric" },
 		{ "so fast that no link was seen down", &rails,
-		  "wait 60; count leaf0/4 link_downed 2; count leaf1/4 link_downed 2; wait 10; count leaf2/4 link_downed 2; count leaf3/4 "
+		  "wait 60; count leaf0/4 link_downed 2; count leaf1/4 link_downed 2; wait 10; count leaf2/4 "
+		  "link_downed 2; count leaf3/4 "
 		  "link_downed 2; wait 60", "host-restart info h3 mlx5_0" },
 	};
 
@@ -118,7 +127,8 @@ static void nodes_that_are_silent(void **state)
 		{ "an HCA", &rails, "wait 60; silent h3.1; wait 30", "node-silent warning h3 mlx5_1" },
 		{ "an HCA that answers again", &rails, "wait 60; silent h3.1; wait 30; answer h3.1; wait 120",
 		  "node-silent warning h3 mlx5_1 closed" },
-		{ "all HCAs of a host are one", &rails, "wait 60; silent h3; wait 30", "node-silent warning h3 mlx5_0" },
+		{ "all HCAs of a host are one", &rails, "wait 60; silent h3; wait 30", "node-silent warning h3 "
+		  "mlx5_0" },
 		{ "a switch", &rails, "wait 60; silent leaf1; wait 30", "node-silent critical leaf1" },
 		{ "so many that it is not theirs", &rails,
 		  "wait 60; silent h0; silent h1; silent h2; wait 40", "coverage warning fabric" },
@@ -131,9 +141,12 @@ static void nodes_that_are_silent(void **state)
 static void links_that_are_slow(void **state)
 {
 	static const struct scenario cases[] = {
-		{ "a trunk at 1x", &rails, "wait 60; rate leaf0/101 1 NDR; wait 70", "link-degraded critical leaf0/101" },
-		{ "for less than a minute", &rails, "wait 60; rate leaf0/101 1 NDR; wait 50; rate leaf0/101 4 NDR; wait 100", "" },
-		{ "a slower trunk", &rails, "wait 60; rate leaf0/101 4 HDR; wait 70", "link-degraded critical leaf0/101" },
+		{ "a trunk at 1x", &rails, "wait 60; rate leaf0/101 1 NDR; wait 70", "link-degraded critical "
+		  "leaf0/101" },
+		{ "for less than a minute", &rails, "wait 60; rate leaf0/101 1 NDR; wait 50; rate leaf0/101 4 NDR; "
+		  "wait 100", "" },
+		{ "a slower trunk", &rails, "wait 60; rate leaf0/101 4 HDR; wait 70", "link-degraded critical "
+		  "leaf0/101" },
 		{ "a host's", &rails, "wait 60; rate h3.1 4 EDR; wait 70", "link-degraded warning leaf1/4" },
 		{ "one that is mended", &rails, "wait 60; rate h3.1 4 EDR; wait 70; rate h3.1 4 NDR; wait 100",
 		  "link-degraded warning leaf1/4 closed" },
@@ -148,20 +161,27 @@ static void links_that_flap(void **state)
 	static const struct scenario cases[] = {
 		{ "once", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 600", "" },
 		{ "twice in a day", &rails,
-		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 7200; down leaf0/101; wait 10; up leaf0/101; wait 600",
+		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 7200; down leaf0/101; wait 10; up leaf0/101; "
+		  "wait 600",
 		  "link-flapping warning leaf0/101" },
-		{ "three times in an hour", &rails, "wait 60; count leaf0/101 link_downed 1; wait 600; count leaf0/101 link_downed 2; wait 60",
+		{ "three times in an hour", &rails, "wait 60; count leaf0/101 link_downed 1; wait 600; count "
+		  "leaf0/101 link_downed 2; wait 60",
 		  "link-flapping critical leaf0/101" },
 		{ "seen and counted is once", &rails,
-		  "wait 60; down leaf0/101; wait 10; up leaf0/101; count leaf0/101 link_downed 1; count spine0/1 link_downed 1; wait 600", "" },
+		  "wait 60; down leaf0/101; wait 10; up leaf0/101; count leaf0/101 link_downed 1; count spine0/1 "
+		  "link_downed 1; wait 600", "" },
 		{ "both ends count the same", &rails,
 		  "wait 60; count leaf0/101 link_downed 1; count spine0/1 link_downed 1; wait 600", "" },
-		{ "two days apart", &rails, "wait 60; count leaf0/101 link_downed 1; wait 90000; count leaf0/101 link_downed 1; wait 60", "" },
-		{ "closes a day later", &rails, "wait 60; count leaf0/101 link_downed 2; wait 86460", "link-flapping warning leaf0/101 closed" },
-		{ "a host's link", &rails, "wait 60; count h3.1 link_downed 1; wait 600; count leaf1/4 link_downed 1; wait 60; "
+		{ "two days apart", &rails, "wait 60; count leaf0/101 link_downed 1; wait 90000; count leaf0/101 "
+		  "link_downed 1; wait 60", "" },
+		{ "closes a day later", &rails, "wait 60; count leaf0/101 link_downed 2; wait 86460", "link-flapping "
+		  "warning leaf0/101 closed" },
+		{ "a host's link", &rails, "wait 60; count h3.1 link_downed 1; wait 600; count leaf1/4 link_downed "
+		  "1; wait 60; "
 		  "count leaf1/4 link_downed 1; wait 60", "link-flapping warning leaf1/4" },
 		{ "restarts do not count", &rails,
-		  "wait 60; kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; wait 600", "" },
+		  "wait 60; kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; wait 1000; kill "
+		  "h3; wait 100; revive h3; wait 600", "" },
 	};
 
 	(void)state;
@@ -172,39 +192,58 @@ static void links_with_errors(void **state)
 {
 	static const struct scenario cases[] = {
 		{ "7 symbols an hour", &rails, "wait 60; spread leaf0/101 symbol_errors 7 7; wait 60", "" },
-		{ "8 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors warning leaf0/101" },
-		{ "15 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 15 15; wait 60", "symbol-errors warning leaf0/101" },
-		{ "16 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 16 16; wait 60", "symbol-errors critical leaf0/101" },
+		{ "8 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors "
+		  "warning leaf0/101" },
+		{ "15 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 15 15; wait 60", "symbol-errors "
+		  "warning leaf0/101" },
+		{ "16 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 16 16; wait 60", "symbol-errors "
+		  "critical leaf0/101" },
 		{ "in two sweeps", &rails, "wait 60; spread leaf0/101 symbol_errors 30 2; wait 60", "" },
-		{ "HDR has half", &rails, "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate leaf0/104 4 HDR; rate "
-		  "leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; "
-		  "rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; "
-		  "rate leaf0/105 4 HDR; wait 60; spread leaf0/101 symbol_errors 4 4; spread leaf0/102 symbol_errors 3 3; wait 60",
+		{ "HDR has half", &rails, "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate "
+		  "leaf0/104 4 HDR; rate "
+		  "leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; rate leaf2/101 "
+		  "4 HDR; rate leaf2/102 4 HDR; "
+		  "rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate "
+		  "leaf3/103 4 HDR; rate leaf3/104 4 HDR; "
+		  "rate leaf0/105 4 HDR; wait 60; spread leaf0/101 symbol_errors 4 4; spread leaf0/102 symbol_errors "
+		  "3 3; wait 60",
 		  "symbol-errors warning leaf0/101" },
 		{ "a host's link, half a minute later", &rails, "wait 60; spread leaf1/4 symbol_errors 9 3; wait 60",
 		  "symbol-errors warning leaf1/4" },
-		{ "both ends are one", &rails, "wait 60; count spine0/1 symbol_errors 4; spread leaf0/101 symbol_errors 9 3; count spine0/1 "
-		  "symbol_errors 20; wait 10; count spine0/1 symbol_errors 20; wait 10; count spine0/1 symbol_errors 20; wait 60",
+		{ "both ends are one", &rails, "wait 60; count spine0/1 symbol_errors 4; spread leaf0/101 "
+		  "symbol_errors 9 3; count spine0/1 "
+		  "symbol_errors 20; wait 10; count spine0/1 symbol_errors 20; wait 10; count spine0/1 symbol_errors "
+		  "20; wait 60",
 		  "symbol-errors critical leaf0/101" },
-		{ "in training", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; spread leaf0/101 symbol_errors 50 25; wait 60", "" },
+		{ "in training", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; spread leaf0/101 "
+		  "symbol_errors 50 25; wait 60", "" },
 		{ "when training is over", &rails,
-		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 300; spread leaf0/101 symbol_errors 8 8; wait 60",
+		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 300; spread leaf0/101 symbol_errors 8 8; "
+		  "wait 60",
 		  "symbol-errors warning leaf0/101" },
-		{ "it closes", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 4200", "symbol-errors warning leaf0/101 closed" },
+		{ "it closes", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 4200", "symbol-errors "
+		  "warning leaf0/101 closed" },
 		{ "9 damaged packets", &rails, "wait 60; count leaf0/101 rcv_errors 9; wait 60", "" },
-		{ "10 damaged packets", &rails, "wait 60; count leaf0/101 rcv_errors 10; wait 60", "receive-errors warning leaf0/101" },
-		{ "100 damaged packets", &rails, "wait 60; count leaf0/101 rcv_errors 100; wait 60", "receive-errors critical leaf0/101" },
+		{ "10 damaged packets", &rails, "wait 60; count leaf0/101 rcv_errors 10; wait 60", "receive-errors "
+		  "warning leaf0/101" },
+		{ "100 damaged packets", &rails, "wait 60; count leaf0/101 rcv_errors 100; wait 60", "receive-errors "
+		  "critical leaf0/101" },
 		{ "they are the echo of symbols", &rails,
-		  "wait 60; count leaf0/101 rcv_errors 9; spread leaf0/101 symbol_errors 20 4; count leaf0/101 rcv_errors 50; wait 60",
+		  "wait 60; count leaf0/101 rcv_errors 9; spread leaf0/101 symbol_errors 20 4; count leaf0/101 "
+		  "rcv_errors 50; wait 60",
 		  "symbol-errors critical leaf0/101" },
-		{ "marked upstream", &rails, "wait 60; count leaf0/101 rcv_errors 20; count leaf1/101 rcv_remote_physical_errors 5000; count h1.1 "
+		{ "marked upstream", &rails, "wait 60; count leaf0/101 rcv_errors 20; count leaf1/101 "
+		  "rcv_remote_physical_errors 5000; count h1.1 "
 		  "rcv_remote_physical_errors 5000; wait 60", "receive-errors warning leaf0/101" },
 		{ "relay errors", &rails, "wait 60; spread leaf0/101 rcv_switch_relay_errors 50000 10; wait 60", "" },
-		{ "management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 50; wait 60", "receive-errors warning leaf0/101" },
+		{ "management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 50; wait 60",
+		  "receive-errors warning leaf0/101" },
 		{ "some management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 49; wait 60", "" },
-		{ "FEC gives up", &rails, "wait 60; fec leaf0/101 1200; wait 60", "fec-uncorrectable warning leaf0/101" },
+		{ "FEC gives up", &rails, "wait 60; fec leaf0/101 1200; wait 60", "fec-uncorrectable warning "
+		  "leaf0/101" },
 		{ "FEC gives up seldom", &rails, "wait 60; fec leaf0/101 1199; wait 60", "" },
-		{ "FEC gives up often", &rails, "wait 60; fec leaf0/101 2400; wait 60", "fec-uncorrectable critical leaf0/101" },
+		{ "FEC gives up often", &rails, "wait 60; fec leaf0/101 2400; wait 60", "fec-uncorrectable critical "
+		  "leaf0/101" },
 	};
 
 	(void)state;
@@ -214,20 +253,27 @@ static void links_with_errors(void **state)
 static void ports_that_discard(void **state)
 {
 	static const struct scenario cases[] = {
-		{ "a trunk, two minutes", &rails, "wait 80; count leaf0/101 xmit_discards 500; wait 60; count leaf0/101 xmit_discards 500; wait 120", "" },
+		{ "a trunk, two minutes", &rails, "wait 80; count leaf0/101 xmit_discards 500; wait 60; count "
+		  "leaf0/101 xmit_discards 500; wait 120", "" },
 		{ "a trunk, three minutes", &rails,
-		  "wait 80; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 10; wait 60",
+		  "wait 80; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 10; wait 60; "
+		  "count leaf0/101 xmit_discards 10; wait 60",
 		  "xmit-discards warning leaf0/101" },
 		{ "9 a minute", &rails,
-		  "wait 80; count leaf0/101 xmit_discards 9; wait 60; count leaf0/101 xmit_discards 9; wait 60; count leaf0/101 xmit_discards 9; wait 60", "" },
+		  "wait 80; count leaf0/101 xmit_discards 9; wait 60; count leaf0/101 xmit_discards 9; wait 60; "
+		  "count leaf0/101 xmit_discards 9; wait 60", "" },
 		{ "200 in one of them", &rails,
-		  "wait 80; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 200; wait 60; count leaf0/101 xmit_discards 10; wait 60",
+		  "wait 80; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 200; wait 60; "
+		  "count leaf0/101 xmit_discards 10; wait 60",
 		  "xmit-discards critical leaf0/101" },
 		{ "to a host, 199", &rails, "wait 60; count leaf0/4 xmit_discards 199; wait 120", "" },
-		{ "to a host", &rails, "wait 60; count leaf0/4 xmit_discards 200; wait 120", "xmit-discards warning leaf0/4" },
-		{ "to a host, never critical", &rails, "wait 60; spread leaf0/4 xmit_discards 50000 30; wait 120", "xmit-discards warning leaf0/4" },
+		{ "to a host", &rails, "wait 60; count leaf0/4 xmit_discards 200; wait 120", "xmit-discards warning "
+		  "leaf0/4" },
+		{ "to a host, never critical", &rails, "wait 60; spread leaf0/4 xmit_discards 50000 30; wait 120",
+		  "xmit-discards warning leaf0/4" },
 		{ "to a host that goes down", &rails,
-		  "wait 60; count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; wait 10; kill h3; wait 200; revive h3; wait 10; count leaf0/4 "
+		  "wait 60; count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; wait 10; kill h3; wait "
+		  "200; revive h3; wait 10; count leaf0/4 "
 		  "xmit_discards 900; wait 600", "" },
 	};
 
@@ -250,14 +296,19 @@ static void the_fabric_as_a_whole(void **state)
 		{ "many locked nodes", &rails, "wait 60; lock h1; lock h2; lock h3; wait 60", "locked info fabric" },
 		{ "one port cleared", &rails, "wait 60; reset leaf0/101; wait 100", "counters-cleared info leaf0/101" },
 		{ "ten ports cleared", &rails,
-		  "wait 60; reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; wait 20; reset leaf1/101; reset leaf1/102; reset leaf1/103; "
+		  "wait 60; reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; wait 20; reset "
+		  "leaf1/101; reset leaf1/102; reset leaf1/103; "
 		  "reset leaf1/104; reset leaf2/101; reset leaf2/102; wait 100", "counters-cleared info fabric" },
-		{ "a full counter", &rails, "wait 60; full leaf0/101 symbol_errors; wait 60", "counter-saturated info leaf0/101" },
-		{ "a table that changed", &rails, "wait 60; route-change leaf0 12; wait 60", "routes-changed info leaf0" },
+		{ "a full counter", &rails, "wait 60; full leaf0/101 symbol_errors; wait 60", "counter-saturated "
+		  "info leaf0/101" },
+		{ "a table that changed", &rails, "wait 60; route-change leaf0 12; wait 60", "routes-changed info "
+		  "leaf0" },
 		{ "all tables changed", &single,
-		  "wait 60; route-change leaf0 12; route-change leaf1 12; route-change leaf2 1; route-change leaf3 1; route-change spine0 3; "
+		  "wait 60; route-change leaf0 12; route-change leaf1 12; route-change leaf2 1; route-change leaf3 "
+		  "1; route-change spine0 3; "
 		  "route-change spine1 3; route-change spine2 3; route-change spine3 3; wait 60",
-		  "routes-changed info leaf0; routes-changed info leaf1; routes-changed info leaf2; routes-changed info leaf3; routes-changed info "
+		  "routes-changed info leaf0; routes-changed info leaf1; routes-changed info leaf2; routes-changed "
+		  "info leaf3; routes-changed info "
 		  "spine0; routes-changed info spine1; routes-changed info spine2; routes-changed info spine3" },
 	};
 
@@ -268,9 +319,11 @@ static void the_fabric_as_a_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(links_that_go_down), cmocka_unit_test(nodes_that_go), cmocka_unit_test(restarts_are_info),
+		cmocka_unit_test(links_that_go_down), cmocka_unit_test(nodes_that_go),
+			cmocka_unit_test(restarts_are_info),
 		cmocka_unit_test(nodes_that_are_silent), cmocka_unit_test(links_that_are_slow),
-		cmocka_unit_test(links_that_flap), cmocka_unit_test(links_with_errors), cmocka_unit_test(ports_that_discard),
+		cmocka_unit_test(links_that_flap), cmocka_unit_test(links_with_errors),
+			cmocka_unit_test(ports_that_discard),
 		cmocka_unit_test(the_fabric_as_a_whole),
 	};
 

@@ -30,7 +30,8 @@ static void check(const struct scenario *scenario, size_t count, bool infos)
 		world_run(world, scenario[i].script);
 		world_summary(world, infos, found, sizeof(found));
 		if (strcmp(found, scenario[i].expected) != 0) {
-			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name, scenario[i].script,
+			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name,
+				    scenario[i].script,
 				    scenario[i].expected, found);
 			failed++;
 		}
@@ -43,8 +44,8 @@ static void check(const struct scenario *scenario, size_t count, bool infos)
 
 /* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
 #define EVEN "routes; loads 0.2; wait 130; "
-#define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; load leaf0/105 0.1; load leaf0/106 0.1; " \
-	       "load leaf0/107 0.1; load leaf0/108 0.1; "
+#define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; " \
+	       "load leaf0/105 0.1; load leaf0/106 0.1; load leaf0/107 0.1; load leaf0/108 0.1; "
 
 static void uneven_groups(void **state)
 {
@@ -53,15 +54,19 @@ static void uneven_groups(void **state)
 		{ "idle", &single, "routes; wait 600", "" },
 		{ "a table that was changed, and nobody told", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90",
 		  "uplink-imbalance critical leaf0" },
-		{ "a table that was changed, without traffic", &single, "routes; wait 130; skew leaf0 101 12; reread leaf0; wait 600", "" },
+		{ "a table that was changed, without traffic", &single, "routes; wait 130; skew leaf0 101 12; reread "
+		  "leaf0; wait 600", "" },
 		{ "load beside even tables", &single, EVEN SKEWED "wait 300", "" },
 		{ "and so for long: flows that meet", &single, EVEN SKEWED "wait 700", "" },
-		{ "the table is mended", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait 420",
+		{ "the table is mended", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; "
+		  "wait 420",
 		  "uplink-imbalance critical leaf0 closed" },
-		{ "traffic pauses for an hour", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; loads 0; wait 3600; loads 0.2; " SKEWED
+		{ "traffic pauses for an hour", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; loads 0; wait "
+		  "3600; loads 0.2; " SKEWED
 		  "wait 90", "uplink-imbalance critical leaf0" },
 		{ "without tables", &single, "loads 0.2; wait 130; " SKEWED "wait 600", "" },
-		{ "a member that is down is the reason", &single, "loads 0.2; wait 60; down leaf0/108; wait 130; routes; skew leaf0 101 4; reread leaf0; "
+		{ "a member that is down is the reason", &single, "loads 0.2; wait 60; down leaf0/108; wait 130; "
+		  "routes; skew leaf0 101 4; reread leaf0; "
 		  SKEWED "wait 600", "link-down warning leaf0/108" },
 	};
 
@@ -102,22 +107,32 @@ static void congestion_at_its_root(void **state)
 {
 	static const struct scenario cases[] = {
 		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
-		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion warning leaf0/101" },
-		{ "for four minutes", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 0; wait 900", "" },
-		{ "30 % without harm", &single, "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning leaf0/101" },
-		{ "30 % with harm", &single, "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400", "congestion critical leaf0/101" },
-		{ "to a host it is the host", &single, "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400", "congestion info leaf0/1" },
+		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion "
+		  "warning leaf0/101" },
+		{ "for four minutes", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 "
+		  "0; wait 900", "" },
+		{ "30 % without harm", &single, "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning "
+		  "leaf0/101" },
+		{ "30 % with harm", &single, "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400",
+		  "congestion critical leaf0/101" },
+		{ "to a host it is the host", &single, "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400", "congestion "
+		  "info leaf0/1" },
 		{ "who waits for that is not named", &single,
-		  "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; stall spine0/1 0.4; load leaf1/101 0.2; stall leaf1/101 0.3; wait 400",
+		  "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; stall spine0/1 0.4; load leaf1/101 0.2; "
+		  "stall leaf1/101 0.3; wait 400",
 		  "congestion info leaf0/1" },
 		{ "a full host", &single,
-		  "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; stall spine1/1 0.4; wait 400",
+		  "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; stall spine1/1 0.4; "
+		  "wait 400",
 		  "congestion info leaf0/1" },
-		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; wait 900", "" },
+		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; "
+		  "wait 900", "" },
 		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
-		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait 1200",
+		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait "
+		  "1200",
 		  "congestion warning leaf0/101 closed" },
-		{ "on a slow link it is its echo", &single, "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall leaf0/101 0.4; wait 900",
+		{ "on a slow link it is its echo", &single, "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall "
+		  "leaf0/101 0.4; wait 900",
 		  "link-degraded critical leaf0/101" },
 	};
 
@@ -133,13 +148,19 @@ static void rails_of_hosts(void **state)
 	static const struct scenario cases[] = {
 		{ "all alike", &rails, BUSY "wait 1800", "" },
 		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
-		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning h3 mlx5_1/1" },
-		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900", "" },
-		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 mlx5_1/1" },
-		{ "for nine minutes not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait 900", "" },
+		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning "
+		  "h3 mlx5_1/1" },
+		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900",
+		  "" },
+		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 "
+		  "mlx5_1/1" },
+		{ "for nine minutes not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; "
+		  "wait 900", "" },
 		{ "one that is down is not unused", &rails, BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
-		{ "a job on half of the rails", &rails, BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 0; load h4.0 0; load leaf0/5 0; "
-		  "load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; load h5.1 0; load leaf1/6 0; wait 1800", "" },
+		{ "a job on half of the rails", &rails, BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 "
+		  "0; load h4.0 0; load leaf0/5 0; "
+		  "load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; load h5.1 0; load leaf1/6 0; wait "
+		  "1800", "" },
 	};
 
 	(void)state;
@@ -149,9 +170,12 @@ static void rails_of_hosts(void **state)
 static void cables_and_tables(void **state)
 {
 	static const struct scenario cases[] = {
-		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning h3 mlx5_1/1" },
-		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 20; routes; wait 60", "" },
-		{ "a table that leads nowhere", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60", "black-hole critical leaf0" },
+		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired "
+		  "warning h3 mlx5_1/1" },
+		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread "
+		  "leaf0; wait 20; routes; wait 60", "" },
+		{ "a table that leads nowhere", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
+		  "black-hole critical leaf0" },
 	};
 
 	(void)state;
@@ -163,9 +187,12 @@ static void draw_script(unsigned seed, char *ret, size_t size)
 {
 	static const char *const happenings[] = {
 		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
-		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ", "rate leaf1/104 4 NDR; ",
-		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 rcv_errors 60; ",
-		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ", "load h5.2 0; load leaf2/6 0; ",
+		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ",
+		"rate leaf1/104 4 NDR; ",
+		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 "
+		"rcv_errors 60; ",
+		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ",
+		"load h5.2 0; load leaf2/6 0; ",
 		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
 	};
 	size_t at = 0;
@@ -209,25 +236,37 @@ static void the_order_of_samples_does_not_matter(void **state)
 static void a_restart_changes_nothing_that_is_open(void **state)
 {
 	static const struct scenario cases[] = {
-		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down warning leaf0/101" },
+		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
+		  "warning leaf0/101" },
 		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
-		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical spine1" },
+		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
+		  "spine1" },
 		{ "that returns", &rails, "wait 60; kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
-		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent critical leaf1" },
-		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600", "link-degraded critical leaf0/101" },
-		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600", "link-flapping warning leaf0/101" },
-		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400", "link-flapping warning leaf0/101 closed" },
-		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 60; spread leaf0/101 "
+		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent "
+		  "critical leaf1" },
+		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600",
+		  "link-degraded critical leaf0/101" },
+		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
+		  "link-flapping warning leaf0/101" },
+		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
+		  "link-flapping warning leaf0/101 closed" },
+		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
+		  "restart; wait 60; spread leaf0/101 "
 		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
-		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; restart; wait 4500",
+		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
+		  "restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
-		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing warning h3 mlx5_0" },
-		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400", "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive h0; revive h1; revive h2; revive h3; "
+		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing "
+		  "warning h3 mlx5_0" },
+		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
+		  "node-missing warning h3 mlx5_0 closed" },
+		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; "
+		  "revive h0; revive h1; revive h2; revive h3; "
 		  "wait 400", "node-missing warning leaf0 closed" },
-		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200", "node-missing warning h3 mlx5_0" },
+		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
+		  "node-missing warning h3 mlx5_0" },
 		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
 	};
 
@@ -252,7 +291,8 @@ static void a_restart_tells_nothing_twice(void **state)
 		world_run(world, "restart; wait 20");
 		for (i = 0; i < world->told_count; i++)
 			if (world->told[i].opened)
-				fail_msg("seed %u: %s opened again", seed, finding_kind_name(world->told[i].finding.kind));
+				fail_msg("seed %u: %s opened again", seed,
+					 finding_kind_name(world->told[i].finding.kind));
 		world_destroy(world);
 	}
 }
@@ -263,7 +303,8 @@ int main(void)
 		cmocka_unit_test(uneven_groups), cmocka_unit_test(a_skew_is_dated_by_the_load),
 		cmocka_unit_test(congestion_at_its_root), cmocka_unit_test(rails_of_hosts),
 		cmocka_unit_test(cables_and_tables), cmocka_unit_test(the_order_of_samples_does_not_matter),
-		cmocka_unit_test(a_restart_changes_nothing_that_is_open), cmocka_unit_test(a_restart_tells_nothing_twice),
+		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
+			cmocka_unit_test(a_restart_tells_nothing_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,12 +11,6 @@
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 
-static void die(const char *what, const char *which)
-{
-	fprintf(stderr, "test world: %s: %s\n", what, which);
-	abort();
-}
-
 static uint32_t add_node(struct world *world, const char *name, uint8_t type, uint64_t guid, unsigned ports)
 {
 	struct world_node *node = &world->nodes[world->node_count];
@@ -33,7 +27,8 @@ static void add_link(struct world *world, uint32_t a, unsigned a_num, uint32_t b
 {
 	assert(world->link_count < WORLD_LINKS);
 	world->links[world->link_count++] = (struct world_link){
-		.end = { { a, (uint8_t)a_num }, { b, (uint8_t)b_num } }, .width = LINK_WIDTH_4X, .speed = LINK_SPEED_NDR,
+		.end = { { a, (uint8_t)a_num }, { b, (uint8_t)b_num } }, .width = LINK_WIDTH_4X,
+			.speed = LINK_SPEED_NDR,
 	};
 }
 
@@ -73,7 +68,8 @@ static void build(struct world *world)
 			snprintf(name, sizeof(name), "h%u mlx5_%u", h, r);
 			hca = add_node(world, name, NODE_CA, 0x10000 + h * 16 + r, 1);
 			l = made->rails > 1 ? r % made->leafs : h / per_leaf;
-			add_link(world, l, 1 + (made->rails > 1 ? h + r / made->leafs * made->hosts : h % per_leaf), hca, 1);
+			add_link(world, l, 1 + (made->rails > 1 ? h + r / made->leafs * made->hosts : h % per_leaf),
+				 hca, 1);
 		}
 	for (l = 0; l < made->leafs; l++)
 		for (s = 0; s < made->spines; s++)
@@ -101,7 +97,8 @@ struct world *world_create(const struct world_shape *shape)
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
 	world->health = health_create(&world->settings);
-	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->tables || !world->health)
+	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->tables ||
+	    !world->health)
 		abort();
 	build(world);
 	index_links(world);
@@ -125,7 +122,7 @@ void world_destroy(struct world *world)
 	free(world);
 }
 
-static bool link_is_up(const struct world *world, const struct world_link *link)
+bool world_link_is_up(const struct world *world, const struct world_link *link)
 {
 	return !link->down && !world->nodes[link->end[0].node].dead && !world->nodes[link->end[1].node].dead;
 }
@@ -137,7 +134,7 @@ static bool is_seen(const struct world *world, uint32_t node)
 
 	for (i = 0; i < world->link_count; i++)
 		if ((world->links[i].end[0].node == node || world->links[i].end[1].node == node) &&
-		    link_is_up(world, &world->links[i]))
+		    world_link_is_up(world, &world->links[i]))
 			return true;
 	return false;
 }
@@ -157,12 +154,14 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 		abort();
 	for (num = from->type == NODE_SWITCH ? 0 : 1; num <= from->ports; num++) {
 		const struct world_link *link = num ? link_at(world, at, num) : NULL;
-		bool up = !num || (link && link_is_up(world, link));
+		bool up = !num || (link && world_link_is_up(world, link));
 		struct port port = {
 			.num = (uint8_t)num, .state = up ? PORT_ACTIVE : PORT_DOWN,
-			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING, .lid = (uint16_t)(from->type == NODE_CA ? at + 1 : 0),
+			.phys_state = up ? PHYS_LINK_UP : PHYS_POLLING,
+				.lid = (uint16_t)(from->type == NODE_CA ? at + 1 : 0),
 			.speed_supported = (2 << LINK_SPEED_NDR) - 1, .speed_enabled = (2 << LINK_SPEED_NDR) - 1,
-			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X, .width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
+			.width_supported = LINK_WIDTH_1X | LINK_WIDTH_4X,
+				.width_enabled = LINK_WIDTH_1X | LINK_WIDTH_4X,
 		};
 
 		if (up && link) {
@@ -172,26 +171,6 @@ static void discover_node(struct world *world, struct fabric *fabric, uint32_t a
 		if (fabric_add_port(fabric, &port, NULL) < 0)
 			abort();
 	}
-}
-
-/* What is known of a switch's table is what it is now. */
-static void read_table(struct world *world, uint32_t at)
-{
-	uint8_t block[ROUTES_BLOCK];
-	uint32_t lid, i;
-
-	for (lid = 0; lid <= world->node_count; lid += ROUTES_BLOCK) {
-		for (i = 0; i < ROUTES_BLOCK; i++)
-			block[i] = lid + i && lid + i <= world->node_count ? world->tables[at][lid + i] : ROUTES_NO_PORT;
-		if (routes_set_block(&world->routes, world->nodes[at].guid, lid / ROUTES_BLOCK, block, NULL, NULL) < 0)
-			abort();
-	}
-	world->read_guids[world->read_count++] = world->nodes[at].guid;
-	if (!world->changes[at])
-		return;
-	world->changed_entries[world->changed_count] = world->changes[at];
-	world->changed_guids[world->changed_count++] = world->nodes[at].guid;
-	world->changes[at] = 0;
 }
 
 static uint32_t find_guid(const struct world *world, uint64_t guid)
@@ -220,7 +199,7 @@ static void discover(struct world *world)
 		uint32_t a = fabric_find_port(fabric, world->nodes[link->end[0].node].guid, link->end[0].num);
 		uint32_t b = fabric_find_port(fabric, world->nodes[link->end[1].node].guid, link->end[1].num);
 
-		if (link_is_up(world, link) && fabric_link(fabric, a, b, NULL) < 0)
+		if (world_link_is_up(world, link) && fabric_link(fabric, a, b, NULL) < 0)
 			abort();
 	}
 	if (fabric_finish(fabric, NULL, NULL) < 0)
@@ -243,7 +222,8 @@ static struct world_told *find_told(struct world *world, const struct finding *f
 	for (i = 0; i < world->told_count; i++) {
 		const struct finding *told = &world->told[i].finding;
 
-		if (told->kind == finding->kind && told->node_guid == finding->node_guid && told->port == finding->port &&
+		if (told->kind == finding->kind && told->node_guid == finding->node_guid &&
+		    told->port == finding->port &&
 		    told->tag == finding->tag)
 			return &world->told[i];
 	}
@@ -364,75 +344,6 @@ static void fill_locked(const struct world *world, struct health_input *input, u
 			locked[input->locked_count++] = world->nodes[i].guid;
 }
 
-/* The link down from a spine to a leaf, one of those that are up; 0: none. */
-static uint8_t way_down(const struct world *world, uint32_t spine, uint32_t leaf, uint32_t lid)
-{
-	unsigned parallel = world->made.parallel, i;
-
-	for (i = 0; i < parallel; i++) {
-		unsigned num = 1 + leaf * parallel + (lid / world->made.spines + i) % parallel;
-
-		if (link_is_up(world, world->link_of[spine][num]))
-			return (uint8_t)num;
-	}
-	return 0;
-}
-
-/* The port by which a switch sends to a LID as a subnet manager would have it. */
-static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
-{
-	const struct world_shape *made = &world->made;
-	uint32_t to = lid - 1, leaf, uplinks = made->spines * made->parallel, i;
-	unsigned num;
-
-	if (world->nodes[to].type != NODE_CA)
-		return ROUTES_NO_PORT;
-	leaf = world->link_of[to][1]->end[0].node;
-	if (at >= made->leafs) {
-		num = way_down(world, at, leaf, lid);
-		return num ? (uint8_t)num : ROUTES_NO_PORT;
-	}
-	for (num = 1; num <= 100; num++)
-		if (world->link_of[at][num] && world->link_of[at][num]->end[1].node == to)
-			return (uint8_t)num;
-	for (i = 0; i < uplinks; i++) {
-		num = 101 + (lid + i) % uplinks;
-		if (link_is_up(world, world->link_of[at][num]) &&
-		    way_down(world, world->link_of[at][num]->end[1].node, leaf, lid))
-			return (uint8_t)num;
-	}
-	return ROUTES_NO_PORT;
-}
-
-static void make_routes(struct world *world)
-{
-	uint32_t at, lid;
-
-	world->has_routes = true;
-	for (at = 0; at < world->made.leafs + world->made.spines; at++) {
-		for (lid = 1; lid <= world->node_count; lid++)
-			world->tables[at][lid] = even_port(world, at, lid);
-		read_table(world, at);
-	}
-	world->changed_count = 0;
-}
-
-/* So many destinations that left by another uplink leave by this one. */
-static void skew(struct world *world, uint32_t at, uint8_t num, unsigned count)
-{
-	uint32_t lid;
-
-	for (lid = 1; lid <= world->node_count && count; lid++) {
-		uint8_t was = world->tables[at][lid];
-
-		if (was == ROUTES_NO_PORT || (at < world->made.leafs && was <= 100) || was == num)
-			continue;
-		world->tables[at][lid] = num;
-		world->changes[at]++;
-		count--;
-	}
-}
-
 /* Tables that are asked for are read before the next sweep. */
 static void read_wanted(struct world *world)
 {
@@ -440,7 +351,7 @@ static void read_wanted(struct world *world)
 	size_t count = health_wants_tables(world->health, &wants), i;
 
 	for (i = 0; i < count && world->has_routes; i++)
-		read_table(world, find_guid(world, wants[i]));
+		world_read_table(world, find_guid(world, wants[i]));
 }
 
 static void sweep(struct world *world)
@@ -455,7 +366,8 @@ static void sweep(struct world *world)
 	struct health_input input = {
 		.wall_us = WORLD_WALL_US + world->now_us, .boot_us = WORLD_BOOT_US + world->now_us,
 		.interval_us = world->interval_us, .topology_changed = world->stale, .sm_known = !world->sm_lost,
-		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters, .routes = world->has_routes ? &world->routes : NULL,
+		.sm_guid = world->sm_guid, .sm_masters = world->sm_masters,
+			.routes = world->has_routes ? &world->routes : NULL,
 		.routes_changed_us = world->changed_count ? WORLD_WALL_US + world->now_us : 0,
 		.routes_changed_guids = world->changed_guids, .routes_changed_count = world->changed_count,
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
@@ -520,201 +432,6 @@ void world_restart(struct world *world)
 	world->stale = true;
 }
 
-/* "leaf0", "h0.2", "h0 mlx5_2" */
-static uint32_t node_named(const struct world *world, const char *name)
-{
-	unsigned host, rail;
-	char hca[32];
-	uint32_t i;
-
-	if (sscanf(name, "h%u.%u", &host, &rail) == 2) {
-		snprintf(hca, sizeof(hca), "h%u mlx5_%u", host, rail);
-		name = hca;
-	}
-	for (i = 0; i < world->node_count; i++)
-		if (!strcmp(world->nodes[i].name, name))
-			return i;
-	die("no such node", name);
-	return 0;
-}
-
-static struct world_end port_named(const struct world *world, const char *name)
-{
-	char node[32];
-	unsigned num = 1;
-
-	if (sscanf(name, "%31[^/]/%u", node, &num) < 1)
-		die("no such port", name);
-	return (struct world_end){ node_named(world, node), (uint8_t)num };
-}
-
-static struct world_link *link_named(struct world *world, const char *name, int *ret_end)
-{
-	struct world_end at = port_named(world, name);
-	struct world_link *link = link_at(world, at.node, at.num);
-
-	if (!link)
-		die("no such link", name);
-	*ret_end = link->end[1].node == at.node && link->end[1].num == at.num;
-	return link;
-}
-
-/* A node, or all HCAs of a host: "h3". */
-static void set_nodes(struct world *world, const char *name, const char *what, bool to)
-{
-	char prefix[40];
-	unsigned host;
-	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
-	uint32_t one = all ? 0 : node_named(world, name), i;
-
-	snprintf(prefix, sizeof(prefix), "%s ", name);
-	for (i = 0; i < world->node_count; i++) {
-		struct world_node *node = &world->nodes[i];
-
-		if (all ? strncmp(node->name, prefix, strlen(prefix)) != 0 : i != one)
-			continue;
-		if (!strcmp(what, "dead"))
-			node->dead = to;
-		else if (!strcmp(what, "silent"))
-			node->silent = to;
-		else
-			node->locked = to;
-	}
-	world->stale |= !strcmp(what, "dead");
-}
-
-static void spread(struct world *world, const char *port, const char *counter, unsigned count, unsigned sweeps)
-{
-	struct world_end at = port_named(world, port);
-	unsigned i;
-
-	for (i = 0; i < sweeps; i++) {
-		world->counted = true;
-		world->counts[at.node][at.num][counter_by_key(counter)] += count * (i + 1) / sweeps - count * i / sweeps;
-		world_sweeps(world, 1);
-	}
-}
-
-static bool run_link(struct world *world, const char *word, char args[4][40])
-{
-	struct world_link *link, kept;
-	int end, other_end;
-	struct world_link *other;
-	size_t i;
-
-	if (!strcmp(word, "down") || !strcmp(word, "up")) {
-		link_named(world, args[0], &end)->down = !strcmp(word, "down");
-		world->stale = true;
-	} else if (!strcmp(word, "rate")) {
-		link = link_named(world, args[0], &end);
-		link->width = link_width_code((unsigned)atoi(args[1]));
-		link->speed = (uint8_t)link_speed_by_name(args[2]);
-		world->stale = true;
-	} else if (!strcmp(word, "load")) {
-		link_named(world, args[0], &end);
-		link_named(world, args[0], &end)->load[end] = atof(args[1]);
-	} else if (!strcmp(word, "stall")) {
-		link = link_named(world, args[0], &end);
-		link->stall[end] = atof(args[1]);
-	} else if (!strcmp(word, "loads")) {
-		for (i = 0; i < world->link_count; i++)
-			world->links[i].load[0] = world->links[i].load[1] = atof(args[0]);
-	} else if (!strcmp(word, "swap")) {
-		link = link_named(world, args[0], &end);
-		other = link_named(world, args[1], &other_end);
-		kept = *link;
-		link->end[!end] = other->end[!other_end];
-		other->end[!other_end] = kept.end[!end];
-		world->stale = true;
-	} else {
-		return false;
-	}
-	return true;
-}
-
-static bool run_count(struct world *world, const char *word, char args[4][40])
-{
-	struct world_end at;
-
-	if (!strcmp(word, "spread")) {
-		spread(world, args[0], args[1], (unsigned)atoi(args[2]), (unsigned)atoi(args[3]));
-		return true;
-	}
-	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 && strcmp(word, "fec") != 0)
-		return false;
-	at = port_named(world, args[0]);
-	world->counted = true;
-	if (!strcmp(word, "count"))
-		world->counts[at.node][at.num][counter_by_key(args[1])] += (uint64_t)atoi(args[2]);
-	else if (!strcmp(word, "reset"))
-		world->resets[at.node][at.num] = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
-	else if (!strcmp(word, "full"))
-		world->full[at.node][at.num] |= COUNTER_BIT(counter_by_key(args[1]));
-	else
-		world->fec[at.node][at.num] = (uint32_t)atoi(args[1]);
-	return true;
-}
-
-static bool run_node(struct world *world, const char *word, char args[4][40])
-{
-	static const struct { const char *word, *what; bool to; } words[] = {
-		{ "kill", "dead", true }, { "revive", "dead", false }, { "silent", "silent", true },
-		{ "answer", "silent", false }, { "lock", "locked", true }, { "unlock", "locked", false },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (!strcmp(word, words[i].word)) {
-			set_nodes(world, args[0], words[i].what, words[i].to);
-			return true;
-		}
-	return false;
-}
-
-static void run_one(struct world *world, const char *command)
-{
-	char word[40] = "", args[4][40] = { "", "", "", "" };
-
-	if (sscanf(command, "%39s %39s %39s %39s %39s", word, args[0], args[1], args[2], args[3]) < 1)
-		return;
-	if (run_link(world, word, args) || run_count(world, word, args) || run_node(world, word, args))
-		return;
-	if (!strcmp(word, "wait")) {
-		world_sweeps(world, (unsigned)(atoll(args[0]) * 1000000 / world->interval_us));
-	} else if (!strcmp(word, "unread")) {
-		world->unread_percent = (unsigned)atoi(args[0]);
-	} else if (!strcmp(word, "sm")) {
-		world->sm_lost = !strcmp(args[0], "lost");
-		if (strcmp(args[0], "lost") != 0 && strcmp(args[0], "ok") != 0)
-			world->sm_guid = strtoull(args[0], NULL, 0);
-	} else if (!strcmp(word, "masters")) {
-		world->sm_masters = (unsigned)atoi(args[0]);
-	} else if (!strcmp(word, "restart")) {
-		world_restart(world);
-	} else if (!strcmp(word, "routes")) {
-		make_routes(world);
-	} else if (!strcmp(word, "skew")) {
-		skew(world, node_named(world, args[0]), (uint8_t)atoi(args[1]), (unsigned)atoi(args[2]));
-	} else if (!strcmp(word, "reread")) {
-		read_table(world, node_named(world, args[0]));
-	} else if (!strcmp(word, "route-change")) {
-		world->changed_entries[world->changed_count] = (uint32_t)atoi(args[1]);
-		world->changed_guids[world->changed_count++] = world->nodes[node_named(world, args[0])].guid;
-	} else {
-		die("no such command", command);
-	}
-}
-
-void world_run(struct world *world, const char *script)
-{
-	char copy[4096], *rest = copy, *command;
-
-	assert(strlen(script) < sizeof(copy));
-	snprintf(copy, sizeof(copy), "%s", script);
-	while ((command = strsep(&rest, ";")))
-		run_one(world, command);
-}
-
 static int compare_lines(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -732,7 +449,8 @@ const char *world_summary(const struct world *world, bool infos, char *ret, size
 		if (!told->opened || (!infos && told->worst == FINDING_INFO))
 			continue;
 		snprintf(place, sizeof(place), "%s",
-			 told->finding.node_guid ? world->nodes[find_guid(world, told->finding.node_guid)].name : "fabric");
+			 told->finding.node_guid ? world->nodes[find_guid(world,
+									  told->finding.node_guid)].name : "fabric");
 		if (told->finding.port)
 			snprintf(port, sizeof(port), "/%u", told->finding.port);
 		if (told->opened > 1)

@@ -61,7 +61,7 @@ static void make_bed(struct bed *bed)
 	}
 }
 
-/* A busy sweep: all ports carry something, one in fifty counts a symbol error now and then, one in a thousand discards. */
+/* A busy sweep: all ports carry something, one in fifty counts an error now and then, one in a thousand discards. */
 static void fill(struct bed *bed, unsigned sweep)
 {
 	size_t i;
@@ -98,7 +98,8 @@ static void measure(struct bed *bed)
 		die("no memory");
 	for (i = 0; i < SWEEPS; i++) {
 		struct health_input input = {
-			.wall_us = 1700000000000000 + (int64_t)i * INTERVAL_US, .boot_us = 1000000000 + (int64_t)i * INTERVAL_US,
+			.wall_us = 1700000000000000 + (int64_t)i * INTERVAL_US,
+				.boot_us = 1000000000 + (int64_t)i * INTERVAL_US,
 			.interval_us = INTERVAL_US, .fabric = bed->fabric, .shape = bed->shape, .samples = bed->samples,
 			.sample_count = bed->count, .sm_known = true, .sm_guid = 1, .sm_masters = 1, .caps = bed->caps,
 			.topology_changed = i % 50 == 25,
@@ -110,7 +111,8 @@ static void measure(struct bed *bed)
 		if (health_step(health, &input, tell, told, NULL) < 0)
 			die("no memory");
 		took = cpu_us() - before;
-		times_add(!i || input.topology_changed ? &bed->topologies : i % WINDOW_SWEEPS ? &bed->steps : &bed->windows, took);
+		times_add(!i || input.topology_changed ? &bed->topologies :
+			  i % WINDOW_SWEEPS ? &bed->steps : &bed->windows, took);
 	}
 	printf("# %zu port ends, %u findings opened, %u closed, %zu open at the end\n", bed->count, told[HEALTH_OPENED],
 	       told[HEALTH_CLOSED], health_open(health, &open));
