@@ -20,13 +20,13 @@
 #include "storage/reader.h"
 #include "storage/schema.h"
 #include "storage/test_check.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
 #define SWEEPS 45
 #define WINDOW 10
 
-static char folder[64], path[80];
 static struct model *model;
 
 /* All of it in hot: a window of more sweeps than there are is never full. */
@@ -34,9 +34,7 @@ static int set_up(void **state)
 {
 	struct writer *writer;
 
-	(void)state;
-	check_make_folder(folder);
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
+	test_folder_make(state);
 	writer = check_open_writer_with(path, 2 * SWEEPS);
 	model = model_create(5, 40, 36, 20);
 	model->keep_history = true;
@@ -50,10 +48,8 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	(void)state;
 	model_destroy(model);
-	check_remove_folder(folder);
-	return 0;
+	return test_folder_remove(state);
 }
 
 static sqlite3 *open_db(void)
