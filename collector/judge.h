@@ -19,6 +19,7 @@ struct error;
 struct events;
 struct memory;
 struct restored;
+struct restored_finding;
 struct route_read;
 struct shape;
 struct shape_settings;
@@ -54,7 +55,7 @@ struct judge {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	char (*causes)[32];      /* what restored findings point to */
+	struct restored_finding *restored; /* words that restored findings point to */
 };
 
 /* A master whose ActCount stands still for so long is as good as gone. Source: IBA Vol 1, 14.4.1 (SMInfo.ActCount). */
