@@ -358,8 +358,9 @@ static struct health_host *host_of_view(struct health *health, const struct rail
 	return &health->hosts[health->nodes[at].host];
 }
 
+/* @stopped: how many busy hosts have stopped so many windows ago */
 static void note_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
-		      uint32_t *ret_left)
+		      uint32_t stopped[IDLE_WINDOWS_MOST + 1])
 {
 	struct health_host *host = host_of_view(health, view);
 
@@ -377,7 +378,7 @@ static void note_busy(struct health *health, const struct rails *rails, const st
 	if (!host->idle_windows)
 		host->idle_wall_us = health->last_window_wall_us;
 	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
-	*ret_left += host->busy_windows == BUSY_WINDOWS && host->idle_windows < RAIL_WINDOWS;
+	stopped[host->idle_windows] += host->busy_windows == BUSY_WINDOWS;
 }
 
 /*
@@ -386,23 +387,27 @@ static void note_busy(struct health *health, const struct rails *rails, const st
  */
 static void judge_idle(struct health *health, const struct rails *rails)
 {
-	uint32_t left = 0, alike;
-	size_t known = 0, i;
+	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
+	size_t known = 0, all = 0, i;
 
-	for (i = 0; i < rails->count; i++)
+	for (i = 0; i < rails->count; i++) {
 		known += rails->views[i].known != 0;
+		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
+	}
 	/* Where counters were cleared, or many ports not read, nobody is known to be idle. */
-	if (known * 10 < rails->count * 9)
+	if (known * 10 < all * 9)
 		return;
 	for (i = 0; i < rails->count; i++)
-		note_busy(health, rails, &rails->views[i], &left);
+		note_busy(health, rails, &rails->views[i], stopped);
 	for (i = 0; i < rails->count; i++) {
 		struct health_host *host = host_of_view(health, &rails->views[i]);
 
 		if (!host || !host->idle_windows || host->busy_windows < BUSY_WINDOWS)
 			continue;
 		alike = count_alike(rails, host->rails_used);
-		if (left > 1 || host->mates < ALIKE_LEAST || alike * 10 < host->mates * 9 ||
+		with = stopped[host->idle_windows] + stopped[host->idle_windows - 1] +
+		       (host->idle_windows < IDLE_WINDOWS_MOST ? stopped[host->idle_windows + 1] : 0);
+		if (with > 1 || host->mates < ALIKE_LEAST || alike * 10 < host->mates * 9 ||
 		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
