@@ -163,6 +163,12 @@ static void links_that_flap(void **state)
 	CHECK(cases, false);
 }
 
+/* Most trunks are HDR. */
+#define HDR "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate leaf0/104 4 HDR; rate leaf0/105 4 HDR; " \
+	    "rate leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; " \
+	    "rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; " \
+	    "rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; wait 60; "
+
 static void links_with_errors(void **state)
 {
 	static const struct world_case cases[] = {
@@ -174,15 +180,11 @@ static void links_with_errors(void **state)
 		{ "16 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 16 16; wait 60", "symbol-errors "
 		  "critical leaf0/101" },
 		{ "in two sweeps", &rails, "wait 60; spread leaf0/101 symbol_errors 30 2; wait 60", "" },
-		{ "HDR has half", &rails, "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate "
-		  "leaf0/104 4 HDR; rate "
-		  "leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; rate leaf2/101 "
-		  "4 HDR; rate leaf2/102 4 HDR; "
-		  "rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate "
-		  "leaf3/103 4 HDR; rate leaf3/104 4 HDR; "
-		  "rate leaf0/105 4 HDR; wait 60; spread leaf0/101 symbol_errors 4 4; spread leaf0/102 symbol_errors "
-		  "3 3; wait 60",
-		  "symbol-errors warning leaf0/101" },
+		{ "HDR has two hours for as many", &rails, HDR "spread leaf0/101 symbol_errors 4 4; spread leaf0/102 "
+		  "symbol_errors 7 7; "
+		  "wait 3600; spread leaf0/101 symbol_errors 4 4; wait 60", "symbol-errors warning leaf0/101" },
+		{ "and no more", &rails, HDR "spread leaf0/101 symbol_errors 4 4; wait 7800; spread leaf0/101 "
+		  "symbol_errors 4 4; wait 60", "" },
 		{ "a host's link, half a minute later", &rails, "wait 60; spread leaf1/4 symbol_errors 9 3; wait 60",
 		  "symbol-errors warning leaf1/4" },
 		{ "both ends are one", &rails, "wait 60; count spine0/1 symbol_errors 4; spread leaf0/101 "
