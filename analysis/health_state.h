@@ -56,7 +56,8 @@ struct health_node {
 	bool dark;                    /* had links and has none */
 	bool claimed;                 /* a finding about a whole node has its links */
 	uint32_t cluster;             /* union-find, of dark ones */
-	uint32_t cluster_switches, cluster_hosts, cluster_racks; /* of the one that stands for it; racks: hosts of one */
+	/* Of the node that stands for a cluster: what is in it; racks: hosts that are of one already. */
+	uint32_t cluster_switches, cluster_hosts, cluster_racks;
 	uint32_t dark_host;           /* of a leaf: a dark HCA behind it, or NONE */
 	int64_t dark_us, dark_wall_us;
 	/* Answers: */
