@@ -24,7 +24,7 @@ struct virtual;
 struct scenario_truth {
 	bool expected;                /* else only allowed */
 	char kinds[SCENARIO_WORD];    /* "link-down|node-missing" */
-	char subject[SCENARIO_WORD];  /* "leaf-1/3" (either end of the link), "leaf-1", "host:node0003", "fabric", "any" */
+	char subject[SCENARIO_WORD];  /* "leaf-1/3" (either end of the link), "leaf-1", "host:node0003", "any" */
 	char causes[SCENARIO_WORD];   /* "routing|flows"; empty: any */
 	char severity[16];            /* at least; empty: any */
 	int64_t at_us;                /* when what it speaks of began */

@@ -423,8 +423,9 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 	if (draw->kind != NET_SHAPE_RAIL || !pick_host(draw, &host))
 		return false;
 	name = draw->hosts.hosts[host].name;
-	text_appendf(draw->text, "at %ds leave main hosts=%s\nexpect nic-unused host:%s within=16m\n", (int)at_s, name,
-		     name);
+	/* Nobody can tell it from a job's end but by how long it ran. */
+	text_appendf(draw->text, "length 45m\nat %ds leave main hosts=%s\nexpect nic-unused host:%s within=16m\n",
+		     (int)at_s + 600, name, name);
 	return true;
 }
 
@@ -434,7 +435,9 @@ static bool sm_lost(struct draw *draw, int64_t at_s)
 	if (draw->follows_tables)
 		return false;
 	draw->no_sm = true;
-	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=80s\n", (int)at_s,
+	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=80s\n"
+		     /* Nobody routes around what fails then. */
+		     "allow black-hole any\n", (int)at_s,
 		     draw_number(draw, 2) ? "stop" : "two");
 	return true;
 }
@@ -458,7 +461,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 
 	if (!take_tables(draw) || !pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
 		return false;
-	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=150s\n", (int)at_s,
+	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=12m\n", (int)at_s,
 		     draw_node_name(draw, node, leaf), draw_node_name(draw, node_of(draw, port), hca), leaf);
 	return true;
 }
@@ -467,7 +470,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 static bool collisions(struct draw *draw, int64_t at_s)
 {
 	const struct fabric *built = draw->built;
-	const struct routes *tables = virtual_tables(draw->world);
+	const struct route_table *table;
 	char name[DRAW_NAME_SIZE];
 	uint32_t leaf, senders[256], i, trunk;
 	unsigned sender_count = 0, pairs = 0;
@@ -475,6 +478,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 
 	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &leaf))
 		return false;
+	table = routes_find(virtual_tables(draw->world), built->nodes[leaf].guid);
 	for (i = built->nodes[leaf].first_port, trunk = 0; i < built->nodes[leaf].first_port + built->nodes[leaf].ports;
 	     i++) {
 		uint32_t peer = built->ports[i].peer;
@@ -491,7 +495,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
 
 		if (peer_node(draw, to) == leaf ||
-		    routes_out_port(routes_find(tables, built->nodes[leaf].guid), built->ports[to].lid) != built->ports[trunk].num)
+		    routes_out_port(table, built->ports[to].lid) != built->ports[trunk].num)
 			continue;
 		text_appendf(draw->text, "%s%s>%s", pairs ? "," : "", built->nodes[node_of(draw, senders[pairs])].name,
 			     built->nodes[node_of(draw, to)].name);

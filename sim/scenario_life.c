@@ -24,8 +24,9 @@ static void write_life_jobs(struct draw *draw, int64_t length_s)
 
 		if (at + size > last)
 			size = last - at;
-		text_appendf(draw->text, "job j%u %s hosts=%s-%s load=%.2f noise=%.2f phase=%ds/%ds seed=%d starts=later",
-			     number, pattern, draw->hosts.hosts[at].name, draw->hosts.hosts[at + size - 1].name,
+		text_appendf(draw->text, "job j%u %s hosts=%s-%s starts=later load=%.2f noise=%.2f phase=%ds/%ds "
+			     "seed=%d", number, pattern, draw->hosts.hosts[at].name,
+			     draw->hosts.hosts[at + size - 1].name,
 			     0.1 + 0.7 * draw_share(draw), 0.3 * draw_share(draw), (int)draw_between(draw, 3, 25),
 			     (int)draw_between(draw, 1, 15), (int)draw_between(draw, 1, 10000));
 		/* Some use four rails of eight, some all; some are routed adaptively. */

@@ -302,7 +302,8 @@ static void a_wrong_line_is_told_with_its_number(void **state)
 static void what_cannot_happen_is_refused(void **state)
 {
 	static const char *const wrong[] = {
-		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99", "at 1m width leaf-u01-r0/9",
+		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99",
+		"at 1m width leaf-u01-r0/9",
 		"at 1m errors leaf-u01-r0/9", "at 1m errors leaf-u01-r0/9 xmit_data=4", "at 1m stop nobody",
 		"at 1m off nobody", "at 1m skew leaf-u01-r0", "at 1m down \"leaf-u01-r0/9", "job x dance",
 		"job x ring hosts=nobody", "job x ring load=7", "at 1m sm dance", "at 1m",

@@ -267,7 +267,8 @@ static int run(struct judging *judging, struct error *err)
 		wanted_count = health_wants_tables(health, &wanted);
 		feeder_want(&feeder, wanted, wanted_count);
 		judgement->health_us += took_us;
-		judgement->worst_health_us = took_us > judgement->worst_health_us ? took_us : judgement->worst_health_us;
+		if (took_us > judgement->worst_health_us)
+			judgement->worst_health_us = took_us;
 		judgement->ports = input.sample_count;
 		judgement->sweeps++;
 	}
