@@ -79,11 +79,12 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 			struct balance_sums *sums)
 {
 	const struct balance_tables *tables = &judge->tables;
-	bool up_rcv = result->direction == BALANCE_RCV && group->kind == GROUP_UP;
 	uint32_t i;
 
 	result->t_known = sums->working > 0;
-	result->predicted_known = tables->weights_known && (!up_rcv || tables->arriving);
+	/* A table alone does not say what comes down: the same destinations are in those of all switches above. */
+	result->predicted_known = tables->weights_known &&
+				  (tables->carried || result->direction == BALANCE_XMIT || group->kind != GROUP_UP);
 	for (i = 0; i < group->count; i++) {
 		struct balance_member *member = &result->members[i];
 		const struct port *port = &judge->fabric->ports[member->port];
@@ -94,8 +95,7 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 		result->t_known &= tables->by_node[judge->fabric->ports[decides].node] != NULL;
 		member->lids = tables->given[decides].lids;
 		member->destinations = member->lids;
-		member->predicted = up_rcv ? (tables->arriving ? tables->arriving[member->port] : NAN) :
-					     tables->given[decides].weight;
+		member->predicted = tables->carried ? tables->carried[decides] : tables->given[decides].weight;
 		sums->lids += member->lids;
 		sums->weight += member->predicted;
 	}

@@ -248,14 +248,16 @@ static void touch_cluster(struct health *health, struct health_open_finding *ope
 static void hold_switches(struct health *health, uint32_t root)
 {
 	struct cluster cluster = view_cluster(health, root);
+	int64_t gone_us = health->now_us - cluster.last_us;
 	const struct health_node *lead;
 	struct health_open_finding *open;
 	char since[32];
 
-	if (cluster.lead == HEALTH_NONE || health->now_us - cluster.last_us < health->settings.down_after_us ||
-	    health->now_us - cluster.last_us >= health->settings.forget_us)
+	if (cluster.lead == HEALTH_NONE || gone_us >= health->settings.forget_us)
 		return;
 	lead = &health->nodes[cluster.lead];
+	if (gone_us < health->settings.down_after_us && !health_find(health, FINDING_NODE_MISSING, lead->guid, 0, 0))
+		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead, .port = HEALTH_NONE,
 		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us,
@@ -266,12 +268,12 @@ static void hold_switches(struct health *health, uint32_t root)
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went "
 			    "together",
-			    lead->name, health_duration(health->now_us - cluster.last_us, since), cluster.switches,
+			    lead->name, health_duration(gone_us, since), cluster.switches,
 			    cluster.hosts);
 	else
 		health_text(open, "%s is gone: all of its links are down for %s, those around it are up", lead->name,
-			    health_duration(health->now_us - cluster.last_us, since));
-	health_number(open, "down_s", (double)(health->now_us - cluster.last_us) / SECOND_US);
+			    health_duration(gone_us, since));
+	health_number(open, "down_s", (double)gone_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
 	if (cluster.hosts)
@@ -440,6 +442,28 @@ static int by_time(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
+/* What is in each cluster, noted at the node that stands for it. */
+static void count_clusters(struct health *health)
+{
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++)
+		health->nodes[i].cluster_switches = health->nodes[i].cluster_hosts = health->nodes[i].cluster_racks = 0;
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+			health->nodes[cluster_of(health, i)].cluster_switches++;
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+		struct health_node *root;
+
+		if (!host->down)
+			continue;
+		root = &health->nodes[cluster_of(health, host->first)];
+		root->cluster_hosts++;
+		root->cluster_racks += host->rack_guid != 0;
+	}
+}
+
 /* Hosts that are down, in the order in which they went. Return: how many. */
 static size_t list_gone(struct health *health)
 {
@@ -483,12 +507,13 @@ static void find_missing(struct health *health)
 			health->nodes[i].claimed = true;
 			health->dark_switches++;
 		}
+	count_clusters(health);
 	for (i = 0; i < health->node_count; i++) {
-		bool root = health->nodes[i].dark && cluster_of(health, i) == i;
+		const struct health_node *node = &health->nodes[i];
 
-		if (root && view_cluster(health, i).switches)
+		if (node->cluster_switches)
 			hold_switches(health, i);
-		else if (root && health->nodes[i].claimed)
+		else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
 			claim_rack(health, i);
 	}
 	for (i = 0; i < health->node_count; i++)

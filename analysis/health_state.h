@@ -56,6 +56,7 @@ struct health_node {
 	bool dark;                    /* had links and has none */
 	bool claimed;                 /* a finding about a whole node has its links */
 	uint32_t cluster;             /* union-find, of dark ones */
+	uint32_t cluster_switches, cluster_hosts, cluster_racks; /* of the one that stands for it; racks: hosts of one */
 	uint32_t dark_host;           /* of a leaf: a dark HCA behind it, or NONE */
 	int64_t dark_us, dark_wall_us;
 	/* Answers: */
@@ -117,6 +118,8 @@ struct health_tracker {
 	/* Of each of the last windows a bit, the newest the lowest. */
 	uint32_t stalled, stalled_critical, rail_off, unused;
 	int64_t rail_wall_us, unused_wall_us; /* first of those */
+	uint32_t hot[2];              /* it was the hottest of an uneven group, by enum balance_direction */
+	int64_t hot_wall_us[2];
 	int64_t harm_us;              /* it was the hottest of its group, to the harm of others */
 	int64_t stall_us;             /* end of the window that the newest bit is of */
 	int64_t awaited_us;           /* end of the window in which others waited for it last, as it was full */

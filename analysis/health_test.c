@@ -3,8 +3,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -15,34 +13,11 @@ static const struct world_shape rails = { 4, 4, 2, 8, 4 };
 /* Four leafs, 16 hosts with one HCA, four on each leaf; one link to each of four spines. */
 static const struct world_shape single = { 4, 4, 1, 16, 1 };
 
-struct scenario { const char *name; const struct world_shape *shape; const char *script, *expected; };
-
-static void check(const struct scenario *scenario, size_t count, bool infos)
-{
-	char found[4096];
-	size_t i, failed = 0;
-
-	for (i = 0; i < count; i++) {
-		struct world *world = world_create(scenario[i].shape);
-
-		world_run(world, scenario[i].script);
-		world_summary(world, infos, found, sizeof(found));
-		if (strcmp(found, scenario[i].expected) != 0) {
-			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name,
-				    scenario[i].script,
-				    scenario[i].expected, found);
-			failed++;
-		}
-		world_destroy(world);
-	}
-	assert_int_equal(failed, 0);
-}
-
-#define CHECK(scenarios, infos) check(scenarios, sizeof(scenarios) / sizeof((scenarios)[0]), infos)
+#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 static void links_that_go_down(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "nothing is wrong", &rails, "wait 600", "" },
 		{ "a trunk for less than 30 s", &rails, "wait 60; down leaf0/101; wait 20; up leaf0/101; wait 400",
 		  "" },
@@ -69,7 +44,7 @@ static void links_that_go_down(void **state)
 
 static void nodes_that_go(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "a dead spine is one", &rails, "wait 60; kill spine1; wait 60", "node-missing critical spine1" },
 		{ "and closes", &rails, "wait 60; kill spine1; wait 60; revive spine1; wait 120",
 		  "node-missing critical spine1 closed" },
@@ -105,7 +80,7 @@ static void nodes_that_go(void **state)
 
 static void restarts_are_info(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "a restart", &single, "wait 60; kill h3; wait 120; revive h3; wait 600",
 		  "host-restart info h3 mlx5_0 closed; topology-changed info fabric closed" },
 		{ "two of a leaf", &single, "wait 60; kill h2; kill h3; wait 60",
@@ -122,7 +97,7 @@ static void restarts_are_info(void **state)
 
 static void nodes_that_are_silent(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "for two sweeps", &rails, "wait 60; silent h3.1; wait 20; answer h3.1; wait 60", "" },
 		{ "an HCA", &rails, "wait 60; silent h3.1; wait 30", "node-silent warning h3 mlx5_1" },
 		{ "an HCA that answers again", &rails, "wait 60; silent h3.1; wait 30; answer h3.1; wait 120",
@@ -140,7 +115,7 @@ static void nodes_that_are_silent(void **state)
 
 static void links_that_are_slow(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "a trunk at 1x", &rails, "wait 60; rate leaf0/101 1 NDR; wait 70", "link-degraded critical "
 		  "leaf0/101" },
 		{ "for less than a minute", &rails, "wait 60; rate leaf0/101 1 NDR; wait 50; rate leaf0/101 4 NDR; "
@@ -158,7 +133,7 @@ static void links_that_are_slow(void **state)
 
 static void links_that_flap(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "once", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 600", "" },
 		{ "twice in a day", &rails,
 		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 7200; down leaf0/101; wait 10; up leaf0/101; "
@@ -190,7 +165,7 @@ static void links_that_flap(void **state)
 
 static void links_with_errors(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "7 symbols an hour", &rails, "wait 60; spread leaf0/101 symbol_errors 7 7; wait 60", "" },
 		{ "8 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors "
 		  "warning leaf0/101" },
@@ -252,7 +227,7 @@ static void links_with_errors(void **state)
 
 static void ports_that_discard(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "a trunk, two minutes", &rails, "wait 80; count leaf0/101 xmit_discards 500; wait 60; count "
 		  "leaf0/101 xmit_discards 500; wait 120", "" },
 		{ "a trunk, three minutes", &rails,
@@ -283,7 +258,7 @@ static void ports_that_discard(void **state)
 
 static void the_fabric_as_a_whole(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "no master for two sweeps", &rails, "wait 60; sm lost; wait 20; sm ok; wait 60", "" },
 		{ "no master", &rails, "wait 60; sm lost; wait 30", "sm-lost critical fabric" },
 		{ "a handover", &rails, "wait 60; sm 0x88; wait 60", "sm-lost info fabric" },

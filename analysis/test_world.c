@@ -466,6 +466,27 @@ const char *world_summary(const struct world *world, bool infos, char *ret, size
 	return ret;
 }
 
+unsigned world_check(const struct world_case *cases, size_t count, bool infos)
+{
+	char found[4096];
+	unsigned failed = 0;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		struct world *world = world_create(cases[i].shape);
+
+		world_run(world, cases[i].script);
+		world_summary(world, infos, found, sizeof(found));
+		if (strcmp(found, cases[i].expected) != 0) {
+			fprintf(stderr, "%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", cases[i].name,
+				cases[i].script, cases[i].expected, found);
+			failed++;
+		}
+		world_destroy(world);
+	}
+	return failed;
+}
+
 const struct world_told *world_find(const struct world *world, enum finding_kind kind)
 {
 	size_t i;

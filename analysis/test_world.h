@@ -124,6 +124,12 @@ void world_run(struct world *world, const char *script);
  */
 const char *world_summary(const struct world *world, bool infos, char *ret, size_t size);
 
+/* A script and what it must find; the world is made for each. */
+struct world_case { const char *name; const struct world_shape *shape; const char *script, *expected; };
+
+/* world_check - run them, and print those that find something else. Return: how many those are. */
+unsigned world_check(const struct world_case *cases, size_t count, bool infos);
+
 /* world_find - what was told of a kind first, or NULL. */
 const struct world_told *world_find(const struct world *world, enum finding_kind kind);
 

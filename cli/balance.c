@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/command.h"
+#include "collector/judge.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
@@ -41,6 +42,9 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 		{ .name = "rails", .kind = OPTION_FLAG, .help = "rails of hosts, spines and planes beside each other",
 		  .target = &ret->rails },
 		{ .name = "ascii", .kind = OPTION_FLAG, .help = "bars of plain ASCII", .target = &ret->ascii },
+		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
+		  .help = "limits, classes, rails, adaptive routing (/etc/ibwire/ibwire.conf)",
+		  .target = &ret->settings_path },
 		{ .name = NULL },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
@@ -111,7 +115,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 {
 	struct balance_input input = {
 		.shape = answer->shape, .routes = answer->routes_known ? &answer->routes : NULL,
-		.loads = answer->loads, .window_us = (double)answer->window_us,
+		.loads = answer->loads, .adaptive = answer->adaptive, .window_us = (double)answer->window_us,
 	};
 	int code = 0, i;
 	size_t j;
@@ -128,7 +132,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 				    answer->loads, err);
 		if (code <= 0)
 			continue;
-		code = balance_judge(&input, &answer->settings, &answer->balance, err);
+		code = balance_judge(&input, answer->limits, &answer->balance, err);
 		if (code < 0)
 			break;
 		for (j = 0; j < answer->balance.count; j++) {
@@ -137,7 +141,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 			if (result->state == BALANCE_ACTIVE)
 				*(result->m ? &answer->was_uneven[j] : &answer->was_even[j]) |= 1u << i;
 		}
-		code = balance_memory_step(memory, answer->shape, &answer->settings, &answer->balance, err);
+		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
 		balance_done(&answer->balance);
 	}
 	return code < 0 ? code : 0;
@@ -148,7 +152,8 @@ static int judge(struct balance_answer *answer, struct error *err)
 	struct balance_memory *memory = balance_memory_create();
 	struct balance_input input = {
 		.shape = answer->shape, .routes = answer->routes_known ? &answer->routes : NULL,
-		.loads = answer->loads, .window_us = (double)(answer->until_us - answer->since_us),
+		.loads = answer->loads, .adaptive = answer->adaptive,
+		.window_us = (double)(answer->until_us - answer->since_us),
 	};
 	int code = memory ? 0 : err_nomem(err);
 
@@ -160,9 +165,9 @@ static int judge(struct balance_answer *answer, struct error *err)
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
-		code = balance_judge(&input, &answer->settings, &answer->balance, err);
+		code = balance_judge(&input, answer->limits, &answer->balance, err);
 	if (code == 0)
-		code = balance_memory_step(memory, answer->shape, &answer->settings, &answer->balance, err);
+		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
 	balance_memory_destroy(memory);
 	return code;
 }
@@ -199,13 +204,18 @@ static bool is_selected(const struct balance_answer *answer, const struct balanc
 	return false;
 }
 
-/* One link cannot be balanced. Of several to one switch, what it sends is said by its own group. */
+/*
+ * One link cannot be balanced. Of several to one switch, what it sends is said by its own group; and a link
+ * that is down or slow is so in both directions.
+ */
 static bool is_of_interest(const struct balance_answer *answer, const struct balance_result *result)
 {
 	const struct shape_group *group = balance_group_of(answer, result);
+	bool of_state = result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER;
 
-	return (group->count > 1 || result->cause != BALANCE_NONE) &&
-	       (result->direction == BALANCE_XMIT || group->kind == GROUP_UP);
+	if (group->count < 2)
+		return false;
+	return result->direction == BALANCE_XMIT || (group->kind == GROUP_UP && (!of_state || result->m));
 }
 
 static int choose_shown(struct balance_answer *answer, struct error *err)
@@ -252,12 +262,16 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 
 	if (code < 0)
 		return code;
-	balance_settings_default(&answer->settings);
-	code = find_window(answer, err);
+	answer->limits = &answer->settings.health.balance;
+	code = settings_load(answer->settings_path, &answer->settings, err);
+	if (code == 0)
+		code = find_window(answer, err);
 	if (code == 0)
 		code = list_ports(answer, err);
 	if (code == 0)
-		code = shape_create(answer->view.fabric, NULL, &answer->shape, err);
+		code = shape_create(answer->view.fabric, &answer->settings.shape, &answer->shape, err);
+	if (code == 0)
+		code = judge_adaptive(&answer->settings.shape, answer->view.fabric, &answer->adaptive, err);
 	if (code == 0)
 		code = read_routes(answer, err);
 	if (code == 0)
@@ -273,6 +287,8 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 
 static void done(struct balance_answer *answer)
 {
+	settings_done(&answer->settings);
+	free(answer->adaptive);
 	balance_done(&answer->balance);
 	routes_done(&answer->routes);
 	shape_destroy(answer->shape);

@@ -10,6 +10,7 @@
 #include "analysis/balance.h"
 #include "cli/options.h"
 #include "cli/selection.h"
+#include "cli/settings.h"
 #include "cli/view.h"
 #include "fabric/routes.h"
 #include "storage/history.h"
@@ -31,11 +32,14 @@ struct balance_answer {
 	const struct command *command;
 	struct options options;
 	bool all, rails, ascii;
+	const char *settings_path;    /* NULL: the default */
 	struct view view;             /* the fabric at the window's end */
 	struct shape *shape;
 	struct routes routes;
 	bool routes_known;
-	struct balance_settings settings;
+	struct settings settings;
+	const struct balance_settings *limits; /* of those */
+	uint8_t *adaptive;            /* by node: what a person says; or NULL */
 	int64_t since_us, until_us;   /* the window that is shown */
 	int64_t window_us;            /* of those before it, that its past is told from */
 	struct history_damage damage;

@@ -4,7 +4,8 @@
  *
  * Back from the window that is shown, window by window, until one in which the group was busy and even; what was
  * idle or not read says nothing. Ten windows of a minute, and a day before that in longer ones, for which
- * stored sums are added up; the one of those in which a group was even is looked at minute by minute.
+ * stored sums are added up; the one of those in which a group was even is looked at minute by minute. Of
+ * the first uneven minute, and the one before it, the part is looked for from which on it was uneven.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,13 @@
 #include "cli/balance.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "storage/reader.h"
 
 /* Whose beginning is looked for: the worst. Longer than this nobody waits for it. */
 enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
+
+/* The first uneven window is looked at in so many parts, or sweep by sweep. */
+enum { PARTS = 6 };
 
 struct walk {
 	struct balance_answer *answer;
@@ -79,7 +84,7 @@ static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t 
 
 		if (!which[i])
 			continue;
-		balance_measure(&input, &answer->settings, now->group, now->direction, walk->members, &then);
+		balance_measure(&input, answer->limits, now->group, now->direction, walk->members, &then);
 		walk->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
 		if (then.state == BALANCE_ACTIVE && then.m)
 			answer->began[walk->results[i]].wall_us = since_us;
@@ -114,10 +119,10 @@ static bool is_late(const struct walk *walk)
 	return clock_boottime_us(clock_system()) > walk->give_up_us;
 }
 
-/* Minute by minute from @until_us down to @since_us. */
-static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t until_us, struct error *err)
+/* Step by step from @until_us down to @since_us. */
+static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t until_us, int64_t step_us,
+		     struct error *err)
 {
-	int64_t step_us = walk->answer->window_us;
 	int code = 0;
 
 	for (; code == 0 && until_us > since_us && any(walk, open) && !is_late(walk); until_us -= step_us) {
@@ -142,10 +147,39 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 		memcpy(ended, walk->ended, sizeof(ended));
 		close_ended(walk, walk->open);
 		if (code == 0)
-			code = walk_fine(walk, ended, until_us - step_us, until_us, err);
+			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->answer->window_us, err);
 		for (j = 0; j < walk->count; j++)
 			if (!walk->open[j])
 				walk->answer->began[walk->results[j]].earlier = false;
+	}
+	return code;
+}
+
+/*
+ * From which part on was the first uneven window uneven? Or the one before it, which was even as a whole, and may have
+ * ended uneven. Groups whose beginning was not found are left as they are.
+ */
+static int refine(struct walk *walk, struct error *err)
+{
+	struct balance_answer *answer = walk->answer;
+	int64_t step_us = answer->window_us / PARTS, interval_us = answer->view.snapshot->sweep.interval_us;
+	int code = 0;
+	size_t i;
+
+	if (step_us < interval_us)
+		step_us = interval_us;
+	for (i = 0; code == 0 && i < walk->count && 2 * step_us <= answer->window_us; i++) {
+		struct balance_began *began = &answer->began[walk->results[i]];
+		int64_t since_us = began->wall_us, until_us = since_us + answer->window_us;
+		bool one[GROUPS_MOST] = { false };
+
+		if (walk->open[i] || is_late(walk))
+			continue;
+		one[i] = true;
+		began->wall_us = 0;
+		code = walk_fine(walk, one, since_us - answer->window_us, until_us, step_us, err);
+		if (!began->wall_us)
+			began->wall_us = since_us;
 	}
 	return code;
 }
@@ -221,16 +255,18 @@ int balance_find_began(struct balance_answer *answer, struct error *err)
 		recall(&walk);
 		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;
 	}
-	if (!any(&walk, walk.open))
+	if (!walk.count)
 		return 0;
 	code = make_room(&walk, err);
 	if (code == 0)
 		code = reader_history_range(answer->view.reader, fine_us, answer->since_us, &range, err);
 	if (code == 0 && answer->options.since_us)
 		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
-				 answer->since_us, err);
+				 answer->since_us, answer->window_us, err);
 	if (code == 0 && range.oldest_us < fine_us)
 		code = walk_coarse(&walk, fine_us, range.oldest_us, err);
+	if (code == 0)
+		code = refine(&walk, err);
 	free(walk.loads);
 	free(walk.members);
 	free(walk.place);

@@ -15,8 +15,8 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* At length: so many members of a group, without --all or its name. In a line: so many groups, and members in a bar. */
-enum { MEMBERS_SHOWN = 8, LINES_SHOWN = 20, SPARKS = 16, BAR_COLUMNS = 10 };
+/* At length: so many groups, and members of each, without --all or a name. In a line: so many groups, and members. */
+enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, LINES_SHOWN = 20, SPARKS = 16, BAR_COLUMNS = 10 };
 
 enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_COLUMNS };
 
@@ -37,10 +37,10 @@ enum { GROUP, TESTS, ADAPTIVE, CAUSE, SHARES, TABLES, HOTTEST, EXCESS, SINCE, GR
 static const struct column group_columns[GROUP_COLUMNS] = {
 	[GROUP] = { .title = "GROUP", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[TESTS] = { .title = "TEST", .kind = COLUMN_TEXT },
-	[ADAPTIVE] = { .title = "AR", .kind = COLUMN_TEXT, .priority = 2 },
-	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 3 },
+	[ADAPTIVE] = { .title = "AR", .kind = COLUMN_TEXT, .priority = 3 },
+	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT },
 	[SHARES] = { .title = "MEASURED", .kind = COLUMN_TEXT },
-	[TABLES] = { .title = "PREDICTED", .kind = COLUMN_TEXT },
+	[TABLES] = { .title = "PREDICTED", .kind = COLUMN_TEXT, .priority = 2 },
 	[HOTTEST] = { .title = "FULL%", .kind = COLUMN_PERCENT },
 	[EXCESS] = { .title = "OVER%", .kind = COLUMN_PERCENT },
 	[SINCE] = { .title = "FOR", .kind = COLUMN_TEXT, .priority = 1 },
@@ -444,7 +444,7 @@ int balance_print(const struct balance_answer *answer, struct error *err)
 	for (i = 0; code == 0 && i < answer->shown_count; i++) {
 		const struct balance_result *result = &answer->balance.results[answer->shown[i]];
 
-		if (result->cause == BALANCE_NONE && !at_length)
+		if (!at_length && (result->cause == BALANCE_NONE || (i >= GROUPS_SHOWN && !answer->all)))
 			break;
 		printf("\n");
 		print_heading(answer, result, &answer->began[answer->shown[i]], how.color);

@@ -280,7 +280,7 @@ static int compare_excess(const void *a, const void *b)
 /* Is a host busy enough that its rails can be held against each other? */
 static bool is_busy(const struct balance_answer *answer, const struct amount *amount)
 {
-	return load_of(amount) * 8e6 / 2 >= answer->settings.active_mean;
+	return load_of(amount) * 8e6 / 2 >= answer->limits->active_mean;
 }
 
 static bool put_hosts(const struct balance_answer *answer, struct result *table, struct amount *amounts)

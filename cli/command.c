@@ -21,6 +21,7 @@ static const struct command commands[] = {
 	{ "topology", "show|save FILE|diff FILE|dot|route A B",
 	  "what the fabric is built like; what changed since it was saved; the route between two ends", false,
 	  topology_run },
+	{ "names", "suggest", "a node-name-map for switches without a name, by tier and rail", false, names_run },
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "health", "[NODE|NODE/PORT ...]|ack ID ...|unack ID ...",
 	  "what is wrong, since when, and why; exit status 1 warning, 2 critical", false, health_run },

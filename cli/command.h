@@ -44,6 +44,7 @@ int health_run(const struct command *command, int argc, char **argv, struct erro
 int help_run(const struct command *command, int argc, char **argv, struct error *err);
 int history_run(const struct command *command, int argc, char **argv, struct error *err);
 int links_run(const struct command *command, int argc, char **argv, struct error *err);
+int names_run(const struct command *command, int argc, char **argv, struct error *err);
 int nodes_run(const struct command *command, int argc, char **argv, struct error *err);
 int ports_run(const struct command *command, int argc, char **argv, struct error *err);
 int report_run(const struct command *command, int argc, char **argv, struct error *err);

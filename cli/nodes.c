@@ -15,11 +15,12 @@
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 
 enum {
-	TIME, NAME, TYPE, CLASS, GUID, SYSTEM_GUID, LID, LIDS, PORTS, PORTS_ACTIVE, STATUS, XMIT, RCV, ERRORS, VENDOR,
-	DEVICE, REVISION, DESCRIPTION, AGE, COLUMN_COUNT,
+	TIME, NAME, TYPE, CLASS, TIER, HOST, RAILS, GUID, SYSTEM_GUID, LID, LIDS, PORTS, PORTS_ACTIVE,
+	STATUS, XMIT, RCV, ERRORS, VENDOR, DEVICE, REVISION, DESCRIPTION, AGE, COLUMN_COUNT,
 };
 
 static const struct column node_columns[COLUMN_COUNT] = {
@@ -28,6 +29,9 @@ static const struct column node_columns[COLUMN_COUNT] = {
 		   .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[TYPE] = { .key = "type", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[CLASS] = { .key = "class", .title = "CLASS", .kind = COLUMN_TEXT, .priority = 1 },
+	[TIER] = { .key = "tier", .title = "TIER", .kind = COLUMN_INTEGER, .priority = 6 },
+	[HOST] = { .key = "host", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
+	[RAILS] = { .key = "rails", .kind = COLUMN_LIST, .flags = COLUMN_NO_TABLE },
 	[GUID] = { .key = "node_guid", .title = "GUID", .kind = COLUMN_GUID, .priority = 5 },
 	[SYSTEM_GUID] = { .key = "system_guid", .kind = COLUMN_GUID, .flags = COLUMN_NO_TABLE },
 	[LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 4 },
@@ -105,14 +109,26 @@ static enum port_word node_word(const struct node_view *node)
 	return node->words[WORD_IDLE] ? WORD_IDLE : WORD_DOWN;
 }
 
-/* What a node is for, told by identity alone. */
-static const char *node_class(const struct node *node)
+/* What a node is for, and where it is in the fabric's shape. */
+static void fill_place(struct result *result, const struct shape *shape, uint32_t index)
 {
+	const struct node *node = &shape->fabric->nodes[index];
+	const struct shape_node *found = &shape->nodes[index];
+	uint32_t i;
+
+	result_text(result, CLASS, node_class_name(found->class));
+	if (found->tier)
+		result_integer(result, TIER, found->tier);
+	else if (node->type != NODE_SWITCH)
+		result_show(result, TIER, "", STYLE_PLAIN);
+	if (found->host != SHAPE_NONE)
+		result_text(result, HOST, shape->hosts[found->host].name);
 	if (node->type == NODE_SWITCH)
-		return "switch";
-	if (node->type == NODE_ROUTER)
-		return "router";
-	return node_is_aggregation(node) ? "aggregation" : "hca";
+		return;
+	result_empty(result, RAILS);
+	for (i = node->first_port; i < node->first_port + node->ports; i++)
+		if (shape->ports[i].rail != SHAPE_NONE)
+			result_item(result, RAILS, shape->rails[shape->ports[i].rail].name);
 }
 
 enum { LID_TEXT = 8 };
@@ -153,7 +169,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	result_text(result, NAME, node->name);
 	result_show(result, NAME, view->names_shown.names[node - view->fabric->nodes], STYLE_PLAIN);
 	result_text(result, TYPE, node_type_name(node->type));
-	result_text(result, CLASS, node_class(node));
+	fill_place(result, view->shape, (uint32_t)(node - view->fabric->nodes));
 	result_unsigned(result, GUID, node->guid);
 	result_unsigned(result, SYSTEM_GUID, node->system_guid);
 	fill_lids(result, view, node, lids);
@@ -210,7 +226,9 @@ int nodes_run(const struct command *command, int argc, char **argv, struct error
 	code = view_open(&options, false, &view, err);
 	if (code < 0)
 		return code;
-	code = locked_load(view.reader, view.snapshot->sweep.wall_us, &locked, err);
+	code = view_find_shape(&view, err);
+	if (code == 0)
+		code = locked_load(view.reader, view.snapshot->sweep.wall_us, &locked, err);
 	if (code == 0)
 		code = show(&options, &view, &locked, err);
 	map_done(&locked);

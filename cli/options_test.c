@@ -21,7 +21,7 @@ static const int64_t now_us = 1800000000000000;
 struct own {
 	bool flag;
 	const char *text;
-	int64_t number, span_us;
+	int64_t number, span_us, keep_us;
 };
 
 static const struct command command = { .name = "ports", .args = "[NODE ...]", .summary = "for tests" };
@@ -36,6 +36,7 @@ static int parse(const char *line, unsigned common, struct options *options, str
 		{ "text", 0, OPTION_TEXT, "WORD", "a text", &own->text, 0 },
 		{ "number", 'n', OPTION_NUMBER, "N", "a number", &own->number, 2 },
 		{ "span", 0, OPTION_SPAN, "SPAN", "a span", &own->span_us, 0 },
+		{ "keep", 0, OPTION_SPAN_OR_0, "SPAN", "a span, 0: none", &own->keep_us, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	int argc = 0;
@@ -54,6 +55,21 @@ static int parse(const char *line, unsigned common, struct options *options, str
 }
 
 static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
+
+static void a_span_is_0_only_where_that_means_none(void **state)
+{
+	struct options options;
+	struct error err;
+	struct own own;
+
+	(void)state;
+	assert_int_equal(parse("--keep 3s", 0, &options, &own, &err), 0);
+	assert_int_equal(own.keep_us, 3000000);
+	assert_int_equal(parse("--keep 0", 0, &options, &own, &err), 0);
+	assert_int_equal(own.keep_us, 0);
+	assert_int_equal(parse("--keep -1", 0, &options, &own, &err), ERR_USAGE);
+	assert_int_equal(parse("--span 0", 0, &options, &own, &err), ERR_USAGE);
+}
 
 static void every_option_is_understood(void **state)
 {
@@ -251,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_option_is_understood),
+		cmocka_unit_test(a_span_is_0_only_where_that_means_none),
 		cmocka_unit_test(nothing_typed_is_nothing_set),
 		cmocka_unit_test(arguments_may_stand_anywhere),
 		cmocka_unit_test(an_abbreviation_is_understood_where_it_is_unique),

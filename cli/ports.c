@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* ports.c - `ibwire ports`: one row for each port */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,13 @@
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 
 enum {
 	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT,
 	RCV_PERCENT, STALL, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
-	RAIL, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS,
+	RAIL, CAGE, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS,
 	SYMBOL_BER, SYMBOL_BER_BELOW, BER_AT_LEAST, COLUMN_COUNT,
 };
 
@@ -53,7 +55,8 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[PEER_PORT] = { .key = "peer_port", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[ROLE] = { .key = "role", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[RAIL] = { .key = "rail", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[RAIL] = { .key = "rail", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
+	[CAGE] = { .key = "cage", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[PHYS_STATE] = { .key = "phys_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[WIDTH] = { .key = "width", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[SPEED] = { .key = "speed", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
@@ -110,6 +113,25 @@ static void fill_link(struct result *result, const struct view *view, const stru
 		result_text(result, SPEED, link_speed_name((enum link_speed)port->speed));
 }
 
+/* Where it is in the fabric's shape, and on the front of its switch. */
+static void fill_place(struct result *result, const struct shape *shape, uint32_t index)
+{
+	const struct shape_port *place = &shape->ports[index];
+	char role[SHAPE_ROLE_SIZE], cage[16];
+
+	if (shape_port_tier(shape, index))
+		result_integer(result, TIER, shape_port_tier(shape, index));
+	result_text(result, ROLE, shape_port_role(shape, index, role));
+	if (place->rail != SHAPE_NONE)
+		result_text(result, RAIL, shape->rails[place->rail].name);
+	if (place->cage && place->split)
+		snprintf(cage, sizeof(cage), "%u.%u", place->cage, place->split);
+	else
+		snprintf(cage, sizeof(cage), "%u", place->cage);
+	if (place->cage)
+		result_text(result, CAGE, cage);
+}
+
 static void fill_counters(struct result *result, const struct port_row *row)
 {
 	int counter;
@@ -129,6 +151,8 @@ static bool put_row(struct result *result, const struct view *view, const struct
 
 	fill_identity(result, view, port, row->port);
 	fill_link(result, view, port, row->port);
+	if (view->shape)
+		fill_place(result, view->shape, row->port);
 	cells_status(result, STATUS, row->word);
 	cells_rate(result, XMIT_RATE, row, row->xmit_bytes_per_s);
 	cells_rate(result, RCV_RATE, row, row->rcv_bytes_per_s);
@@ -387,7 +411,11 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	code = view_open(&options, own.counters || own.details || options.format != RESULT_TABLE, &view, err);
 	if (code < 0)
 		return code;
-	code = show(command, &options, &own, &view, err);
+	/* Only data tells a port's place. */
+	if (options.format != RESULT_TABLE)
+		code = view_find_shape(&view, err);
+	if (code == 0)
+		code = show(command, &options, &own, &view, err);
 	view_done(&view);
 	return code;
 }

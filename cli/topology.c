@@ -148,7 +148,7 @@ static int check_options(const struct command *command, const struct topology_op
 	if (options->hosts && word != DOT)
 		return options_usage_error(command, err, "--hosts is for dot");
 	if (options->common.since_us || options->common.until_us)
-		return options_usage_error(command, err, "--since and --until are for route: cables have a time (--at)");
+		return options_usage_error(command, err, "--since and --until are for route; here is --at");
 	if (options->from && options->common.at_us)
 		return options_usage_error(command, err, "a file has no past: --from goes without --at");
 	if (options->from && options->common.db)
@@ -175,7 +175,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
-	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv, clock_wall_us(clock_system()), &options.common, err), i;
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options.common, err), i;
 
 	if (code)
 		return code < 0 ? code : 0;

@@ -74,7 +74,7 @@ void topology_tree(const struct topology *topology, struct text *text);
 /* topology_matrix - links of each pair of neighbouring tiers' switches. @width: columns; 0: no limit. */
 void topology_matrix(const struct topology *topology, unsigned width, struct text *text);
 
-/* topology_order - the switches of one tier in natural order of the names shown. Return: for free(); NULL: no memory. */
+/* topology_order - the switches of one tier in natural order of names. Return: for free(); NULL: no memory. */
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count);
 
 /*

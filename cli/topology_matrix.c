@@ -77,7 +77,8 @@ static void fill_row(struct matrix *matrix, uint32_t row)
 		if (peer == FABRIC_NONE || matrix->topology->shape->ports[i].way != WAY_UP)
 			continue;
 		other = fabric->ports[peer].node;
-		if (matrix->column[other] < matrix->column_count && matrix->column_nodes[matrix->column[other]] == other)
+		if (matrix->column[other] < matrix->column_count &&
+		    matrix->column_nodes[matrix->column[other]] == other)
 			links[matrix->column[other]]++;
 	}
 	for (i = 0; i < matrix->column_count; i++)
@@ -205,7 +206,8 @@ static void append_set(struct matrix *matrix, unsigned width, struct text *text)
 
 	text_appendf(text, "\nlinks from tier %u up to tier %u\n", tier, tier + 1);
 	if (width && label + 2 + matrix->column_count > width) {
-		text_appendf(text, "%u columns do not fit into %u: a terminal of %u shows them (or COLUMNS=%u, or a pipe)\n",
+		text_appendf(text, "%u columns do not fit into %u: "
+			     "a terminal of %u shows them (or COLUMNS=%u, or a pipe)\n",
 			     matrix->column_count, width, label + 2 + matrix->column_count,
 			     label + 2 + matrix->column_count);
 		return;

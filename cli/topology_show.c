@@ -187,7 +187,8 @@ static void put_lists(struct result *result, const struct topology *topology, st
 		uint32_t port = shape->miswired[i].port;
 
 		text_appendf(&texts[used], "%s (rail %s) is on %s (rail %s)",
-			     shape_port_name(shape, port, name, sizeof(name)), shape->rails[shape->ports[port].rail].name,
+			     shape_port_name(shape, port, name, sizeof(name)),
+			     shape->rails[shape->ports[port].rail].name,
 			     shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
 			     shape->rails[shape->miswired[i].leaf_rail].name);
 		result_item(result, S_MISWIRED, text_chars(&texts[used]));
@@ -235,7 +236,8 @@ static void put_sums(struct result *result, const struct topology *topology)
 
 static int put_summary(const struct topology *topology, struct result_options *how, struct error *err)
 {
-	size_t count = topology->shape->missing_count + topology->shape->slow_count + topology->shape->miswired_count, i;
+	const struct shape *shape = topology->shape;
+	size_t count = shape->missing_count + shape->slow_count + shape->miswired_count, i;
 	struct text *texts = calloc(count + 1, sizeof(*texts));
 	struct result *result;
 	int code;

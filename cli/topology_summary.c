@@ -125,7 +125,8 @@ static void append_cables(const struct topology *topology, struct text *text)
 			     shape->missing_count);
 	for (i = 0; i < shape->missing_count && i < LIST_MAX; i++)
 		text_appendf(text, "  %s - %s: %u of %u\n", shown(topology, shape->missing[i].low),
-			     shown(topology, shape->missing[i].high), shape->missing[i].links, shape->missing[i].expected);
+			     shown(topology, shape->missing[i].high), shape->missing[i].links,
+			     shape->missing[i].expected);
 	append_more(text, shape->missing_count);
 	if (shape->slow_count)
 		text_appendf(text, "links slower than those beside them: %zu\n", shape->slow_count);
@@ -185,8 +186,9 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 		if (!count)
 			text_append(text, "links that a tree does not have:\n");
 		if (count++ < LIST_MAX)
-			text_appendf(text, "  %s/%u (tier %d) - %s/%u (tier %d)\n", shown(topology, port->node), port->num,
-				     tier, shown(topology, peer->node), peer->num, other);
+			text_appendf(text, "  %s/%u (tier %d) - %s/%u (tier %d)\n",
+				     shown(topology, port->node), port->num, tier, shown(topology, peer->node), peer->num,
+				     other);
 	}
 	append_more(text, count);
 }

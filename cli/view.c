@@ -11,9 +11,11 @@
 #include "base/log.h"
 #include "cli/options.h"
 #include "cli/order.h"
+#include "cli/settings.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 
 int view_open_reader(const struct options *options, struct view *ret, struct error *err)
@@ -89,8 +91,23 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	return 0;
 }
 
+int view_find_shape(struct view *view, struct error *err)
+{
+	int code;
+
+	view->settings = calloc(1, sizeof(*view->settings));
+	if (!view->settings)
+		return err_nomem(err);
+	code = settings_load(NULL, view->settings, err);
+	return code < 0 ? code : shape_create(view->fabric, &view->settings->shape, &view->shape, err);
+}
+
 void view_done(struct view *view)
 {
+	shape_destroy(view->shape);
+	if (view->settings)
+		settings_done(view->settings);
+	free(view->settings);
 	if (view->snapshot)
 		snapshot_destroy(view->snapshot);
 	free(view->nodes);

@@ -19,6 +19,8 @@ struct fabric;
 struct name_map;
 struct options;
 struct reader;
+struct settings;
+struct shape;
 struct snapshot;
 
 struct view {
@@ -26,6 +28,8 @@ struct view {
 	struct name_map *names;     /* or NULL */
 	struct snapshot *snapshot;  /* NULL after view_open_reader() */
 	const struct fabric *fabric; /* the snapshot's */
+	struct settings *settings;  /* NULL before view_find_shape() */
+	struct shape *shape;        /* the same */
 	struct order names_shown;   /* its nodes' names as tables show them */
 	uint32_t *nodes;            /* indices of its nodes in the order of these names */
 	int64_t reference_us;       /* ages count up to here: now, or the time asked for */
@@ -43,6 +47,9 @@ struct view {
 int view_open_reader(const struct options *options, struct view *ret, struct error *err);
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
+
+/* view_find_shape - what the fabric is built like, with the settings file. Return: 0, ERR_USAGE, ERR_IO, ERR_NOMEM. */
+int view_find_shape(struct view *view, struct error *err);
 
 /* Bit error rates, and the keys that they have everywhere. */
 enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };

@@ -48,6 +48,9 @@
 #define ROUTES_RATE 20000
 #define ROUTES_TIME_SHARE 10
 
+/* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
+#define ROUTES_STORED 4096
+
 /* How many events are kept while the store takes nothing. */
 #define EVENTS_MAX 10000
 
@@ -428,11 +431,14 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	const struct route_read_limits limits = {
 		.smps = (uint64_t)((rate ? rate : ROUTES_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
+		.blocks = ROUTES_STORED,
 	};
 	int code;
 
-	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on)
+	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on) {
+		route_read_skip(&collector->routes);
 		return 0;
+	}
 	engine_set_rate(collector->engine, rate, window && window < settings->window ? window : settings->window);
 	engine_stop_when(collector->engine, stop_requested);
 	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,

@@ -39,7 +39,7 @@ void judge_done(struct judge *judge)
 	free(judge->read_guids);
 	free(judge->adaptive);
 	free(judge->details);
-	free(judge->causes);
+	free(judge->restored);
 	memset(judge, 0, sizeof(*judge));
 }
 
@@ -47,15 +47,17 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
 {
 	int code = 0;
 
-	judge->causes = calloc(restored->finding_count + 1, sizeof(*judge->causes));
-	if (!judge->causes)
+	judge->restored = calloc(restored->finding_count + 1, sizeof(*judge->restored));
+	if (!judge->restored)
 		return err_nomem(err);
 	for (size_t i = 0; code == 0 && i < restored->finding_count; i++) {
-		struct finding finding = restored->findings[i].finding;
+		struct restored_finding *one = &judge->restored[i];
 
-		memcpy(judge->causes[i], restored->findings[i].cause, sizeof(judge->causes[i]));
-		finding.cause = judge->causes[i];
-		code = health_restore(judge->health, &finding, err);
+		*one = restored->findings[i];
+		one->finding.cause = one->cause;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
+		code = health_restore(judge->health, &one->finding, err);
 	}
 	return code;
 }
@@ -88,22 +90,28 @@ static uint8_t adaptive_of(const struct shape_settings *settings, const char *na
 	return ADAPTIVE_UNKNOWN;
 }
 
-/* What a person says of each switch of a new fabric. */
-static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
+int judge_adaptive(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret, struct error *err)
 {
 	uint8_t *adaptive;
 
-	if (!judge->shape_settings || !judge->shape_settings->adaptive)
+	*ret = NULL;
+	if (!settings || !settings->adaptive)
 		return 0;
 	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
 	if (!adaptive)
 		return err_nomem(err);
 	for (size_t i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
-			adaptive[i] = adaptive_of(judge->shape_settings, fabric->nodes[i].name);
-	free(judge->adaptive);
-	judge->adaptive = adaptive;
+			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
+	*ret = adaptive;
 	return 0;
+}
+
+/* What a person says of each switch of a new fabric. */
+static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
+{
+	free(judge->adaptive);
+	return judge_adaptive(judge->shape_settings, fabric, &judge->adaptive, err);
 }
 
 /* The shape of this sweep's fabric. */

@@ -17,8 +17,10 @@
 struct details;
 struct error;
 struct events;
+struct fabric;
 struct memory;
 struct restored;
+struct restored_finding;
 struct route_read;
 struct shape;
 struct shape_settings;
@@ -54,7 +56,7 @@ struct judge {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	char (*causes)[32];      /* what restored findings point to */
+	struct restored_finding *restored; /* words that restored findings point to */
 };
 
 /* A master whose ActCount stands still for so long is as good as gone. Source: IBA Vol 1, 14.4.1 (SMInfo.ActCount). */
@@ -68,6 +70,15 @@ struct judge {
 int judge_init(struct judge *judge, const struct health_settings *settings,
 	       const struct shape_settings *shape_settings, struct error *err);
 void judge_done(struct judge *judge);
+
+/*
+ * judge_adaptive - what a person says of each switch: enum balance_adaptive by node
+ * @settings:  or NULL
+ * @ret:       for free(); NULL where nothing is said of any
+ * Return: 0 or ERR_NOMEM.
+ */
+int judge_adaptive(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
+		   struct error *err);
 
 /* judge_restore - findings that were open when the collector ended. Return: 0 or ERR_NOMEM. */
 int judge_restore(struct judge *judge, const struct restored *restored, struct error *err);

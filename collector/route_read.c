@@ -163,10 +163,7 @@ static int begin(struct route_read *read)
 {
 	uint32_t i;
 
-	for (i = 0; i < read->count; i++) {
-		read->switches[i].changed = 0;
-		read->switches[i].left_open = false;
-	}
+	route_read_skip(read);
 	for (i = 0; i < read->fabric->node_count; i++) {
 		struct route_switch *at = is_switch(read, i) ? find_or_add(read, read->fabric->nodes[i].guid) : NULL;
 		uint32_t blocks;
@@ -385,18 +382,18 @@ static void tell(const struct route_read *read, int64_t wall_us, struct events *
 	}
 }
 
-static int list_blocks(struct route_read *read)
+static int list_blocks(struct route_read *read, size_t most)
 {
 	uint32_t block;
 	size_t i;
 
 	read->block_count = 0;
-	for (i = 0; i < read->count; i++) {
+	for (i = 0; i < read->count && read->block_count < most; i++) {
 		const struct route_switch *at = &read->switches[i];
 
 		if (!has_any(at->dirty))
 			continue;
-		for (block = 0; block < ROUTES_BLOCKS; block++) {
+		for (block = 0; block < ROUTES_BLOCKS && read->block_count < most; block++) {
 			struct route_block *blocks;
 
 			if (!has_bit(at->dirty, block))
@@ -430,6 +427,9 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
+	/* Single sweeps, too, shall come to all of them in time: so the first turn is anybody's. */
+	if (read->sweep == 1 && fabric->node_count)
+		read->next_due = read->next_asked = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
 	look_at_topology(read, generation);
 	keep_beat(read);
 	spread_wants(read);
@@ -442,7 +442,17 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 		return ran < 0 ? ran : read->code;
 	note_failures(read);
 	tell(read, wall_us, events);
-	return list_blocks(read);
+	return list_blocks(read, limits->blocks ? limits->blocks : SIZE_MAX);
+}
+
+void route_read_skip(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->count; i++) {
+		read->switches[i].changed = 0;
+		read->switches[i].left_open = false;
+	}
 }
 
 void route_read_keep(struct route_read *read)

@@ -42,7 +42,7 @@ struct route_switch {
 	uint64_t dirty[ROUTE_READ_WORDS]; /* blocks that are others than in the sweep that was stored last: bits */
 	uint64_t not_before; /* number of the sweep until which it is left alone, for it left blocks open */
 	int64_t read_us;     /* CLOCK_BOOTTIME when the last block came that was to be read; 0: never */
-	uint32_t changed;    /* entries, in the sweep in hand */
+	uint32_t changed;    /* entries that were others in this sweep than before */
 	uint8_t failed;      /* sweeps in a row that left blocks open */
 	bool left_open;      /* in the sweep in hand */
 	bool wanted;         /* all of its blocks, from the next sweep on */
@@ -78,6 +78,7 @@ struct route_read {
 struct route_read_limits {
 	uint64_t smps;       /* so many at most, but always one table */
 	int64_t deadline_us; /* CLOCK_BOOTTIME at which it is cut; 0: never */
+	size_t blocks;       /* so many at most are listed to be stored, the others after later runs; 0: all */
 };
 
 void route_read_done(struct route_read *read);
@@ -102,12 +103,15 @@ int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid);
  * @now_us:      CLOCK_BOOTTIME
  * @wall_us, @events:  EVENT_ROUTES_CHANGED of what is different from what was known
  *
- * Afterwards read->blocks are all blocks that changed since route_read_keep().
+ * Afterwards read->blocks are the blocks that changed and were not kept yet, or the first of them.
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  */
 int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
 		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
 		   struct events *events, struct error *err);
+
+/* route_read_skip - a sweep without a run: no table is other than in the sweep before. */
+void route_read_skip(struct route_read *read);
 
 /* route_read_keep - what read->blocks says is stored. */
 void route_read_keep(struct route_read *read);

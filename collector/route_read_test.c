@@ -36,7 +36,7 @@ struct bed {
 	struct events events;
 	struct routes stored; /* what a sink would have */
 	int64_t now_us;
-	uint64_t random, generation, smps_per_sweep;
+	uint64_t random, generation, smps_per_sweep, blocks_per_sweep;
 	uint8_t tables[SWITCHES][LIDS];
 	unsigned asked[SWITCHES]; /* MADs that reached it */
 	bool silent[SWITCHES];
@@ -159,7 +159,7 @@ static void bed_done(struct bed *bed)
 	fabric_destroy(bed->fabric);
 }
 
-static void store(struct bed *bed)
+static void store_blocks(struct bed *bed)
 {
 	size_t i;
 
@@ -173,14 +173,20 @@ static void store(struct bed *bed)
 		else
 			routes_cut(&bed->stored, block->node_guid, lid);
 	}
-	assert_true(routes_same(&bed->stored, &bed->read.routes));
 	route_read_keep(&bed->read);
+}
+
+static void store(struct bed *bed)
+{
+	store_blocks(bed);
+	assert_true(routes_same(&bed->stored, &bed->read.routes));
 }
 
 /* One sweep; returns how many MADs it took. */
 static unsigned sweep(struct bed *bed)
 {
-	const struct route_read_limits limits = { .smps = bed->smps_per_sweep };
+	const struct route_read_limits limits = { .smps = bed->smps_per_sweep,
+						  .blocks = bed->blocks_per_sweep };
 	unsigned before = 0, after = 0, i;
 	int64_t began_us = bed->now_us;
 
@@ -285,8 +291,13 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	assert_int_equal(bed.events.list[0].node_guid, 104);
 	assert_string_equal(bed.events.list[1].text, "LFT of switch09 changed: 1 entry");
 	assert_int_equal(bed.read.block_count, 3);
-	/* A sweep that was not stored leaves what changed to the next one. */
+	assert_int_equal(bed.read.switches[4].changed, 3);
+	/* A sweep that was not stored leaves what changed to the next one; what it tells is its own. */
+	route_read_skip(&bed.read);
+	assert_int_equal(bed.read.switches[4].changed, 0);
 	sweep(&bed);
+	assert_int_equal(bed.read.switches[4].changed, 0);
+	assert_int_equal(bed.events.count, 2);
 	assert_int_equal(bed.read.block_count, 3);
 	store(&bed);
 	assert_int_equal(bed.read.block_count, 0);
@@ -362,6 +373,25 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 	assert_int_equal(route_read_want(&bed.read, 129, NULL), 0);
 	sweep(&bed);
 	assert_true(is_known(&bed, 29));
+	bed_done(&bed);
+}
+
+static void what_is_stored_at_once_is_limited_too(void **state)
+{
+	struct bed bed;
+	unsigned i;
+
+	(void)state;
+	bed_init(&bed, 8);
+	bed.blocks_per_sweep = 100;
+	for (i = 0; i < 3; i++) {
+		sweep(&bed);
+		assert_int_equal(bed.read.block_count, i < 2 ? 100 : SWITCHES * BLOCKS - 200);
+		store_blocks(&bed);
+		assert_int_equal(routes_same(&bed.stored, &bed.read.routes), i == 2);
+	}
+	sweep(&bed);
+	assert_int_equal(bed.read.block_count, 0);
 	bed_done(&bed);
 }
 
@@ -535,6 +565,19 @@ static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
 	free(model);
 }
 
+static void tables_are_read_along_paths_where_smps_go_there(void **state)
+{
+	struct model *model = with_tables(4);
+
+	(void)state;
+	model->wire.directed_smps = true;
+	assert_int_equal(model_run(model, 3, NULL, NULL), 0);
+	assert_true(has_all(model));
+	assert_int_equal(model->smps_by_lid, 0);
+	routes_done(&model->routes);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,12 +586,14 @@ int main(void)
 		cmocka_unit_test(what_changed_is_one_event_for_each_switch_or_one_for_many),
 		cmocka_unit_test(who_does_not_answer_stays_as_known_and_is_asked_seldom),
 		cmocka_unit_test(a_limit_spreads_the_reading_over_sweeps),
+		cmocka_unit_test(what_is_stored_at_once_is_limited_too),
 		cmocka_unit_test(a_table_follows_its_top),
 		cmocka_unit_test(a_lossy_wire_brings_every_table_in_the_end),
 		cmocka_unit_test(never_means_never),
 		cmocka_unit_test(one_sweep_alone_reads_and_stores_all_tables),
 		cmocka_unit_test(a_store_that_fails_loses_no_change),
 		cmocka_unit_test(a_table_is_not_taken_from_whoever_has_the_lid_now),
+		cmocka_unit_test(tables_are_read_along_paths_where_smps_go_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,13 +28,14 @@ static void append_quoted(struct text *text, const char *chars)
 
 static unsigned count_hcas(const struct shape *shape, uint32_t node)
 {
-	const struct node *self = &shape->fabric->nodes[node];
+	const struct fabric *fabric = shape->fabric;
+	const struct node *self = &fabric->nodes[node];
 	unsigned hcas = 0;
 	uint32_t i;
 
 	for (i = self->first_port; i < self->first_port + self->ports; i++)
 		hcas += shape->ports[i].way == WAY_HOST &&
-			shape->nodes[shape->fabric->ports[shape->fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
+			shape->nodes[fabric->ports[fabric->ports[i].peer].node].class != CLASS_AGGREGATION;
 	return hcas;
 }
 
@@ -149,7 +150,8 @@ static void append_host(struct text *text, const struct shape *shape, uint32_t i
 		for (j = node->first_port; j < node->first_port + node->ports; j++) {
 			const struct port *port = &fabric->ports[j];
 
-			if (port->peer == FABRIC_NONE || fabric->nodes[fabric->ports[port->peer].node].type != NODE_SWITCH)
+			if (port->peer == FABRIC_NONE ||
+			    fabric->nodes[fabric->ports[port->peer].node].type != NODE_SWITCH)
 				continue;
 			text_appendf(text, "\tn%u -- h%u%s;\n", fabric->ports[port->peer].node, index,
 				     port->state < PORT_INIT ? " [color=red]" : "");

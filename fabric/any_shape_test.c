@@ -30,7 +30,8 @@ static struct node random_node(uint64_t *random)
 	};
 	struct node node = {
 		.type = (uint8_t)(1 + draw(random, 3)), .port_count = (uint8_t)(1 + draw(random, 60)),
-		.system_guid = draw(random, 8), .device_id = (uint16_t)(draw(random, 8) ? draw(random, 4) + 0xd2f0 : 53001),
+		.system_guid = draw(random, 8),
+		.device_id = (uint16_t)(draw(random, 8) ? draw(random, 4) + 0xd2f0 : 53001),
 	};
 	unsigned which = (unsigned)draw(random, sizeof(descs) / sizeof(descs[0])), i;
 
@@ -67,8 +68,8 @@ static struct fabric *random_fabric(uint64_t *random)
 		}
 	}
 	for (i = 0; i < links && fabric->port_count > 1; i++)
-		fabric_link(fabric, (uint32_t)draw(random, fabric->port_count), (uint32_t)draw(random, fabric->port_count),
-			    NULL);
+		fabric_link(fabric, (uint32_t)draw(random, fabric->port_count),
+			    (uint32_t)draw(random, fabric->port_count), NULL);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	return fabric;
 }

@@ -53,7 +53,7 @@ static const struct {
 
 struct stems {
 	const struct shape_build *build;
-	/* Hosts' names without their numbers, and the class of each: a fabric has thousands of hosts and few of these. */
+	/* Hosts' names without their numbers, and their classes: of thousands of hosts there are few of these. */
 	struct map patterns;
 	const char **texts;
 	uint8_t *classes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The shape of fabrics that people have published, from their ibnetdiscover outputs: in the folder that
- * IBWIRE_DUMPS names. What must be found was counted in the files by other means.
+ * The shape of fabrics that people have published, from their ibnetdiscover outputs: in the folder topology of
+ * IBWIRE_SHARED_DATA, or of shared/data beside the sources. What must be found was counted in the files by other means.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,17 +31,20 @@ struct wanted {
 
 static struct fabric *load(const char *file)
 {
-	const char *folder = getenv("IBWIRE_DUMPS");
+	const char *folder = getenv("IBWIRE_SHARED_DATA"), *source = getenv("IBWIRE_SRCDIR");
 	struct fabric *fabric = NULL;
 	struct error err = { 0 };
 	char path[4096], *chars;
 	FILE *stream;
 	size_t len;
 
-	snprintf(path, sizeof(path), "%s/%s", folder ? folder : "", file);
-	stream = folder ? fopen(path, "r") : NULL;
+	if (folder)
+		snprintf(path, sizeof(path), "%s/topology/%s", folder, file);
+	else
+		snprintf(path, sizeof(path), "%s/../shared/data/topology/%s", source ? source : ".", file);
+	stream = fopen(path, "r");
 	if (!stream) {
-		print_message("skipped: IBWIRE_DUMPS names no folder with %s\n", file);
+		print_message("skipped: %s is not there\n", path);
 		return NULL;
 	}
 	chars = malloc(FILE_MAX);
@@ -132,7 +135,8 @@ static void a_dgx_cluster_lacks_sixteen_pairs_cables_and_two_are_swapped(void **
 	assert_int_equal(shape->rails[0].leafs, 8);
 	assert_int_equal(shape->rails[2].leafs, 7);
 	for (i = 0; i < 2; i++)
-		assert_non_null(strstr(node_name(shape, fabric->ports[shape->miswired[i].port].node), "dgx-08-c01 HCA-"));
+		assert_non_null(strstr(node_name(shape, fabric->ports[shape->miswired[i].port].node),
+				       "dgx-08-c01 HCA-"));
 	for (i = 0; i < shape->host_count; i++)
 		dgx += strstr(shape->hosts[i].name, "-dgx-") != NULL;
 	assert_int_equal(dgx, 119);
@@ -165,8 +169,8 @@ static void four_tiers_with_a_director_have_one_slow_trunk_and_lack_one_cable(vo
 static void a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts(void **state)
 {
 	static const struct wanted wanted = {
-		.file = "fdr10-144ca-8sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 6, 2 }, .boxes = { 6, 2 },
-		.hosts = 144, .rails = 1, .missing = 1, .classes = { [CLASS_COMPUTE] = 144 },
+		.file = "fdr10-144ca-8sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 6, 2 },
+		.boxes = { 6, 2 }, .hosts = 144, .rails = 1, .missing = 1, .classes = { [CLASS_COMPUTE] = 144 },
 	};
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);
@@ -186,8 +190,8 @@ static void a_trunk_has_three_of_four_cables_and_a_core_has_three_hosts(void **s
 static void hcas_of_one_description_are_hosts_and_an_empty_switch_a_leaf(void **state)
 {
 	static const struct wanted wanted = {
-		.file = "qdr-ddr-89ca-11sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 7, 4 }, .boxes = { 7, 4 },
-		.hosts = 89, .empty_leafs = 1, .classes = { [CLASS_COMPUTE] = 89 },
+		.file = "qdr-ddr-89ca-11sw.ibnetdiscover", .kind = SHAPE_FAT_TREE, .switches = { 7, 4 },
+		.boxes = { 7, 4 }, .hosts = 89, .empty_leafs = 1, .classes = { [CLASS_COMPUTE] = 89 },
 	};
 	struct fabric *fabric;
 	struct shape *shape = check(&wanted, &fabric);

@@ -428,6 +428,53 @@ static void a_fabric_refuses_what_contradicts_itself(void **state)
 	fabric_destroy(fabric);
 }
 
+static bool is_up(const struct fabric *fabric, const struct port *port)
+{
+	return port->num && port->peer != FABRIC_NONE && fabric->ports[port->peer].num && port->state >= PORT_INIT &&
+	       fabric->ports[port->peer].state >= PORT_INIT;
+}
+
+/* Descriptions are random bytes here: what breaks a line must not. */
+static void a_netfile_that_was_written_has_the_same_nodes_and_links(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 500; seed < 700; seed++) {
+		struct fabric *fabric = random_fabric(seed), *back;
+		struct netfile_notes notes;
+		struct text text = { 0 };
+		size_t i, down = 0;
+
+		for (i = 0; i < fabric->port_count; i++)
+			down += fabric->ports[i].peer != FABRIC_NONE && i < fabric->ports[i].peer &&
+				!is_up(fabric, &fabric->ports[i]);
+		assert_int_equal(netfile_write(&text, fabric), down);
+		assert_false(text_failed(&text));
+		assert_int_equal(netfile_read(text_chars(&text), text.len, NULL, &back, &notes, NULL), 0);
+		assert_int_equal(notes.lines_ignored + notes.peers_unknown + notes.peers_conflicting, 0);
+		assert_int_equal(back->node_count, fabric->node_count);
+		for (i = 0; i < fabric->port_count; i++) {
+			const struct port *port = &fabric->ports[i], *other;
+			uint32_t found = fabric_find_port(back, fabric->nodes[port->node].guid, port->num);
+
+			if (!is_up(fabric, port))
+				continue;
+			assert_int_not_equal(found, FABRIC_NONE);
+			other = &back->ports[found];
+			assert_int_equal(back->ports[other->peer].num, fabric->ports[port->peer].num);
+			assert_int_equal(back->nodes[back->ports[other->peer].node].guid,
+					 fabric->nodes[fabric->ports[port->peer].node].guid);
+			assert_int_equal(other->width, port->width);
+			if (port->speed != LINK_SPEED_NONE)
+				assert_int_equal(other->speed, port->speed);
+		}
+		text_done(&text);
+		fabric_destroy(back);
+		fabric_destroy(fabric);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +490,7 @@ int main(void)
 		cmocka_unit_test(only_a_unicast_lid_is_asked),
 		cmocka_unit_test(a_change_of_a_link_is_told_once),
 		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),
+		cmocka_unit_test(a_netfile_that_was_written_has_the_same_nodes_and_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

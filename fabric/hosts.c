@@ -196,15 +196,12 @@ struct member {
 	uint64_t guid;
 };
 
-/* Hosts one after the other, in each its HCAs in natural order of device. */
+/* Of one host: HCAs in natural order of device. */
 static int compare_members(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
-	int difference;
+	int difference = names_compare(x->device, y->device);
 
-	if (x->set != y->set)
-		return x->set < y->set ? -1 : 1;
-	difference = names_compare(x->device, y->device);
 	if (difference)
 		return difference;
 	return x->guid < y->guid ? -1 : x->guid > y->guid;
@@ -318,26 +315,54 @@ static void tell_nodes(struct shape *shape)
 	}
 }
 
+/* HCAs of one host behind each other. @place: by node, all 0. Return: how many HCAs there are. */
+static uint32_t place_members(const struct shape_build *build, struct sets *sets, uint32_t *place,
+			      struct member *members)
+{
+	const struct fabric *fabric = build->fabric;
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < fabric->node_count; i++)
+		if (shape_is_hca(build, i))
+			place[shape_root(sets->root, i)]++;
+	for (i = 0; i < fabric->node_count; i++) {
+		uint32_t size = place[i];
+
+		place[i] = sum;
+		sum += size;
+	}
+	for (i = 0; i < fabric->node_count; i++) {
+		uint32_t root;
+
+		if (!shape_is_hca(build, i))
+			continue;
+		root = shape_root(sets->root, i);
+		members[place[root]++] = (struct member){ root, i, build->device_of[i], fabric->nodes[i].guid };
+	}
+	return sum;
+}
+
 static int list_hosts(struct shape_build *build, struct sets *sets)
 {
 	const struct fabric *fabric = build->fabric;
 	struct member *members = malloc((fabric->node_count + 1) * sizeof(*members));
+	uint32_t *place = calloc(fabric->node_count + 1, sizeof(*place)), count, i, j;
 	struct shape *shape = build->shape;
-	uint32_t count = 0, i, j;
 	int code;
 
 	shape->host_nodes = shape_memory(shape, fabric->node_count, sizeof(*shape->host_nodes));
 	shape->hosts = shape_memory(shape, fabric->node_count, sizeof(*shape->hosts));
-	if (!members || !shape->host_nodes || !shape->hosts) {
+	if (!members || !place || !shape->host_nodes || !shape->hosts) {
 		free(members);
+		free(place);
 		return ERR_NOMEM;
 	}
-	for (i = 0; i < fabric->node_count; i++)
-		if (shape_is_hca(build, i))
-			members[count++] = (struct member){ shape_root(sets->root, i), i, build->device_of[i],
-							    fabric->nodes[i].guid };
-	qsort(members, count, sizeof(*members), compare_members);
+	count = place_members(build, sets, place, members);
+	free(place);
 	for (i = 0; i < count; i = j) {
+		for (j = i; j < count && members[j].set == members[i].set;)
+			j++;
+		qsort(members + i, j - i, sizeof(*members), compare_members);
 		for (j = i; j < count && members[j].set == members[i].set; j++)
 			shape->host_nodes[j] = members[j].node;
 		shape->hosts[shape->host_count++] = make_host(build, sets, members + i, i, j - i);

@@ -60,8 +60,8 @@ static void equal_descriptions_everywhere_are_told_apart_by_system_guid(void **s
 static void a_name_that_is_nobodys_is_no_host(void **state)
 {
 	static const char *const names[] = {
-		"MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies", "localhost mlx5_0",
-		"localhost HCA-1", "(none) mlx5_0", "mlx5_0", "", "Some Vendor HCA of 2 ports",
+		"MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies",
+		"localhost mlx5_0", "localhost HCA-1", "(none) mlx5_0", "mlx5_0", "", "Some Vendor HCA of 2 ports",
 	};
 	size_t i;
 
@@ -83,7 +83,8 @@ static void a_name_that_is_nobodys_is_no_host(void **state)
 static void an_unnamed_hca_belongs_to_the_host_of_its_system_guid(void **state)
 {
 	struct fabric *fabric = net_new();
-	uint32_t named = net_hca(fabric, "node1 mlx5_0", 0x7), bare = net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0x7);
+	uint32_t named = net_hca(fabric, "node1 mlx5_0", 0x7);
+	uint32_t bare = net_hca(fabric, "MT4129 ConnectX7 Mellanox Technologies", 0x7);
 	uint32_t renamed = net_hca(fabric, "old1 mlx5_2", 0x7), third = net_hca(fabric, "node1 mlx5_3", 0x7);
 	struct shape *shape = net_shape(fabric, NULL);
 

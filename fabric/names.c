@@ -145,7 +145,15 @@ static const char *skip_zeros(const char *digits)
 int names_compare(const char *a, const char *b)
 {
 	const char *whole_a = a, *whole_b = b;
+	size_t same = 0;
 
+	/* What is equal is passed over at once, back to where a number begins that differs within. */
+	while (a[same] && a[same] == b[same])
+		same++;
+	while (same > 0 && isdigit((unsigned char)a[same - 1]))
+		same--;
+	a += same;
+	b += same;
 	while (*a && *b) {
 		size_t a_len, b_len;
 		int difference;

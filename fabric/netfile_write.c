@@ -56,7 +56,8 @@ static void append_port(struct text *text, const struct fabric *fabric, const st
 	append_desc(text, peer_node->desc);
 	text_appendf(text, " lid %u", fabric_port_lid(fabric, peer));
 	if (link_width_lanes(port->width) && port->speed != LINK_SPEED_NONE)
-		text_appendf(text, " %ux%s", link_width_lanes(port->width), link_speed_name((enum link_speed)port->speed));
+		text_appendf(text, " %ux%s", link_width_lanes(port->width),
+			     link_speed_name((enum link_speed)port->speed));
 	text_append(text, "\n");
 }
 

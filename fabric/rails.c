@@ -115,13 +115,52 @@ static const char *key_of(struct rail_build *rails, uint32_t node, uint32_t nth,
 	return key;
 }
 
+/* Keys of devices: thousands of HCAs have few different ones. */
+struct device_keys {
+	struct map keys, devices;
+	const char **texts; /* of devices */
+	uint32_t *key;      /* of a device, or SHAPE_NONE */
+	uint32_t count;
+};
+
+static int find_key(struct rail_build *rails, struct device_keys *known, uint32_t node, uint32_t nth, uint32_t *ret)
+{
+	const struct shape_settings *settings = rails->build->settings;
+	bool plain = !rails->by_port && !(settings && settings->rails);
+	const char *key;
+	uint32_t device = 0;
+	int code = 0;
+
+	if (plain) {
+		uint32_t before = known->count;
+
+		code = shape_intern(&known->devices, known->texts, &known->count, rails->build->device_of[node], &device);
+		if (code < 0)
+			return code;
+		if (known->count == before) {
+			*ret = known->key[device];
+			return 0;
+		}
+	}
+	*ret = SHAPE_NONE;
+	key = key_of(rails, node, nth, &code);
+	if (key)
+		code = shape_intern(&known->keys, rails->keys, &rails->key_count, key, ret);
+	if (plain)
+		known->key[device] = *ret;
+	return code;
+}
+
 /* Give each port of the class its key. */
 static int find_keys(struct rail_build *rails)
 {
 	struct shape_build *build = rails->build;
 	const struct shape *shape = build->shape;
-	struct map keys = { 0 };
-	int code = 0;
+	size_t room = build->fabric->node_count + 1;
+	struct device_keys known = {
+		.texts = malloc(room * sizeof(*known.texts)), .key = malloc(room * sizeof(*known.key)),
+	};
+	int code = known.texts && known.key ? 0 : ERR_NOMEM;
 	uint32_t i, j, nth, port;
 
 	for (i = 0; i < shape->host_count && code == 0; i++) {
@@ -130,15 +169,14 @@ static int find_keys(struct rail_build *rails)
 		for (j = host->first; j < host->first + host->count && host->class == rails->class && code == 0; j++) {
 			uint32_t node = shape->host_nodes[j];
 
-			for (nth = 0; (port = port_in_use(build, node, nth)) != FABRIC_NONE && code == 0; nth++) {
-				const char *key = key_of(rails, node, nth, &code);
-
-				if (key)
-					code = shape_intern(&keys, rails->keys, &rails->key_count, key, &rails->key[port]);
-			}
+			for (nth = 0; (port = port_in_use(build, node, nth)) != FABRIC_NONE && code == 0; nth++)
+				code = find_key(rails, &known, node, nth, &rails->key[port]);
 		}
 	}
-	map_done(&keys);
+	map_done(&known.keys);
+	map_done(&known.devices);
+	free(known.texts);
+	free(known.key);
 	return code;
 }
 
@@ -181,7 +219,8 @@ static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many
 /* A key that most hosts have, or most hosts of several HCAs, is a rail. */
 static int choose_rails(struct rail_build *rails)
 {
-	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts)), *many = calloc(rails->key_count + 1, sizeof(*many));
+	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts));
+	uint32_t *many = calloc(rails->key_count + 1, sizeof(*many));
 	uint32_t all = 0, all_many = 0, i;
 
 	if (!hosts || !many) {

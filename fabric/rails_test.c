@@ -212,7 +212,8 @@ static void where_a_fifth_disagrees_nobody_is_miswired(void **state)
 static void a_host_of_another_kind_is_in_no_rail(void **state)
 {
 	struct cluster cluster = cluster_new(plain);
-	uint32_t a = net_hca(cluster.fabric, "fileserver mlx5_0", 0), b = net_hca(cluster.fabric, "fileserver mlx5_1", 0);
+	uint32_t a = net_hca(cluster.fabric, "fileserver mlx5_0", 0);
+	uint32_t b = net_hca(cluster.fabric, "fileserver mlx5_1", 0);
 	struct shape *shape;
 
 	(void)state;
@@ -292,7 +293,9 @@ static void hcas_with_two_cables_are_a_rail_for_each_port(void **state)
 
 static void settings_name_rails(void **state)
 {
-	struct shape_rail_rule rules[] = { { "node* mlx5_[01]", "left" }, { "node* mlx5_[23]", "right" }, { NULL, NULL } };
+	struct shape_rail_rule rules[] = {
+		{ "node* mlx5_[01]", "left" }, { "node* mlx5_[23]", "right" }, { NULL, NULL },
+	};
 	struct shape_settings settings = { .rails = rules };
 	struct cluster cluster = cluster_new(plain);
 	struct shape *shape;

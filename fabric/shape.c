@@ -34,6 +34,34 @@ const char *shape_why_text(uint8_t why)
 	return why < SHAPE_WHY_COUNT ? texts[why] : "unknown";
 }
 
+unsigned shape_port_tier(const struct shape *shape, uint32_t port)
+{
+	return shape->nodes[shape->fabric->ports[port].node].tier;
+}
+
+const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[SHAPE_ROLE_SIZE])
+{
+	static const char *const tiers[] = { "switch", "leaf", "spine", "core" };
+	static const char *const ways[] = {
+		[WAY_HOST] = "to-host", [WAY_UP] = "uplink", [WAY_DOWN] = "downlink",
+	};
+	uint8_t way = shape->ports[port].way;
+	unsigned tier = shape_port_tier(shape, port);
+
+	if (way == WAY_NONE)
+		return NULL;
+	if (way == WAY_ACROSS)
+		snprintf(ret, SHAPE_ROLE_SIZE, "across");
+	else if (way == WAY_SWITCH)
+		snprintf(ret, SHAPE_ROLE_SIZE, "%s",
+			 node_class_name(shape->nodes[shape->fabric->ports[port].node].class));
+	else if (tier < sizeof(tiers) / sizeof(tiers[0]))
+		snprintf(ret, SHAPE_ROLE_SIZE, "%s-%s", tiers[tier], ways[way]);
+	else
+		snprintf(ret, SHAPE_ROLE_SIZE, "tier%u-%s", tier, ways[way]);
+	return ret;
+}
+
 const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret, size_t size)
 {
 	const struct port *self = &shape->fabric->ports[port];

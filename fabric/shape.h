@@ -134,7 +134,7 @@ struct shape_slow {
 struct shape_tier {
 	uint32_t switches, boxes;
 	uint32_t links_up, links_up_active;  /* to the tier above; built and Active */
-	uint64_t up_bits_per_s, up_bits_per_s_now;     /* data rate of all links up, one direction: as built, as it is */
+	uint64_t up_bits_per_s, up_bits_per_s_now;     /* data rate of all links up, one way: as built, now */
 	uint64_t down_bits_per_s, down_bits_per_s_now; /* of all links down, hosts' included */
 };
 
@@ -149,7 +149,7 @@ struct shape {
 	struct shape_tier tiers[SHAPE_TIERS_MAX + 1]; /* by tier; [0] is not used */
 	struct shape_node *nodes;    /* by node */
 	struct shape_port *ports;    /* by port */
-	uint64_t *built_bits_per_s;  /* by port of a switch: what its link is built for; 0: nothing is up that says it */
+	uint64_t *built_bits_per_s;  /* by port of a switch: what its link is built for; 0: not known */
 	struct shape_host *hosts;    /* in natural order of name */
 	uint32_t *host_nodes;
 	struct shape_rail *rails;    /* compute first, then in natural order of name */
@@ -192,6 +192,18 @@ double shape_oversubscription(const struct shape *shape, uint32_t node, bool now
 const char *node_class_name(uint8_t class);
 const char *shape_kind_name(enum shape_kind kind);
 const char *shape_why_text(uint8_t why);
+
+/*
+ * shape_port_role - what a port is there for: "leaf-uplink", "spine-downlink", "leaf-to-host", "across" of a switch;
+ * of an HCA its class: "compute", "storage" ...
+ * Tiers from 1 are called leaf, spine, core, and then "tier4".
+ * Return: @ret; NULL for a port without a peer.
+ */
+#define SHAPE_ROLE_SIZE 32
+const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[SHAPE_ROLE_SIZE]);
+
+/* shape_port_tier - the tier of a port's switch; 0: an HCA's, or none. */
+unsigned shape_port_tier(const struct shape *shape, uint32_t port);
 
 /*
  * shape_port_name - "NAME/PORT", and with the cage where the device is known: "leaf01/12 (cage 6.2)"

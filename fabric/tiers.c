@@ -62,13 +62,16 @@ static uint32_t links_to_candidates(const struct climb *climb, uint32_t node)
 	return links;
 }
 
-/* How much of @node's neighbours are those of a switch of tier @tier too: shared and all of both together. */
-static void compare_uplinks(const struct climb *climb, uint32_t node, uint32_t other, uint32_t *ret_shared,
+/*
+ * How much of the marked switches a switch of a lower tier is cabled to: those that both have, and all of both together
+ * @marked:  how many are marked
+ */
+static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t other, uint32_t *ret_shared,
 			    uint32_t *ret_all)
 {
 	const struct shape_build *build = climb->build;
 	unsigned above = tier_of(climb, other) + 1u;
-	uint32_t i, shared = 0, all = build->first_near[node + 1] - build->first_near[node];
+	uint32_t i, shared = 0, all = marked;
 
 	for (i = build->first_near[other]; i < build->first_near[other + 1]; i++) {
 		if (tier_of(climb, build->near[i].node) != above)
@@ -82,37 +85,142 @@ static void compare_uplinks(const struct climb *climb, uint32_t node, uint32_t o
 	*ret_all = all;
 }
 
+/* Is there a switch of the tier below the marked ones that is cabled as they are to it? */
+static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i, j, shared, all, looked = 0;
+
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		uint32_t beside = build->near[i].node;
+
+		if (!climb->mark[beside])
+			continue;
+		for (j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
+			if (tier_of(climb, build->near[j].node) != climb->tier - 2)
+				continue;
+			compare_uplinks(climb, marked, build->near[j].node, &shared, &all);
+			if (shared * 2 >= all)
+				return true;
+			if (++looked == 64)
+				return false;
+		}
+	}
+	return false;
+}
+
 /*
- * Is a switch above tier @climb->tier - 1 one of the tier below that, with nothing on it? All that it is cabled to
- * are connected without it, and half of these at least serve a switch of that tier too, and little else does.
+ * Is a switch above tier @climb->tier - 1 one of the tier below that, with nothing on it, or with nothing but
+ * switches that have no host either? What it is cabled to is connected without it, and half of that at least serves
+ * a switch of that tier too, and little else does.
  */
 static bool is_bare_lower(struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
-	uint32_t first = build->first_near[node], end = build->first_near[node + 1], i, j, shared, all, looked = 0;
-	uint32_t root = shape_root(climb->joined, build->near[first].node);
-	bool found = false;
+	uint32_t first = build->first_near[node], end = build->first_near[node + 1], i, marked = 0, root = 0;
+	bool fits = true;
 
-	for (i = first; i < end; i++)
-		if (tier_of(climb, build->near[i].node) != climb->tier - 1 ||
-		    shape_root(climb->joined, build->near[i].node) != root)
-			return false;
-	for (i = first; i < end; i++)
-		climb->mark[build->near[i].node] = true;
-	for (i = first; i < end && !found && looked < 64; i++) {
+	for (i = first; i < end && fits; i++) {
 		uint32_t beside = build->near[i].node;
 
-		for (j = build->first_near[beside]; j < build->first_near[beside + 1] && !found && looked < 64; j++) {
-			if (tier_of(climb, build->near[j].node) != climb->tier - 2)
-				continue;
-			compare_uplinks(climb, node, build->near[j].node, &shared, &all);
-			found = shared * 2 >= all;
-			looked++;
+		if (tier_of(climb, beside) == climb->tier - 1) {
+			if (!marked++)
+				root = shape_root(climb->joined, beside);
+			climb->mark[beside] = true;
+			fits = shape_root(climb->joined, beside) == root;
+		} else {
+			/* Below a leaf there is nothing. */
+			fits = climb->tier > 3 && !tier_of(climb, beside) && climb->state[beside] == FREE;
 		}
 	}
+	fits = fits && has_kin_below(climb, node, marked);
 	for (i = first; i < end; i++)
 		climb->mark[build->near[i].node] = false;
-	return found;
+	return fits;
+}
+
+/* The set of connected switches that a bare one hangs on. */
+static uint32_t root_above(const struct climb *climb, uint32_t node)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i;
+
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+		if (tier_of(climb, build->near[i].node) == climb->tier - 1)
+			return shape_root(climb->joined, build->near[i].node);
+	return UINT32_MAX;
+}
+
+/*
+ * Do the bare switches beside one without a tier all hang on the same, and is it cabled to nothing else? Then it is
+ * below them; else it may join what is apart without it, and is above.
+ */
+static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_beside)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i, root = UINT32_MAX;
+	bool fits = true;
+
+	*ret_beside = false;
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		uint32_t beside = build->near[i].node;
+
+		if (climb->state[beside] != LOWER) {
+			fits = false;
+			continue;
+		}
+		fits = fits && (!*ret_beside || root_above(climb, beside) == root);
+		root = root_above(climb, beside);
+		*ret_beside = true;
+	}
+	return fits;
+}
+
+/* Switches that looked bare are not where something above them is cabled to them. */
+static void doubt_lower(struct climb *climb)
+{
+	const struct shape_build *build = climb->build;
+	bool changed = climb->tier > 3, beside;
+	uint32_t i, j;
+
+	while (changed) {
+		changed = false;
+		for (i = 0; i < build->switch_count; i++) {
+			uint32_t node = build->switches[i];
+
+			if (tier_of(climb, node) || climb->state[node] != FREE || is_below_bare(climb, node, &beside) ||
+			    !beside)
+				continue;
+			for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+				if (climb->state[build->near[j].node] == LOWER)
+					climb->state[build->near[j].node] = CANDIDATE;
+			changed = true;
+		}
+	}
+}
+
+/* What hangs below switches that have just been given a tier, and on nothing else, is of the tier below. */
+static void settle_below(const struct climb *climb, unsigned tier)
+{
+	const struct shape_build *build = climb->build;
+	struct shape_node *nodes = build->shape->nodes;
+	uint32_t i, j;
+
+	for (; tier > 1; tier--) {
+		for (i = 0; i < build->switch_count; i++) {
+			uint32_t node = build->switches[i], first = build->first_near[node];
+
+			if (nodes[node].tier || climb->state[node] == CANDIDATE || first == build->first_near[node + 1])
+				continue;
+			for (j = first; j < build->first_near[node + 1]; j++)
+				if (nodes[build->near[j].node].tier != tier)
+					break;
+			if (j < build->first_near[node + 1])
+				continue;
+			nodes[node].tier = (uint8_t)(tier - 1);
+			build->shape->empty_leafs += tier == 2 && !build->hcas[node];
+		}
+	}
 }
 
 /* Those that are bare switches of a lower tier go there, where they are fewer than half of its others. */
@@ -125,11 +233,12 @@ static void settle_lower(struct climb *climb)
 		uint32_t node = build->switches[i];
 
 		others += tier_of(climb, node) == climb->tier - 2;
-		if (climb->state[node] != CANDIDATE || !is_bare_lower(climb, node))
-			continue;
-		climb->state[node] = LOWER;
-		bare++;
+		if (climb->state[node] == CANDIDATE && is_bare_lower(climb, node))
+			climb->state[node] = LOWER;
 	}
+	doubt_lower(climb);
+	for (i = 0; i < build->switch_count; i++)
+		bare += climb->state[build->switches[i]] == LOWER;
 	for (i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i];
 
@@ -142,6 +251,8 @@ static void settle_lower(struct climb *climb)
 		build->shape->nodes[node].tier = (uint8_t)(climb->tier - 2);
 		build->shape->empty_leafs += climb->tier == 3 && !build->hcas[node];
 	}
+	if (bare && bare * 2 < others)
+		settle_below(climb, climb->tier - 2);
 }
 
 /* A switch that hangs on one other of the tier below, which has no other above it, joins nothing. */

@@ -179,7 +179,8 @@ static int load_last(struct compaction *compaction, uint32_t port_count, struct 
 	memset(&last[known], 0, (port_count - known) * sizeof(*last));
 	compaction->last = last;
 	compaction->port_count = port_count;
-	compaction->last_sweep = compaction->to_sweep - 1;
+	/* Of a window that another run began, the readings of its first ports are not followed. */
+	compaction->last_sweep = compaction->next_port ? -1 : compaction->to_sweep - 1;
 	if (follows)
 		return 0;
 	result = db_exec(compaction->db, "BEGIN", err);

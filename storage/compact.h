@@ -36,7 +36,7 @@ struct compaction {
 	int64_t window, from_sweep, to_sweep;
 	uint32_t next_port, port_count;
 	struct stored_reading *last; /* by port: before the window's first sweep, or in its last where it is written */
-	int64_t last_sweep; /* of `last`, when the window is complete */
+	int64_t last_sweep; /* of all of `last`, when the window is complete; -1: of some only */
 	int64_t *offsets_us; /* by sweep of the window: wall clock less start_us */
 	/* The ports of one step. */
 	struct stripe *stripe; /* those and some of the steps that follow */

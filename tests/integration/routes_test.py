@@ -147,8 +147,8 @@ with tap.part("changes"), Simulation("--gen", "tree2 --hosts 16 --leafs 4") as s
     compare_routes(sim, "10 routes are those of ibtracert", lids, 10)
     # A time before the change shows the routes of then.
     target = next(lid for lid in lids.values() if before[guid, lid] != skewed[guid, lid])
-    then = rows(sim, "SELECT min(wall_us) FROM sweep")[0][0] / 1e6
-    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(then + 1)) + "Z"
+    then = rows(sim, "SELECT wall_us FROM sweep WHERE id = (SELECT sweep - 1 FROM event WHERE kind = 'routes-changed')")
+    at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(then[0][0] // 10**6)) + f".{then[0][0] % 10**6:06}Z"
     first = [sim.json("topology", "route", leaf["node_guid"], target, *time_of)[0]["port"]
              for time_of in (["--at", at], [])]
     tap.equal("--at shows the route of then", first, [before[guid, target], skewed[guid, target]])

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * names.c - `ibwire names suggest`: a node-name-map for what has no name of its own
+ *
+ * A switch is named where its description is what firmware says, or that of
+ * another switch too: by its tier and rail, in the order of the hosts below it.
+ * Names that are good stay, as comments. An HCA's name is its host's to give:
+ * where it is cabled today says nothing of whose it is tomorrow, so it gets none.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/topology.h"
+#include "fabric/fabric.h"
+#include "fabric/names.h"
+#include "fabric/shape.h"
+
+struct suggestion {
+	const struct topology *topology;
+	struct map known;      /* hashes of names that nodes have, and of suggested ones: how many have each */
+	uint32_t *place;       /* by node: of a switch, its first host, or what comes behind all hosts */
+	unsigned *counted;     /* by kind of name: how many are given; see suggest_one() */
+};
+
+/* FNV-1a: two names that share one are only both taken for known. */
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *name; name++)
+		hash = (hash ^ (unsigned char)*name) * 0x100000001b3ULL;
+	return hash;
+}
+
+static uint32_t times_known(const struct suggestion *suggestion, const char *name)
+{
+	uint32_t times = 0;
+
+	map_get(&suggestion->known, hash_name(name), &times);
+	return times;
+}
+
+static int note_name(struct suggestion *suggestion, const char *name)
+{
+	return map_put(&suggestion->known, hash_name(name), times_known(suggestion, name) + 1);
+}
+
+static bool is_nameless(const struct suggestion *suggestion, uint32_t node)
+{
+	const char *name = suggestion->topology->fabric->nodes[node].name;
+
+	return names_is_generic(name) || !strncmp(name, "0x", 2) || times_known(suggestion, name) > 1;
+}
+
+/* The first host on or below each switch, so that leaf01 is where node0001 is. */
+static void find_places(struct suggestion *suggestion)
+{
+	const struct topology *topology = suggestion->topology;
+	const struct fabric *fabric = topology->fabric;
+	unsigned tier;
+	uint32_t i, j;
+
+	memset(suggestion->place, 0xff, (fabric->node_count + 1) * sizeof(*suggestion->place));
+	for (tier = 1; tier <= topology->shape->tier_count; tier++) {
+		for (i = 0; i < fabric->node_count; i++) {
+			const struct node *node = &fabric->nodes[i];
+
+			if (topology->shape->nodes[i].tier != tier)
+				continue;
+			for (j = node->first_port; j < node->first_port + node->ports; j++) {
+				uint8_t way = topology->shape->ports[j].way;
+				uint32_t peer, place;
+
+				if (way != WAY_HOST && way != WAY_DOWN)
+					continue;
+				peer = fabric->ports[fabric->ports[j].peer].node;
+				place = way == WAY_HOST ? topology->shape->nodes[peer].host : suggestion->place[peer];
+				if (place < suggestion->place[i])
+					suggestion->place[i] = place;
+			}
+		}
+	}
+}
+
+struct nameless {
+	uint32_t place, rail;
+	unsigned tier;
+	uint64_t guid;
+	uint32_t node;
+};
+
+static int compare_nameless(const void *a, const void *b)
+{
+	const struct nameless *x = a, *y = b;
+
+	if (x->tier != y->tier)
+		return x->tier < y->tier ? -1 : 1;
+	if (x->rail != y->rail)
+		return x->rail < y->rail ? -1 : 1;
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->guid < y->guid ? -1 : x->guid > y->guid;
+}
+
+/* Has each rail leafs of its own, about as many as the others? Else a rail in a leaf's name says nothing. */
+static bool has_rail_leafs(const struct topology *topology, uint32_t *times)
+{
+	const struct shape *shape = topology->shape;
+	uint32_t most = 0, least = UINT32_MAX, shared = 0, leafs = 0, j;
+	size_t i, rails = 0;
+
+	memset(times, 0, (topology->fabric->node_count + 1) * sizeof(*times));
+	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
+		rails++;
+		most = shape->rails[i].leafs > most ? shape->rails[i].leafs : most;
+		least = shape->rails[i].leafs < least ? shape->rails[i].leafs : least;
+		for (j = 0; j < shape->rails[i].leafs; j++) {
+			uint32_t *time = &times[shape->rail_leafs[shape->rails[i].first_leaf + j]];
+
+			leafs += !*time;
+			shared += *time == 1;
+			(*time)++;
+		}
+	}
+	return rails > 1 && least * 2 >= most && shared * 10 <= leafs;
+}
+
+/* The one rail that a leaf serves; SHAPE_NONE: several, or none. */
+static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
+{
+	uint32_t rail = SHAPE_NONE, j;
+	size_t i;
+
+	for (i = 0; i < shape->rail_count && shape->rails[i].class == CLASS_COMPUTE; i++) {
+		for (j = 0; j < shape->rails[i].leafs; j++) {
+			if (shape->rail_leafs[shape->rails[i].first_leaf + j] != node)
+				continue;
+			if (rail != SHAPE_NONE)
+				return SHAPE_NONE;
+			rail = (uint32_t)i;
+		}
+	}
+	return rail;
+}
+
+/* A name that nobody has yet. */
+static int suggest_one(struct suggestion *suggestion, const struct nameless *nameless, char ret[64])
+{
+	static const char *const tiers[] = { "switch", "leaf", "spine", "core" };
+	unsigned slot = nameless->rail == SHAPE_NONE ? nameless->tier : SHAPE_TIERS_MAX + 1 + nameless->rail;
+	char kind[32];
+
+	if (nameless->tier < sizeof(tiers) / sizeof(tiers[0]))
+		snprintf(kind, sizeof(kind), "%s", tiers[nameless->tier]);
+	else
+		snprintf(kind, sizeof(kind), "tier%u-", nameless->tier);
+	do {
+		suggestion->counted[slot]++;
+		if (nameless->rail != SHAPE_NONE)
+			snprintf(ret, 64, "%s-r%u-%02u", kind, nameless->rail, suggestion->counted[slot]);
+		else
+			snprintf(ret, 64, "%s%02u", kind, suggestion->counted[slot]);
+	} while (times_known(suggestion, ret));
+	return note_name(suggestion, ret);
+}
+
+static int suggest_switches(struct suggestion *suggestion, struct text *text)
+{
+	const struct topology *topology = suggestion->topology;
+	const struct fabric *fabric = topology->fabric;
+	struct nameless *list = malloc((fabric->node_count + 1) * sizeof(*list));
+	uint32_t *times = malloc((fabric->node_count + 1) * sizeof(*times)), i, count = 0;
+	int code = list && times ? 0 : ERR_NOMEM;
+	bool by_rail = code == 0 && has_rail_leafs(topology, times);
+	char name[64];
+
+	for (i = 0; i < fabric->node_count && code == 0; i++)
+		if (fabric->nodes[i].type == NODE_SWITCH && is_nameless(suggestion, i))
+			list[count++] = (struct nameless){
+				.place = suggestion->place[i],
+				.rail = by_rail ? rail_of_leaf(topology->shape, i) : SHAPE_NONE,
+				.tier = topology->shape->nodes[i].tier, .guid = fabric->nodes[i].guid, .node = i,
+			};
+	if (code == 0)
+		qsort(list, count, sizeof(*list), compare_nameless);
+	if (count)
+		text_append(text, "\n# Switches without a name of their own\n");
+	for (i = 0; i < count && code == 0; i++) {
+		code = suggest_one(suggestion, &list[i], name);
+		text_appendf(text, "0x%016" PRIx64 " \"%s\" # %s\n", list[i].guid, name,
+			     fabric->nodes[list[i].node].name);
+	}
+	free(list);
+	free(times);
+	return code;
+}
+
+static void keep_switches(const struct suggestion *suggestion, const bool *nameless, struct text *text)
+{
+	const struct topology *topology = suggestion->topology;
+	unsigned tier;
+	uint32_t i, j, kept = 0;
+
+	for (tier = 0; tier <= topology->shape->tier_count; tier++) {
+		uint32_t count = 0, *nodes = topology_order(topology, tier, &count);
+
+		if (!nodes) {
+			text->failed = true;
+			return;
+		}
+		for (i = 0; i < count; i++) {
+			j = nodes[i];
+			if (nameless[j])
+				continue;
+			if (!kept++)
+				text_append(text, "\n# Switches that have one\n");
+			text_appendf(text, "# 0x%016" PRIx64 " \"%s\"\n", topology->fabric->nodes[j].guid,
+				     topology->fabric->nodes[j].name);
+		}
+		free(nodes);
+	}
+}
+
+static void list_hcas(const struct suggestion *suggestion, struct text *text)
+{
+	const struct topology *topology = suggestion->topology;
+	const struct fabric *fabric = topology->fabric;
+	uint32_t i, j, count = 0;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+
+		if (topology->shape->nodes[i].host == SHAPE_NONE || !is_nameless(suggestion, i))
+			continue;
+		if (!count++)
+			text_append(text, "\n# HCAs that their hosts have not named (rdma-ndd does), and where\n");
+		text_appendf(text, "# 0x%016" PRIx64 " \"%s\"", node->guid, node->name);
+		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+			const struct port *peer;
+
+			if (fabric->ports[j].peer == FABRIC_NONE)
+				continue;
+			peer = &fabric->ports[fabric->ports[j].peer];
+			text_appendf(text, " 0x%016" PRIx64 "/%u", fabric->nodes[peer->node].guid, peer->num);
+		}
+		text_append(text, "\n");
+	}
+}
+
+static int suggest(struct suggestion *suggestion, struct text *text)
+{
+	const struct topology *topology = suggestion->topology;
+	const struct fabric *fabric = topology->fabric;
+	bool *nameless = calloc(fabric->node_count + 1, sizeof(*nameless));
+	uint32_t i;
+	int code = nameless ? 0 : ERR_NOMEM;
+
+	for (i = 0; i < fabric->node_count && code == 0; i++)
+		code = note_name(suggestion, fabric->nodes[i].name);
+	for (i = 0; i < fabric->node_count && code == 0; i++)
+		nameless[i] = is_nameless(suggestion, i);
+	if (code == 0) {
+		find_places(suggestion);
+		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it (--node-name-map).\n"
+			    "# Look at the names, change what you call otherwise, and keep it as\n# "
+			    OPTIONS_DEFAULT_NAME_MAP ".\n");
+		code = suggest_switches(suggestion, text);
+	}
+	if (code == 0) {
+		keep_switches(suggestion, nameless, text);
+		list_hcas(suggestion, text);
+	}
+	free(nameless);
+	return code;
+}
+
+static int print_map(const struct topology *topology, struct error *err)
+{
+	size_t slots = SHAPE_TIERS_MAX + 1 + topology->shape->rail_count + 1;
+	struct suggestion suggestion = {
+		.topology = topology,
+		.place = malloc((topology->fabric->node_count + 1) * sizeof(*suggestion.place)),
+		.counted = calloc(slots, sizeof(*suggestion.counted)),
+	};
+	struct text text = { 0 };
+	int code = suggestion.place && suggestion.counted ? suggest(&suggestion, &text) : ERR_NOMEM;
+
+	if (code < 0 || text_failed(&text))
+		code = err_nomem(err);
+	else if (fwrite(text_chars(&text), 1, text.len, stdout) != text.len && errno != EPIPE)
+		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
+	text_done(&text);
+	map_done(&suggestion.known);
+	free(suggestion.place);
+	free(suggestion.counted);
+	return code;
+}
+
+int names_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	struct topology_options options = { .from = NULL };
+	const struct option_spec specs[] = {
+		{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database",
+		  &options.from, 0 },
+		{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)",
+		  &options.settings_path, 0 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	struct topology topology;
+	int code = options_parse(command, COMMON_NAMES | COMMON_DB | COMMON_AT, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options.common, err);
+
+	if (code)
+		return code < 0 ? code : 0;
+	if (options.common.argc != 1 || strcmp(options.common.argv[0], "suggest"))
+		return options_usage_error(command, err, "say what to do: suggest");
+	if (options.from && (options.common.at_us || options.common.db))
+		return options_usage_error(command, err, "a file is no database: --from goes without --db and --at");
+	code = topology_open(&options, &topology, err);
+	if (code < 0)
+		return code;
+	code = print_map(&topology, err);
+	topology_close(&topology);
+	return code;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * `ibwire balance` over a history whose truth is known: 24 minutes of traffic on a fat-tree, a leaf's routes skewed
+ * after 15 of them, and a pause from the 18th to the 20th.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "collector/sink.h"
+#include "fabric/fabric.h"
+#include "storage/writer.h"
+#include "tests/balance/bed.h"
+
+#define SWEEP_US 10000000LL
+#define BEGAN_US 1790000000000000LL
+#define MINUTE_US 60000000LL
+
+enum { MINUTES = 24, SKEWED_AT = 15, PAUSED_AT = 18, RESUMED_AT = 20, SWEEPS_A_MINUTE = 6 };
+
+static struct bed bed;
+static uint32_t leaf, skewed; /* the switch, and its port */
+static char path[80];
+static struct reading *last, *now;
+static struct delta *deltas;
+static struct port_sample *samples;
+
+static char *when(int minute, char ret[WHEN_SIZE])
+{
+	when_format_utc(BEGAN_US + minute * MINUTE_US, ret);
+	return ret;
+}
+
+static void fill_reading(uint32_t port, int64_t at_us, bool pause)
+{
+	const struct balance_load *load = &bed.loads[port];
+	double seconds = load->elapsed_us / 1e6;
+
+	now[port] = last[port];
+	now[port].at_us = at_us;
+	if (pause)
+		return;
+	now[port].value[COUNTER_XMIT_DATA] += (uint64_t)(load->xmit_bytes / seconds * 10 / 4);
+	now[port].value[COUNTER_RCV_DATA] += (uint64_t)(load->rcv_bytes / seconds * 10 / 4);
+}
+
+/* One sweep of all ports with what they do now. @blocks: of tables that changed. */
+static int store_sweep(struct writer *writer, int number, bool pause, const struct route_block *blocks, size_t count)
+{
+	int64_t at_us = SWEEP_US * (number + 1);
+	struct sweep sweep = {
+		.wall_us = BEGAN_US + at_us, .start_us = at_us, .end_us = at_us + 1000, .boot_id = "test",
+		.interval_us = SWEEP_US, .fabric = bed.fabric, .generation = 1, .samples = samples,
+		.routes = &bed.routes, .route_blocks = blocks, .route_block_count = count,
+	};
+	uint32_t i;
+
+	for (i = 0; i < bed.fabric->port_count; i++) {
+		if (!port_is_pollable(bed.fabric, &bed.fabric->ports[i]))
+			continue;
+		fill_reading(i, at_us, pause);
+		samples[sweep.sample_count] = (struct port_sample){ i, SAMPLE_OK, &now[i], number ? &deltas[i] : NULL };
+		if (number)
+			delta_between(&last[i], &now[i], &deltas[i]);
+		sweep.sample_count++;
+	}
+	sweep.ports_planned = sweep.ports_asked = sweep.ports_answered = (uint32_t)sweep.sample_count;
+	if (writer_sink(writer)->store(writer_sink(writer)->ctx, &sweep, NULL) < 0)
+		return -1;
+	memcpy(last, now, bed.fabric->port_count * sizeof(*last));
+	return 0;
+}
+
+static size_t list_blocks(struct route_block *blocks)
+{
+	size_t count = 0, i;
+	unsigned block;
+
+	for (i = 0; i < bed.fabric->node_count; i++)
+		for (block = 0; bed.tables[i] && block < bed.table_size / ROUTES_BLOCK; block++)
+			blocks[count++] = (struct route_block){ bed.fabric->nodes[i].guid, (uint16_t)block };
+	return count;
+}
+
+static int tell_story(struct writer *writer)
+{
+	struct route_block *blocks = calloc(bed.fabric->node_count * ROUTES_BLOCKS, sizeof(*blocks));
+	int minute, i, code = blocks ? 0 : -1;
+
+	for (minute = 0; code == 0 && minute < MINUTES; minute++) {
+		bool pause = minute >= PAUSED_AT && minute < RESUMED_AT, changed = minute == 0 || minute == SKEWED_AT;
+
+		if (minute == SKEWED_AT) {
+			bed_skew(&bed, skewed, 0.5);
+			bed_publish(&bed);
+		}
+		bed_run(&bed, NULL);
+		for (i = 0; code == 0 && i < SWEEPS_A_MINUTE; i++)
+			code = store_sweep(writer, minute * SWEEPS_A_MINUTE + i, pause, blocks,
+					   changed && i == 0 ? list_blocks(blocks) : 0);
+	}
+	free(blocks);
+	return code;
+}
+
+static int make_history(void **state)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+	struct writer *writer;
+	size_t i;
+	int code = make_database(state);
+
+	if (code)
+		return code;
+	snprintf(path, sizeof(path), "%s-balance", db_path);
+	shape.oversubscription_milli = 2000;
+	shape.management = 0;
+	bed_init(&bed, &shape, 3);
+	bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 24, 0.9);
+	leaf = bed_leaf(&bed, 3, 2);
+	skewed = bed.shape->members[bed.shape->groups[bed.shape->nodes[leaf].up_group].first + 5];
+	last = calloc(bed.fabric->port_count, sizeof(*last));
+	now = calloc(bed.fabric->port_count, sizeof(*now));
+	deltas = calloc(bed.fabric->port_count, sizeof(*deltas));
+	samples = calloc(bed.fabric->port_count, sizeof(*samples));
+	if (!last || !now || !deltas || !samples || writer_open(path, &writer, NULL) < 0)
+		return -1;
+	for (i = 0; i < bed.fabric->port_count; i++) {
+		last[i].present = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
+		last[i].wide = last[i].present;
+	}
+	code = tell_story(writer);
+	writer_close(writer);
+	use_database(path);
+	return code;
+}
+
+static int remove_history(void **state)
+{
+	static const char *const suffixes[] = { "", "-wal", "-shm", ".lock" };
+	char name[96];
+	size_t i;
+
+	use_database(NULL);
+	for (i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		unlink(name);
+	}
+	bed_done(&bed);
+	free(last);
+	free(now);
+	free(deltas);
+	free(samples);
+	return remove_database(state);
+}
+
+static json_t *at(const char *more, int minute)
+{
+	char line[256], time[WHEN_SIZE];
+
+	snprintf(line, sizeof(line), "balance%s|--at|%s", more, when(minute, time));
+	return run_json(line);
+}
+
+static bool is_text(const json_t *row, const char *key, const char *text)
+{
+	return !strcmp(json_string_value(json_object_get(row, key)), text);
+}
+
+static void since_when_is_found_within_a_minute_too(void **state)
+{
+	int64_t at_us = BEGAN_US + 22 * MINUTE_US + 2 * SWEEP_US, since_us = 0;
+	char line[128], time[WHEN_SIZE];
+	json_t *rows;
+
+	(void)state;
+	snprintf(line, sizeof(line), "balance|leaf-004|--at|%s", when_format_utc(at_us, time));
+	rows = run_json(line);
+	assert_true(is_text(json_array_get(rows, 0), "cause", "routing"));
+	assert_int_equal(when_parse(json_string_value(json_object_get(json_array_get(rows, 0), "uneven_since")), 0,
+				    &since_us, NULL), 0);
+	if (llabs(since_us - BEGAN_US - SKEWED_AT * MINUTE_US) > SWEEP_US)
+		fail_msg("uneven since %g minutes", (double)(since_us - BEGAN_US) / MINUTE_US);
+	json_decref(rows);
+}
+
+static void before_the_change_nobody_is_blamed(void **state)
+{
+	json_t *rows = at("|--all", 14), *row;
+	size_t i;
+
+	(void)state;
+	/* 8 leafs in both directions with 8 uplinks. */
+	assert_int_equal(json_array_size(rows), 8 * 2 * 8);
+	json_array_foreach(rows, i, row) {
+		assert_true(is_text(row, "cause", "none"));
+		assert_true(is_text(row, "state", "active"));
+		assert_true(json_is_false(json_object_get(row, "tables_uneven")));
+	}
+	json_decref(rows);
+}
+
+static void the_skewed_leaf_and_its_port_are_named_since_the_change(void **state)
+{
+	json_t *rows = at("", MINUTES), *row;
+	int64_t since_us = 0;
+	size_t i, named = 0;
+
+	(void)state;
+	json_array_foreach(rows, i, row) {
+		if (is_text(row, "cause", "none"))
+			continue;
+		named++;
+		assert_true(is_text(row, "cause", "routing"));
+		assert_int_equal(guid_of(row, "node_guid"), bed.fabric->nodes[leaf].guid);
+		assert_true(is_text(row, "group", "up") && is_text(row, "direction", "xmit"));
+		assert_true(is_text(row, "adaptive_routing", "off"));
+		assert_int_equal(json_is_true(json_object_get(row, "hottest")),
+				 integer_of(row, "port") == bed.fabric->ports[skewed].num);
+		assert_true(json_is_false(json_object_get(row, "uneven_earlier")));
+		assert_int_equal(when_parse(json_string_value(json_object_get(row, "uneven_since")), 0, &since_us,
+					    NULL), 0);
+		/* To the minute, over the pause. */
+		if (llabs(since_us - BEGAN_US - SKEWED_AT * MINUTE_US) > MINUTE_US)
+			fail_msg("uneven since %g minutes", (double)(since_us - BEGAN_US) / MINUTE_US);
+	}
+	assert_int_equal(named, 8);
+	json_decref(rows);
+}
+
+/* What is said of each link is what it carried, and shares of a group are all of it. */
+static void shares_are_what_was_sent(void **state)
+{
+	json_t *rows = at("|--all", MINUTES), *row;
+	double sums[3] = { 0 };
+	size_t i;
+
+	(void)state;
+	json_array_foreach(rows, i, row) {
+		uint32_t port = fabric_find_port(bed.fabric, guid_of(row, "node_guid"),
+						 (uint8_t)integer_of(row, "port"));
+		bool xmit = is_text(row, "direction", "xmit");
+		const struct balance_load *load = &bed.loads[port];
+		double bits = (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us * 8e6;
+
+		assert_number(row, "utilization_percent",
+			      100 * bits / (double)port_rate_bits_per_s(&bed.fabric->ports[port]));
+		sums[0] += json_number_value(json_object_get(row, "measured_share_percent"));
+		sums[1] += json_number_value(json_object_get(row, "predicted_share_percent"));
+		sums[2] += json_number_value(json_object_get(row, "destinations_share_percent"));
+	}
+	for (i = 0; i < 3; i++)
+		assert_true(fabs(sums[i] - 16 * 100) < 1e-3);
+	json_decref(rows);
+}
+
+static void in_the_pause_all_is_idle(void **state)
+{
+	json_t *rows = at("", RESUMED_AT);
+	char *output, line[128], time[WHEN_SIZE];
+
+	(void)state;
+	/* Tables alone are no cause. */
+	assert_int_equal(json_array_size(rows), 0);
+	json_decref(rows);
+	snprintf(line, sizeof(line), "balance|--at|%s", when(RESUMED_AT, time));
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "0 groups with a cause, 0 uneven without one, 0 even, 16 idle, 0 unknown"));
+	free(output);
+}
+
+static void a_table_says_who_why_and_since_when(void **state)
+{
+	char *output, line[160], time[WHEN_SIZE], wanted[96];
+	const char *c;
+
+	(void)state;
+	snprintf(line, sizeof(line), "balance|--ascii|--at|%s", when(MINUTES, time));
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "1 group with a cause"));
+	assert_non_null(strstr(output, "leaf-004 uplinks out: routing\n  its tables send "));
+	snprintf(wanted, sizeof(wanted), " destinations by port %u (fair: 13 %%), and the load follows: ",
+		 bed.fabric->ports[skewed].num);
+	assert_non_null(strstr(output, wanted));
+	assert_non_null(strstr(output, "adaptive routing off\n  uneven for 9m"));
+	for (c = output; *c; c++)
+		assert_true((unsigned char)*c < 0x80);
+	free(output);
+}
+
+static void a_switch_that_is_named_is_all_that_is_shown(void **state)
+{
+	json_t *rows = at("|leaf-002", MINUTES), *row;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), 2 * 8);
+	json_array_foreach(rows, i, row)
+		assert_true(is_text(row, "node", "MF0;leaf-002:MQM8700/U1"));
+	json_decref(rows);
+}
+
+static void rails_and_spines_stand_beside_each_other(void **state)
+{
+	json_t *rows = at("|--rails", MINUTES), *row;
+	size_t i, rails = 0, switches = 0;
+	double share = 0;
+
+	(void)state;
+	json_array_foreach(rows, i, row) {
+		rails += is_text(row, "kind", "rail");
+		if (!is_text(row, "kind", "switch"))
+			continue;
+		switches++;
+		share += json_number_value(json_object_get(row, "measured_share_percent"));
+		/* Worst first: the spine behind the port that is overloaded. */
+		if (switches == 1)
+			assert_int_equal(guid_of(row, "node_guid"), bed.fabric->nodes[
+					 bed.fabric->ports[bed.fabric->ports[skewed].peer].node].guid);
+	}
+	assert_int_equal(rails, 1);
+	assert_int_equal(switches, 8);
+	assert_true(fabs(share - 100) < 1e-6);
+	json_decref(rows);
+}
+
+static void what_makes_no_sense_is_said_in_a_line(void **state)
+{
+	struct error err = { 0 };
+	char *output;
+
+	(void)state;
+	assert_int_equal(run("balance|--rails|leaf-002", &output, &err), ERR_USAGE);
+	assert_non_null(strstr(err.text, "--rails"));
+	free(output);
+	assert_int_equal(run("balance|nobody", &output, &err), ERR_USAGE);
+	free(output);
+	assert_int_equal(run("balance|--at|2001-01-01", &output, &err), ERR_UNAVAILABLE);
+	free(output);
+}
+
+/* A fabric of random links, without tables, whose shape is none: nothing to tell, and no crash. */
+static void any_fabric_has_an_answer(void **state)
+{
+	char *output;
+
+	(void)state;
+	use_database(NULL);
+	assert_int_equal(run("balance|--all", &output, NULL), 0);
+	assert_non_null(strstr(output, "no forwarding tables were read"));
+	free(output);
+	assert_int_equal(run("balance|--rails|--all", &output, NULL), 0);
+	free(output);
+	use_database(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(before_the_change_nobody_is_blamed),
+		cmocka_unit_test(the_skewed_leaf_and_its_port_are_named_since_the_change),
+		cmocka_unit_test(since_when_is_found_within_a_minute_too),
+		cmocka_unit_test(shares_are_what_was_sent),
+		cmocka_unit_test(in_the_pause_all_is_idle),
+		cmocka_unit_test(a_table_says_who_why_and_since_when),
+		cmocka_unit_test(a_switch_that_is_named_is_all_that_is_shown),
+		cmocka_unit_test(rails_and_spines_stand_beside_each_other),
+		cmocka_unit_test(what_makes_no_sense_is_said_in_a_line),
+		cmocka_unit_test(any_fabric_has_an_answer),
+	};
+
+	return cmocka_run_group_tests(tests, make_history, remove_history);
+}

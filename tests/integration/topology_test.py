@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 200
+"""ibwire topology and names: from files without any fabric, and on a simulated one, where a link is pulled.
+
+What must be found is in the names that the generator gives: leaf-, spine- and core- say the tier, -r3 the rail.
+"""
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, run, shutil, wait_for
+
+tap = Tap()
+
+
+def generate(path, *options):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(run(IBWIRE_SIM, "net", *options).out)
+    return path
+
+
+def ibwire(*arguments, **options):
+    return run(IBWIRE, *arguments, **options)
+
+
+def rows(*arguments, check=True):
+    return json.loads(ibwire(*arguments, "--format", "json", check=check).out)
+
+
+def true_tier(name):
+    return next((tier for tier, word in enumerate(("leaf-", "spine-", "core-"), 1) if word in name), None)
+
+
+def without_link(path, out, node, port):
+    """A net file without one cable; its two ends, by name and port."""
+    with open(path, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    ids = {match[1]: match[2] for match in (re.match(r'\w+\t\d+ "([^"]+)"\t\t# "([^"]*)"', line) for line in lines) if match}
+    gone, current, peer = [], None, None
+    for line in lines:
+        header = re.match(r'\w+\t\d+ "([^"]+)"', line)
+        current = header[1] if header else current
+        cable = re.match(r'\[(\d+)\][^"]*"([^"]+)"\[(\d+)\]', line)
+        if cable and ids[current] == node and int(cable[1]) == port:
+            peer = (cable[2], int(cable[3]), current)
+    for line in lines:
+        header = re.match(r'\w+\t\d+ "([^"]+)"', line)
+        current = header[1] if header else current
+        cable = re.match(r"\[(\d+)\]", line)
+        ends = (ids.get(current), int(cable[1])) if cable else None
+        if cable and (ends == (node, port) or (current, int(cable[1])) == peer[:2]):
+            continue
+        gone.append(line)
+    with open(out, "w", encoding="utf-8") as file:
+        file.write("\n".join(gone) + "\n")
+    return {(node, port), (ids[peer[0]], peer[1])}
+
+
+def ends_of(row):
+    return {(row["node"], row["port"]), (row["peer"], row["peer_port"])}
+
+
+def check_nodes(name, path, tiers):
+    found = rows("topology", "show", "--from", path)
+    switches = [row for row in found if row["class"] == "switch"]
+    tap.equal(f"{name}: every switch has its tier", [row["node"] for row in switches if row["tier"] != true_tier(row["node"])], [])
+    hcas = [row for row in found if row["class"] in ("compute", "management")]
+    tap.equal(f"{name}: every HCA has its host", [row["node"] for row in hcas if row["host"] != row["node"].split()[0]], [])
+    summary = rows("topology", "show", "--summary", "--from", path)
+    tap.equal(f"{name}: the summary has kind and tiers", (summary["kind"], summary["tiers"]), ("fat-tree", tiers))
+
+
+def check_dot(name, text):
+    """Braces and quotes balance, and every edge joins nodes that are there."""
+    strings = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+    nodes = set(re.findall(r"^\s*([nh]\d+) \[", strings, re.M))
+    edges = re.findall(r"^\s*([nh]\d+) -- ([nh]\d+)", strings, re.M)
+    tap.result('"' not in strings.replace('""', "") and strings.count("{") == strings.count("}") and edges and
+               all(end in nodes for edge in edges for end in edge), f"{name} is a graph", text[:2000])
+    if shutil.which("dot"):
+        tap.equal(f"{name}: graphviz reads it", run("dot", "-Tplain", "-o", "graph.plain", "graph.dot", check=False).status, 0)
+
+
+with tap.part("fabrics of files"):
+    rail = generate("rail.net", "rail", "--units", "2", "--hosts", "16")
+    tree = generate("tree.net", "tree3")
+    check_nodes("8 rails", rail, 2)
+    check_nodes("three tiers", tree, 3)
+    shown = ibwire("topology", "show", "--from", rail).out
+    tap.contains("leafs that are alike are one line", shown, "leaf-u01-r0..u02-r7 (16)")
+    tap.contains("a row of the matrix", shown, "  " + "2" * 8)
+    narrow = ibwire("topology", "show", "--from", rail, env={**os.environ, "COLUMNS": "20"}).out
+    tap.equal("into a pipe all is written whatever COLUMNS says", narrow, shown)
+    with open("graph.dot", "w", encoding="utf-8") as file:
+        file.write(ibwire("topology", "dot", "--hosts", "--from", rail).out)
+    with open("graph.dot", encoding="utf-8") as file:
+        check_dot("dot", file.read())
+
+with tap.part("save and diff of files"):
+    ibwire("topology", "save", "--from", rail, "saved.net")
+    same = ibwire("topology", "diff", "--from", rail, "saved.net", check=False)
+    tap.equal("what was saved is what is there", (same.status, rows("topology", "diff", "--from", rail, "saved.net")), (0, []))
+    pulled = without_link(rail, "pulled.net", "MF0;leaf-u01-r3:MQM8700/U1", 20)
+    differ = ibwire("topology", "diff", "--from", "pulled.net", "saved.net", "--format", "json", check=False)
+    found = json.loads(differ.out)
+    tap.equal("a link that was pulled is the one difference", (differ.status, len(found), found[0]["change"], ends_of(found[0])),
+              (1, 1, "link-removed", pulled))
+    tap.equal("and the one that came back", [row["change"] for row in
+                                             rows("topology", "diff", "--from", rail, "pulled.net", check=False)], ["link-added"])
+    lacks = rows("topology", "show", "--summary", "--from", "pulled.net")["cables_missing"]
+    tap.equal("the pair lacks a cable", [line.split(": ")[-1] for line in lacks], ["1 of 2"])
+
+with tap.part("names"):
+    with open(tree, encoding="utf-8") as file:
+        text = file.read()
+    with open("nameless.net", "w", encoding="utf-8") as file:
+        file.write(re.sub(r'"MF0;(?!core-001)[^"]*"', '"Quantum Mellanox Technologies"', text))
+    suggested = ibwire("names", "suggest", "--from", "nameless.net").out
+    with open("names", "w", encoding="utf-8") as file:
+        file.write(suggested)
+    named = {row["node_guid"]: row for row in rows("topology", "show", "--from", "nameless.net", "--node-name-map", "names")}
+    truth = {row["node_guid"]: row for row in rows("topology", "show", "--from", tree)}
+    wrong = [(row["node"], named[guid]["node"]) for guid, row in truth.items()
+             if row["class"] == "switch" and "core-001" not in row["node"] and
+             not re.fullmatch(("leaf", "spine", "core")[row["tier"] - 1] + r"\d\d", named[guid]["node"])]
+    tap.equal("switches are named by their tier", wrong, [])
+    tap.equal("no name is given twice", len({row["node"] for row in named.values()}), len(named))
+    leafs = sorted((row["node"], named[guid]["node"]) for guid, row in truth.items() if row["tier"] == 1)
+    tap.equal("leafs are counted in the order of their hosts", [name for _, name in leafs],
+              [f"leaf{number:02}" for number in range(1, len(leafs) + 1)])
+    tap.contains("a switch that has a name keeps it", suggested, '# 0x')
+    tap.contains("as a comment", suggested, 'core-001')
+
+with tap.part("wrong usage"):
+    for words, why in ((("topology",), "say what to do"), (("topology", "save"), "takes one file"),
+                       (("topology", "show", "--from", "nothing.net"), "nothing.net"),
+                       (("topology", "show", "--hosts", "--from", rail), "--hosts is for dot"),
+                       (("topology", "diff", "--from", rail, "graph.dot"), "is it the output of ibnetdiscover"),
+                       (("topology", "save", "--from", rail, "nowhere/file"), "nowhere/file"),
+                       (("names", "--from", rail), "suggest")):
+        refused = ibwire(*words, check=False)
+        tap.result(refused.status in (64, 74) and why in refused.err and refused.err.count("\n") == 1,
+                   f"{' '.join(words)}: one line says why", refused)
+
+with tap.part("a simulated fabric"):
+    if SHORT or not shutil.which("ibsim") or not shutil.which("opensm"):
+        tap.skip("a link is pulled from a simulated fabric", "short, or ibsim or opensm is not installed")
+        tap.done()
+    with Simulation("--gen", "rail --units 1 --hosts 8") as sim:
+        sim.ibwire("collect", "--once")
+        sim.ibwire("topology", "save", "baseline.net")
+        tap.equal("nothing differs from what was saved", sim.ibwire("topology", "diff", "baseline.net", check=False).status, 0)
+        ports = {(row["node_guid"], row["port"]): row for row in sim.json("ports")}
+        uplink = next(row for row in ports.values() if row["role"] == "leaf-uplink")
+        tap.equal("ports of leafs, spines and hosts have tier, role and rail",
+                  {(row["tier"], row["role"], bool(row["rail"])) for row in ports.values() if row["role"]},
+                  {(1, "leaf-uplink", False), (1, "leaf-to-host", False), (2, "spine-downlink", False),
+                   (None, "compute", True), (None, "management", False)})
+        tap.equal("ports of QM8700 have cages", {row["cage"] == str(row["port"]) for row in ports.values()
+                                                 if row["role"] in ("leaf-uplink", "spine-downlink")}, {True})
+        sim.run(IBWIRE_SIM, "console", f'Unlink "S-{uplink["node_guid"][2:]}"[{uplink["port"]}]')
+
+        def pulled_link():
+            sim.ibwire("collect", "--once")
+            answer = sim.ibwire("topology", "diff", "baseline.net", "--format", "json", check=False)
+            return answer.status, [(row["change"], ends_of(row)) for row in json.loads(answer.out)]
+
+        wanted = (1, [("link-removed", {(uplink["node"], uplink["port"]), (uplink["peer"], uplink["peer_port"])})])
+        wait_for(lambda: pulled_link() == wanted, 30, 1)
+        tap.equal("diff says exactly which link was pulled", pulled_link(), wanted)
+        nodes = sim.json("nodes")
+        tap.equal("nodes have their tiers", [row["node"] for row in nodes if row["tier"] != true_tier(row["node"])], [])
+
+tap.done()
