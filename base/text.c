@@ -11,15 +11,17 @@
 
 static bool reserve(struct text *text, size_t more)
 {
-	size_t capacity = text->capacity ? text->capacity : 256;
+	size_t capacity = text->capacity;
 	char *chars;
 
 	if (text->failed)
 		return false;
+	if (text->len + more < capacity)
+		return true;
+	if (!capacity)
+		capacity = 256;
 	while (capacity < text->len + more + 1)
 		capacity *= 2;
-	if (capacity == text->capacity)
-		return true;
 	chars = realloc(text->chars, capacity);
 	if (!chars) {
 		text->failed = true;
@@ -37,11 +39,6 @@ void text_append_bytes(struct text *text, const char *bytes, size_t len)
 	memcpy(text->chars + text->len, bytes, len);
 	text->len += len;
 	text->chars[text->len] = '\0';
-}
-
-void text_append(struct text *text, const char *chars)
-{
-	text_append_bytes(text, chars, strlen(chars));
 }
 
 void text_appendf(struct text *text, const char *fmt, ...)

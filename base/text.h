@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
 	char *chars; /* NUL-terminated once something was appended */
@@ -20,8 +21,14 @@ struct text {
 	bool failed;
 };
 
-void text_append(struct text *text, const char *chars);
 void text_append_bytes(struct text *text, const char *bytes, size_t len);
+
+/* Here, so that the length of a constant is one, too. */
+static inline void text_append(struct text *text, const char *chars)
+{
+	text_append_bytes(text, chars, strlen(chars));
+}
+
 void text_appendf(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* text_append_number - @value in base 10 or 16 (no leading zeros): what text_appendf does, some ten times faster. */

@@ -91,7 +91,10 @@ static void append_members(const struct result *result, struct text *text, const
 
 		if (!list && (column->flags & COLUMN_OMIT_ZERO) && !member->value)
 			continue;
-		text_append(text, record ? (any ? ",\n    " : "\n    ") : (any ? ", " : ""));
+		if (any)
+			text_append_bytes(text, ", ", record ? 1 : 2);
+		if (record)
+			text_append(text, "\n    ");
 		any = true;
 		scalar_append_text(text, member->name, strlen(member->name));
 		if (list)
@@ -156,7 +159,10 @@ static bool json_row(struct result *result)
 
 		if (cell == SIZE_MAX)
 			continue;
-		text_append(row, record ? (any ? ",\n  " : "\n  ") : (any ? ", " : ""));
+		if (any)
+			text_append_bytes(row, ", ", record ? 1 : 2);
+		if (record)
+			text_append(row, "\n  ");
 		any = true;
 		text_append(row, text_chars(&json->keys) + json->key_at[i]);
 		append_value(result, row, &result->columns[cell], &result->values[cell]);

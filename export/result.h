@@ -100,7 +100,10 @@ void result_unsigned(struct result *result, size_t column, uint64_t value);
 void result_real(struct result *result, size_t column, double value);
 void result_bool(struct result *result, size_t column, bool value);
 
-/* An object or a list without members is known, and empty. Names are borrowed until result_end_row(). */
+/*
+ * An object or a list without members is known, and empty. Names are borrowed until
+ * result_end_row(); no name is given twice in one object.
+ */
 void result_empty(struct result *result, size_t column);
 void result_member(struct result *result, size_t column, const char *name, uint64_t value);
 void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: not known */

@@ -74,11 +74,13 @@ void scalar_append_integer(struct text *text, int64_t number)
 
 void scalar_append_unsigned(struct text *text, uint64_t number)
 {
-	const char *quote = number > INT64_MAX ? "\"" : "";
+	bool quoted = number > INT64_MAX;
 
-	text_append(text, quote);
+	if (quoted)
+		text_append(text, "\"");
 	text_append_number(text, number, 10);
-	text_append(text, quote);
+	if (quoted)
+		text_append(text, "\"");
 }
 
 void scalar_append_real(struct text *text, double number)

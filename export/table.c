@@ -230,7 +230,8 @@ static void pad(FILE *stream, unsigned columns)
 
 	for (; columns >= sizeof(spaces); columns -= sizeof(spaces) - 1)
 		fputs(spaces, stream);
-	fwrite(spaces, 1, columns, stream);
+	if (columns)
+		fwrite(spaces, 1, columns, stream);
 }
 
 /* Where the last @columns columns of a text begin. */
@@ -279,10 +280,12 @@ static void write_cell(struct result *result, size_t column, const struct table_
 
 	if (cell->right)
 		pad(result->stream, width - written);
-	fputs(style_on[style], result->stream);
+	if (style != STYLE_PLAIN)
+		fputs(style_on[style], result->stream);
 	written = write_cut(result->stream, chars, cell->columns, width,
 			    result->columns[column].flags & COLUMN_KEEP_TAIL);
-	fputs(style_off(style), result->stream);
+	if (style != STYLE_PLAIN)
+		fputs(style_off(style), result->stream);
 	if (!cell->right && !last && written < width)
 		pad(result->stream, width - written);
 }
