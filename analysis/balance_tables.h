@@ -36,8 +36,11 @@ struct balance_tables {
 	bool weights_known;                 /* of enough of them it is known what they received */
 	const struct route_table **by_node; /* NULL: not known */
 	struct balance_given *given;        /* by port of a switch: what its table sends out of it */
-	/* By port of a switch: how much arrives there for destinations cabled to this switch; NULL: not worked out. */
-	double *arriving;
+	/*
+	 * By port of a switch: what goes out of it where each switch with hosts sends to each destination
+	 * elsewhere in proportion to what its hosts send and the destination receives; NULL: not worked out.
+	 */
+	double *carried;
 };
 
 /*
@@ -45,11 +48,9 @@ struct balance_tables {
  * @sent:      by node: bytes per us that the HCAs on a switch send into it
  * @coverage:  weights are known where so much of the destinations was read
  *
- * Cost: each switch's entry of each destination once. What arrives costs a traced path for each pair of a
- * switch with hosts and a destination, so it is left out on fabrics with many (BALANCE_PAIRS_MOST).
+ * Cost: each switch's entry of each destination once, and balance_carry().
  * Return: 0 or ERR_NOMEM.
  */
-#define BALANCE_PAIRS_MOST 500000
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);

@@ -17,6 +17,8 @@
 /* Where tables turn out to be what they were, they are looked at again after 5 min, 10 min, ... an hour. */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
+/* Bits of the last ten windows. */
+#define WINDOWS_LATELY 0x3ffu
 #define ASK_AGAIN_US (30 * (int64_t)SECOND_US)
 
 void health_want(struct health *health, uint32_t at)
@@ -158,6 +160,42 @@ static bool is_short(const struct health *health, const struct balance_result *r
 	return false;
 }
 
+/*
+ * Who was the hottest in the active windows: what lasts for many began with the first of them.
+ */
+static void note_hottest(struct health *health, const struct balance_result *result)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	int direction = result->direction;
+	uint32_t i;
+
+	if (result->state != BALANCE_ACTIVE)
+		return;
+	for (i = 0; i < group->count; i++) {
+		uint32_t at = health->port_of[result->members[i].port];
+		bool hottest = result->m && i == result->hottest;
+		struct health_tracker *tracker;
+
+		if (!hottest && health->ports[at].tracker == HEALTH_NONE)
+			continue;
+		tracker = health_track(health, at);
+		if (!tracker)
+			return;
+		if (hottest && !(tracker->hot[direction] & WINDOWS_LATELY))
+			tracker->hot_wall_us[direction] = health->last_window_wall_us;
+		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
+	}
+}
+
+/* When the hottest began to be it. */
+static int64_t hot_since(const struct health *health, const struct balance_result *result)
+{
+	const struct health_port *port = &health->ports[health->port_of[result->members[result->hottest].port]];
+
+	return port->tracker == HEALTH_NONE ? health->last_window_wall_us :
+					      health->trackers[port->tracker].hot_wall_us[result->direction];
+}
+
 static void hold_group(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
@@ -176,7 +214,7 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	}
 	if (result->h && routing)
 		what.severity = FINDING_CRITICAL;
-	what.since_wall_us = routing ? began(health, node) : health->last_window_wall_us;
+	what.since_wall_us = routing ? began(health, node) : hot_since(health, result);
 	open = health_hold(health, &what);
 	if (open)
 		describe(health, open, result, at);
@@ -287,6 +325,7 @@ void health_balance(struct health *health)
 
 		if (at == HEALTH_NONE)
 			continue;
+		note_hottest(health, result);
 		note_harm(health, result);
 		if (is_told(result->cause) && result->hottest != UINT32_MAX)
 			hold_group(health, result, at);

@@ -27,10 +27,18 @@ static struct health_open_finding *hold_fabric(struct health *health, const stru
 	return open;
 }
 
-static void judge_coverage(struct health *health)
+/* Has it been so for long enough to be told; what is open goes on at once. */
+static bool lasts(struct health *health, enum finding_kind kind, uint8_t tag, unsigned sweeps, int64_t good_us)
 {
 	const struct health_settings *settings = &health->settings;
-	const struct health_limits *limits = &settings->limits[FINDING_COVERAGE];
+
+	return health_find(health, kind, 0, 0, tag) ||
+	       (sweeps >= settings->silent_sweeps && health->now_us - good_us >= settings->silent_after_us);
+}
+
+static void judge_coverage(struct health *health)
+{
+	const struct health_limits *limits = &health->settings.limits[FINDING_COVERAGE];
 	uint64_t all = 0, missing = 0, unread = 0;
 	struct health_open_finding *open;
 	struct health_case what;
@@ -57,8 +65,7 @@ static void judge_coverage(struct health *health)
 		health->coverage_bad_wall_us = health->wall_us;
 	if (!health->step)
 		health->coverage_good_us = health->now_us;
-	if (health->coverage_sweeps < settings->silent_sweeps ||
-	    health->now_us - health->coverage_good_us < settings->silent_after_us)
+	if (!lasts(health, FINDING_COVERAGE, 0, health->coverage_sweeps, health->coverage_good_us))
 		return;
 	what = fabric_case(FINDING_COVERAGE, percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING, 0,
 			   health->coverage_bad_wall_us, unread * 2 > missing ? "sweep-cut" : "silent");
@@ -76,7 +83,6 @@ static void judge_coverage(struct health *health)
 
 static void judge_sm_lost(struct health *health)
 {
-	const struct health_settings *settings = &health->settings;
 	struct health_open_finding *open;
 	struct health_case what;
 	char since[32];
@@ -90,8 +96,7 @@ static void judge_sm_lost(struct health *health)
 		health->sm_good_us = health->now_us;
 	if (!health->sm_bad_sweeps++)
 		health->sm_bad_wall_us = health->wall_us;
-	if (health->sm_bad_sweeps < settings->silent_sweeps ||
-	    health->now_us - health->sm_good_us < settings->silent_after_us)
+	if (!lasts(health, FINDING_SM_LOST, 0, health->sm_bad_sweeps, health->sm_good_us))
 		return;
 	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 0, health->sm_bad_wall_us, "lost");
 	open = hold_fabric(health, &what, "subnet manager");
@@ -104,7 +109,6 @@ static void judge_sm_lost(struct health *health)
 
 static void judge_sm_twins(struct health *health)
 {
-	const struct health_settings *settings = &health->settings;
 	struct health_open_finding *open;
 	struct health_case what;
 
@@ -118,8 +122,7 @@ static void judge_sm_twins(struct health *health)
 	if (!health->sm_twin_sweeps++)
 		health->sm_twin_wall_us = health->wall_us;
 	/* In a handover two may say so for a moment. */
-	if (health->sm_twin_sweeps < settings->silent_sweeps ||
-	    health->now_us - health->sm_single_us < settings->silent_after_us)
+	if (!lasts(health, FINDING_SM_LOST, 1, health->sm_twin_sweeps, health->sm_single_us))
 		return;
 	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 1, health->sm_twin_wall_us, "two-masters");
 	open = hold_fabric(health, &what, "subnet manager");
@@ -366,7 +369,7 @@ static void hold_hole(struct health *health, const struct health_hole *hole)
 					    [ROUTE_LOOP] = "is on a loop for",
 					    [ROUTE_WRONG_END] = "forwards to the wrong end" };
 	const struct health_node *node = &health->nodes[hole->node];
-	struct health_case what = fabric_case(FINDING_BLACK_HOLE, FINDING_CRITICAL, 0, health->hole_wall_us,
+	struct health_case what = fabric_case(FINDING_BLACK_HOLE, FINDING_CRITICAL, 0, node->hole_wall_us,
 					      causes[hole->end]);
 	struct health_open_finding *open;
 
@@ -386,38 +389,52 @@ static bool is_confirmed(struct health *health, const struct health_hole *hole)
 {
 	struct health_node *node = &health->nodes[hole->node];
 
-	if (node->read_us > health->hole_us)
+	if (node->read_us > node->hole_us)
 		return true;
 	health_want(health, hole->node);
 	return false;
 }
 
+/* Look again; a node keeps the time at which its routes were first seen to end. */
+static void check_routes(struct health *health)
+{
+	const struct health_input *input = health->input;
+	size_t i;
+
+	health->checked_generation = health->generation;
+	health->hole_count = 0;
+	if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
+		health->failed = true;
+	for (i = 0; i < health->hole_count; i++) {
+		struct health_node *node = &health->nodes[health->holes[i].node];
+
+		if (!node->hole_us) {
+			node->hole_us = health->now_us;
+			node->hole_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		}
+		node->hole_check = health->step;
+	}
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].hole_check != health->step)
+			health->nodes[i].hole_us = 0;
+}
+
 static void judge_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	bool anew = input->routes_changed_count || input->routes_read_count ||
-		    health->checked_generation != health->generation;
 	size_t i;
 
 	if (!input->routes || !input->routes->count)
 		return;
-	if (anew) {
-		health->checked_generation = health->generation;
-		health->hole_count = 0;
-		if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
-			health->failed = true;
-		if (health->hole_count && !health->hole_us) {
-			health->hole_us = health->now_us;
-			health->hole_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
-		}
-		if (!health->hole_count)
-			health->hole_us = 0;
+	if (input->routes_changed_count || input->routes_read_count || health->checked_generation != health->generation)
+		check_routes(health);
+	for (i = 0; i < health->hole_count; i++) {
+		const struct health_hole *hole = &health->holes[i];
+
+		if (health->now_us - health->nodes[hole->node].hole_us >= health->settings.down_after_us &&
+		    is_confirmed(health, hole))
+			hold_hole(health, hole);
 	}
-	if (!health->hole_count || health->now_us - health->hole_us < health->settings.down_after_us)
-		return;
-	for (i = 0; i < health->hole_count; i++)
-		if (is_confirmed(health, &health->holes[i]))
-			hold_hole(health, &health->holes[i]);
 }
 
 /* Links between two switches that are down and remembered are not missing. */

@@ -56,7 +56,10 @@ static void hold_down(struct health *health, uint32_t at)
 	char since[32];
 
 	if (health->nodes[port->node].claimed || health->nodes[peer->node].claimed || health_is_charged(health, at) ||
-	    down_us < health->settings.down_after_us || down_us >= health->settings.forget_us)
+	    down_us >= health->settings.forget_us)
+		return;
+	/* One that is open goes on at once. */
+	if (down_us < health->settings.down_after_us && !health_find_link(health, FINDING_LINK_DOWN, at))
 		return;
 	if (trunk && port->way == WAY_UP)
 		percent = uplinks_down_percent(health, port->node);
@@ -238,7 +241,8 @@ static void hold_degraded(struct health *health, uint32_t at)
 	bool trunk = health_is_trunk(health, at);
 	char now[24], can[24];
 
-	if (!a || !b || health->now_us - port->degraded_us < health->settings.degraded_after_us)
+	if (!a || !b || (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
+			 !health_find_link(health, FINDING_LINK_DEGRADED, at)))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DEGRADED, .severity = trunk ? FINDING_CRITICAL : FINDING_WARNING,

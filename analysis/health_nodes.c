@@ -248,14 +248,16 @@ static void touch_cluster(struct health *health, struct health_open_finding *ope
 static void hold_switches(struct health *health, uint32_t root)
 {
 	struct cluster cluster = view_cluster(health, root);
+	int64_t gone_us = health->now_us - cluster.last_us;
 	const struct health_node *lead;
 	struct health_open_finding *open;
 	char since[32];
 
-	if (cluster.lead == HEALTH_NONE || health->now_us - cluster.last_us < health->settings.down_after_us ||
-	    health->now_us - cluster.last_us >= health->settings.forget_us)
+	if (cluster.lead == HEALTH_NONE || gone_us >= health->settings.forget_us)
 		return;
 	lead = &health->nodes[cluster.lead];
+	if (gone_us < health->settings.down_after_us && !health_find(health, FINDING_NODE_MISSING, lead->guid, 0, 0))
+		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead, .port = HEALTH_NONE,
 		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us,
@@ -266,12 +268,12 @@ static void hold_switches(struct health *health, uint32_t root)
 	if (cluster.switches > 1 || cluster.hosts)
 		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went "
 			    "together",
-			    lead->name, health_duration(health->now_us - cluster.last_us, since), cluster.switches,
+			    lead->name, health_duration(gone_us, since), cluster.switches,
 			    cluster.hosts);
 	else
 		health_text(open, "%s is gone: all of its links are down for %s, those around it are up", lead->name,
-			    health_duration(health->now_us - cluster.last_us, since));
-	health_number(open, "down_s", (double)(health->now_us - cluster.last_us) / SECOND_US);
+			    health_duration(gone_us, since));
+	health_number(open, "down_s", (double)gone_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
 	if (cluster.hosts)
@@ -305,34 +307,58 @@ static uint32_t common_leaf(struct health *health, uint32_t root)
 	return best;
 }
 
+/* A leaf may lose one rack's hosts today and another's tomorrow: a number that is free. */
+static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
+{
+	unsigned tag;
+	uint32_t i;
+
+	for (tag = 1; tag < UINT8_MAX; tag++) {
+		for (i = 0; i < health->host_count; i++)
+			if (health->hosts[i].rack_guid == leaf_guid && health->hosts[i].rack_tag == tag)
+				break;
+		if (i == health->host_count && !health_find(health, FINDING_NODE_MISSING, leaf_guid, 0, (uint8_t)tag))
+			break;
+	}
+	return (uint8_t)tag;
+}
+
 /* Hosts of one leaf that went together: one finding, of the leaf. */
 static void claim_rack(struct health *health, uint32_t root)
 {
-	uint32_t hosts = 0, leaf = HEALTH_NONE, i;
-	uint64_t known = 0;
+	uint32_t leaf, i;
+	uint64_t guid = 0;
+	uint8_t tag = 0;
 
 	for (i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
-		if (host->down && cluster_of(health, host->first) == root) {
-			hosts++;
-			if (host->rack_guid)
-				known = host->rack_guid;
+		if (host->down && host->rack_guid && cluster_of(health, host->first) == root) {
+			guid = host->rack_guid;
+			tag = host->rack_tag;
 		}
 	}
-	if (!known && hosts < health->settings.rack_hosts)
-		return;
-	if (!known) {
+	if (!guid) {
 		leaf = common_leaf(health, root);
-		known = leaf == HEALTH_NONE ? 0 : health->nodes[leaf].guid;
+		if (leaf == HEALTH_NONE)
+			return;
+		guid = health->nodes[leaf].guid;
+		tag = free_rack_tag(health, guid);
 	}
 	for (i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root)
-			health->hosts[i].rack_guid = known;
+		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root) {
+			health->hosts[i].rack_guid = guid;
+			health->hosts[i].rack_tag = tag;
+		}
 }
 
-/* All hosts that went with this leaf's. */
-static void hold_rack(struct health *health, uint32_t leaf)
+static bool is_of_rack(const struct health_host *host, uint64_t guid, uint8_t tag)
+{
+	return host->down && host->rack_guid == guid && host->rack_tag == tag;
+}
+
+/* All hosts that went together from this leaf. */
+static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 {
 	const struct health_node *node = &health->nodes[leaf];
 	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
@@ -343,7 +369,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 	for (i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
-		if (!host->down || host->rack_guid != node->guid)
+		if (!is_of_rack(host, node->guid, tag))
 			continue;
 		hosts++;
 		if (host->down_us > last_us)
@@ -355,7 +381,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = 1, .since_wall_us = wall_us, .cause = "rack" });
+		.peer = HEALTH_NONE, .tag = tag, .since_wall_us = wall_us, .cause = "rack" });
 	if (!open)
 		return;
 	health_subject(open, "hosts of %s", node->name);
@@ -365,7 +391,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 	health_number(open, "hosts_gone", hosts);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	for (i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && health->hosts[i].rack_guid == node->guid)
+		if (is_of_rack(&health->hosts[i], node->guid, tag))
 			health_touch(open, health->hosts[i].name);
 }
 
@@ -440,6 +466,28 @@ static int by_time(const void *a, const void *b)
 	return (x->host > y->host) - (x->host < y->host);
 }
 
+/* What is in each cluster, noted at the node that stands for it. */
+static void count_clusters(struct health *health)
+{
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++)
+		health->nodes[i].cluster_switches = health->nodes[i].cluster_hosts = health->nodes[i].cluster_racks = 0;
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+			health->nodes[cluster_of(health, i)].cluster_switches++;
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+		struct health_node *root;
+
+		if (!host->down)
+			continue;
+		root = &health->nodes[cluster_of(health, host->first)];
+		root->cluster_hosts++;
+		root->cluster_racks += host->rack_guid != 0;
+	}
+}
+
 /* Hosts that are down, in the order in which they went. Return: how many. */
 static size_t list_gone(struct health *health)
 {
@@ -463,6 +511,23 @@ static size_t list_gone(struct health *health)
 	return count;
 }
 
+static void hold_racks(struct health *health)
+{
+	uint32_t i, j, leaf;
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
+			continue;
+		/* Once, by the first of its hosts. */
+		for (j = 0; j < i && !is_of_rack(&health->hosts[j], host->rack_guid, host->rack_tag); j++)
+			;
+		if (j == i)
+			hold_rack(health, leaf, host->rack_tag);
+	}
+}
+
 static void find_missing(struct health *health)
 {
 	size_t gone, g;
@@ -483,17 +548,16 @@ static void find_missing(struct health *health)
 			health->nodes[i].claimed = true;
 			health->dark_switches++;
 		}
+	count_clusters(health);
 	for (i = 0; i < health->node_count; i++) {
-		bool root = health->nodes[i].dark && cluster_of(health, i) == i;
+		const struct health_node *node = &health->nodes[i];
 
-		if (root && view_cluster(health, i).switches)
+		if (node->cluster_switches)
 			hold_switches(health, i);
-		else if (root && health->nodes[i].claimed)
+		else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
 			claim_rack(health, i);
 	}
-	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark_host != HEALTH_NONE)
-			hold_rack(health, i);
+	hold_racks(health);
 }
 
 void health_nodes(struct health *health)

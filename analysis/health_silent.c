@@ -27,8 +27,9 @@ static void find_silent(struct health *health)
 		}
 		if (!node->silent_sweeps++)
 			node->silent_wall_us = health->wall_us;
-		node->silent = node->silent_sweeps >= settings->silent_sweeps &&
-			       health->now_us - node->answered_us >= settings->silent_after_us;
+		node->silent = (node->silent_sweeps >= settings->silent_sweeps &&
+				health->now_us - node->answered_us >= settings->silent_after_us) ||
+			       health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
 		health->nodes_silent += node->silent;
 	}
 	/* So many at once are no faults of theirs: coverage says it. */

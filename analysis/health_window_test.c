@@ -17,30 +17,7 @@ static const struct world_shape single = { 4, 8, 1, 32, 1 };
 
 static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
 
-struct scenario { const char *name; const struct world_shape *shape; const char *script, *expected; };
-
-static void check(const struct scenario *scenario, size_t count, bool infos)
-{
-	char found[4096];
-	size_t i, failed = 0;
-
-	for (i = 0; i < count; i++) {
-		struct world *world = world_create(scenario[i].shape);
-
-		world_run(world, scenario[i].script);
-		world_summary(world, infos, found, sizeof(found));
-		if (strcmp(found, scenario[i].expected) != 0) {
-			print_error("%s: %s\n  expected \"%s\"\n  found    \"%s\"\n", scenario[i].name,
-				    scenario[i].script,
-				    scenario[i].expected, found);
-			failed++;
-		}
-		world_destroy(world);
-	}
-	assert_int_equal(failed, 0);
-}
-
-#define CHECK(scenarios, infos) check(scenarios, sizeof(scenarios) / sizeof((scenarios)[0]), infos)
+#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 /* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
 #define EVEN "routes; loads 0.2; wait 130; "
@@ -49,7 +26,7 @@ static void check(const struct scenario *scenario, size_t count, bool infos)
 
 static void uneven_groups(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "even", &single, EVEN "wait 600", "" },
 		{ "idle", &single, "routes; wait 600", "" },
 		{ "a table that was changed, and nobody told", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90",
@@ -105,7 +82,7 @@ static void a_skew_is_dated_by_the_load(void **state)
 
 static void congestion_at_its_root(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
 		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion "
 		  "warning leaf0/101" },
@@ -128,6 +105,8 @@ static void congestion_at_its_root(void **state)
 		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; "
 		  "wait 900", "" },
 		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
+		{ "before a switch that was not read", &single,
+		  "silent spine0; load leaf0/101 0.2; stall leaf0/101 0.5; wait 900", "node-silent critical spine0" },
 		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait "
 		  "1200",
 		  "congestion warning leaf0/101 closed" },
@@ -145,11 +124,14 @@ static void congestion_at_its_root(void **state)
 
 static void rails_of_hosts(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "all alike", &rails, BUSY "wait 1800", "" },
 		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
 		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning "
 		  "h3 mlx5_1/1" },
+		{ "on three hosts: what they have in common", &rails,
+		  BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; load leaf1/5 0.2; load h5.1 0.2; load "
+		  	"leaf1/6 0.2; wait 1800", "" },
 		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900",
 		  "" },
 		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 "
@@ -169,7 +151,7 @@ static void rails_of_hosts(void **state)
 
 static void cables_and_tables(void **state)
 {
-	static const struct scenario cases[] = {
+	static const struct world_case cases[] = {
 		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired "
 		  "warning h3 mlx5_1/1" },
 		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread "
@@ -182,129 +164,35 @@ static void cables_and_tables(void **state)
 	CHECK(cases, false);
 }
 
-/* What happens in a world, drawn at random. */
-static void draw_script(unsigned seed, char *ret, size_t size)
+/* A switch that carries more than its table explains is asked for, and not for ever where the table is as it was. */
+static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
 {
-	static const char *const happenings[] = {
-		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
-		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ",
-		"rate leaf1/104 4 NDR; ",
-		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 "
-		"rcv_errors 60; ",
-		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ",
-		"load h5.2 0; load leaf2/6 0; ",
-		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
-	};
-	size_t at = 0;
-	unsigned i;
-
-	srand(seed);
-	ret[0] = 0;
-	for (i = 0; i < 25; i++) {
-		const char *one = happenings[(size_t)rand() % (sizeof(happenings) / sizeof(happenings[0]))];
-
-		at += (size_t)snprintf(ret + at, size - at, "%swait %d; ", one, 10 * (1 + rand() % 30));
-	}
-	assert_true(at < size);
-}
-
-static void the_order_of_samples_does_not_matter(void **state)
-{
-	char script[4096], first[4096], second[4096];
-	unsigned seed, found = 0;
+	struct world *world = world_create(&single);
+	unsigned minute, wanted = 0;
 
 	(void)state;
-	for (seed = 1; seed <= 40; seed++) {
-		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
+	world_run(world, EVEN SKEWED);
+	for (minute = 0; minute < 60; minute++) {
+		unsigned i;
 
-		draw_script(seed, script, sizeof(script));
-		shuffled->shuffle = seed;
-		world_run(world, script);
-		world_run(shuffled, script);
-		world_summary(world, true, first, sizeof(first));
-		world_summary(shuffled, true, second, sizeof(second));
-		assert_string_equal(first, second);
-		found += (unsigned)world->told_count;
-		world_destroy(world);
-		world_destroy(shuffled);
+		for (i = 0; i < 6; i++) {
+			world_sweeps(world, 1);
+			wanted += world->read_count > 0;
+		}
 	}
-	/* There was something to find. */
-	assert_true(found > 100);
-}
-
-/* What is open goes on over a restart: it is not told again, and closes as it would have. */
-static void a_restart_changes_nothing_that_is_open(void **state)
-{
-	static const struct scenario cases[] = {
-		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
-		  "warning leaf0/101" },
-		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
-		  "link-down warning leaf0/101 closed" },
-		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
-		  "spine1" },
-		{ "that returns", &rails, "wait 60; kill spine1; wait 60; restart; wait 600; revive spine1; wait 120",
-		  "node-missing critical spine1 closed" },
-		{ "a silent switch", &rails, "wait 60; silent leaf1; wait 60; restart; wait 600", "node-silent "
-		  "critical leaf1" },
-		{ "a slow link", &rails, "wait 60; rate leaf0/101 1 NDR; wait 120; restart; wait 600",
-		  "link-degraded critical leaf0/101" },
-		{ "a flapping link", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 3600",
-		  "link-flapping warning leaf0/101" },
-		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
-		  "link-flapping warning leaf0/101 closed" },
-		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 "
-		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
-		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 4500",
-		  "symbol-errors warning leaf0/101 closed" },
-		{ "a host that is gone", &rails, "wait 60; kill h3; wait 1000; restart; wait 3600", "node-missing "
-		  "warning h3 mlx5_0" },
-		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
-		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; "
-		  "revive h0; revive h1; revive h2; revive h3; "
-		  "wait 400", "node-missing warning leaf0 closed" },
-		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
-		  "node-missing warning h3 mlx5_0" },
-		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
-	};
-
-	(void)state;
-	CHECK(cases, false);
-}
-
-static void a_restart_tells_nothing_twice(void **state)
-{
-	char script[4096];
-	unsigned seed;
-	size_t i;
-
-	(void)state;
-	for (seed = 100; seed < 130; seed++) {
-		struct world *world = world_create(&rails);
-
-		draw_script(seed, script, sizeof(script));
-		world_run(world, script);
-		for (i = 0; i < world->told_count; i++)
-			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
-		world_run(world, "restart; wait 20");
-		for (i = 0; i < world->told_count; i++)
-			if (world->told[i].opened)
-				fail_msg("seed %u: %s opened again", seed,
-					 finding_kind_name(world->told[i].finding.kind));
-		world_destroy(world);
-	}
+	assert_in_range(wanted, 1, 6);
+	world_destroy(world);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(uneven_groups), cmocka_unit_test(a_skew_is_dated_by_the_load),
-		cmocka_unit_test(congestion_at_its_root), cmocka_unit_test(rails_of_hosts),
-		cmocka_unit_test(cables_and_tables), cmocka_unit_test(the_order_of_samples_does_not_matter),
-		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
-			cmocka_unit_test(a_restart_tells_nothing_twice),
+		cmocka_unit_test(uneven_groups),
+		cmocka_unit_test(a_skew_is_dated_by_the_load),
+		cmocka_unit_test(congestion_at_its_root),
+		cmocka_unit_test(rails_of_hosts),
+		cmocka_unit_test(cables_and_tables),
+		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

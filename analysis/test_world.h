@@ -62,7 +62,7 @@ struct world {
 	/* Counted in the next sweep; by node and port. */
 	uint64_t (*counts)[256][COUNTER_COUNT];
 	counter_set (*resets)[256], (*full)[256];
-	uint32_t (*fec)[256];
+	uint32_t (*fec)[256], (*mended)[256];
 	bool counted;                /* there is something in those */
 	int64_t now_us, interval_us; /* since the first sweep */
 	bool stale;                  /* the fabric must be built anew */
@@ -106,7 +106,7 @@ void world_restart(struct world *world);
  *   rate PORT LANES SPEED, e.g. "rate leaf0/101 1 NDR"
  *   count PORT COUNTER N  in the next sweep: symbol_errors, rcv_errors ...
  *   spread PORT COUNTER N SWEEPS  N in all, over so many sweeps, which pass
- *   reset PORT, full PORT COUNTER, fec PORT BLOCKS
+ *   reset PORT, full PORT COUNTER, fec PORT BLOCKS (given up), mended PORT SYMBOLS
  *   load PORT SHARE       what the port sends, of its rate; stall PORT SHARE
  *   loads SHARE           of all ports
  *   unread PERCENT        of the ports of each node, in each sweep
@@ -123,6 +123,12 @@ void world_run(struct world *world, const char *script);
  * @infos:  also those that were info all the time
  */
 const char *world_summary(const struct world *world, bool infos, char *ret, size_t size);
+
+/* A script and what it must find; the world is made for each. */
+struct world_case { const char *name; const struct world_shape *shape; const char *script, *expected; };
+
+/* world_check - run them, and print those that find something else. Return: how many those are. */
+unsigned world_check(const struct world_case *cases, size_t count, bool infos);
 
 /* world_find - what was told of a kind first, or NULL. */
 const struct world_told *world_find(const struct world *world, enum finding_kind kind);

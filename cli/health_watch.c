@@ -69,7 +69,32 @@ static bool is_wanted(const struct watching *watching, const struct health_row *
 	return watching->ask->all || row->row.finding.severity > FINDING_INFO;
 }
 
-static int tell_changes(struct watching *watching, const struct health_rows *now, struct error *err)
+static bool find_closing(void *ctx, const struct finding_row *row)
+{
+	struct finding *finding = ctx;
+
+	if (row->finding.id != finding->id)
+		return true;
+	finding->closed_us = row->finding.closed_us;
+	finding->last_seen_us = row->finding.last_seen_us;
+	return false;
+}
+
+/* What is not open any more: when did it close? Sweeps may have gone by since the last look. */
+static int tell_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
+{
+	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	/* The sweep before the one of the last look: what closes in the first sweep of a window was not open in it. */
+	struct finding_query query = { .since_us = before_us - 1, .until_us = wall_us };
+	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
+
+	if (code == 0)
+		print_line(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
+	return code;
+}
+
+static int tell_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
+			struct error *err)
 {
 	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
 	struct map before = { 0 }, after = { 0 };
@@ -95,7 +120,7 @@ static int tell_changes(struct watching *watching, const struct health_rows *now
 	for (size_t i = 0; code == 0 && i < watching->open.count; i++)
 		if (!map_get(&after, (uint64_t)watching->open.list[i].row.finding.id, &at) &&
 		    is_wanted(watching, &watching->open.list[i]))
-			print_line(watching, "closed", wall_us, &watching->open.list[i]);
+			code = tell_closed(watching, &watching->open.list[i], before_us, err);
 	map_done(&before);
 	map_done(&after);
 	return code;
@@ -106,6 +131,7 @@ static int look(struct watching *watching, struct error *err)
 {
 	struct snapshot_query query = { .names = watching->view.names };
 	struct finding_query findings = { 0 };
+	int64_t before_us = watching->view.snapshot->sweep.wall_us;
 	struct snapshot *snapshot;
 	struct health_rows now;
 	int code = snapshot_load(watching->view.reader, &query, &snapshot, err);
@@ -118,7 +144,7 @@ static int look(struct watching *watching, struct error *err)
 	code = health_load(&watching->view, watching->ask, &findings, &now, err);
 	if (code < 0)
 		return code;
-	code = tell_changes(watching, &now, err);
+	code = tell_changes(watching, &now, before_us, err);
 	/* Rows point into themselves: moved as a whole list they stay where they are. */
 	health_rows_done(&watching->open);
 	watching->open = now;

@@ -39,7 +39,7 @@ void judge_done(struct judge *judge)
 	free(judge->read_guids);
 	free(judge->adaptive);
 	free(judge->details);
-	free(judge->causes);
+	free(judge->restored);
 	memset(judge, 0, sizeof(*judge));
 }
 
@@ -47,15 +47,17 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
 {
 	int code = 0;
 
-	judge->causes = calloc(restored->finding_count + 1, sizeof(*judge->causes));
-	if (!judge->causes)
+	judge->restored = calloc(restored->finding_count + 1, sizeof(*judge->restored));
+	if (!judge->restored)
 		return err_nomem(err);
 	for (size_t i = 0; code == 0 && i < restored->finding_count; i++) {
-		struct finding finding = restored->findings[i].finding;
+		struct restored_finding *one = &judge->restored[i];
 
-		memcpy(judge->causes[i], restored->findings[i].cause, sizeof(judge->causes[i]));
-		finding.cause = judge->causes[i];
-		code = health_restore(judge->health, &finding, err);
+		*one = restored->findings[i];
+		one->finding.cause = one->cause;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
+		code = health_restore(judge->health, &one->finding, err);
 	}
 	return code;
 }

@@ -20,6 +20,7 @@ struct events;
 struct fabric;
 struct memory;
 struct restored;
+struct restored_finding;
 struct route_read;
 struct shape;
 struct shape_settings;
@@ -55,7 +56,7 @@ struct judge {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	char (*causes)[32];      /* what restored findings point to */
+	struct restored_finding *restored; /* words that restored findings point to */
 };
 
 /* A master whose ActCount stands still for so long is as good as gone. Source: IBA Vol 1, 14.4.1 (SMInfo.ActCount). */

@@ -129,10 +129,11 @@ struct restored_caps {
 	struct pma_caps caps;
 };
 
-/* An open finding, without its evidence: the next sweep has it anew. */
+/* An open finding, as it was said last. */
 struct restored_finding {
-	struct finding finding; /* cause points to the copy below */
+	struct finding finding; /* its cause and the keys of its numbers point to the copies below */
 	char cause[32];
+	char keys[FINDING_NUMBERS_MAX][64];
 };
 
 struct restored {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
@@ -137,10 +138,18 @@ static int bind_times(struct reader *reader, const struct finding_query *query, 
 		after = first.info.id + 1;
 	sqlite3_bind_int64(rows, 1, last.info.id);
 	sqlite3_bind_int64(rows, 2, after);
-	/* What was acknowledged after the newest sweep counts too. */
-	sqlite3_bind_int64(rows, 3, at_us ? at_us : INT64_MAX);
+	/* What was acknowledged after the newest sweep counts too, and until then only. */
+	sqlite3_bind_int64(rows, 3, at_us ? at_us : query->now_us ? query->now_us : clock_wall_us(clock_system()));
 	db_bind_u64(rows, 4, query->node_guid);
 	return 0;
+}
+
+/* Statements for what is read of findings. */
+static int prepare(sqlite3 *db, sqlite3_stmt **ret_rows, sqlite3_stmt **ret_members, struct error *err)
+{
+	int result = db_prepare(db, findings_sql, ret_rows, err);
+
+	return result ? result : db_prepare(db, "SELECT key, value FROM json_each(?1)", ret_members, err);
 }
 
 int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
@@ -151,9 +160,7 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 
 	if (result < 0)
 		return result;
-	result = db_prepare(reader->db, findings_sql, &rows, err);
-	if (!result)
-		result = db_prepare(reader->db, "SELECT key, value FROM json_each(?1)", &members, err);
+	result = prepare(reader->db, &rows, &members, err);
 	if (!result)
 		result = bind_times(reader, query, rows, err);
 	if (!result)
@@ -161,6 +168,23 @@ int reader_findings(struct reader *reader, const struct finding_query *query, re
 	sqlite3_finalize(rows);
 	sqlite3_finalize(members);
 	reader_end(reader);
+	return result;
+}
+
+int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err)
+{
+	sqlite3_stmt *rows = NULL, *members = NULL;
+	int result = prepare(db, &rows, &members, err);
+
+	if (!result) {
+		sqlite3_bind_int64(rows, 1, INT64_MAX);
+		sqlite3_bind_int64(rows, 2, INT64_MAX);
+		sqlite3_bind_int64(rows, 3, 0);
+		sqlite3_bind_int64(rows, 4, 0);
+		result = give(members, rows, each, ctx, err);
+	}
+	sqlite3_finalize(rows);
+	sqlite3_finalize(members);
 	return result;
 }
 

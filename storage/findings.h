@@ -12,6 +12,7 @@
 
 struct error;
 struct reader;
+struct sqlite3;
 
 /* Somebody knows of it: it is shown apart, and wakes nobody. */
 struct acknowledgement {
@@ -31,6 +32,7 @@ struct finding_row {
 
 struct finding_query {
 	int64_t at_us;               /* those that were open then, wall clock; 0: now */
+	int64_t now_us;              /* what ends of acknowledgements are compared with then; 0: the system's clock */
 	int64_t since_us, until_us;  /* with since: those that were open at any time in (since, until]; until 0: now */
 	uint64_t node_guid;          /* 0: any; else those at this node, or with it at the other end */
 };
@@ -45,6 +47,12 @@ struct finding_query {
 typedef bool reader_finding_fn(void *ctx, const struct finding_row *row);
 int reader_findings(struct reader *reader, const struct finding_query *query, reader_finding_fn *each, void *ctx,
 		    struct error *err);
+
+/*
+ * findings_open - the same of those that are open after the newest sweep, where there is no reader; without what
+ * people say of them
+ */
+int findings_open(struct sqlite3 *db, reader_finding_fn *each, void *ctx, struct error *err);
 
 /*
  * finding_acknowledge - write that somebody knows of a finding, or takes that back

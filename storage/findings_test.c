@@ -260,6 +260,13 @@ static void a_new_collector_is_given_what_is_open(void **state)
 			assert_int_equal(finding->severity, told->severity);
 			assert_int_equal(finding->since_us, told->since_us);
 			assert_string_equal(finding->text, history->findings[i].text);
+			/* What it goes on from. */
+			assert_int_equal(finding->number_count, history->findings[i].number_count);
+			assert_string_equal(finding->numbers[0].key, "symbol_errors_per_hour");
+			assert_true(finding->numbers[0].value == history->findings[i].numbers[0].value);
+			assert_int_equal(finding->host_count, history->findings[i].host_count);
+			assert_string_equal(finding->hosts[0], history->findings[i].hosts[0]);
+			assert_int_equal(finding->hosts_touched, history->findings[i].hosts_touched);
 		}
 		assert_int_equal(found, told->open);
 	}
@@ -269,14 +276,23 @@ static void a_new_collector_is_given_what_is_open(void **state)
 	free_history(history);
 }
 
-static struct finding_row only_row(struct reader *reader, int64_t at_us)
+static struct finding_row only_row_of(struct reader *reader, const struct finding_query *query)
 {
-	struct finding_query query = { .at_us = at_us };
 	struct gathered gathered = { .count = 0 };
 
-	assert_int_equal(reader_findings(reader, &query, gather, &gathered, NULL), 0);
+	assert_int_equal(reader_findings(reader, query, gather, &gathered, NULL), 0);
 	assert_int_equal(gathered.count, 1);
 	return gathered.rows[0];
+}
+
+static struct finding_row only_row(struct reader *reader, int64_t at_us)
+{
+	return only_row_of(reader, &(struct finding_query){ .at_us = at_us });
+}
+
+static struct finding_row row_now(struct reader *reader, int64_t now_us)
+{
+	return only_row_of(reader, &(struct finding_query){ .now_us = now_us });
 }
 
 static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
@@ -320,6 +336,14 @@ static void an_acknowledgement_counts_from_then_until_it_ends(void **state)
 	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
 	assert_int_equal(only_row(reader, wall_us[4]).acknowledged.at_us, wall_us[4]);
 	assert_int_equal(only_row(reader, wall_us[5]).acknowledged.at_us, 0);
+
+	/* Now, which is after the newest sweep: one that ends counts until it does. */
+	said.at_us = wall_us[5] + 10;
+	said.until_us = wall_us[5] + 20;
+	assert_int_equal(finding_acknowledge(path, &finding, &said, NULL), 0);
+	assert_int_equal(row_now(reader, wall_us[5] + 9).acknowledged.at_us, 0);
+	assert_int_equal(row_now(reader, wall_us[5] + 10).acknowledged.until_us, said.until_us);
+	assert_int_equal(row_now(reader, wall_us[5] + 20).acknowledged.at_us, 0);
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);

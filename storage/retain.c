@@ -54,51 +54,66 @@ struct run {
 #define STILL_NAMED \
 	"(SELECT read_sweep FROM span WHERE read_sweep IS NOT NULL AND (to_sweep IS NULL OR to_sweep > ?3)" \
 	" UNION ALL SELECT sweep FROM detail_last)"
-static const char *const samples_sql[] = {
-	"DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ?1 * 2097152 AND id < (?1 + 1) * 2097152"
-	" LIMIT 1024 + 0 * ?2 * ?3)",
-	"DELETE FROM absolute WHERE (sweep, port) IN (SELECT sweep, port FROM absolute WHERE sweep < ?3 - 1 AND"
-	" (sweep, port) NOT IN " RESTING " LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM detail WHERE (sweep, port, attribute) IN (SELECT d.sweep, d.port, d.attribute FROM detail d"
-	" WHERE d.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM detail_last l WHERE l.port = d.port AND"
-	" l.attribute = d.attribute AND l.sweep = d.sweep) LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM"
-	" detail_value v WHERE v.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
-	" d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM sweep WHERE id >= ?2 AND id < ?3 - 1 AND id NOT IN " STILL_NAMED " AND ?1",
+/* Readings of slow counters, those first that are removed first. */
+#define READINGS \
+	"(SELECT d.sweep, d.port, d.attribute FROM detail d WHERE d.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM" \
+	" detail_last l WHERE l.port = d.port AND l.attribute = d.attribute AND l.sweep = d.sweep)" \
+	" ORDER BY d.sweep, d.port, d.attribute LIMIT 1024 + 0 * ?1 * ?2)"
+
+/*
+ * One statement, and what hangs on its rows and so goes before them in the same transaction (NULL: nothing). A
+ * reading without its values would say 0 of each; a value without its reading is damage.
+ */
+struct removal {
+	const char *rows, *first;
+};
+
+static const struct removal samples_sql[] = {
+	{ "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ?1 * 2097152 AND id < (?1 + 1) * 2097152"
+	  " LIMIT 1024 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM absolute WHERE (sweep, port) IN (SELECT sweep, port FROM absolute WHERE sweep < ?3 - 1 AND"
+	  " (sweep, port) NOT IN " RESTING " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM detail WHERE (sweep, port, attribute) IN " READINGS,
+	  "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM "
+	  READINGS " r CROSS JOIN detail_value v ON v.sweep = r.sweep AND v.port = r.port"
+	  " AND v.counter >= 32 * r.attribute AND v.counter < 32 * (r.attribute + 1))" },
+	/* What was left alone where the two above were two transactions. */
+	{ "DELETE FROM detail_value WHERE (sweep, port, counter) IN (SELECT v.sweep, v.port, v.counter FROM"
+	  " detail_value v WHERE v.sweep < ?3 AND NOT EXISTS (SELECT 1 FROM detail d WHERE d.sweep = v.sweep AND"
+	  " d.port = v.port AND d.attribute = v.counter / 32) LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 - 1 AND id NOT IN " STILL_NAMED " AND ?1", NULL },
 };
 
 /* And with its sums; of the last window of an hour the row of sweep stays. */
-static const char *const sums_sql[] = {
-	"DELETE FROM chunk_sum WHERE (window, port) IN (SELECT window, port FROM chunk_sum WHERE window = ?1"
-	" LIMIT 2048 + 0 * ?2 * ?3)",
-	"DELETE FROM chunk_error WHERE (window, port, counter) IN (SELECT window, port, counter FROM chunk_error"
-	" WHERE window = ?1 LIMIT 2048 + 0 * ?2 * ?3)",
-	"DELETE FROM error WHERE (sweep, port, counter) IN (SELECT sweep, port, counter FROM error WHERE sweep < ?3"
-	" LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM span WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM span WHERE to_sweep <= ?3"
-	" LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM route_version WHERE (from_sweep, node, block) IN (SELECT from_sweep, node, block FROM"
-	" route_version WHERE to_sweep <= ?3 LIMIT 2048 + 0 * ?1 * ?2)",
-	"DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
-	" h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED " AND ?1",
-	"DELETE FROM chunk_window WHERE id = ?1 AND ?2 AND ?3",
+static const struct removal sums_sql[] = {
+	{ "DELETE FROM chunk_sum WHERE (window, port) IN (SELECT window, port FROM chunk_sum WHERE window = ?1"
+	  " LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM chunk_error WHERE (window, port, counter) IN (SELECT window, port, counter FROM chunk_error"
+	  " WHERE window = ?1 LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM error WHERE (sweep, port, counter) IN (SELECT sweep, port, counter FROM error WHERE sweep < ?3"
+	  " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM span WHERE (from_sweep, port) IN (SELECT from_sweep, port FROM span WHERE to_sweep <= ?3"
+	  " LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM route_version WHERE (from_sweep, node, block) IN (SELECT from_sweep, node, block FROM"
+	  " route_version WHERE to_sweep <= ?3 LIMIT 2048 + 0 * ?1 * ?2)", NULL },
+	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND NOT EXISTS (SELECT 1 FROM hour h WHERE"
+	  " h.to_sweep = sweep.id + 1) AND id NOT IN " STILL_NAMED " AND ?1", NULL },
+	{ "DELETE FROM chunk_window WHERE id = ?1 AND ?2 AND ?3", NULL },
 };
 
-static const char *const hours_sql[] = {
-	"DELETE FROM hour_sum WHERE (hour, port) IN (SELECT hour, port FROM hour_sum WHERE hour = ?1"
-	" LIMIT 2048 + 0 * ?2 * ?3)",
-	"DELETE FROM hour_error WHERE (hour, port, counter) IN (SELECT hour, port, counter FROM hour_error"
-	" WHERE hour = ?1 LIMIT 2048 + 0 * ?2 * ?3)",
-	"DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND id NOT IN " STILL_NAMED " AND ?1",
-	"DELETE FROM hour WHERE id = ?1 AND ?2 AND ?3",
+static const struct removal hours_sql[] = {
+	{ "DELETE FROM hour_sum WHERE (hour, port) IN (SELECT hour, port FROM hour_sum WHERE hour = ?1"
+	  " LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM hour_error WHERE (hour, port, counter) IN (SELECT hour, port, counter FROM hour_error"
+	  " WHERE hour = ?1 LIMIT 2048 + 0 * ?2 * ?3)", NULL },
+	{ "DELETE FROM sweep WHERE id >= ?2 AND id < ?3 AND id NOT IN " STILL_NAMED " AND ?1", NULL },
+	{ "DELETE FROM hour WHERE id = ?1 AND ?2 AND ?3", NULL },
 };
 
-/* Run the statement in a transaction of its own. Return: how many rows it removed, or an error. */
-static int64_t remove_some(struct compaction *compaction, const char *sql, const struct run *run, struct error *err)
+/* Run one statement inside a transaction. Return: how many rows it removed, or an error. */
+static int64_t remove_rows(struct compaction *compaction, const char *sql, const struct run *run, struct error *err)
 {
 	sqlite3_stmt *remove;
-	int64_t removed = 0;
 	int result = db_prepare(compaction->db, sql, &remove, err);
 
 	if (result < 0)
@@ -106,24 +121,36 @@ static int64_t remove_some(struct compaction *compaction, const char *sql, const
 	sqlite3_bind_int64(remove, 1, run->id);
 	sqlite3_bind_int64(remove, 2, run->from_sweep);
 	sqlite3_bind_int64(remove, 3, run->to_sweep);
-	result = compact_begin(compaction, err);
-	if (!result) {
-		result = db_run(remove, err);
-		removed = sqlite3_changes(compaction->db);
-		result = compact_end(compaction, result, err);
-	}
+	result = db_run(remove, err);
 	sqlite3_finalize(remove);
+	return result < 0 ? result : sqlite3_changes(compaction->db);
+}
+
+/* Some rows, with what hangs on them, in a transaction of their own. Return: how many rows, or an error. */
+static int64_t remove_some(struct compaction *compaction, const struct removal *removal, const struct run *run,
+			   struct error *err)
+{
+	int64_t removed = compact_begin(compaction, err);
+	int result;
+
+	if (removed < 0)
+		return removed;
+	if (removal->first)
+		removed = remove_rows(compaction, removal->first, run, err);
+	if (removed >= 0)
+		removed = remove_rows(compaction, removal->rows, run, err);
+	result = compact_end(compaction, removed < 0 ? (int)removed : 0, err);
 	return result < 0 ? result : removed;
 }
 
 /* The first of the statements that has something to remove. Return: 1, 0 where none has, or an error. */
-static int remove_next(struct compaction *compaction, const char *const *sql, size_t count, const struct run *run,
-		       struct error *err)
+static int remove_next(struct compaction *compaction, const struct removal *removals, size_t count,
+		       const struct run *run, struct error *err)
 {
 	int64_t removed = 0;
 
 	for (size_t i = 0; !removed && i < count; i++)
-		removed = remove_some(compaction, sql[i], run, err);
+		removed = remove_some(compaction, &removals[i], run, err);
 	return removed < 0 ? (int)removed : removed > 0;
 }
 

@@ -12,10 +12,15 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "base/err.h"
+#include "storage/compact.h"
 #include "storage/reader.h"
+#include "storage/retain.h"
+#include "storage/schema.h"
 #include "storage/sums.h"
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
+#include "storage/test_history.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -214,6 +219,55 @@ static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
 	model_destroy(model);
 }
 
+/* One step by a collector that ends behind it. Return: was there one? */
+static bool one_step(sqlite3 *db, const struct writer_keep *keep)
+{
+	static struct compaction compaction;
+	struct error err = { 0 };
+	int result = compact_init(&compaction, db, keep->window_sweeps, &err);
+
+	if (!result)
+		result = retain_step(&compaction, keep, &err);
+	if (result < 0)
+		fail_msg("%s", err.text);
+	compact_done(&compaction);
+	return result > 0;
+}
+
+static void whoever_ends_behind_any_step_leaves_a_sound_file(void **state)
+{
+	/* A reading that stays has all of its values. */
+	static const char lost[] =
+		"SELECT count(*) FROM old_value o JOIN detail d ON d.sweep = o.sweep AND d.port = o.port AND"
+		" d.attribute = o.counter / 32 LEFT JOIN detail_value v USING (sweep, port, counter)"
+		" WHERE v.value IS NOT o.value OR v.counted IS NOT o.counted";
+	const struct writer_keep all = { .window_sweeps = 9 };
+	const struct writer_keep none = { .raw_us = 1, .sums_us = 1, .hours_us = 1, .window_sweeps = 9 };
+	struct model *model = model_create(6, 2, 5, 3);
+	struct error err = { 0 };
+	int64_t values, steps = 0;
+	sqlite3 *db;
+
+	(void)state;
+	live(model, &all, 150);
+	values = check_integer(path, "SELECT count(*) FROM detail_value");
+	assert_true(values > 100);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE old_value AS SELECT * FROM detail_value", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	if (schema_open_second(path, &db, &err) < 0)
+		fail_msg("%s", err.text);
+	for (; one_step(db, &none); steps++) {
+		check_sound(path);
+		assert_int_equal(check_integer(path, lost), 0);
+	}
+	sqlite3_close(db);
+	assert_true(steps > 50);
+	assert_true(check_integer(path, "SELECT count(*) FROM detail_value") < values / 4);
+	model_destroy(model);
+}
+
 static int64_t log_bytes(void)
 {
 	char name[100];
@@ -258,6 +312,7 @@ int main(void)
 		TEST_IN_FOLDER(a_clock_that_jumps_ahead_and_returns_expires_nothing),
 		TEST_IN_FOLDER(sums_stay_when_samples_went_and_hours_when_sums_went),
 		TEST_IN_FOLDER(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+		TEST_IN_FOLDER(whoever_ends_behind_any_step_leaves_a_sound_file),
 		TEST_IN_FOLDER(the_log_shrinks_when_a_reader_that_stayed_long_left),
 	};
 

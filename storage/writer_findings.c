@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "storage/db.h"
+#include "storage/findings.h"
 #include "storage/writer_state.h"
 
 /* What an open finding measures is written anew so often; its severity and cause at once. */
@@ -278,45 +279,46 @@ int writer_store_findings(struct writer *writer, const struct sweep *sweep, int6
 	return result ? result : close_findings(writer, sweep, id, err);
 }
 
+struct restoring {
+	struct restored *restored;
+	size_t capacity;
+	bool failed;
+};
+
+static bool restore_one(void *ctx, const struct finding_row *row)
+{
+	struct restoring *restoring = ctx;
+	struct restored *restored = restoring->restored;
+	struct restored_finding *list = array_grow(restored->findings, restored->finding_count, &restoring->capacity,
+						   sizeof(*list)), *one;
+
+	if (!list) {
+		restoring->failed = true;
+		return false;
+	}
+	restored->findings = list;
+	one = &list[restored->finding_count++];
+	one->finding = row->finding;
+	memcpy(one->cause, row->cause, sizeof(one->cause));
+	memcpy(one->keys, row->keys, sizeof(one->keys));
+	return true;
+}
+
 int writer_restore_findings(const struct writer *writer, struct restored *ret, struct error *err)
 {
-	struct restored_finding *list = NULL;
-	sqlite3_stmt *rows;
-	int64_t count = 0;
-	int result = db_integer(writer->db, "SELECT count(*) FROM finding WHERE closed_us IS NULL", 0, &count, err);
+	struct restoring restoring = { .restored = ret };
+	int result = findings_open(writer->db, restore_one, &restoring, err);
 
-	if (result < 0)
-		return result;
-	list = calloc((size_t)count + 1, sizeof(*list));
-	if (!list)
-		return err_nomem(err);
-	ret->findings = list;
-	result = db_prepare(writer->db, "SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag,"
-			    " f.since_us, f.last_seen_us, s.severity, s.subject, s.cause, s.text FROM finding f"
-			    " JOIN finding_state s ON s.finding = f.id AND s.from_sweep = (SELECT max(l.from_sweep)"
-			    " FROM finding_state l WHERE l.finding = f.id) WHERE f.closed_us IS NULL ORDER BY f.id",
-			    &rows, err);
-	while (result >= 0 && ret->finding_count < (size_t)count && (result = db_step(rows, err)) > 0) {
-		struct restored_finding *one = &list[ret->finding_count];
-		struct finding *finding = &one->finding;
-		int kind = finding_kind_find((const char *)sqlite3_column_text(rows, 1));
+	if (!result && restoring.failed)
+		result = err_nomem(err);
+	/* They do not move any more. */
+	for (size_t i = 0; i < ret->finding_count; i++) {
+		struct restored_finding *one = &ret->findings[i];
 
-		if (kind < 0)
-			continue;
-		*finding = (struct finding){
-			.id = sqlite3_column_int64(rows, 0), .kind = (enum finding_kind)kind,
-			.node_guid = db_u64(rows, 2), .port = (uint8_t)sqlite3_column_int(rows, 3),
-			.peer_guid = db_u64(rows, 4), .peer_port = (uint8_t)sqlite3_column_int(rows, 5),
-			.tag = (uint8_t)sqlite3_column_int(rows, 6), .since_us = sqlite3_column_int64(rows, 7),
-			.last_seen_us = sqlite3_column_int64(rows, 8),
-			.severity = (enum finding_severity)sqlite3_column_int(rows, 9), .cause = one->cause,
-			.advice = finding_kind_info((enum finding_kind)kind)->advice,
-		};
-		snprintf(finding->subject, sizeof(finding->subject), "%s", (const char *)sqlite3_column_text(rows, 10));
-		snprintf(one->cause, sizeof(one->cause), "%s", (const char *)sqlite3_column_text(rows, 11));
-		snprintf(finding->text, sizeof(finding->text), "%s", (const char *)sqlite3_column_text(rows, 12));
-		ret->finding_count++;
+		one->finding.cause = one->cause;
+		one->finding.advice = finding_kind_info(one->finding.kind)->advice;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
 	}
-	sqlite3_finalize(rows);
-	return result < 0 ? result : 0;
+	return result;
 }

@@ -8,8 +8,8 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* How often tables are read while nothing changes. */
-#define TABLES_EVERY_US INT64_C(60000000)
+/* How often tables are read while nothing changes: as `ibwire collect` does. */
+#define TABLES_EVERY_US INT64_C(600000000)
 
 int feeder_init(struct feeder *feeder, struct virtual *world, struct error *err)
 {

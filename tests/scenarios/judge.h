@@ -4,7 +4,7 @@
  *
  * Between the virtual fabric and health stands what a collector would do: deltas
  * from readings, a shape whenever the topology changed, tables that are read with the
- * topology, every minute, and when health asks for them.
+ * topology, every ten minutes, and when health asks for them.
  */
 #ifndef IBWIRE_TESTS_SCENARIOS_JUDGE_H
 #define IBWIRE_TESTS_SCENARIOS_JUDGE_H

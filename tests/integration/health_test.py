@@ -1,0 +1,295 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 200
+"""ibwire health, end to end: faults on a simulated fabric, and what is said of them."""
+import contextlib
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, need, run, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+
+# The same limits as always, with shorter times.
+SETTINGS = """[health]
+link_down_after = 3s
+silent_after = 3s
+restart_within = 2s
+restart_charge = 4s
+training = 3s
+recovery = 5s
+state_recovery = 4s
+"""
+# As ibwire-health(1) lists them.
+KEYS = ["id", "time", "kind", "severity", "subject", "node_guid", "node", "port", "peer_guid", "peer", "peer_port",
+        "since", "opened", "last_seen", "closed", "evidence", "cause", "text", "advice", "hosts", "hosts_touched",
+        "drained", "acknowledged_by", "acknowledged_reason", "acknowledged_until"]
+TRUNK, HCA, ERRORS = ("leaf-u01-r0", 9), ("node0003 mlx5_1", 1), ("leaf-u01-r2", 5)
+HOST, ERROR_HOST = "node0010", "node0005"
+
+
+def health(sim, *options):
+    """Exit status and rows; the rows are none where the status tells of an error."""
+    said = sim.ibwire("health", *options, "--format", "json", check=False)
+    return said.status, json.loads(said.out) if said.status < 3 else said.err
+
+
+def told(rows, *kinds):
+    return [row for row in rows if row["kind"] in kinds]
+
+
+def as_seconds(stamp):
+    """Wall clock of "2026-11-22T03:01:46.048743Z"."""
+    return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
+
+
+def stamp_of(seconds):
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
+
+
+class Fabric:
+    """What is pulled and plugged in."""
+
+    def __init__(self, sim):
+        self.sim = sim
+        self.guids = {row["node"]: row["node_guid"] for row in sim.json("nodes")}
+        self.kinds = {row["node_guid"]: "S" if row["type"] == "switch" else "H" for row in sim.json("nodes")}
+
+    def guid(self, name):
+        return next(guid for node, guid in self.guids.items() if node == name or f";{name}:" in node)
+
+    def console(self, what, *ends):
+        for name, port in ends:
+            guid = self.guid(name)
+            self.sim.run(IBWIRE_SIM, "console", f'{what} "{self.kinds[guid]}-{guid[2:]}"[{port}]')
+
+    def errors(self, name, port, **counters):
+        for key, value in counters.items():
+            self.sim.run(IBWIRE_SIM, "pma", f"{name} port={port} {key}={value}")
+
+
+def collect(sim):
+    """A collector that has judged a few sweeps."""
+    process = sim.start(IBWIRE, "collect", "--interval", "500ms", "--routes", "2s", "--settings", "quick.conf",
+                        stdout=subprocess.DEVNULL)
+
+    def swept():
+        with contextlib.suppress(sqlite3.Error, TypeError), contextlib.closing(
+                sqlite3.connect(f"file:{sim.env['IBWIRE_DB']}?mode=ro", uri=True)) as db:
+            return db.execute("SELECT count(*) FROM sweep WHERE wall_us > ?", (began * 1e6,)).fetchone()[0] >= 6
+        return False
+
+    began = time.time()
+    if not wait_for(swept, 30):
+        process.kill()
+        raise RuntimeError("no sweeps were stored within 30 s")
+    return process
+
+
+def check_faults(sim, fabric, rows, began):
+    """What was done at @began has one finding each, with kind, place, cause and beginning."""
+    expected = {
+        "trunk": ("link-down", "warning", "cable", TRUNK),
+        "HCA": ("link-down", "warning", "cable-or-hca", HCA),
+        "errors": ("symbol-errors", "critical", "cable", ERRORS),
+    }
+    for name, (kind, severity, cause, (node, port)) in expected.items():
+        guid = fabric.guid(node)
+        found = [row for row in told(rows, kind)
+                 if (guid, port) in ((row["node_guid"], row["port"]), (row["peer_guid"], row["peer_port"]))]
+        if not tap.equal(f"{name}: one finding names the link", len(found), 1):
+            continue
+        row = found[0]
+        tap.equal(f"{name}: severity and cause", (row["severity"], row["cause"]), (severity, cause))
+        tap.result(all(row[key] for key in ("text", "advice", "subject", "evidence", "peer_guid", "peer_port")),
+                   f"{name}: evidence, advice, both ends", row)
+        tap.result(began - 1 <= as_seconds(row["since"]) <= began + 3, f"{name}: it began when it was done",
+                   f"{row['since']}, done at {stamp_of(began)}")
+        tap.result(as_seconds(row["since"]) <= as_seconds(row["opened"]) <= as_seconds(row["time"]),
+                   f"{name}: its times are in order", row)
+    tap.equal("nothing else is wrong", len([row for row in rows if row["severity"] != "info"]), 3)
+    restart = told(rows, "host-restart")
+    tap.equal("a host whose links went together restarts, as an info", [(row["subject"], row["severity"], row["cause"])
+              for row in restart], [(HOST, "info", "host")])
+    tap.equal("and its own links are no findings", [row for row in told(rows, "link-down") if HOST in row["hosts"]], [])
+    tap.equal("keys are those of the manual page", {tuple(row) for row in rows}, {tuple(KEYS)})
+
+
+def check_filters(sim, before, rows):
+    tap.equal("--at before shows nothing", health(sim, "--at", stamp_of(before)), (0, []))
+    then = health(sim, "--at", rows[0]["time"])
+    tap.equal("--at after shows the same", (then[0], {row["id"] for row in then[1]}), (2, {row["id"] for row in rows}))
+    status, of_job = health(sim, "--job", ERROR_HOST)
+    tap.equal("--job shows what touches its hosts: its link, and its leaf's trunk",
+              (status, sorted(row["kind"] for row in of_job if row["severity"] != "info")),
+              (2, ["link-down", "symbol-errors"]))
+    status, of_job = health(sim, "--job", "node[0011-0013]")
+    tap.equal("--job of others does not", (status, [row["kind"] for row in of_job if row["severity"] != "info"]), (0, []))
+    status, rows = health(sim, ERRORS[0] + "/" + str(ERRORS[1]))
+    tap.equal("a port shows its own", (status, [row["kind"] for row in rows if row["severity"] != "info"]),
+              (2, ["symbol-errors"]))
+    with open("states", "w", encoding="ascii") as file:
+        file.write(f"{ERROR_HOST} drained\nnode0001 idle\n")
+    status, rows = health(sim, "--hosts-state", "states")
+    tap.equal("what touches drained hosts alone does not count",
+              (status, {row["kind"] for row in rows if row["drained"]}), (1, {"symbol-errors"}))
+
+
+def check_ack(sim, rows):
+    row = told(rows, "symbol-errors")[0]
+    tap.equal("without a reason nobody acknowledges", sim.ibwire("health", "ack", row["id"], check=False).status, 64)
+    sim.ibwire("health", "ack", f"#{row['id']}", "--reason", "cable is ordered", "--for", "1h")
+    status, now = health(sim)
+    now = told(now, "symbol-errors")[0]
+    tap.equal("what is acknowledged does not decide the exit status", status, 1)
+    tap.result(now["acknowledged_reason"] == "cable is ordered" and now["acknowledged_by"] and
+               abs(as_seconds(now["acknowledged_until"]) - time.time() - 3600) < 60, "and says who, why and until when", now)
+    sim.ibwire("health", "unack", row["id"])
+    tap.equal("until it is taken back", health(sim)[0], 2)
+
+
+def check_gate(sim):
+    said = sim.ibwire("health", "--gate", f"node[0011-0012],{ERROR_HOST}", "--for", "5s", "--format", "json", check=False)
+    rows = {row["host"]: row for row in json.loads(said.out)}
+    tap.equal("the gate lets clean hosts pass and not the one with errors",
+              (said.status, {host: (row["passed"], row["links"]) for host, row in rows.items() if row["passed"]}),
+              (2, {"node0011": (True, 4), "node0012": (True, 4)}))
+    tap.contains("and says why", rows[ERROR_HOST]["reason"] or "", "symbol_errors")
+    tap.equal("clean hosts alone: status 0",
+              sim.ibwire("health", "--gate", "node[0011-0012]", "--for", "5s", check=False).status, 0)
+    tap.equal("a host that is off does not pass",
+              sim.ibwire("health", "--gate", HOST, "--for", "5s", check=False).status, 2)
+    tap.equal("no history for so long: not known",
+              sim.ibwire("health", "--gate", "node0011", "--for", "10h", check=False).status, 69)
+
+
+def check_report(sim, fabric):
+    report = sim.json("report", "/".join(map(str, ERRORS)))
+    tap.equal("a report names the finding", [row["kind"] for row in report["findings"] if row["severity"] != "info"],
+              ["symbol-errors"])
+    tap.equal("both ends", (report["about"]["node_guid"], report["about"]["peer_guid"], len(report["ports"])),
+              (fabric.guid(ERRORS[0]), fabric.guid(ERROR_HOST + " mlx5_2"), 2))
+    counted = [row for row in report["errors"] if row["counter"] == "symbol_errors"]
+    tap.equal("what was counted", [(row["last_hour"], row["window"]) for row in counted], [(50, 50)])
+    tap.result(any(row["kind"] == "finding-opened" for row in report["events"]), "and the events", report["events"])
+    text = sim.ibwire("report", "/".join(map(str, ERRORS))).out
+    tap.result("symbol-errors" in text and ERROR_HOST in text, "the same on a page", text)
+
+
+def check_restart(sim, process):
+    """Another collector goes on with what the first one found."""
+    before = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1]
+              if row["severity"] != "info"}
+    stop(process)
+    process = collect(sim)
+    after = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1] if row["severity"] != "info"}
+    tap.same("a collector that is started again goes on with findings", after, before)
+    opened = [row for row in sim.json("events") if row["kind"] == "finding-opened" and row["severity"] != "info"]
+    tap.equal("each is an event, once", len(opened), len(before))
+    return process
+
+
+def check_watch(sim, fabric):
+    """A link that goes, and returns: a line each."""
+    with open("watched", "wb") as out:
+        watch = sim.start(IBWIRE, "health", "--watch", "--format", "json", stdout=out)
+    end = ("node0011 mlx5_0", 1)
+
+    def lines(change):
+        with open("watched", encoding="utf-8") as file:
+            rows = [json.loads(line) for line in file if line.endswith("\n")]
+        return [row for row in rows if row["change"] == change]
+
+    try:
+        tap.result(wait_for(lambda: len(lines("open")) >= 3, 10), "--watch begins with what is open", lines("open"))
+        fabric.console("Unlink", end)
+        tap.result(wait_for(lambda: lines("opened"), 15), "a link that is pulled is a line")
+        fabric.console("ReLink", end)
+        tap.result(wait_for(lambda: [row for row in lines("closed") if "node0011" in row["hosts"]], 25),
+                   "and one when it is back", lines("closed"))
+        for change in ("opened", "closed"):
+            tap.equal(f"{change}: one line, of that link", [(row["kind"], row["hosts"]) for row in lines(change)
+                                                           if row["severity"] != "info"], [("link-down", ["node0011"])])
+        tap.equal("with the keys of a finding", {tuple(row) for row in lines("closed")}, {(*KEYS, "change")})
+        tap.result(all(row["closed"] for row in lines("closed")), "and when it closed", lines("closed"))
+    finally:
+        tap.equal("SIGTERM ends it in order", stop(watch), 0)
+
+
+def check_sm(sim):
+    sim.run(IBWIRE_SIM, "opensm", "stop")
+    began = time.time()
+    tap.result(wait_for(lambda: told(health(sim)[1], "sm-lost"), 20, 0.3), "no subnet manager is a finding")
+    row = told(health(sim)[1], "sm-lost")[0]
+    tap.equal("critical, of the whole fabric", (row["severity"], row["cause"], row["node_guid"]), ("critical", "lost", None))
+    tap.note(f"sm-lost after {time.time() - began:.1f} s, limit 3 s")
+    sim.run(IBWIRE_SIM, "opensm", "start")
+
+
+def check_stale(sim):
+    """An hour later nobody has polled: what is wrong now is not known."""
+    copy = dict(sim.env, IBWIRE_DB=os.path.abspath("old.db"))
+    sim.ibwire("db", "backup", copy["IBWIRE_DB"])
+    with contextlib.closing(sqlite3.connect(copy["IBWIRE_DB"])) as db:
+        db.execute("UPDATE sweep SET wall_us = wall_us - 3600000000")
+        db.commit()
+    said = run(IBWIRE, "health", env=copy, check=False)
+    tap.equal("what is too old is no answer", (said.status, said.out, len(said.err.splitlines())), (69, "", 1))
+
+
+def explain():
+    kinds = re.findall(r"^([a-z-]+)  ", run(IBWIRE, "health", "--explain", "all").out, re.M)
+    tap.equal("--explain lists all kinds", len(kinds), 24)
+    short = [kind for kind in kinds if len(run(IBWIRE, "health", "--explain", kind).out.splitlines()) < 5]
+    tap.equal("and has something to say of each", short, [])
+    tap.equal("a kind that there is not is wrong usage", run(IBWIRE, "health", "--explain", "x", check=False).status, 64)
+
+
+with open("quick.conf", "w", encoding="ascii") as conf:
+    conf.write(SETTINGS)
+explain()
+with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4 --spines 4",
+                                    "--traffic", "ring rate=60Gb/s") as sim:
+    process = collect(sim)
+    try:
+        fabric = Fabric(sim)
+        status, rows = health(sim)
+        tap.equal("nothing is wrong", (status, [row for row in rows if row["severity"] != "info"]), (0, []))
+        tap.contains("and it says so", sim.ibwire("health").out, "nothing is wrong")
+        before = int(time.time())
+        time.sleep(1.1)
+        began = time.time()
+        fabric.console("Unlink", TRUNK, HCA, *((f"{HOST} mlx5_{rail}", 1) for rail in range(4)))
+        for count in range(10, 60, 10):
+            fabric.errors(*ERRORS, symbol_errors=count)
+            time.sleep(0.7)
+
+        def all_told():
+            rows = health(sim)[1]
+            return len([row for row in rows if row["severity"] != "info"]) >= 3 and told(rows, "host-restart")
+
+        tap.result(wait_for(all_told, 20, 0.3), "all of it is found")
+        tap.note(f"found {time.time() - began:.1f} s after it was done")
+        status, rows = health(sim)
+        tap.equal("the worst decides the exit status", status, 2)
+        check_faults(sim, fabric, rows, began)
+        check_filters(sim, before, rows)
+        check_ack(sim, rows)
+        check_gate(sim)
+        check_report(sim, fabric)
+        process = check_restart(sim, process)
+        check_watch(sim, fabric)
+        check_sm(sim)
+        check_stale(sim)
+    finally:
+        stop(process)
+
+tap.done()
