@@ -97,8 +97,9 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	[FINDING_SYMBOL_ERRORS] = {
 		.name = "symbol-errors",
 		.means = "a link loses symbols that error correction could not mend",
-		.limits = "HDR and later: 8 an hour warning, 16 critical at 400 Gb/s, fewer as the link is "
-			"slower, in 3 sweeps; before HDR: a bit error rate of 1e-12 warning, 1e-11 critical",
+		.limits = "HDR and later: 8 in an hour at 400 Gb/s warning, 16 critical, in more time as the "
+			"link is slower (HDR 2 h), in 3 sweeps; before HDR: a bit error rate of 1e-12 "
+			"warning, 1e-11 critical",
 		.reason = "NVIDIA's InfiniBand cluster bring-up procedure: a symbol BER of 5e-15 warns, 1e-14 "
 			"is an error; at 400 Gb/s 8 and 16 an hour. Before HDR the counter tells of the "
 			"lanes, where the specification asks for less than 1e-12 (NVIDIA, DGX SuperPOD "
@@ -147,8 +148,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	[FINDING_RAIL_IMBALANCE] = {
 		.name = "rail-imbalance",
 		.means = "a host's rails do not carry alike, and those of hosts like it do",
-		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min: "
-			"warning",
+		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min, on "
+			"at most 2 hosts: warning",
 		.reason = "Collectives spread evenly over rails. Hosts are compared only with hosts that use "
 			"the same ones, so that a job on four of eight is no finding.",
 		.advice = "see the host's HCA of this rail: its PCIe width and speed, and the link's errors",

@@ -202,7 +202,12 @@ static void a_severity_rises_at_once_and_falls_later(void **state)
 /* Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below. */
 static void hosts_are_named_that_it_touches(void **state)
 {
-	static const struct { const char *script; enum finding_kind kind; unsigned hosts; const char *first; } cases[] = {
+	static const struct {
+		const char *script;
+		enum finding_kind kind;
+		unsigned hosts;
+		const char *first;
+	} cases[] = {
 		{ "wait 60; down h5.0; wait 1000", FINDING_NODE_MISSING, 1, "h5" },
 		{ "wait 60; rate h5.0 1 NDR; wait 100", FINDING_LINK_DEGRADED, 1, "h5" },
 		{ "wait 60; down leaf1/101; wait 40", FINDING_LINK_DOWN, 8, "h8" },

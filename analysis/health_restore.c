@@ -53,33 +53,34 @@ static double number_of(const struct finding *finding, const char *key, double o
 	return otherwise;
 }
 
-/* An hour's count: spread over the hour, as nobody knows when in it they were. */
+/* What was counted in the last hours, spread over them: nobody knows when in them it was. */
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
-	const struct health_limits *limits = &health->settings.limits[finding->kind];
-	double count = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
-				 limits->warning);
+	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
+	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
+				    health->settings.limits[finding->kind].warning);
+	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
 	struct health_ring *ring;
+	int64_t back_us;
 	uint32_t at;
-	int i;
 
 	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
-	    finding->port >= health->nodes[at].slots || count < 1)
+	    finding->port >= health->nodes[at].slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
 		return;
 	tracker = health_track(health, health->nodes[at].first_port + finding->port);
 	if (!tracker)
 		return;
 	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
-	for (i = 0; i < RING_BUCKETS; i++) {
-		int64_t back_us = (RING_BUCKETS - 1 - i) * (int64_t)ERROR_BUCKET_US;
-		double part = (double)(i + 1) * count / RING_BUCKETS - (double)i * count / RING_BUCKETS;
+	for (back_us = (int64_t)(hours * (double)HOUR_US) - bucket_us; back_us >= 0; back_us -= bucket_us) {
+		double until = per_hour * (hours - (double)back_us / (double)HOUR_US);
+		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
 
-		if (back_us < health->now_us)
-			ring_add(ring, health->now_us - back_us, ERROR_BUCKET_US, (uint64_t)(part + 0.5),
-				 finding->since_us);
+		given += (double)count;
+		if (count && back_us < health->now_us)
+			ring_add(ring, health->now_us - back_us, bucket_us, count, finding->since_us);
 	}
 	ring->since_wall_us = finding->since_us;
 }

@@ -13,6 +13,9 @@ static const struct world_shape rails = { 4, 4, 2, 8, 4 };
 /* Four leafs, 16 hosts with one HCA, four on each leaf; one link to each of four spines. */
 static const struct world_shape single = { 4, 4, 1, 16, 1 };
 
+/* Eight hosts on each leaf. */
+static const struct world_shape wide = { 2, 4, 1, 16, 1 };
+
 #define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
 static void links_that_go_down(void **state)
@@ -68,6 +71,9 @@ static void nodes_that_go(void **state)
 		  "wait 60; kill h0; wait 100; kill h1; revive h0; wait 100; kill h2; revive h1; wait 100; kill h3; "
 		  "revive h2; wait "
 		  "100; revive h3; wait 600", "" },
+		{ "two racks of one leaf, one after the other", &wide,
+		  "wait 60; kill h0; kill h1; kill h2; kill h3; wait 100; kill h4; kill h5; kill h6; kill h7; wait 60",
+		  "node-missing warning leaf0; node-missing warning leaf0" },
 		{ "a powered-off rack is one", &single,
 		  "wait 60; kill leaf1; kill h4; kill h5; kill h6; kill h7; wait 60", "node-missing critical leaf1" },
 		{ "two dead spines are two", &rails, "wait 60; kill spine1; wait 100; kill spine2; wait 60",
@@ -163,6 +169,13 @@ static void links_that_flap(void **state)
 	CHECK(cases, false);
 }
 
+/* Most trunks are HDR. */
+#define HDR "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate leaf0/104 4 HDR; " \
+	    "rate leaf0/105 4 HDR; " \
+	    "rate leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; " \
+	    "rate leaf2/101 4 HDR; rate leaf2/102 4 HDR; rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; " \
+	    "rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate leaf3/103 4 HDR; rate leaf3/104 4 HDR; wait 60; "
+
 static void links_with_errors(void **state)
 {
 	static const struct world_case cases[] = {
@@ -174,15 +187,11 @@ static void links_with_errors(void **state)
 		{ "16 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 16 16; wait 60", "symbol-errors "
 		  "critical leaf0/101" },
 		{ "in two sweeps", &rails, "wait 60; spread leaf0/101 symbol_errors 30 2; wait 60", "" },
-		{ "HDR has half", &rails, "rate leaf0/101 4 HDR; rate leaf0/102 4 HDR; rate leaf0/103 4 HDR; rate "
-		  "leaf0/104 4 HDR; rate "
-		  "leaf1/101 4 HDR; rate leaf1/102 4 HDR; rate leaf1/103 4 HDR; rate leaf1/104 4 HDR; rate leaf2/101 "
-		  "4 HDR; rate leaf2/102 4 HDR; "
-		  "rate leaf2/103 4 HDR; rate leaf2/104 4 HDR; rate leaf3/101 4 HDR; rate leaf3/102 4 HDR; rate "
-		  "leaf3/103 4 HDR; rate leaf3/104 4 HDR; "
-		  "rate leaf0/105 4 HDR; wait 60; spread leaf0/101 symbol_errors 4 4; spread leaf0/102 symbol_errors "
-		  "3 3; wait 60",
-		  "symbol-errors warning leaf0/101" },
+		{ "HDR has two hours for as many", &rails, HDR "spread leaf0/101 symbol_errors 4 4; spread leaf0/102 "
+		  "symbol_errors 7 7; "
+		  "wait 3600; spread leaf0/101 symbol_errors 4 4; wait 60", "symbol-errors warning leaf0/101" },
+		{ "and no more", &rails, HDR "spread leaf0/101 symbol_errors 4 4; wait 7800; spread leaf0/101 "
+		  "symbol_errors 4 4; wait 60", "" },
 		{ "a host's link, half a minute later", &rails, "wait 60; spread leaf1/4 symbol_errors 9 3; wait 60",
 		  "symbol-errors warning leaf1/4" },
 		{ "both ends are one", &rails, "wait 60; count spine0/1 symbol_errors 4; spread leaf0/101 "
@@ -214,6 +223,7 @@ static void links_with_errors(void **state)
 		{ "management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 50; wait 60",
 		  "receive-errors warning leaf0/101" },
 		{ "some management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 49; wait 60", "" },
+		{ "FEC mends", &rails, "wait 60; mended leaf0/101 4000000; wait 60", "" },
 		{ "FEC gives up", &rails, "wait 60; fec leaf0/101 1200; wait 60", "fec-uncorrectable warning "
 		  "leaf0/101" },
 		{ "FEC gives up seldom", &rails, "wait 60; fec leaf0/101 1199; wait 60", "" },

@@ -105,6 +105,8 @@ static void congestion_at_its_root(void **state)
 		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; "
 		  "wait 900", "" },
 		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
+		{ "before a switch that was not read", &single,
+		  "silent spine0; load leaf0/101 0.2; stall leaf0/101 0.5; wait 900", "node-silent critical spine0" },
 		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait "
 		  "1200",
 		  "congestion warning leaf0/101 closed" },
@@ -127,6 +129,9 @@ static void rails_of_hosts(void **state)
 		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
 		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning "
 		  "h3 mlx5_1/1" },
+		{ "on three hosts: what they have in common", &rails,
+		  BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; load leaf1/5 0.2; load h5.1 0.2; load "
+		  	"leaf1/6 0.2; wait 1800", "" },
 		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900",
 		  "" },
 		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 "
