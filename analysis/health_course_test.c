@@ -73,6 +73,10 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 	static const struct world_case cases[] = {
 		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
 		  "warning leaf0/101" },
+		{ "a host's link that is down", &rails, "wait 60; down h3.2; wait 60; restart; wait 900",
+		  "link-down warning leaf2/4" },
+		{ "it returns", &rails, "wait 60; down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
+		  "link-down warning leaf2/4 closed" },
 		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
 		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
