@@ -92,8 +92,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
 		  "link-flapping warning leaf0/101 closed" },
 		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 "
-		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		  "restart; wait 60; spread leaf0/101 symbol_errors 24 360; wait "
+		  "60", "symbol-errors critical leaf0/101" },
 		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
 		  "restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
@@ -101,9 +101,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		  "warning h3 mlx5_0" },
 		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
 		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; "
-		  "revive h0; revive h1; revive h2; revive h3; "
-		  "wait 400", "node-missing warning leaf0 closed" },
+		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive "
+		  "h0; revive h1; revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
 		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
 		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
@@ -142,8 +141,7 @@ static void chatter_is_one_finding(void **state)
 	static const struct world_case cases[] = {
 		{ "a node that answers now and then", &rails,
 		  "wait 60; silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; wait 40; answer leaf1; wait "
-		  "20; silent leaf1; "
-		  "wait 40", "node-silent critical leaf1" },
+		  "20; silent leaf1; wait 40", "node-silent critical leaf1" },
 		{ "a master that comes and goes", &rails, "wait 60; sm lost; wait 40; sm ok; wait 30; sm lost; wait "
 		  "40; sm ok; wait 10",
 		  "sm-lost critical fabric" },
@@ -152,16 +150,14 @@ static void chatter_is_one_finding(void **state)
 		  "warning fabric" },
 		{ "symbols around their limit", &rails,
 		  "wait 60; spread leaf0/101 symbol_errors 8 8; wait 3300; spread leaf0/101 symbol_errors 5 5; wait "
-		  "3300; spread "
-		  "leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
+		  "3300; spread leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
 		{ "a link that is slow now and then", &rails,
 		  "wait 60; rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait "
 		  "70",
 		  "link-degraded critical leaf0/101" },
 		{ "stalls that come and go", &single,
 		  "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; wait 240; stall leaf0/101 "
-		  "0.2; wait 240; stall "
-		  "leaf0/101 0; wait 240", "congestion warning leaf0/101" },
+		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
 	};
 
 	(void)state;

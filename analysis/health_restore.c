@@ -45,7 +45,8 @@ static void restore_link(struct health *health, const struct finding *finding)
 		return;
 	if (!map_get(&health->by_guid, finding->peer_guid, &to))
 		to = restore_far_end(health, finding);
-	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots || finding->peer_port >= health->nodes[to].slots)
+	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots ||
+	    finding->peer_port >= health->nodes[to].slots)
 		return;
 	port = &health->ports[health->nodes[at].first_port + finding->port];
 	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
