@@ -73,6 +73,10 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 	static const struct world_case cases[] = {
 		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
 		  "warning leaf0/101" },
+		{ "a host's link that is down", &rails, "wait 60; down h3.2; wait 60; restart; wait 900",
+		  "link-down warning leaf2/4" },
+		{ "it returns", &rails, "wait 60; down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
+		  "link-down warning leaf2/4 closed" },
 		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
 		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
@@ -88,8 +92,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
 		  "link-flapping warning leaf0/101 closed" },
 		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 "
-		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		  "restart; wait 60; spread leaf0/101 symbol_errors 24 360; wait "
+		  "60", "symbol-errors critical leaf0/101" },
 		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
 		  "restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
@@ -97,9 +101,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		  "warning h3 mlx5_0" },
 		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
 		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; "
-		  "revive h0; revive h1; revive h2; revive h3; "
-		  "wait 400", "node-missing warning leaf0 closed" },
+		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive "
+		  "h0; revive h1; revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
 		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
 		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
@@ -138,8 +141,7 @@ static void chatter_is_one_finding(void **state)
 	static const struct world_case cases[] = {
 		{ "a node that answers now and then", &rails,
 		  "wait 60; silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; wait 40; answer leaf1; wait "
-		  "20; silent leaf1; "
-		  "wait 40", "node-silent critical leaf1" },
+		  "20; silent leaf1; wait 40", "node-silent critical leaf1" },
 		{ "a master that comes and goes", &rails, "wait 60; sm lost; wait 40; sm ok; wait 30; sm lost; wait "
 		  "40; sm ok; wait 10",
 		  "sm-lost critical fabric" },
@@ -148,16 +150,14 @@ static void chatter_is_one_finding(void **state)
 		  "warning fabric" },
 		{ "symbols around their limit", &rails,
 		  "wait 60; spread leaf0/101 symbol_errors 8 8; wait 3300; spread leaf0/101 symbol_errors 5 5; wait "
-		  "3300; spread "
-		  "leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
+		  "3300; spread leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
 		{ "a link that is slow now and then", &rails,
 		  "wait 60; rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait "
 		  "70",
 		  "link-degraded critical leaf0/101" },
 		{ "stalls that come and go", &single,
 		  "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; wait 240; stall leaf0/101 "
-		  "0.2; wait 240; stall "
-		  "leaf0/101 0; wait 240", "congestion warning leaf0/101" },
+		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
 	};
 
 	(void)state;
@@ -202,7 +202,12 @@ static void a_severity_rises_at_once_and_falls_later(void **state)
 /* Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below. */
 static void hosts_are_named_that_it_touches(void **state)
 {
-	static const struct { const char *script; enum finding_kind kind; unsigned hosts; const char *first; } cases[] = {
+	static const struct {
+		const char *script;
+		enum finding_kind kind;
+		unsigned hosts;
+		const char *first;
+	} cases[] = {
 		{ "wait 60; down h5.0; wait 1000", FINDING_NODE_MISSING, 1, "h5" },
 		{ "wait 60; rate h5.0 1 NDR; wait 100", FINDING_LINK_DEGRADED, 1, "h5" },
 		{ "wait 60; down leaf1/101; wait 40", FINDING_LINK_DOWN, 8, "h8" },

@@ -9,18 +9,37 @@
 #include "analysis/health_state.h"
 #include "fabric/shape.h"
 
-/* As counts an hour: fewer on a slower link, and never below one. */
-static double symbol_limit(const struct health_settings *settings, const struct health_port *port, uint64_t rate,
-			   bool critical)
+/*
+ * What symbol errors are held against. The limit is that of a link of 400 Gb/s in an hour; a slower link has as much
+ * more time for the same number (HDR 2 h, 4 h at most): half as many in an hour would be too few to tell luck
+ * from a fault. A faster one has more in the hour. Before HDR it is a bit error rate over an hour.
+ */
+struct symbol_limit {
+	double warning, critical;
+	double hours;
+	unsigned buckets;
+};
+
+static struct symbol_limit symbol_limit(const struct health_settings *settings, const struct health_port *port,
+					uint64_t rate)
 {
 	const struct health_limits *limits = &settings->limits[FINDING_SYMBOL_ERRORS];
-	double ber = critical ? settings->old_ber_critical : settings->old_ber_warning;
-	double limit = port->speed >= LINK_SPEED_HDR
-			       ? (critical ? limits->critical : limits->warning) * (double)rate / 400e9
-			       : ber * (double)rate * 3600;
+	struct symbol_limit ret = { .hours = 1 };
+	double times;
 
-	limit = ceil(limit - 1e-9);
-	return limit < 1 ? 1 : limit;
+	if (port->speed >= LINK_SPEED_HDR) {
+		while (ret.hours < 4 && (double)rate * ret.hours < 400e9)
+			ret.hours *= 2;
+		times = (double)rate * ret.hours / 400e9;
+		ret.warning = ceil(limits->warning * times - 1e-9);
+		ret.critical = ceil(limits->critical * times - 1e-9);
+	} else {
+		ret.warning = ceil(settings->old_ber_warning * (double)rate * 3600 - 1e-9);
+		ret.critical = ceil(settings->old_ber_critical * (double)rate * 3600 - 1e-9);
+	}
+	ret.warning = ret.warning < 1 ? 1 : ret.warning;
+	ret.buckets = (unsigned)(ret.hours * HOUR_US / SYMBOL_BUCKET_US);
+	return ret;
 }
 
 static uint64_t rate_of(const struct health_port *port)
@@ -86,30 +105,31 @@ static void add_echoes(struct health *health, struct health_open_finding *open, 
 static void judge_symbols(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
-	double warning = symbol_limit(&health->settings, port, rate_of(port), false);
-	double critical = symbol_limit(&health->settings, port, rate_of(port), true);
+	struct symbol_limit limit = symbol_limit(&health->settings, port, rate_of(port));
 	struct health_open_finding *open;
 	struct health_case what;
 	unsigned sweeps;
-	double count = (double)ring_sum(&tracker->symbols, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, &sweeps);
+	double count = (double)ring_sum(&tracker->symbols, health->now_us, SYMBOL_BUCKET_US, limit.buckets, &sweeps);
 
 	/* No rate, no limit. */
-	if (!rate_of(port) || count * 2 < warning)
+	if (!rate_of(port) || count * 2 < limit.warning)
 		return;
 	open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
-	if (!holds(tracker, open, count, warning) || (!open && sweeps < health->settings.symbol_sweeps))
+	if (!holds(tracker, open, count, limit.warning) || (!open && sweeps < health->settings.symbol_sweeps))
 		return;
-	what = link_case(health, tracker, FINDING_SYMBOL_ERRORS, count >= critical, &tracker->symbols);
+	what = link_case(health, tracker, FINDING_SYMBOL_ERRORS, count >= limit.critical, &tracker->symbols);
 	open = health_hold(health, &what);
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "%.0f symbol errors within an hour at %s/%u; %.0f warn on this %s link, a good one has "
-		    "none or few",
-		    count, health->nodes[port->node].name, port->num, warning,
+	health_text(open, "%.0f symbol errors within %.0f h at %s/%u; %.0f warn on this %s link, a good one has none "
+		    "or few",
+		    count, limit.hours, health->nodes[port->node].name, port->num, limit.warning,
 		    link_speed_name((enum link_speed)port->speed));
-	health_number(open, "symbol_errors_per_hour", count);
-	health_number(open, "symbol_ber", count / 3600 / (double)rate_of(port));
+	health_number(open, "symbol_errors", count);
+	health_number(open, "window_h", limit.hours);
+	health_number(open, "symbol_errors_per_hour", count / limit.hours);
+	health_number(open, "symbol_ber", count / (3600 * limit.hours) / (double)rate_of(port));
 	health_number(open, "receive_errors_per_hour",
 		      (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL));
 	add_echoes(health, open, tracker->port);
@@ -135,9 +155,8 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate "
-		    "of %.1e; "
-		    "1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
+	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate of "
+		    "%.1e; 1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 	health_touch_link(health, open, tracker->port);
@@ -198,8 +217,8 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_subject(open, "%s", health_port_label(health, tracker->port, label));
-	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than "
-		    "it can answer",
+	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than it "
+		    "can answer",
 		    drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_touch_link(health, open, tracker->port);
@@ -286,8 +305,8 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
 	if (!open)
 		return;
-	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal "
-		    "is none",
+	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal is "
+		    "none",
 		    worst, bad, limits->warning);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
@@ -321,8 +340,10 @@ static bool passes(struct health *health, struct health_tracker *tracker)
 	const struct health_port *port = &health->ports[tracker->port];
 	int64_t now_us = health->now_us;
 
-	return (double)ring_sum(&tracker->symbols, now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL) >=
-		       symbol_limit(settings, port, rate_of(port), false) ||
+	struct symbol_limit symbols = symbol_limit(settings, port, rate_of(port));
+
+	return (double)ring_sum(&tracker->symbols, now_us, SYMBOL_BUCKET_US, symbols.buckets,
+				NULL) >= symbols.warning ||
 	       (double)ring_sum(&tracker->receive, now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL) >=
 		       settings->limits[FINDING_RECEIVE_ERRORS].warning ||
 	       (double)ring_sum(&tracker->discards, now_us, MINUTE_US, 5, NULL) >= settings->edge_discards ||
@@ -349,7 +370,7 @@ static bool may_tell(struct health *health, struct health_tracker *tracker)
 
 static bool says_something(const struct health *health, const struct health_tracker *tracker)
 {
-	return health->now_us - tracker->error_us <= RING_BUCKETS * (int64_t)ERROR_BUCKET_US;
+	return health->now_us - tracker->error_us <= SYMBOL_BUCKETS * (int64_t)SYMBOL_BUCKET_US;
 }
 
 void health_errors(struct health *health)

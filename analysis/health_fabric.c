@@ -369,7 +369,7 @@ static void hold_hole(struct health *health, const struct health_hole *hole)
 					    [ROUTE_LOOP] = "is on a loop for",
 					    [ROUTE_WRONG_END] = "forwards to the wrong end" };
 	const struct health_node *node = &health->nodes[hole->node];
-	struct health_case what = fabric_case(FINDING_BLACK_HOLE, FINDING_CRITICAL, 0, health->hole_wall_us,
+	struct health_case what = fabric_case(FINDING_BLACK_HOLE, FINDING_CRITICAL, 0, node->hole_wall_us,
 					      causes[hole->end]);
 	struct health_open_finding *open;
 
@@ -389,38 +389,52 @@ static bool is_confirmed(struct health *health, const struct health_hole *hole)
 {
 	struct health_node *node = &health->nodes[hole->node];
 
-	if (node->read_us > health->hole_us)
+	if (node->read_us > node->hole_us)
 		return true;
 	health_want(health, hole->node);
 	return false;
 }
 
+/* Look again; a node keeps the time at which its routes were first seen to end. */
+static void check_routes(struct health *health)
+{
+	const struct health_input *input = health->input;
+	size_t i;
+
+	health->checked_generation = health->generation;
+	health->hole_count = 0;
+	if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
+		health->failed = true;
+	for (i = 0; i < health->hole_count; i++) {
+		struct health_node *node = &health->nodes[health->holes[i].node];
+
+		if (!node->hole_us) {
+			node->hole_us = health->now_us;
+			node->hole_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		}
+		node->hole_check = health->step;
+	}
+	for (i = 0; i < health->node_count; i++)
+		if (health->nodes[i].hole_check != health->step)
+			health->nodes[i].hole_us = 0;
+}
+
 static void judge_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
-	bool anew = input->routes_changed_count || input->routes_read_count ||
-		    health->checked_generation != health->generation;
 	size_t i;
 
 	if (!input->routes || !input->routes->count)
 		return;
-	if (anew) {
-		health->checked_generation = health->generation;
-		health->hole_count = 0;
-		if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
-			health->failed = true;
-		if (health->hole_count && !health->hole_us) {
-			health->hole_us = health->now_us;
-			health->hole_wall_us = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
-		}
-		if (!health->hole_count)
-			health->hole_us = 0;
+	if (input->routes_changed_count || input->routes_read_count || health->checked_generation != health->generation)
+		check_routes(health);
+	for (i = 0; i < health->hole_count; i++) {
+		const struct health_hole *hole = &health->holes[i];
+
+		if (health->now_us - health->nodes[hole->node].hole_us >= health->settings.down_after_us &&
+		    is_confirmed(health, hole))
+			hold_hole(health, hole);
 	}
-	if (!health->hole_count || health->now_us - health->hole_us < health->settings.down_after_us)
-		return;
-	for (i = 0; i < health->hole_count; i++)
-		if (is_confirmed(health, &health->holes[i]))
-			hold_hole(health, &health->holes[i]);
 }
 
 /* Links between two switches that are down and remembered are not missing. */

@@ -307,34 +307,58 @@ static uint32_t common_leaf(struct health *health, uint32_t root)
 	return best;
 }
 
+/* A leaf may lose one rack's hosts today and another's tomorrow: a number that is free. */
+static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
+{
+	unsigned tag;
+	uint32_t i;
+
+	for (tag = 1; tag < UINT8_MAX; tag++) {
+		for (i = 0; i < health->host_count; i++)
+			if (health->hosts[i].rack_guid == leaf_guid && health->hosts[i].rack_tag == tag)
+				break;
+		if (i == health->host_count && !health_find(health, FINDING_NODE_MISSING, leaf_guid, 0, (uint8_t)tag))
+			break;
+	}
+	return (uint8_t)tag;
+}
+
 /* Hosts of one leaf that went together: one finding, of the leaf. */
 static void claim_rack(struct health *health, uint32_t root)
 {
-	uint32_t hosts = 0, leaf = HEALTH_NONE, i;
-	uint64_t known = 0;
+	uint32_t leaf, i;
+	uint64_t guid = 0;
+	uint8_t tag = 0;
 
 	for (i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
-		if (host->down && cluster_of(health, host->first) == root) {
-			hosts++;
-			if (host->rack_guid)
-				known = host->rack_guid;
+		if (host->down && host->rack_guid && cluster_of(health, host->first) == root) {
+			guid = host->rack_guid;
+			tag = host->rack_tag;
 		}
 	}
-	if (!known && hosts < health->settings.rack_hosts)
-		return;
-	if (!known) {
+	if (!guid) {
 		leaf = common_leaf(health, root);
-		known = leaf == HEALTH_NONE ? 0 : health->nodes[leaf].guid;
+		if (leaf == HEALTH_NONE)
+			return;
+		guid = health->nodes[leaf].guid;
+		tag = free_rack_tag(health, guid);
 	}
 	for (i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root)
-			health->hosts[i].rack_guid = known;
+		if (health->hosts[i].down && cluster_of(health, health->hosts[i].first) == root) {
+			health->hosts[i].rack_guid = guid;
+			health->hosts[i].rack_tag = tag;
+		}
 }
 
-/* All hosts that went with this leaf's. */
-static void hold_rack(struct health *health, uint32_t leaf)
+static bool is_of_rack(const struct health_host *host, uint64_t guid, uint8_t tag)
+{
+	return host->down && host->rack_guid == guid && host->rack_tag == tag;
+}
+
+/* All hosts that went together from this leaf. */
+static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 {
 	const struct health_node *node = &health->nodes[leaf];
 	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
@@ -345,7 +369,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 	for (i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
 
-		if (!host->down || host->rack_guid != node->guid)
+		if (!is_of_rack(host, node->guid, tag))
 			continue;
 		hosts++;
 		if (host->down_us > last_us)
@@ -357,7 +381,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .port = HEALTH_NONE,
-		.peer = HEALTH_NONE, .tag = 1, .since_wall_us = wall_us, .cause = "rack" });
+		.peer = HEALTH_NONE, .tag = tag, .since_wall_us = wall_us, .cause = "rack" });
 	if (!open)
 		return;
 	health_subject(open, "hosts of %s", node->name);
@@ -367,7 +391,7 @@ static void hold_rack(struct health *health, uint32_t leaf)
 	health_number(open, "hosts_gone", hosts);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	for (i = 0; i < health->host_count; i++)
-		if (health->hosts[i].down && health->hosts[i].rack_guid == node->guid)
+		if (is_of_rack(&health->hosts[i], node->guid, tag))
 			health_touch(open, health->hosts[i].name);
 }
 
@@ -487,6 +511,23 @@ static size_t list_gone(struct health *health)
 	return count;
 }
 
+static void hold_racks(struct health *health)
+{
+	uint32_t i, j, leaf;
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
+			continue;
+		/* Once, by the first of its hosts. */
+		for (j = 0; j < i && !is_of_rack(&health->hosts[j], host->rack_guid, host->rack_tag); j++)
+			;
+		if (j == i)
+			hold_rack(health, leaf, host->rack_tag);
+	}
+}
+
 static void find_missing(struct health *health)
 {
 	size_t gone, g;
@@ -516,9 +557,7 @@ static void find_missing(struct health *health)
 		else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
 			claim_rack(health, i);
 	}
-	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark_host != HEALTH_NONE)
-			hold_rack(health, i);
+	hold_racks(health);
 }
 
 void health_nodes(struct health *health)

@@ -13,7 +13,7 @@
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
        BUSY_WINDOWS = 3, IDLE_WINDOWS_MOST = 120,
-       RAIL_LATELY = 0xf };
+       RAIL_LATELY = 0xf, OFF_HOSTS_MOST = 2 };
 
 /* One host in this window. */
 struct rail_view {
@@ -173,19 +173,24 @@ static bool is_open(struct health *health, enum finding_kind kind, uint32_t port
 	return health_find(health, kind, health->nodes[at->node].guid, at->num, 0);
 }
 
-/* One rail over hosts that use the same: who carries much less or more than they do? */
+/*
+ * One rail over hosts that use the same: who carries much less or more than they do? Where several do, it is what they
+ * have in common: a job whose rail goes over a slow link waits on all of its hosts.
+ */
 static void judge_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
 		       size_t rail, double *values)
 {
 	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, beside;
-	size_t i;
+	size_t off_hosts = 0, i;
 
 	for (i = 0; i < count; i++)
 		values[i] = relative(rails, &views[i], rail);
 	beside = median(values, count);
+	for (i = 0; i < count; i++)
+		off_hosts += beside > 0 && fabs(relative(rails, &views[i], rail) / beside - 1) > limit;
 	for (i = 0; i < count; i++) {
 		double own = relative(rails, &views[i], rail);
-		bool off = beside > 0 && fabs(own / beside - 1) > limit;
+		bool off = beside > 0 && fabs(own / beside - 1) > limit && off_hosts <= OFF_HOSTS_MOST;
 		struct health_tracker *tracker = rail_tracker(health, &rails->ports[views[i].first + rail], off);
 		unsigned windows;
 
@@ -252,8 +257,8 @@ static void hold_unused(struct health *health, const struct health_tracker *trac
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, rail);
-	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this "
-		    "one too", host,
+	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this one "
+		    "too", host,
 		    others);
 	health_number(open, "like_hosts", (double)others);
 	health_touch_link(health, open, tracker->port);
@@ -341,8 +346,7 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 		return;
 	health_subject(open, "%s", host->name);
 	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same "
-		    "rails go on: its work "
-		    "is over, or went to another network", mates);
+		    "rails go on: its work is over, or went to another network", mates);
 	health_number(open, "like_hosts", mates);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	health_touch(open, host->name);

@@ -4,9 +4,36 @@
  * they say is put where the rules look for it, so that each goes on as if nothing
  * had been in between.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/health_state.h"
+
+/* The node at the far end of a link that is down, which no discovery reaches; its name is in the subject. */
+static uint32_t restore_far_end(struct health *health, const struct finding *finding)
+{
+	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);
+	uint32_t at = health_add_node(health, finding->peer_guid, (uint32_t)finding->peer_port + 1);
+	const char *last = NULL, *next;
+	struct health_node *node;
+	char name[sizeof(finding->subject)];
+
+	if (at == HEALTH_NONE) {
+		health->failed = true;
+		return at;
+	}
+	for (next = finding->subject; (next = strstr(next, " - ")); next += 3)
+		last = next + 3;
+	snprintf(name, sizeof(name), "%s", last ? last : finding->subject);
+	if (strrchr(name, '/'))
+		*strrchr(name, '/') = 0;
+	node = &health->nodes[at];
+	node->type = trunk ? NODE_SWITCH : NODE_CA;
+	if (!trunk && finding->host_count)
+		node->host = health_find_host(health, finding->hosts[0]);
+	health->failed |= !health_copy_name(&node->name, name);
+	return at;
+}
 
 /* A link that is down may have been forgotten by the fabric: then the finding knows where it led. */
 static void restore_link(struct health *health, const struct finding *finding)
@@ -14,9 +41,12 @@ static void restore_link(struct health *health, const struct finding *finding)
 	struct health_port *port, *peer;
 	uint32_t at, to;
 
-	if (!map_get(&health->by_guid, finding->node_guid, &at) || !map_get(&health->by_guid, finding->peer_guid,
-									    &to) ||
-	    finding->port >= health->nodes[at].slots || finding->peer_port >= health->nodes[to].slots)
+	if (!finding->peer_guid || !map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	if (!map_get(&health->by_guid, finding->peer_guid, &to))
+		to = restore_far_end(health, finding);
+	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots ||
+	    finding->peer_port >= health->nodes[to].slots)
 		return;
 	port = &health->ports[health->nodes[at].first_port + finding->port];
 	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
@@ -53,33 +83,34 @@ static double number_of(const struct finding *finding, const char *key, double o
 	return otherwise;
 }
 
-/* An hour's count: spread over the hour, as nobody knows when in it they were. */
+/* What was counted in the last hours, spread over them: nobody knows when in them it was. */
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
-	const struct health_limits *limits = &health->settings.limits[finding->kind];
-	double count = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
-				 limits->warning);
+	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
+	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
+				    health->settings.limits[finding->kind].warning);
+	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
 	struct health_ring *ring;
+	int64_t back_us;
 	uint32_t at;
-	int i;
 
 	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
-	    finding->port >= health->nodes[at].slots || count < 1)
+	    finding->port >= health->nodes[at].slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
 		return;
 	tracker = health_track(health, health->nodes[at].first_port + finding->port);
 	if (!tracker)
 		return;
 	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
-	for (i = 0; i < RING_BUCKETS; i++) {
-		int64_t back_us = (RING_BUCKETS - 1 - i) * (int64_t)ERROR_BUCKET_US;
-		double part = (double)(i + 1) * count / RING_BUCKETS - (double)i * count / RING_BUCKETS;
+	for (back_us = (int64_t)(hours * (double)HOUR_US) - bucket_us; back_us >= 0; back_us -= bucket_us) {
+		double until = per_hour * (hours - (double)back_us / (double)HOUR_US);
+		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
 
-		if (back_us < health->now_us)
-			ring_add(ring, health->now_us - back_us, ERROR_BUCKET_US, (uint64_t)(part + 0.5),
-				 finding->since_us);
+		given += (double)count;
+		if (count && back_us < health->now_us)
+			ring_add(ring, health->now_us - back_us, bucket_us, count, finding->since_us);
 	}
 	ring->since_wall_us = finding->since_us;
 }

@@ -56,7 +56,8 @@ struct health_node {
 	bool dark;                    /* had links and has none */
 	bool claimed;                 /* a finding about a whole node has its links */
 	uint32_t cluster;             /* union-find, of dark ones */
-	uint32_t cluster_switches, cluster_hosts, cluster_racks; /* of the one that stands for it; racks: hosts of one */
+	/* Of the node that stands for a cluster: what is in it; racks: hosts that are of one already. */
+	uint32_t cluster_switches, cluster_hosts, cluster_racks;
 	uint32_t dark_host;           /* of a leaf: a dark HCA behind it, or NONE */
 	int64_t dark_us, dark_wall_us;
 	/* Answers: */
@@ -65,6 +66,8 @@ struct health_node {
 	int64_t answered_us, silent_wall_us;
 	bool silent;                  /* for long enough to say so */
 	/* Tables: */
+	int64_t hole_us, hole_wall_us; /* since when routes end here, 0: they do not */
+	uint64_t hole_check;           /* step in which they were last seen to */
 	int64_t routes_us, routes_wall_us; /* last change that was seen, 0: none */
 	int64_t turned_wall_us;       /* when that was, as the load tells; 0: it does not */
 	uint32_t suspect_port;        /* carries what the tables do not explain, or NONE */
@@ -90,11 +93,12 @@ struct health_host {
 	int64_t charge_until_us;      /* its leafs' errors are its own */
 	int64_t restart_us, restart_wall_us; /* last one that was seen, LONG_AGO: never */
 	uint64_t touched;             /* health->touch */
+	uint8_t rack_tag;
 	uint64_t rack_guid;           /* it went with others: node of that finding, 0: alone */
 };
 
 /* Counts of the last while in buckets of equal length. */
-#define RING_BUCKETS 12
+#define RING_BUCKETS 24
 struct health_ring {
 	int64_t bucket;               /* number of the newest */
 	uint64_t total;               /* of all buckets: most rings are empty */
@@ -102,6 +106,10 @@ struct health_ring {
 	uint16_t sweeps[RING_BUCKETS]; /* that counted something */
 	int64_t since_wall_us;        /* first that was counted since it was empty */
 };
+
+/* Causes of a link that is down: between switches, and to a host. */
+#define LINK_CAUSE_TRUNK "cable"
+#define LINK_CAUSE_EDGE "cable-or-hca"
 
 #define FLAPS_MAX 4
 
@@ -216,7 +224,6 @@ struct health {
 	uint64_t checked_generation;  /* of the fabric for which routes were checked */
 	struct health_hole *holes;
 	size_t hole_count, hole_capacity;
-	int64_t hole_wall_us, hole_us; /* since there are any, 0: none */
 };
 
 /* health.c */
@@ -271,6 +278,8 @@ bool health_is_trunk(const struct health *health, uint32_t port);
 /* health_add_node - one that was never seen; its name is not set. Return: its index, or NONE: no memory. */
 uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
 bool health_copy_name(char **name, const char *now);
+/* health_find_host - by its name; made where it was never seen. Return: its index, or NONE: no memory. */
+uint32_t health_find_host(struct health *health, const char *name);
 /* health_link_is_down - one of its ends is. */
 bool health_link_is_down(const struct health *health, const struct health_port *port);
 /* health_edge_host - the host at a port's end or at its peer's, or NONE. */
@@ -286,7 +295,8 @@ uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, u
 void ring_clear(struct health_ring *ring);
 /* How long buckets are and how many are looked at. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
-enum { ERROR_BUCKETS = 12, DISCARD_BUCKETS = 10, DROP_BUCKETS = 5, FEC_BUCKETS = 10 };
+#define SYMBOL_BUCKET_US (10 * MINUTE_US)
+enum { SYMBOL_BUCKETS = 24, ERROR_BUCKETS = 12, DISCARD_BUCKETS = 10, DROP_BUCKETS = 5, FEC_BUCKETS = 10 };
 /* health_is_training - did the link come up so little ago that errors are of its training? */
 bool health_is_training(const struct health *health, uint32_t port);
 

@@ -207,7 +207,7 @@ static void take_errors(struct health *health, uint32_t at, const struct delta *
 	if (!tracker)
 		return;
 	tracker->error_us = health->now_us;
-	take_error(health, &tracker->symbols, delta, COUNTER_SYMBOL_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
+	take_error(health, &tracker->symbols, delta, COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS);
 	take_error(health, &tracker->receive, delta, COUNTER_RCV_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
 	take_error(health, &tracker->remote, delta, COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
 	take_error(health, &tracker->discards, delta, COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS);
@@ -341,7 +341,7 @@ void health_forget_lately(struct health_tracker *tracker, int64_t from_us, int64
 {
 	int i, kept = 0;
 
-	ring_forget(&tracker->symbols, from_us, now_us, ERROR_BUCKET_US);
+	ring_forget(&tracker->symbols, from_us, now_us, SYMBOL_BUCKET_US);
 	ring_forget(&tracker->receive, from_us, now_us, ERROR_BUCKET_US);
 	ring_forget(&tracker->remote, from_us, now_us, ERROR_BUCKET_US);
 	ring_forget(&tracker->discards, from_us, now_us, MINUTE_US);

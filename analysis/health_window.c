@@ -95,7 +95,7 @@ enum stall_reason {
  */
 static enum stall_reason find_reason(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
-	uint32_t peer = health->ports[at].peer, i;
+	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0, i;
 	enum stall_reason reason = STALLS_ITSELF;
 	const struct health_node *node;
 	double most = 0;
@@ -104,6 +104,13 @@ static enum stall_reason find_reason(const struct health *health, uint32_t at, d
 	if (peer == HEALTH_NONE)
 		return STALLS_BEHIND;
 	node = &health->nodes[health->ports[peer].node];
+	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
+		unknown += health->ports[i].link == LINK_IS_UP && i != peer && !make_load(&health->loads[i]).known;
+		up += health->ports[i].link == LINK_IS_UP;
+	}
+	/* What was not read may be the reason. */
+	if (unknown > (1 - health->settings.balance.coverage) * up)
+		return STALLS_BEHIND;
 	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
 		struct balance_load load = make_load(&health->loads[i]);
 		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
@@ -261,11 +268,11 @@ static void judge_congestion(struct health *health, uint32_t at)
 	health_link_subject(health, open, at);
 	if (tracker->is_full && !trunk)
 		health_text(open, "full, and others wait for it up to %.0f %% of the time (estimate), in %u of the "
-			    "last 10 active min: "
-			    "more is sent to this host than its link carries", tracker->stall_percent, stalled);
+			    "last 10 active min: more is sent to this host than its link carries",
+			    tracker->stall_percent, stalled);
 	else
-		health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active "
-			    "min; %s",
+		health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active min; "
+			    "%s",
 			    tracker->stall_percent, stalled,
 			    trunk ? "nothing behind it stalls or is full" : "its host takes data slower than it comes");
 	health_number(open, "stall_percent", tracker->stall_percent);

@@ -89,6 +89,7 @@ struct world *world_create(const struct world_shape *shape)
 	world->resets = calloc(WORLD_NODES, sizeof(*world->resets));
 	world->full = calloc(WORLD_NODES, sizeof(*world->full));
 	world->fec = calloc(WORLD_NODES, sizeof(*world->fec));
+	world->mended = calloc(WORLD_NODES, sizeof(*world->mended));
 	world->tables = calloc(WORLD_NODES, sizeof(*world->tables));
 	world->link_of = calloc(WORLD_NODES, sizeof(*world->link_of));
 	world->interval_us = 10000000;
@@ -97,8 +98,8 @@ struct world *world_create(const struct world_shape *shape)
 	world->sm_masters = 1;
 	health_settings_default(&world->settings);
 	world->health = health_create(&world->settings);
-	if (!world->counts || !world->resets || !world->full || !world->fec || !world->link_of || !world->tables ||
-	    !world->health)
+	if (!world->counts || !world->resets || !world->full || !world->fec || !world->mended ||
+	    !world->link_of || !world->tables || !world->health)
 		abort();
 	build(world);
 	index_links(world);
@@ -119,6 +120,7 @@ void world_destroy(struct world *world)
 	free(world->resets);
 	free(world->full);
 	free(world->fec);
+	free(world->mended);
 	free(world);
 }
 
@@ -310,9 +312,10 @@ static size_t fill_samples(struct world *world, struct health_sample *samples, s
 			fill_delta(world, node, port->num, &deltas[count]);
 			sample->delta = &deltas[count];
 		}
-		if (sample->status == SAMPLE_OK && world->fec[node][port->num]) {
+		if (sample->status == SAMPLE_OK && (world->fec[node][port->num] || world->mended[node][port->num])) {
 			fec[*ret_details] = (struct detail_delta){ .elapsed_us = world->interval_us,
-				.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS };
+				.known = 1u << DETAIL_FEC_UNCORRECTED_BLOCKS | 1u << DETAIL_FEC_CORRECTED_SYMBOLS };
+			fec[*ret_details].value[DETAIL_FEC_CORRECTED_SYMBOLS] = world->mended[node][port->num];
 			fec[*ret_details].value[DETAIL_FEC_UNCORRECTED_BLOCKS] = world->fec[node][port->num];
 			details[*ret_details] = (struct health_detail){ p, DETAIL_EXTENDED_SPEEDS, &fec[*ret_details] };
 			++*ret_details;
@@ -332,6 +335,7 @@ static void forget_counts(struct world *world)
 	memset(world->counts, 0, WORLD_NODES * sizeof(*world->counts));
 	memset(world->resets, 0, WORLD_NODES * sizeof(*world->resets));
 	memset(world->fec, 0, WORLD_NODES * sizeof(*world->fec));
+	memset(world->mended, 0, WORLD_NODES * sizeof(*world->mended));
 }
 
 static void fill_locked(const struct world *world, struct health_input *input, uint64_t *locked)

@@ -62,7 +62,7 @@ struct world {
 	/* Counted in the next sweep; by node and port. */
 	uint64_t (*counts)[256][COUNTER_COUNT];
 	counter_set (*resets)[256], (*full)[256];
-	uint32_t (*fec)[256];
+	uint32_t (*fec)[256], (*mended)[256];
 	bool counted;                /* there is something in those */
 	int64_t now_us, interval_us; /* since the first sweep */
 	bool stale;                  /* the fabric must be built anew */
@@ -106,7 +106,7 @@ void world_restart(struct world *world);
  *   rate PORT LANES SPEED, e.g. "rate leaf0/101 1 NDR"
  *   count PORT COUNTER N  in the next sweep: symbol_errors, rcv_errors ...
  *   spread PORT COUNTER N SWEEPS  N in all, over so many sweeps, which pass
- *   reset PORT, full PORT COUNTER, fec PORT BLOCKS
+ *   reset PORT, full PORT COUNTER, fec PORT BLOCKS (given up), mended PORT SYMBOLS
  *   load PORT SHARE       what the port sends, of its rate; stall PORT SHARE
  *   loads SHARE           of all ports
  *   unread PERCENT        of the ports of each node, in each sweep

@@ -134,8 +134,8 @@ static bool run_count(struct world *world, const char *word, char args[4][40])
 		spread(world, args[0], args[1], (unsigned)atoi(args[2]), (unsigned)atoi(args[3]));
 		return true;
 	}
-	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 && strcmp(word,
-													    "fec") != 0)
+	if (strcmp(word, "count") != 0 && strcmp(word, "reset") != 0 && strcmp(word, "full") != 0 &&
+	    strcmp(word, "fec") != 0 && strcmp(word, "mended") != 0)
 		return false;
 	at = port_named(world, args[0]);
 	world->counted = true;
@@ -145,8 +145,10 @@ static bool run_count(struct world *world, const char *word, char args[4][40])
 		world->resets[at.node][at.num] = COUNTER_BIT(COUNTER_SYMBOL_ERRORS);
 	else if (!strcmp(word, "full"))
 		world->full[at.node][at.num] |= COUNTER_BIT(counter_by_key(args[1]));
-	else
+	else if (!strcmp(word, "fec"))
 		world->fec[at.node][at.num] = (uint32_t)atoi(args[1]);
+	else
+		world->mended[at.node][at.num] = (uint32_t)atoi(args[1]);
 	return true;
 }
 
