@@ -30,22 +30,38 @@ uint32_t bed_below(struct bed *bed, uint32_t limit)
 	return (uint32_t)(next_random(&bed->random) % limit);
 }
 
-struct net_shape bed_random_shape(uint64_t seed)
+static struct net_shape draw_shape(uint64_t *random)
 {
-	uint64_t random = seed;
-	struct net_shape shape = net_shape_default((enum net_shape_kind)(next_random(&random) % 3));
+	struct net_shape shape = net_shape_default((enum net_shape_kind)(next_random(random) % 3));
 	static const unsigned spines[] = { 2, 4, 6, 8 };
 
-	shape.spines = spines[next_random(&random) % 4];
-	shape.units = shape.kind == NET_SHAPE_TREE2 ? 1 : 2 + (unsigned)(next_random(&random) % 3);
-	shape.hosts = 4 + (unsigned)(next_random(&random) % 13);
-	shape.leafs = 3 + (unsigned)(next_random(&random) % 6);
-	shape.rails = shape.kind == NET_SHAPE_RAIL ? 2 + (unsigned)(next_random(&random) % 7) : 1;
-	shape.cores = shape.spines * (1 + (unsigned)(next_random(&random) % 3));
-	shape.links = shape.kind == NET_SHAPE_TREE3 ? 0 : (unsigned)(next_random(&random) % 3);
-	shape.oversubscription_milli = 1000 + 1000 * (unsigned)(next_random(&random) % 2);
+	shape.spines = spines[next_random(random) % 4];
+	shape.units = shape.kind == NET_SHAPE_TREE2 ? 1 : 2 + (unsigned)(next_random(random) % 3);
+	shape.hosts = 4 + (unsigned)(next_random(random) % 13);
+	shape.leafs = 3 + (unsigned)(next_random(random) % 6);
+	shape.rails = shape.kind == NET_SHAPE_RAIL ? 2 + (unsigned)(next_random(random) % 7) : 1;
+	shape.cores = shape.spines * (1 + (unsigned)(next_random(random) % 3));
+	shape.links = shape.kind == NET_SHAPE_TREE3 ? 0 : (unsigned)(next_random(random) % 3);
+	shape.oversubscription_milli = 1000 + 1000 * (unsigned)(next_random(random) % 2);
 	shape.management = 0;
-	shape.speed = next_random(&random) % 2 ? LINK_SPEED_HDR : LINK_SPEED_NDR;
+	shape.speed = next_random(random) % 2 ? LINK_SPEED_HDR : LINK_SPEED_NDR;
+	return shape;
+}
+
+struct net_shape bed_random_shape(uint64_t seed)
+{
+	struct net_shape shape;
+	int code;
+
+	do {
+		struct fabric *fabric = NULL;
+		struct error err = { 0 };
+
+		shape = draw_shape(&seed);
+		code = net_shape_build(&shape, &fabric, &err);
+		need(code == 0 || code == ERR_USAGE, err.text);
+		fabric_destroy(fabric);
+	} while (code < 0);
 	return shape;
 }
 

@@ -49,7 +49,7 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed);
 void bed_done(struct bed *bed);
 
 uint32_t bed_below(struct bed *bed, uint32_t limit); /* a random number below */
-struct net_shape bed_random_shape(uint64_t seed);
+struct net_shape bed_random_shape(uint64_t seed);    /* one that can be built */
 
 /* bed_route - tables as a subnet manager makes them: shortest ways over Active links, the least loaded first. */
 void bed_route(struct bed *bed);
