@@ -186,7 +186,8 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 		job->coupled = word[8] == 'y';
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "\"%s\" is no part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" is no part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
 		       word);
 }
 

@@ -58,7 +58,8 @@ struct lanes {
 	uint32_t free_entry;
 	struct lane *lanes;
 	size_t count;
-	struct ring first, others;       /* lanes with more than LANES_LONG queued, where nodes are not to be finished */
+	/* Lanes with more than LANES_LONG queued, where nodes are not to be finished. */
+	struct ring first, others;
 	uint32_t calling;                /* lane whose request is being called back, else LANES_NONE */
 };
 
