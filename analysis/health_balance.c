@@ -85,16 +85,16 @@ static void describe(struct health *health, struct health_open_finding *open, co
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; the tables "
-			    "are even: the same "
-			    "flows meet there again and again", port->num, measured, way, group->count, fair);
+			    "are even: the same flows meet there again and again",
+			    port->num, measured, way, group->count, fair);
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%: it follows "
-			    "its table, which "
-			    "the switches beside it do not", port->num, measured, way, group->count, fair);
+			    "its table, which the switches beside it do not",
+			    port->num, measured, way, group->count, fair);
 	else
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; its table "
-			    "sends %u of the "
-			    "destinations there%s", port->num, measured, way, group->count, fair, hot->lids,
+			    "sends %u of the destinations there%s",
+			    port->num, measured, way, group->count, fair, hot->lids,
 			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);

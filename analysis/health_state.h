@@ -107,6 +107,10 @@ struct health_ring {
 	int64_t since_wall_us;        /* first that was counted since it was empty */
 };
 
+/* Causes of a link that is down: between switches, and to a host. */
+#define LINK_CAUSE_TRUNK "cable"
+#define LINK_CAUSE_EDGE "cable-or-hca"
+
 #define FLAPS_MAX 4
 
 /* What a port has that has something to say. */
@@ -274,6 +278,8 @@ bool health_is_trunk(const struct health *health, uint32_t port);
 /* health_add_node - one that was never seen; its name is not set. Return: its index, or NONE: no memory. */
 uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
 bool health_copy_name(char **name, const char *now);
+/* health_find_host - by its name; made where it was never seen. Return: its index, or NONE: no memory. */
+uint32_t health_find_host(struct health *health, const char *name);
 /* health_link_is_down - one of its ends is. */
 bool health_link_is_down(const struct health *health, const struct health_port *port);
 /* health_edge_host - the host at a port's end or at its peer's, or NONE. */

@@ -29,9 +29,8 @@ static bool node_touches(const struct fabric *fabric, uint64_t guid, const struc
 		return false;
 	if (host_name(&fabric->nodes[node], host))
 		return host_set_has(hosts, host);
-	for (uint32_t i = fabric->nodes[node].first_port; i < fabric->nodes[node].first_port + fabric->nodes[node].ports;
-	     i++) {
-		uint32_t peer = fabric->ports[i].peer;
+	for (uint32_t n = 0; n < fabric->nodes[node].ports; n++) {
+		uint32_t peer = fabric->ports[fabric->nodes[node].first_port + n].peer;
 
 		if (peer == FABRIC_NONE || !host_name(&fabric->nodes[fabric->ports[peer].node], host))
 			continue;
@@ -239,8 +238,8 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 		  0 },
 		{ "job", 'j', OPTION_TEXT, "HOSTS", "only what touches these hosts: node[001-016],node020 or @FILE",
 		  &ret->job, 0 },
-		{ "hosts-state", 0, OPTION_TEXT, "FILE", "HOST STATE lines: what touches drained hosts alone counts not",
-		  &ret->hosts_state, 0 },
+		{ "hosts-state", 0, OPTION_TEXT, "FILE",
+		  "HOST STATE lines: what touches drained hosts alone counts not", &ret->hosts_state, 0 },
 		{ "watch", 'w', OPTION_FLAG, NULL, "a line for each finding that opens, changes or closes", &ret->watch,
 		  0 },
 		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 only if their links were clean for --for, else 2",
@@ -274,8 +273,8 @@ static int choose(const struct command *command, struct health_options *options,
 		common->argc--;
 		common->argv++;
 		if (!common->argc)
-			return options_usage_error(command, err, "%s takes the numbers of findings, as health shows them",
-						   word);
+			return options_usage_error(command, err,
+						   "%s takes the numbers of findings, as health shows them", word);
 		return health_acknowledge(common, options->reason, options->for_us, unack, err);
 	}
 	if (options->reason)

@@ -230,7 +230,8 @@ static void print_row(const struct view *view, const struct result_options *how,
 	time_of(finding->since_us, view->reference_us, since, sizeof(since));
 	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
 	printf("%s%-9s%s %s  %s%s%s\n", color_of(how, health), words[finding->severity], how->color ? "\033[0m" : "",
-	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "", finding->cause);
+	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
+	       finding->cause);
 	print_wrapped(how, "", finding->text);
 	if (finding->closed_us) {
 		time_of(finding->closed_us, view->reference_us, closed, sizeof(closed));
@@ -318,8 +319,8 @@ int health_explain(const char *word, const struct result_options *how, struct er
 		return 0;
 	}
 	if (kind < 0)
-		return err_set(err, ERR_USAGE, "no kind of finding is called '%.64s': ibwire health --explain all lists "
-			       "them", word);
+		return err_set(err, ERR_USAGE,
+			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
 	print_wrapped(how, "what:    ", info->means);

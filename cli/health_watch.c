@@ -156,7 +156,8 @@ static int look(struct watching *watching, struct error *err)
 static void look_at_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
-	int64_t age_us = clock_wall_us(clock_system()) - sweep->wall_us, limit_us = STALE_INTERVALS * sweep->interval_us;
+	int64_t age_us = clock_wall_us(clock_system()) - sweep->wall_us;
+	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
 	char age[WHEN_SIZE];
 	bool stale = age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
 
