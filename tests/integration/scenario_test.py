@@ -72,7 +72,7 @@ class Fabric:
 
     def __init__(self, sim):
         self.sim = sim
-        self.guids, self.peers, self.sources, self.counts, self.todo = {}, {}, [], {}, []
+        self.guids, self.peers, self.sources, self.counts, self.todo, self.dead = {}, {}, [], {}, [], []
         for row in sim.json("nodes"):
             self.guids[short(row["node"])] = int(row["node_guid"], 16)
         self.names = {guid: name for name, guid in self.guids.items()}
@@ -85,25 +85,28 @@ class Fabric:
         return self.guids[node], int(port)
 
     def console(self, *lines):
-        for line in lines:
-            self.sim.run(IBWIRE_SIM, "console", line)
+        """All of them in the same moment, as far as a sweep can see."""
+        with open("console.cmd", "w", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in lines))
+        self.sim.run(IBWIRE_SIM, "console", "!" + os.path.abspath("console.cmd"))
 
     def id(self, end):
         return f'"{"H" if " " in self.names[end[0]] else "S"}-{end[0]:016x}"[{end[1]}]'
 
-    def count(self, end, counter, more):
+    def counting(self, end, counter, more):
         total = self.counts[end, counter] = self.counts.get((end, counter), 0) + more
         most = 255 if counter == "link_downed" else 65535
-        self.console(f"PerformanceSet {self.id(end)} PortCounters.{FIELDS[counter]}={min(total, most)}")
+        return f"PerformanceSet {self.id(end)} PortCounters.{FIELDS[counter]}={min(total, most)}"
 
-    def down(self, end, tell=True):
-        for one in (end, self.peers[end]):
-            if tell:
-                self.count(one, "link_downed", 1)
-        self.console(f"Unlink {self.id(end)}")
+    def down(self, *ends):
+        lines = []
+        for end in ends:
+            lines += [self.counting(one, "link_downed", 1) for one in (end, self.peers[end])]
+            lines.append(f"Unlink {self.id(end)}")
+        self.console(*lines)
 
-    def up(self, end):
-        self.console(f"ReLink {self.id(end)}")
+    def up(self, *ends):
+        self.console(*(f"ReLink {self.id(end)}" for end in ends))
 
     def ends(self, guid):
         return [end for end in self.peers if end[0] == guid]
@@ -140,14 +143,14 @@ class Fabric:
 
     def do_off(self, plain, options, lasts):
         names = self.hosts(options["hosts"]) if "hosts" in options else plain
-        for name in names:
-            for end in self.ends(self.guids[name]):
-                self.down(end)
-                if lasts:
-                    self.later(lasts, self.up, end)
+        ends = [end for name in names for end in self.ends(self.guids[name])]
+        self.down(*ends)
+        if lasts:
+            self.later(lasts, self.up, *ends)
 
     def do_silent(self, plain, *_):
-        self.sim.run(IBWIRE_SIM, "wire", f"dead={plain[0]}" if " " not in plain[0] else f"dead={plain[0].replace(' ', '?')}")
+        self.dead.append(plain[0].replace(" ", "?"))
+        self.sim.run(IBWIRE_SIM, "wire", "dead=" + ",".join(self.dead))
 
     def do_lock(self, plain, *_):
         self.sim.run(IBWIRE_SIM, "wire", f"locked={plain[0].replace(' ', '?')}")
@@ -158,19 +161,16 @@ class Fabric:
             self.later(lasts, self.sim.run, IBWIRE_SIM, "opensm", "start")
 
     def do_clear(self, *_):
-        with open("clear.cmd", "w", encoding="ascii") as file:
-            for end in self.peers:
-                for name in ("PortXmitData", "PortRcvData"):
-                    file.write(f"PerformanceSet {self.id(end)} PortCountersExtended.{name}=0\n")
-        self.console("!" + os.path.abspath("clear.cmd"))
+        self.console(*(f"PerformanceSet {self.id(end)} PortCountersExtended.{name}=0" for end in self.peers
+                       for name in ("PortXmitData", "PortRcvData")))
 
     def do_skew(self, plain, options, _):
         self.sim.run(IBWIRE_SIM, "routes", "skew", f"{plain[0]}/{options['to']}", "0.9")
 
     def echo(self, end):
         """Two receivers behind a switch count what came in damaged."""
-        for other in [one for one in self.ends(end[0]) if one != end][:2]:
-            self.count(self.peers[other], "rcv_remote_physical_errors", 1)
+        others = [self.peers[one] for one in self.ends(end[0]) if one != end][:2]
+        self.console(*(self.counting(other, "rcv_remote_physical_errors", 1) for other in others))
 
     def tick(self, elapsed):
         for when, do, words in sorted(self.todo, key=lambda item: item[0]):
@@ -180,7 +180,7 @@ class Fabric:
         for source in self.sources:
             source[3] += source[2] * elapsed
             if source[3] >= 1:
-                self.count(source[0], source[1], int(source[3]))
+                self.console(self.counting(source[0], source[1], int(source[3])))
                 if source[4]:
                     self.echo(source[0])
                 source[3] -= int(source[3])
@@ -259,7 +259,8 @@ def begin(sim):
 
 
 # A node that is dead here answers no SMPs either: opensm takes it out of its tables, and what is behind a switch too.
-ALLOWED_HERE = {"silent-hca": (False, ["black-hole"], ["any"], {}), "silent-switch": (False, ["black-hole", "coverage"], ["any"], {})}
+ALLOWED_HERE = {"silent-hca": (False, ["black-hole"], ["any"], {}),
+                "silent-switch": (False, ["black-hole", "coverage"], ["any"], {})}
 
 
 def is_met(fabric, rows, truth):
