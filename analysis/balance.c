@@ -15,8 +15,8 @@
 #include "fabric/speed.h"
 
 /*
- * A prediction takes destinations to receive from this switch as they receive from all. Of one that sends less
- * than this part of what its tier sends on the average, other jobs' traffic says nothing.
+ * A prediction takes destinations to receive from this leaf as they receive from all. Of one that sends less
+ * than this part of what leafs send on the average, other jobs' traffic says nothing.
  */
 #define PREDICTED_LEAST 0.25
 
@@ -296,33 +296,36 @@ void balance_measure(const struct balance_input *input, const struct balance_set
 	balance_test_measured(input, settings, group, ret, &sums);
 }
 
-/* Where a switch sends far less than its tier does, what others receive is not from it. */
+static bool is_leaf_sending(const struct shape *shape, const struct balance_result *result)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+
+	return group->kind == GROUP_UP && group->tier == 1 && result->direction == BALANCE_XMIT;
+}
+
+/* Where a leaf sends far less than others do, what destinations receive is not from it. */
 static void drop_predictions(const struct shape *shape, struct balance *balance)
 {
-	double sums[SHAPE_TIERS_MAX + 1] = { 0 };
-	size_t counts[SHAPE_TIERS_MAX + 1] = { 0 }, i;
+	size_t count = 0, i;
+	double sum = 0;
 	uint32_t j;
 
 	for (i = 0; i < balance->count; i++) {
 		const struct balance_result *result = &balance->results[i];
-		const struct shape_group *group = &shape->groups[result->group];
 
-		if (group->kind != GROUP_UP || group->tier > SHAPE_TIERS_MAX || result->state != BALANCE_ACTIVE ||
-		    result->direction != BALANCE_XMIT)
+		if (!is_leaf_sending(shape, result) || result->state != BALANCE_ACTIVE)
 			continue;
-		sums[group->tier] += result->mean_utilization;
-		counts[group->tier]++;
+		sum += result->mean_utilization;
+		count++;
 	}
-	for (i = 0; i < balance->count; i++) {
+	for (i = 0; count && i < balance->count; i++) {
 		struct balance_result *result = &balance->results[i];
-		const struct shape_group *group = &shape->groups[result->group];
 
-		if (group->kind != GROUP_UP || group->tier > SHAPE_TIERS_MAX || result->direction != BALANCE_XMIT ||
-		    !counts[group->tier] || !(result->mean_utilization <
-		    PREDICTED_LEAST * sums[group->tier] / (double)counts[group->tier]))
+		if (!is_leaf_sending(shape, result) ||
+		    !(result->mean_utilization < PREDICTED_LEAST * sum / (double)count))
 			continue;
 		result->predicted_known = false;
-		for (j = 0; j < group->count; j++)
+		for (j = 0; j < shape->groups[result->group].count; j++)
 			result->members[j].predicted = NAN;
 	}
 }

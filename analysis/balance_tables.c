@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "analysis/balance_carry.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
-
-/* Longer paths than through six tiers up and down are loops. */
-#define HOPS_MOST 12
 
 static bool is_destination(const struct fabric *fabric, const struct port *port)
 {
@@ -114,56 +112,6 @@ static int count_switches(struct balance_tables *tables, struct error *err)
 	return 0;
 }
 
-static uint32_t port_of(const struct fabric *fabric, uint32_t node, uint8_t num)
-{
-	const struct node *owner = &fabric->nodes[node];
-	uint32_t guess = owner->first_port + num;
-
-	/* A switch's ports begin with port 0, as a rule. */
-	if (num < owner->ports && fabric->ports[guess].num == num)
-		return guess;
-	return fabric_node_port(fabric, node, num);
-}
-
-/* Along the tables from a switch to a destination, as far as they lead. */
-static void carry(struct balance_tables *tables, uint32_t node, const struct balance_dest *dest, double amount)
-{
-	const struct fabric *fabric = tables->fabric;
-	uint32_t goal = fabric->ports[fabric->ports[dest->port].peer].node, hop, port;
-
-	for (hop = 0; hop < HOPS_MOST && node != goal && tables->by_node[node]; hop++) {
-		uint8_t num = routes_out_port(tables->by_node[node], dest->lid);
-
-		port = num == ROUTES_NO_PORT ? FABRIC_NONE : port_of(fabric, node, num);
-		if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE)
-			return;
-		tables->carried[port] += amount;
-		node = fabric->ports[fabric->ports[port].peer].node;
-		if (fabric->nodes[node].type != NODE_SWITCH)
-			return;
-	}
-}
-
-static int work_out_carried(struct balance_tables *tables, const double *sent, struct error *err)
-{
-	const struct fabric *fabric = tables->fabric;
-	size_t sources = 0, node, i;
-
-	for (node = 0; node < fabric->node_count; node++)
-		sources += sent[node] > 0;
-	if (!tables->weights_known || sources * tables->dest_count > BALANCE_PAIRS_MOST)
-		return 0;
-	tables->carried = calloc(fabric->port_count + 1, sizeof(*tables->carried));
-	if (!tables->carried)
-		return err_nomem(err);
-	for (node = 0; node < fabric->node_count; node++)
-		for (i = 0; sent[node] > 0 && i < tables->dest_count; i++)
-			if (tables->dests[i].weight > 0)
-				carry(tables, (uint32_t)node, &tables->dests[i],
-				      tables->dests[i].weight * sent[node]);
-	return 0;
-}
-
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err)
 {
@@ -189,7 +137,7 @@ int balance_tables_init(struct balance_tables *tables, const struct balance_inpu
 	for (i = 0; i < fabric->node_count; i++)
 		if (fabric->nodes[i].type == NODE_SWITCH)
 			tables->by_node[i] = routes_find(input->routes, fabric->nodes[i].guid);
-	if (count_switches(tables, err) < 0 || work_out_carried(tables, sent, err) < 0) {
+	if (count_switches(tables, err) < 0 || balance_carry(tables, input->shape, sent, err) < 0) {
 		balance_tables_done(tables);
 		return ERR_NOMEM;
 	}

@@ -48,12 +48,9 @@ struct balance_tables {
  * @sent:      by node: bytes per us that the HCAs on a switch send into it
  * @coverage:  weights are known where so much of the destinations was read
  *
- * Cost: each switch's entry of each destination once. What is carried costs a traced path for each pair of a
- * switch with hosts and a destination, so it is left out on fabrics with many (BALANCE_PAIRS_MOST). It knows what
- * a table alone does not: which of its destinations come by at all.
+ * Cost: each switch's entry of each destination once, and balance_carry().
  * Return: 0 or ERR_NOMEM.
  */
-#define BALANCE_PAIRS_MOST 500000
 int balance_tables_init(struct balance_tables *tables, const struct balance_input *input, const double *sent,
 			double coverage, struct error *err);
 void balance_tables_done(struct balance_tables *tables);

@@ -23,11 +23,9 @@ static void draw_script(unsigned seed, char *ret, size_t size)
 	static const char *const happenings[] = {
 		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
 		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ",
-		"rate leaf1/104 4 NDR; ",
-		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 "
-		"rcv_errors 60; ",
-		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ",
-		"load h5.2 0; load leaf2/6 0; ",
+		"rate leaf1/104 4 NDR; ", "count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ",
+		"count leaf2/105 rcv_errors 60; ", "count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ",
+		"sm lost; ", "sm ok; ", "loads 0.3; ", "load h5.2 0; load leaf2/6 0; ",
 		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
 	};
 	size_t at = 0;

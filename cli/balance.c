@@ -29,6 +29,12 @@ bool balance_is_told(const struct balance_result *result)
 	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
 }
 
+bool balance_is_second(const struct balance_result *result)
+{
+	return result->direction == BALANCE_RCV &&
+	       (result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER);
+}
+
 bool balance_is_ascii(const struct balance_answer *answer)
 {
 	return answer->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
@@ -177,7 +183,7 @@ static double badness(const struct balance_result *result)
 {
 	double excess = isnan(result->excess) ? 0 : result->excess;
 
-	return (result->cause != BALANCE_NONE) * 4e6 + (result->h && result->m) * 2e6 +
+	return (result->cause != BALANCE_NONE && !balance_is_second(result)) * 4e6 + (result->h && result->m) * 2e6 +
 	       (result->state == BALANCE_ACTIVE) * 1e6 + (result->m ? excess : excess / 1e3);
 }
 
@@ -211,11 +217,11 @@ static bool is_selected(const struct balance_answer *answer, const struct balanc
 static bool is_of_interest(const struct balance_answer *answer, const struct balance_result *result)
 {
 	const struct shape_group *group = balance_group_of(answer, result);
-	bool of_state = result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER;
 
 	if (group->count < 2)
 		return false;
-	return result->direction == BALANCE_XMIT || (group->kind == GROUP_UP && (!of_state || result->m));
+	return result->direction == BALANCE_XMIT ||
+	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->m));
 }
 
 static int choose_shown(struct balance_answer *answer, struct error *err)

@@ -80,6 +80,9 @@ int balance_rails(const struct balance_answer *answer, struct error *err);
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result);
 bool balance_is_told(const struct balance_result *result);
 
+/* balance_is_second - a lost or slow link, told once more of the other direction. */
+bool balance_is_second(const struct balance_result *result);
+
 /* balance_is_ascii - no block elements: asked for, or the terminal knows none. */
 bool balance_is_ascii(const struct balance_answer *answer);
 

@@ -437,14 +437,15 @@ int balance_print(const struct balance_answer *answer, struct error *err)
 	for (i = 0; i < answer->shown_count; i++) {
 		const struct balance_result *result = &answer->balance.results[answer->shown[i]];
 
-		causes += result->cause != BALANCE_NONE;
-		uneven += result->cause == BALANCE_NONE && balance_is_told(result);
+		causes += result->cause != BALANCE_NONE && !balance_is_second(result);
+		uneven += (result->cause == BALANCE_NONE || balance_is_second(result)) && balance_is_told(result);
 	}
 	print_summary(answer, causes, uneven);
 	for (i = 0; code == 0 && i < answer->shown_count; i++) {
 		const struct balance_result *result = &answer->balance.results[answer->shown[i]];
 
-		if (!at_length && (result->cause == BALANCE_NONE || (i >= GROUPS_SHOWN && !answer->all)))
+		if (!at_length && (result->cause == BALANCE_NONE || balance_is_second(result) ||
+				   (i >= GROUPS_SHOWN && !answer->all)))
 			break;
 		printf("\n");
 		print_heading(answer, result, &answer->began[answer->shown[i]], how.color);

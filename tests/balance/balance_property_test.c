@@ -150,6 +150,51 @@ static void skewed_tables_are_found(void **state)
 	assert_true(found * 100 >= skewed * 99);
 }
 
+/* Where everybody sends as much to everybody, predicted is what happens: on every link, both ways, skewed or not. */
+static void predictions_come_true_where_all_send_to_all(void **state)
+{
+	unsigned seed, checked = 0;
+
+	(void)state;
+	for (seed = 1; seed <= cases() / 2; seed++) {
+		struct net_shape shape = bed_random_shape(seed);
+		size_t from, to, i;
+		struct bed bed;
+		uint32_t port, j;
+
+		shape.kind = seed % 2 ? NET_SHAPE_TREE2 : NET_SHAPE_TREE3;
+		shape.units = seed % 2 ? 1 : 3;
+		shape.rails = 1;
+		shape.leafs = 3;
+		shape.hosts = 4;
+		bed_init(&bed, &shape, seed);
+		port = random_uplink(&bed, 2);
+		if (port != FABRIC_NONE && seed % 3)
+			bed_skew(&bed, port, 0.5);
+		bed_publish(&bed);
+		for (from = 0; from < bed.hosts.host_count; from++)
+			for (to = 0; to < bed.hosts.host_count; to++)
+				if (to != from)
+					bed_flow(&bed, bed.hosts.hcas[bed.hosts.hosts[from].first_hca].port,
+						 bed.hosts.hcas[bed.hosts.hosts[to].first_hca].port,
+						 0.1 / (double)bed.hosts.host_count);
+		bed_run(&bed, NULL);
+		for (i = 0; i < bed.balance.count; i++) {
+			const struct balance_result *result = &bed.balance.results[i];
+
+			/* A bundle over which nothing comes has no shares. */
+			for (j = 0; j < bed.shape->groups[result->group].count && result->mean_utilization > 0; j++) {
+				if (!(fabs(result->members[j].predicted - result->members[j].measured) < 0.01))
+					fail_msg("seed %u: %g is not %g", seed, result->members[j].predicted,
+						 result->members[j].measured);
+				checked++;
+			}
+		}
+		bed_done(&bed);
+	}
+	assert_true(checked > 20 * cases());
+}
+
 static void take_down(struct bed *bed, uint32_t port)
 {
 	bed->fabric->ports[port].state = bed->fabric->ports[bed->fabric->ports[port].peer].state = PORT_DOWN;
@@ -382,6 +427,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(even_tables_are_never_routing),
 		cmocka_unit_test(skewed_tables_are_found),
+		cmocka_unit_test(predictions_come_true_where_all_send_to_all),
 		cmocka_unit_test(a_lost_or_slow_uplink_is_the_cause),
 		cmocka_unit_test(adaptive_routing_is_inferred_and_never_routing),
 		cmocka_unit_test(one_that_follows_its_tables_alone_is_told),

@@ -190,6 +190,7 @@ static void fill_routes(const struct bed *bed, struct routes *routes)
 
 void bed_publish(struct bed *bed)
 {
+	bed->solved = 0;
 	fill_routes(bed, &bed->lft.routes);
 	fill_routes(bed, &bed->routes);
 }
@@ -217,6 +218,7 @@ unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 
 void bed_reshape(struct bed *bed)
 {
+	bed->solved = 0;
 	shape_destroy(bed->shape);
 	need(shape_create(bed->fabric, NULL, &bed->shape, NULL) == 0, "the shape");
 }
@@ -247,6 +249,7 @@ void bed_done(struct bed *bed)
 
 	balance_done(&bed->balance);
 	balance_memory_destroy(bed->memory);
+	traffic_done(&bed->traffic);
 	free(bed->loads);
 	free(bed->adaptive);
 	flow_list_done(&bed->flows);
@@ -315,6 +318,7 @@ void bed_flow(struct bed *bed, uint32_t from, uint32_t to, double share)
 
 void bed_no_jobs(struct bed *bed)
 {
+	bed->solved = 0;
 	flow_list_done(&bed->flows);
 	memset(&bed->flows, 0, sizeof(bed->flows));
 }
@@ -366,12 +370,15 @@ void bed_run(struct bed *bed, const bool *spread_at)
 {
 	struct balance_input input = { .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
 				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
-	struct traffic traffic;
 
-	need(traffic_create(bed->fabric, &bed->flows, &traffic, NULL) == 0, "traffic");
-	need(traffic_route(&traffic, &bed->lft, NULL) == 0, "traffic");
-	count_loads(bed, &traffic, spread_at);
-	traffic_done(&traffic);
+	/* Rates change only where routes or flows do. */
+	if (bed->solved != bed->flows.count + 1) {
+		traffic_done(&bed->traffic);
+		need(traffic_create(bed->fabric, &bed->flows, &bed->traffic, NULL) == 0, "traffic");
+		need(traffic_route(&bed->traffic, &bed->lft, NULL) == 0, "traffic");
+		bed->solved = bed->flows.count + 1;
+	}
+	count_loads(bed, &bed->traffic, spread_at);
 	balance_done(&bed->balance);
 	need(balance_judge(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
 	need(balance_memory_step(bed->memory, bed->shape, &bed->settings, &bed->balance, NULL) == 0, "memory");

@@ -31,6 +31,8 @@ struct bed {
 	struct routes routes;   /* and as ibwire read it */
 	struct host_table hosts;
 	struct flow_list flows;
+	struct traffic traffic; /* of the flows as they are */
+	size_t solved;          /* 1 + how many flows it was worked out for; 0: not */
 	struct balance_load *loads;
 	struct balance_settings settings;
 	struct balance_memory *memory;

@@ -125,7 +125,9 @@ with tap.part("damage"):
             file.write(original[:page * 16384] + os.urandom(3000) + original[page * 16384 + 3000:])
         for command in (*READERS, ["db", "backup", "damaged/copy.db"], ["db", "export", "damaged/part.db"]):
             finished = run(IBWIRE, *command, "--db", "damaged/fabric.db", env=env, check=False)
-            good = finished.status == 0 or (finished.status == 74 and len(finished.err.splitlines()) == 1)
+            # What is left out is told in warnings before the one line.
+            said = [line for line in finished.err.splitlines() if ": warning: " not in line]
+            good = finished.status == 0 or (finished.status == 74 and len(said) == 1)
             if not good:
                 tap.result(False, f"page {page}: {' '.join(command)}", finished)
         finished = run(IBWIRE, "db", "check", "--db", "damaged/fabric.db", env=env, check=False)
