@@ -46,17 +46,26 @@ void text_append(struct text *text, const char *chars)
 
 void text_appendf(struct text *text, const char *fmt, ...)
 {
+	size_t room;
 	va_list args;
 	int len;
 
-	va_start(args, fmt);
-	len = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
-	if (len < 0 || !reserve(text, (size_t)len))
+	/* Most pieces fit at once; what does not is written a second time. */
+	if (!reserve(text, 0))
 		return;
+	room = text->capacity - text->len;
 	va_start(args, fmt);
-	vsnprintf(text->chars + text->len, (size_t)len + 1, fmt, args);
+	len = vsnprintf(text->chars + text->len, room, fmt, args);
 	va_end(args);
+	if (len < 0 || ((size_t)len >= room && !reserve(text, (size_t)len))) {
+		text->chars[text->len] = '\0';
+		return;
+	}
+	if ((size_t)len >= room) {
+		va_start(args, fmt);
+		vsnprintf(text->chars + text->len, (size_t)len + 1, fmt, args);
+		va_end(args);
+	}
 	text->len += (size_t)len;
 }
 
@@ -209,11 +218,26 @@ static void leave_utf8(locale_t before)
 		uselocale(before);
 }
 
+/* Characters of ASCII at the start, but at most @limit: each takes one column, a control character too. */
+static size_t ascii_len(const char *chars, size_t limit)
+{
+	size_t len = 0;
+
+	while (len < limit && chars[len] && !(chars[len] & 0x80))
+		len++;
+	return len;
+}
+
 size_t text_columns(const char *chars)
 {
-	locale_t before = enter_utf8();
-	size_t len = strlen(chars), columns = 0;
+	size_t columns = ascii_len(chars, SIZE_MAX), len;
+	locale_t before;
 
+	if (!chars[columns])
+		return columns;
+	before = enter_utf8();
+	chars += columns;
+	len = strlen(chars);
 	while (len > 0) {
 		uint32_t value = 0;
 		size_t bytes = decode(chars, len, &value);
@@ -229,9 +253,14 @@ size_t text_columns(const char *chars)
 
 size_t text_prefix_bytes(const char *chars, size_t columns)
 {
-	locale_t before = enter_utf8();
-	size_t len = strlen(chars), used = 0, at = 0;
+	size_t used = ascii_len(chars, columns), at = used, len;
+	locale_t before;
 
+	/* A mark without a column of its own, which is not ASCII, may follow. */
+	if (!((unsigned char)chars[at] & 0x80))
+		return at;
+	before = enter_utf8();
+	len = strlen(chars);
 	while (at < len) {
 		uint32_t value = 0;
 		size_t bytes = decode(chars + at, len - at, &value);

@@ -323,7 +323,8 @@ static int compare_rows(const void *left, const void *right)
 		return a->row->known ? -1 : 1;
 	if (a->row->traffic != b->row->traffic)
 		return a->row->traffic > b->row->traffic ? -1 : 1;
-	by_name = names_compare(a->name, b->name);
+	/* Ports of one node share its name. */
+	by_name = a->name == b->name ? 0 : names_compare(a->name, b->name);
 	if (by_name)
 		return by_name;
 	if (a->number != b->number)

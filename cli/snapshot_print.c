@@ -108,6 +108,7 @@ struct printer {
 	struct result *result;
 	const struct diff *diff;
 	enum diff_by by;
+	bool is_table; /* what only tables show, or only JSON and CSV, is put together only there */
 	struct column columns[COLUMN_MOST];
 	size_t count, sides;
 	size_t about[ABOUT_COUNT]; /* where each of them stands; COLUMN_MOST: not here */
@@ -229,7 +230,10 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 	size_t i;
 
 	put_traffic(printer, first, side->counters);
-	put_errors_shown(printer, first, side->counters);
+	if (printer->is_table) {
+		put_errors_shown(printer, first, side->counters);
+		return;
+	}
 	put_lists(printer, first, side->counters, !side->port);
 	result_empty(result, first + ERRORS);
 	result_empty(result, first + DETAILS);
@@ -255,7 +259,10 @@ static void put_port(struct printer *printer, const struct fabric *fabric, uint3
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 
-	put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
+	if (printer->is_table) {
+		put_subject(printer, as_peer ? PEER_SUBJECT : SUBJECT, fabric, index);
+		return;
+	}
 	result_unsigned(printer->result, printer->about[as_peer ? PEER_GUID : NODE_GUID], node->guid);
 	result_text(printer->result, printer->about[as_peer ? PEER : NODE], node->name);
 	result_integer(printer->result, printer->about[as_peer ? PEER_PORT : PORT], port->num);
@@ -377,7 +384,8 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 		put_about_port(printer, row);
 	for (i = 0; i < 2 && row->sides[i].counters; i++)
 		put_side(printer, printer->sides + i * SIDE_COUNT, &row->sides[i]);
-	put_note(printer, row);
+	if (printer->is_table)
+		put_note(printer, row);
 	return result_end_row(printer->result);
 }
 
@@ -406,7 +414,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 	       bool all, struct error *err)
 {
 	struct result_options how = options_result(options);
-	struct printer printer = { .diff = diff, .by = by };
+	struct printer printer = { .diff = diff, .by = by, .is_table = how.format == RESULT_TABLE };
 	size_t i, hidden = 0;
 	bool more = true;
 	int code;

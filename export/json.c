@@ -6,151 +6,166 @@
  * for anything else. Text that is no valid UTF-8, or holds a NUL, is escaped as
  * in a table first. A number above INT64_MAX leaves as a string of its decimal
  * digits: JSON readers make a lossy real of it, or (jansson) refuse the file.
+ *
+ * A row is written as text, not built as a tree and dumped, which takes several
+ * times as long. Only text that needs an escape goes through jansson.
  */
-#include <inttypes.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "export/escape.h"
 #include "export/format.h"
+#include "export/scalar.h"
 
-static json_t *json_chars(struct result *result, const char *bytes, size_t len)
+struct json {
+	struct text row;
+	struct text keys;  /* each column's as it is written, with its quotes and colon; ends with a NUL */
+	size_t *key_at;    /* where each begins */
+	size_t *cell;      /* the column whose value stands under it; SIZE_MAX: the key is not shown here */
+};
+
+/* Of columns with one key (SQL) the last one's value stands in the place of the first. */
+static void find_cells(const struct result *result, struct json *json)
 {
-	json_t *json = memchr(bytes, '\0', len) ? NULL : json_stringn(bytes, len);
+	size_t i, first;
 
-	if (json)
-		return json;
-	text_clear(&result->scratch);
-	escape_append(&result->scratch, bytes, len);
-	return json_stringn(text_chars(&result->scratch), result->scratch.len);
-}
-
-static json_t *json_unsigned(uint64_t number)
-{
-	char digits[24];
-
-	if (number <= INT64_MAX)
-		return json_integer((json_int_t)number);
-	snprintf(digits, sizeof(digits), "%" PRIu64, number);
-	return json_string(digits);
-}
-
-/* A number that is not known is null, and a whole one looks like one. */
-static json_t *json_number(const struct member *member)
-{
-	if (!member->is_real)
-		return json_unsigned(member->value);
-	if (!isfinite(member->real))
-		return json_null();
-	if (fabs(member->real) < 1e15 && floor(member->real) == member->real)
-		return json_integer((json_int_t)member->real);
-	return json_real(member->real);
-}
-
-static json_t *json_members(struct result *result, const struct column *column, const struct value *value)
-{
-	bool list = column->kind == COLUMN_LIST;
-	json_t *json = list ? json_array() : json_object();
-	size_t i;
-
-	for (i = 0; json && i < value->member_count; i++) {
-		const struct member *member = &value->members[i];
-		int failed;
-
-		if (!list && (column->flags & COLUMN_OMIT_ZERO) && !member->value)
+	for (i = 0; i < result->column_count; i++) {
+		json->cell[i] = SIZE_MAX;
+		if (result->columns[i].flags & COLUMN_NO_DATA)
 			continue;
-		failed = list ? json_array_append_new(json, json_chars(result, member->name, strlen(member->name))) :
-				json_object_set_new(json, member->name, json_number(member));
-		if (failed) {
-			json_decref(json);
-			return NULL;
-		}
+		for (first = 0; first < i; first++)
+			if (json->cell[first] != SIZE_MAX &&
+			    !strcmp(result->columns[first].key, result->columns[i].key))
+				break;
+		json->cell[first] = i;
 	}
-	return json;
-}
-
-static json_t *json_value(struct result *result, const struct column *column, const struct value *value)
-{
-	switch (value->type) {
-	case VALUE_NULL:
-		return json_null();
-	case VALUE_TEXT:
-		return json_chars(result, text_chars(&value->chars), value->chars.len);
-	case VALUE_MEMBERS:
-		return json_members(result, column, value);
-	case VALUE_REAL:
-		return json_real(value->real);
-	case VALUE_BOOL:
-		return json_boolean(value->integer != 0);
-	case VALUE_INTEGER:
-		if (column->kind != COLUMN_TIME)
-			return json_integer(value->integer);
-		break;
-	case VALUE_UNSIGNED:
-		if (column->kind != COLUMN_GUID)
-			return json_unsigned(value->natural);
-		break;
-	}
-	text_clear(&result->scratch);
-	value_data_text(column, value, &result->scratch);
-	return json_string(text_chars(&result->scratch));
-}
-
-/* DEL is the one control character that jansson leaves; it stands in strings only. */
-static int write_chunk(const char *bytes, size_t len, void *ctx)
-{
-	FILE *stream = ctx;
-
-	while (len > 0) {
-		const char *del = memchr(bytes, 0x7f, len);
-		size_t plain = del ? (size_t)(del - bytes) : len;
-
-		if (fwrite(bytes, 1, plain, stream) != plain)
-			return -1;
-		bytes += plain;
-		len -= plain;
-		if (del) {
-			if (fputs("\\u007f", stream) < 0)
-				return -1;
-			bytes++;
-			len--;
-		}
-	}
-	return 0;
 }
 
 static bool json_begin(struct result *result)
 {
+	struct json *json = calloc(1, sizeof(*json));
+	size_t i, room = result->column_count + 1;
+
+	result->state = json;
+	if (!json)
+		return false;
+	json->key_at = calloc(room, sizeof(*json->key_at));
+	json->cell = calloc(room, sizeof(*json->cell));
+	if (!json->key_at || !json->cell)
+		return false;
+	find_cells(result, json);
+	for (i = 0; i < result->column_count; i++) {
+		json->key_at[i] = json->keys.len;
+		if (json->cell[i] == SIZE_MAX)
+			continue;
+		scalar_append_text(&json->keys, result->columns[i].key, strlen(result->columns[i].key));
+		text_append_bytes(&json->keys, ": ", 3);
+	}
 	if (!result->options.record && !result->options.lines)
 		fputc('[', result->stream);
-	return true;
+	return !text_failed(&json->keys);
+}
+
+/* A number that is not known is null, and a whole one looks like one. */
+static void append_number(struct text *text, const struct member *member)
+{
+	if (!member->is_real)
+		scalar_append_unsigned(text, member->value);
+	else if (!isfinite(member->real))
+		text_append(text, "null");
+	else if (fabs(member->real) < 1e15 && floor(member->real) == member->real)
+		scalar_append_integer(text, (int64_t)member->real);
+	else
+		scalar_append_real(text, member->real);
+}
+
+static void append_members(const struct result *result, struct text *text, const struct column *column,
+			   const struct value *value)
+{
+	bool list = column->kind == COLUMN_LIST, record = result->options.record, any = false;
+	size_t i;
+
+	text_append_bytes(text, list ? "[" : "{", 1);
+	for (i = 0; i < value->member_count; i++) {
+		const struct member *member = &value->members[i];
+
+		if (!list && (column->flags & COLUMN_OMIT_ZERO) && !member->value)
+			continue;
+		text_append(text, record ? (any ? ",\n    " : "\n    ") : (any ? ", " : ""));
+		any = true;
+		scalar_append_text(text, member->name, strlen(member->name));
+		if (list)
+			continue;
+		text_append_bytes(text, ": ", 2);
+		append_number(text, member);
+	}
+	if (any && record)
+		text_append(text, "\n  ");
+	text_append_bytes(text, list ? "]" : "}", 1);
+}
+
+static void append_value(struct result *result, struct text *text, const struct column *column,
+			 const struct value *value)
+{
+	switch (value->type) {
+	case VALUE_NULL:
+		text_append(text, "null");
+		return;
+	case VALUE_TEXT:
+		scalar_append_text(text, text_chars(&value->chars), value->chars.len);
+		return;
+	case VALUE_MEMBERS:
+		append_members(result, text, column, value);
+		return;
+	case VALUE_REAL:
+		scalar_append_real(text, value->real);
+		return;
+	case VALUE_BOOL:
+		text_append(text, value->integer ? "true" : "false");
+		return;
+	case VALUE_INTEGER:
+		if (column->kind == COLUMN_TIME)
+			break;
+		scalar_append_integer(text, value->integer);
+		return;
+	case VALUE_UNSIGNED:
+		if (column->kind == COLUMN_GUID)
+			break;
+		scalar_append_unsigned(text, value->natural);
+		return;
+	}
+	/* A time or a GUID: digits and letters that need no escape. */
+	text_append_bytes(text, "\"", 1);
+	value_data_text(column, value, text);
+	text_append_bytes(text, "\"", 1);
 }
 
 static bool json_row(struct result *result)
 {
-	json_t *object = json_object();
-	bool ok = object;
+	struct json *json = result->state;
+	bool record = result->options.record, any = false;
+	struct text *row = &json->row;
 	size_t i;
 
-	for (i = 0; ok && i < result->column_count; i++) {
-		const struct column *column = &result->columns[i];
+	text_clear(row);
+	if (!record && !result->options.lines)
+		text_append(row, result->rows ? ",\n" : "\n");
+	text_append_bytes(row, "{", 1);
+	for (i = 0; i < result->column_count; i++) {
+		size_t cell = json->cell[i];
 
-		if (!(column->flags & COLUMN_NO_DATA))
-			ok = !json_object_set_new(object, column->key,
-						  json_value(result, column, &result->values[i]));
+		if (cell == SIZE_MAX)
+			continue;
+		text_append(row, record ? (any ? ",\n  " : "\n  ") : (any ? ", " : ""));
+		any = true;
+		text_append(row, text_chars(&json->keys) + json->key_at[i]);
+		append_value(result, row, &result->columns[cell], &result->values[cell]);
 	}
-	if (ok && !result->options.record && !result->options.lines)
-		fputs(result->rows ? ",\n" : "\n", result->stream);
-	if (ok)
-		ok = !json_dump_callback(object, write_chunk, result->stream,
-					 JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15) |
-						 (result->options.record ? JSON_INDENT(2) : 0));
-	json_decref(object);
-	if (ok && result->options.lines)
-		fputc('\n', result->stream);
-	return ok && !result->scratch.failed;
+	text_append(row, any && record ? "\n}" : "}");
+	if (result->options.lines)
+		text_append_bytes(row, "\n", 1);
+	return !text_failed(row) && fwrite(text_chars(row), 1, row->len, result->stream) == row->len;
 }
 
 static bool json_end(struct result *result)
@@ -162,7 +177,15 @@ static bool json_end(struct result *result)
 
 static void json_done(struct result *result)
 {
-	(void)result;
+	struct json *json = result->state;
+
+	if (!json)
+		return;
+	text_done(&json->row);
+	text_done(&json->keys);
+	free(json->key_at);
+	free(json->cell);
+	free(json);
 }
 
 const struct format format_json = { json_begin, json_row, json_end, json_done };

@@ -47,15 +47,32 @@ static const char *style_off(enum cell_style style)
 	return style == STYLE_PLAIN ? "" : "\033[0m";
 }
 
+static struct table_cell *next_cell(struct table *table)
+{
+	struct table_cell *cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
+
+	if (!cells)
+		return NULL;
+	table->cells = cells;
+	return &cells[table->cell_count++];
+}
+
+/* A cell of a column that is not in tables. */
+static bool add_nothing(struct table *table)
+{
+	struct table_cell *cell = next_cell(table);
+
+	if (cell)
+		*cell = (struct table_cell){ 0 };
+	return cell;
+}
+
 static bool add_cell(struct table *table, const struct text *chars, enum cell_style style, bool right)
 {
-	struct table_cell *cell, *cells;
+	struct table_cell *cell = next_cell(table);
 
-	cells = array_grow(table->cells, table->cell_count, &table->cell_capacity, sizeof(*cells));
-	if (!cells)
+	if (!cell)
 		return false;
-	table->cells = cells;
-	cell = &table->cells[table->cell_count++];
 	cell->chars = table->pool.len;
 	escape_append(&table->pool, text_chars(chars), chars->len);
 	cell->columns = (unsigned)text_columns(text_chars(&table->pool) + cell->chars);
@@ -69,6 +86,8 @@ static bool add_title(struct result *result, size_t i)
 {
 	const struct column *column = &result->columns[i];
 
+	if (column->flags & COLUMN_NO_TABLE)
+		return add_nothing(result->state);
 	text_clear(&result->scratch);
 	text_append(&result->scratch, column->title ? column->title : column->key);
 	return add_cell(result->state, &result->scratch, STYLE_STRONG, value_is_number(column, &result->values[i]));
@@ -97,9 +116,12 @@ static bool table_row(struct result *result)
 		const struct column *column = &result->columns[i];
 		const struct value *value = &result->values[i];
 
+		if (column->flags & COLUMN_NO_TABLE) {
+			ok = add_nothing(result->state);
+			continue;
+		}
 		text_clear(&result->scratch);
-		if (!(column->flags & COLUMN_NO_TABLE))
-			value_table_text(column, value, &result->scratch);
+		value_table_text(column, value, &result->scratch);
 		ok = add_cell(result->state, &result->scratch, value->style, value_is_number(column, value));
 	}
 	return ok && !result->scratch.failed;
@@ -189,16 +211,14 @@ static void share_width(struct result *result, struct table *table)
 
 static void measure(struct result *result, struct table *table)
 {
-	size_t i;
+	size_t i, first;
 
 	for (i = 0; i < result->column_count; i++)
 		table->columns[i].hidden = result->columns[i].flags & COLUMN_NO_TABLE;
-	for (i = 0; i < table->cell_count; i++) {
-		struct table_column *column = &table->columns[i % result->column_count];
-
-		if (table->cells[i].columns > column->natural)
-			column->natural = table->cells[i].columns;
-	}
+	for (first = 0; first < table->cell_count; first += result->column_count)
+		for (i = 0; i < result->column_count; i++)
+			if (table->cells[first + i].columns > table->columns[i].natural)
+				table->columns[i].natural = table->cells[first + i].columns;
 	if (result->options.width)
 		hide_columns(result, table);
 	share_width(result, table);
@@ -206,8 +226,11 @@ static void measure(struct result *result, struct table *table)
 
 static void pad(FILE *stream, unsigned columns)
 {
-	while (columns-- > 0)
-		fputc(' ', stream);
+	static const char spaces[] = "                                ";
+
+	for (; columns >= sizeof(spaces); columns -= sizeof(spaces) - 1)
+		fputs(spaces, stream);
+	fwrite(spaces, 1, columns, stream);
 }
 
 /* Where the last @columns columns of a text begin. */
@@ -224,8 +247,7 @@ static const char *tail_of(const char *chars, unsigned all, unsigned columns)
 /* Text in at most @width columns, with an ellipsis for what does not fit. Return: columns written. */
 static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, unsigned width, bool keep_tail)
 {
-	bool utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8");
-	const char *tail = "";
+	const char *tail = "", *ellipsis;
 	unsigned tail_columns;
 	struct text head = { 0 };
 
@@ -235,12 +257,13 @@ static unsigned write_cut(FILE *stream, const char *chars, unsigned columns, uns
 	}
 	if (width == 0)
 		return 0;
+	ellipsis = strcmp(nl_langinfo(CODESET), "UTF-8") ? "~" : "\xe2\x80\xa6";
 	if (keep_tail)
 		tail = tail_of(chars, columns, (width - 1) / 2);
 	tail_columns = (unsigned)text_columns(tail);
 	text_append_bytes(&head, chars, text_prefix_bytes(chars, width - 1 - tail_columns));
 	fputs(text_chars(&head), stream);
-	fputs(utf8 ? "\xe2\x80\xa6" : "~", stream);
+	fputs(ellipsis, stream);
 	fputs(tail, stream);
 	/* A wide character may not have fitted: the rest is padding. */
 	columns = (unsigned)text_columns(text_chars(&head)) + 1 + tail_columns;

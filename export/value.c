@@ -6,6 +6,7 @@
 #include "analysis/rate.h"
 #include "base/when.h"
 #include "export/format.h"
+#include "export/scalar.h"
 
 static double as_real(const struct value *value)
 {
@@ -34,10 +35,13 @@ void value_data_text(const struct column *column, const struct value *value, str
 		if (column->kind == COLUMN_TIME)
 			text_append(text, when_format_utc(value->integer, when));
 		else
-			text_appendf(text, "%" PRId64, value->integer);
+			scalar_append_integer(text, value->integer);
 		break;
 	case VALUE_UNSIGNED:
-		text_appendf(text, column->kind == COLUMN_GUID ? "0x%016" PRIx64 : "%" PRIu64, value->natural);
+		if (column->kind == COLUMN_GUID)
+			text_appendf(text, "0x%016" PRIx64, value->natural);
+		else
+			text_append_number(text, value->natural, 10);
 		break;
 	case VALUE_REAL:
 		text_appendf(text, "%.15g", value->real);
@@ -57,6 +61,13 @@ static void append_scaled(struct text *text, double number, const char *unit, co
 	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E" };
 	size_t prefix = 0;
 
+	/* Nothing moved, most often. */
+	if (number >= 0 && number < 999.95 && number == floor(number)) {
+		text_append_number(text, (uint64_t)number, 10);
+		text_append(text, gap);
+		text_append(text, unit);
+		return;
+	}
 	for (; fabs(number) >= 999.95 && prefix < 6; prefix++)
 		number /= 1000.0;
 	if (prefix == 0 && (number == floor(number) || fabs(number) >= 100))

@@ -131,32 +131,47 @@ static int reserve_port(struct loading *loading, struct error *err)
 	return 0;
 }
 
+/*
+ * Return: whether the counter was read. Its value is taken from the row once: asked
+ * for its type and then its number, it is looked up twice, some 70 times a port.
+ */
+static bool read_counter(sqlite3_stmt *row, int column, uint64_t *ret)
+{
+	/* Not guarded against other threads, like the whole connection (SQLITE_OPEN_NOMUTEX). */
+	sqlite3_value *value = sqlite3_column_value(row, column);
+
+	if (sqlite3_value_type(value) == SQLITE_NULL)
+		return false;
+	*ret = (uint64_t)sqlite3_value_int64(value);
+	return true;
+}
+
 static void read_fast(sqlite3_stmt *row, struct reading *reading)
 {
 	reading->at_us = sqlite3_column_int64(row, SAVED_AT);
 	reading->wide = db_u64(row, SAVED_WIDE);
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		if (sqlite3_column_type(row, SAVED_FAST + i) == SQLITE_NULL)
-			continue;
-		reading->present |= COUNTER_BIT(i);
-		reading->value[i] = db_u64(row, SAVED_FAST + i);
-	}
+	for (int i = 0; i < COUNTER_COUNT; i++)
+		if (read_counter(row, SAVED_FAST + i, &reading->value[i]))
+			reading->present |= COUNTER_BIT(i);
 }
 
 static void read_slow(sqlite3_stmt *row, struct detail_reading *details)
 {
 	int column = SAVED_FAST + COUNTER_COUNT;
+	uint64_t value;
 
 	for (int i = 0; i < DETAIL_ATTRIBUTE_COUNT; i++) {
+		unsigned count = detail_count((enum detail_attribute)i);
+
 		details[i].attribute = (uint8_t)i;
 		details[i].at_us = sqlite3_column_int64(row, SAVED_SLOW_AT);
 		if (i == DETAIL_EXTENDED_SPEEDS)
 			details[i].layout = (uint8_t)sqlite3_column_int(row, SAVED_FEC_LAYOUT);
-		for (unsigned number = 0; number < detail_count((enum detail_attribute)i); number++, column++) {
-			if (sqlite3_column_type(row, column) == SQLITE_NULL)
+		for (unsigned number = 0; number < count; number++, column++) {
+			if (!read_counter(row, column, &value))
 				continue;
 			details[i].present |= UINT32_C(1) << number;
-			details[i].value[number] = (uint32_t)sqlite3_column_int64(row, column);
+			details[i].value[number] = (uint32_t)value;
 		}
 	}
 }

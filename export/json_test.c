@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What is written as text is byte for byte what jansson makes of the same values as a tree. */
+#include <inttypes.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/text.h"
+#include "export/result.h"
+#include "export/scalar.h"
+#include "export/test_hostile.h"
+
+enum { VALUES = 20000, ROWS = 2000, FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
+
+static uint64_t random_bits(void)
+{
+	uint64_t high = hostile_random(UINT32_MAX);
+
+	return high << 33 ^ hostile_random(UINT32_MAX) << 11 ^ hostile_random(1 << 11);
+}
+
+/* All magnitudes, short decimal fractions, whole numbers, and the edges of a form. */
+static double draw_real(void)
+{
+	static const double edges[] = { 0.0, -0.0, 1.0, -1.0, 0.1, 1e-4, 9.9999e-5, 1e-5, 1e-12, 1e14, 1e15, 1e16, 1e22,
+					1e100, 1e-100, 5e-324, 1.7976931348623157e308, 123456789012345.0,
+					999999999999999.5, 0.1 + 0.2 };
+	uint64_t bits = random_bits();
+	double number;
+
+	switch (hostile_random(4)) {
+	case 0:
+		return edges[hostile_random(sizeof(edges) / sizeof(edges[0]))];
+	case 1:
+		return (double)hostile_random(100000) / 100.0;
+	case 2:
+		return (double)(int64_t)bits;
+	}
+	memcpy(&number, &bits, sizeof(number));
+	return isfinite(number) ? number : 0.5;
+}
+
+/* jansson leaves DEL as it is. */
+static char *dumped(json_t *json, size_t flags)
+{
+	char *chars = json_dumps(json, flags), *at;
+	struct text text = { 0 };
+
+	assert_non_null(chars);
+	for (at = chars; *at; at++)
+		if (*at == 0x7f)
+			text_append(&text, "\\u007f");
+		else
+			text_append_bytes(&text, at, 1);
+	free(chars);
+	return text.chars;
+}
+
+static void assert_as_dumped(const struct text *text, json_t *json)
+{
+	char *expected = dumped(json, FLAGS);
+
+	assert_string_equal(text_chars(text), expected);
+	free(expected);
+	json_decref(json);
+}
+
+static json_t *tree_text(const char *bytes, size_t len)
+{
+	json_t *json = memchr(bytes, 0, len) ? NULL : json_stringn(bytes, len);
+	char *safe;
+
+	if (json)
+		return json;
+	safe = hostile_escaped(bytes, len);
+	json = json_string(safe);
+	free(safe);
+	return json;
+}
+
+static json_t *tree_unsigned(uint64_t number)
+{
+	char digits[24];
+
+	if (number <= INT64_MAX)
+		return json_integer((json_int_t)number);
+	snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	return json_string(digits);
+}
+
+static void text_is_as_jansson_writes_it(void **state)
+{
+	struct text drawn = { 0 }, text = { 0 };
+	int i;
+
+	(void)state;
+	hostile_seed = 1;
+	for (i = 0; i < VALUES; i++) {
+		/* Each single byte, and each before a letter, first. */
+		char short_text[2] = { (char)(i % 256), 'a' };
+		const char *bytes = short_text;
+		size_t len = i < 256 ? 1 : 2;
+
+		if (i >= 512) {
+			hostile_text(&drawn);
+			bytes = drawn.chars;
+			len = drawn.len;
+		}
+		text_clear(&text);
+		scalar_append_text(&text, bytes, len);
+		assert_false(text_failed(&text));
+		assert_as_dumped(&text, tree_text(bytes, len));
+	}
+	text_done(&drawn);
+	text_done(&text);
+}
+
+static void whole_numbers_are_as_jansson_writes_them(void **state)
+{
+	static const int64_t edges[] = { 0, 1, -1, INT64_MAX, INT64_MIN, INT64_MIN + 1, 10, -10 };
+	struct text text = { 0 };
+	size_t i, edge_count = sizeof(edges) / sizeof(edges[0]);
+
+	(void)state;
+	hostile_seed = 2;
+	for (i = 0; i < VALUES; i++) {
+		uint64_t number = i < edge_count ? (uint64_t)edges[i] : random_bits() >> hostile_random(64);
+
+		text_clear(&text);
+		scalar_append_integer(&text, (int64_t)number);
+		assert_as_dumped(&text, json_integer((int64_t)number));
+		text_clear(&text);
+		scalar_append_unsigned(&text, number);
+		assert_as_dumped(&text, tree_unsigned(number));
+	}
+	text_done(&text);
+}
+
+static void reals_are_as_jansson_writes_them(void **state)
+{
+	struct text text = { 0 };
+	int i;
+
+	(void)state;
+	hostile_seed = 3;
+	for (i = 0; i < VALUES; i++) {
+		double number = draw_real();
+		char digits[32];
+		json_t *back;
+
+		text_clear(&text);
+		scalar_append_real(&text, number);
+		snprintf(digits, sizeof(digits), "%.15g", number);
+		back = json_loads(text.chars, JSON_DECODE_ANY, NULL);
+		/* The largest doubles are beyond all doubles with 15 digits. */
+		if (isfinite(strtod(digits, NULL))) {
+			assert_true(json_is_real(back));
+			assert_true(json_real_value(back) == strtod(digits, NULL));
+		}
+		json_decref(back);
+		/* From 2.14.1 on jansson writes reals another way: the same numbers. */
+		if (JANSSON_VERSION_HEX < 0x020e01)
+			assert_as_dumped(&text, json_real(number));
+	}
+	text_clear(&text);
+	scalar_append_real(&text, NAN);
+	assert_string_equal(text.chars, "null");
+	text_done(&text);
+}
+
+/* --- rows --- */
+
+static const char *const names[] = { "link_downed", "a \"name\"", "caf\xc3\xa9" };
+
+static const struct column columns[] = {
+	{ .key = "text", .title = "TEXT", .kind = COLUMN_TEXT },
+	{ .title = "SHOWN", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
+	{ .key = "twice", .title = "FIRST", .kind = COLUMN_ANY },
+	{ .key = "time", .title = "TIME", .kind = COLUMN_TIME },
+	{ .key = "guid", .title = "GUID", .kind = COLUMN_GUID },
+	{ .key = "hex", .title = "HEX", .kind = COLUMN_HEX },
+	{ .key = "list", .title = "LIST", .kind = COLUMN_LIST },
+	{ .key = "twice", .title = "SECOND", .kind = COLUMN_ANY },
+	{ .key = "object", .title = "OBJECT", .kind = COLUMN_OBJECT, .flags = COLUMN_OMIT_ZERO, .members = names,
+	  .member_count = 3 },
+	{ .key = "evidence", .title = "EVIDENCE", .kind = COLUMN_OBJECT, .flags = COLUMN_NO_TABLE },
+	{ .key = "count(*) \"all\"\x7f\n", .title = "COUNT", .kind = COLUMN_INTEGER },
+};
+
+enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+
+static json_t *draw_members(struct result *result, size_t column)
+{
+	bool list = columns[column].kind == COLUMN_LIST, omit = columns[column].flags & COLUMN_OMIT_ZERO;
+	json_t *json = list ? json_array() : json_object();
+	size_t i;
+
+	result_empty(result, column);
+	for (i = 0; i < 3; i++) {
+		uint64_t number = hostile_random(3) ? random_bits() : 0;
+		double real = hostile_random(9) ? (double)hostile_random(9) / 4 : NAN;
+		bool is_whole = real == floor(real);
+
+		if (hostile_random(3) == 0)
+			continue;
+		if (list) {
+			result_item(result, column, names[i]);
+			json_array_append_new(json, json_string(names[i]));
+		} else if (omit || hostile_random(2)) {
+			result_member(result, column, names[i], number);
+			if (number || !omit)
+				json_object_set_new(json, names[i], tree_unsigned(number));
+		} else {
+			result_number(result, column, names[i], real);
+			json_object_set_new(json, names[i], isnan(real) ? json_null() :
+					    is_whole ? json_integer((json_int_t)real) : json_real(real));
+		}
+	}
+	return json;
+}
+
+static json_t *draw_cell(struct result *result, size_t column)
+{
+	enum column_kind kind = columns[column].kind;
+	struct text text = { 0 };
+	char digits[24];
+	json_t *json;
+	int64_t number = (int64_t)random_bits();
+	double real;
+
+	if (!hostile_random(6))
+		return json_null();
+	if (kind == COLUMN_LIST || kind == COLUMN_OBJECT)
+		return draw_members(result, column);
+	switch (kind == COLUMN_ANY ? hostile_random(4) : 9) {
+	case 0:
+		real = draw_real();
+		result_real(result, column, real);
+		return json_real(real);
+	case 1:
+		result_bool(result, column, number & 1);
+		return json_boolean(number & 1);
+	case 2:
+		result_integer(result, column, number);
+		return json_integer(number);
+	}
+	if (kind == COLUMN_TIME) {
+		result_integer(result, column, INT64_C(1577836800000000));
+		return json_string("2020-01-01T00:00:00.000000Z");
+	}
+	if (kind == COLUMN_GUID) {
+		result_unsigned(result, column, (uint64_t)number);
+		snprintf(digits, sizeof(digits), "0x%016" PRIx64, (uint64_t)number);
+		return json_string(digits);
+	}
+	if (kind == COLUMN_HEX || kind == COLUMN_INTEGER) {
+		result_unsigned(result, column, (uint64_t)number);
+		return tree_unsigned((uint64_t)number);
+	}
+	hostile_text(&text);
+	result_bytes(result, column, text.chars, text.len);
+	json = tree_text(text.chars, text.len);
+	text_done(&text);
+	return json;
+}
+
+/* @expected: what the tree of the row dumps as. */
+static void draw_row(struct result *result, bool record, struct text *expected)
+{
+	json_t *object = json_object();
+	char *chars;
+	size_t i;
+
+	for (i = 0; i < COLUMN_COUNT; i++) {
+		json_t *cell = draw_cell(result, i);
+
+		if (columns[i].flags & COLUMN_NO_DATA)
+			json_decref(cell);
+		else
+			json_object_set_new(object, columns[i].key, cell);
+	}
+	assert_true(result_end_row(result));
+	chars = dumped(object, FLAGS | (record ? JSON_INDENT(2) : 0));
+	text_append(expected, chars);
+	free(chars);
+	json_decref(object);
+}
+
+static void write_rows(const struct result_options *options, size_t rows)
+{
+	struct text expected = { 0 };
+	struct result *result;
+	char *chars;
+	size_t len, i;
+	FILE *stream = open_memstream(&chars, &len);
+
+	assert_non_null(stream);
+	assert_int_equal(result_create(stream, options, columns, COLUMN_COUNT, &result, NULL), 0);
+	for (i = 0; i < rows; i++) {
+		if (!options->record && !options->lines)
+			text_append(&expected, i ? ",\n" : "[\n");
+		draw_row(result, options->record, &expected);
+		if (options->lines)
+			text_append(&expected, "\n");
+	}
+	if (!options->lines)
+		text_append(&expected, options->record ? "\n" : "\n]\n");
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	assert_int_equal(fclose(stream), 0);
+	assert_string_equal(chars, text_chars(&expected));
+	text_done(&expected);
+	free(chars);
+}
+
+static void rows_are_as_jansson_dumps_their_tree(void **state)
+{
+	struct result_options options = { .format = RESULT_JSON };
+	size_t i;
+
+	(void)state;
+	hostile_seed = 4;
+	write_rows(&options, ROWS);
+	options.lines = true;
+	write_rows(&options, ROWS);
+	options.lines = false;
+	options.record = true;
+	for (i = 0; i < ROWS; i++)
+		write_rows(&options, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(text_is_as_jansson_writes_it),
+		cmocka_unit_test(whole_numbers_are_as_jansson_writes_them),
+		cmocka_unit_test(reals_are_as_jansson_writes_them),
+		cmocka_unit_test(rows_are_as_jansson_dumps_their_tree),
+	};
+
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}
