@@ -85,16 +85,16 @@ static void describe(struct health *health, struct health_open_finding *open, co
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; the tables "
-			    "are even: the same "
-			    "flows meet there again and again", port->num, measured, way, group->count, fair);
+			    "are even: the same flows meet there again and again",
+			    port->num, measured, way, group->count, fair);
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%: it follows "
-			    "its table, which "
-			    "the switches beside it do not", port->num, measured, way, group->count, fair);
+			    "its table, which the switches beside it do not",
+			    port->num, measured, way, group->count, fair);
 	else
 		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; its table "
-			    "sends %u of the "
-			    "destinations there%s", port->num, measured, way, group->count, fair, hot->lids,
+			    "sends %u of the destinations there%s",
+			    port->num, measured, way, group->count, fair, hot->lids,
 			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
@@ -251,6 +251,11 @@ static bool is_misplaced(const struct balance_result *result)
 	return off > 0.02 && off > 0.2 * hot->predicted;
 }
 
+static bool is_uplinks(const struct health *health, const struct balance_result *result)
+{
+	return health->input->shape->groups[result->group].kind == GROUP_UP && result->direction == BALANCE_XMIT;
+}
+
 static void suspect(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
@@ -261,6 +266,8 @@ static void suspect(struct health *health, const struct balance_result *result, 
 	node->suspect_port = health->port_of[hot->port];
 	node->suspect_measured = hot->measured;
 	node->suspect_predicted = hot->predicted;
+	node->suspect_mean = result->mean_utilization;
+	node->suspect_before = is_uplinks(health, result) ? node->uplinks_mean : 0;
 	health_want(health, at);
 }
 
@@ -333,13 +340,25 @@ void health_balance(struct health *health)
 			go_on(health, result, at);
 		if (!is_told(result->cause) && is_misplaced(result))
 			suspect(health, result, at);
+		if (is_uplinks(health, result) && result->state == BALANCE_ACTIVE)
+			health->nodes[at].uplinks_mean = result->mean_utilization;
 	}
 	if (!health->failed)
 		keep_adaptive(health, &balance);
 	balance_done(&balance);
 }
 
-/* The part of the window that the new table explains is the part since it is there. */
+/*
+ * The part of the load that the new table explains is what was sent since it is there. A job that waits for the
+ * uplink sends less from then on: what was sent before is a part of the time at the pace of the window before.
+ */
+static double part_before(const struct health_node *node, double part_since)
+{
+	double slower = node->suspect_before > node->suspect_mean ? node->suspect_mean / node->suspect_before : 1;
+
+	return (1 - part_since) * slower;
+}
+
 static void date_turn(struct health *health, struct health_node *node, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
@@ -353,7 +372,8 @@ static void date_turn(struct health *health, struct health_node *node, const str
 		return;
 	part = (node->suspect_measured - was) / (now - was);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	node->turned_wall_us = health->last_window_wall_us + (int64_t)((1 - part) * health->last_window_us);
+	node->turned_wall_us = health->last_window_wall_us +
+			       (int64_t)(part_before(node, part) * health->last_window_us);
 }
 
 static void judge_again(struct health *health)

@@ -23,11 +23,9 @@ static void draw_script(unsigned seed, char *ret, size_t size)
 	static const char *const happenings[] = {
 		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
 		"silent h2.1; ", "answer h2.1; ", "silent leaf3; ", "answer leaf3; ", "rate leaf1/104 1 NDR; ",
-		"rate leaf1/104 4 NDR; ",
-		"count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ", "count leaf2/105 "
-		"rcv_errors 60; ",
-		"count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ", "sm lost; ", "sm ok; ", "loads 0.3; ",
-		"load h5.2 0; load leaf2/6 0; ",
+		"rate leaf1/104 4 NDR; ", "count leaf2/103 link_downed 1; ", "spread leaf2/104 symbol_errors 9 3; ",
+		"count leaf2/105 rcv_errors 60; ", "count leaf1/1 xmit_discards 300; ", "reset leaf3/101; ",
+		"sm lost; ", "sm ok; ", "loads 0.3; ", "load h5.2 0; load leaf2/6 0; ",
 		"stall leaf3/102 0.4; load leaf3/102 0.1; ", "unread 5; ", "unread 0; ", "fec leaf1/106 3000; ",
 	};
 	size_t at = 0;
@@ -73,6 +71,10 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 	static const struct world_case cases[] = {
 		{ "a link that is down", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 300", "link-down "
 		  "warning leaf0/101" },
+		{ "a host's link that is down", &rails, "wait 60; down h3.2; wait 60; restart; wait 900",
+		  "link-down warning leaf2/4" },
+		{ "it returns", &rails, "wait 60; down h3.2; wait 60; restart; wait 300; up h3.2; wait 120",
+		  "link-down warning leaf2/4 closed" },
 		{ "it comes up", &rails, "wait 60; down leaf0/101; wait 60; restart; wait 60; up leaf0/101; wait 120",
 		  "link-down warning leaf0/101 closed" },
 		{ "a dead spine", &rails, "wait 60; kill spine1; wait 60; restart; wait 600", "node-missing critical "
@@ -88,8 +90,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		{ "closes in time", &rails, "wait 60; count leaf0/101 link_downed 2; wait 60; restart; wait 86400",
 		  "link-flapping warning leaf0/101 closed" },
 		{ "symbol errors that go on", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
-		  "restart; wait 60; spread leaf0/101 "
-		  "symbol_errors 24 360; wait 60", "symbol-errors critical leaf0/101" },
+		  "restart; wait 60; spread leaf0/101 symbol_errors 24 360; wait "
+		  "60", "symbol-errors critical leaf0/101" },
 		{ "symbol errors that ended", &rails, "wait 60; spread leaf0/101 symbol_errors 12 6; wait 60; "
 		  "restart; wait 4500",
 		  "symbol-errors warning leaf0/101 closed" },
@@ -97,9 +99,8 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 		  "warning h3 mlx5_0" },
 		{ "that returns", &rails, "wait 60; kill h3; wait 1000; restart; wait 600; revive h3; wait 400",
 		  "node-missing warning h3 mlx5_0 closed" },
-		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; "
-		  "revive h0; revive h1; revive h2; revive h3; "
-		  "wait 400", "node-missing warning leaf0 closed" },
+		{ "a rack", &single, "wait 60; kill h0; kill h1; kill h2; kill h3; wait 60; restart; wait 600; revive "
+		  "h0; revive h1; revive h2; revive h3; wait 400", "node-missing warning leaf0 closed" },
 		{ "a restart that became a death", &rails, "wait 60; kill h3; wait 120; restart; wait 1200",
 		  "node-missing warning h3 mlx5_0" },
 		{ "no master", &rails, "wait 60; sm lost; wait 60; restart; wait 300", "sm-lost critical fabric" },
@@ -138,8 +139,7 @@ static void chatter_is_one_finding(void **state)
 	static const struct world_case cases[] = {
 		{ "a node that answers now and then", &rails,
 		  "wait 60; silent leaf1; wait 40; answer leaf1; wait 20; silent leaf1; wait 40; answer leaf1; wait "
-		  "20; silent leaf1; "
-		  "wait 40", "node-silent critical leaf1" },
+		  "20; silent leaf1; wait 40", "node-silent critical leaf1" },
 		{ "a master that comes and goes", &rails, "wait 60; sm lost; wait 40; sm ok; wait 30; sm lost; wait "
 		  "40; sm ok; wait 10",
 		  "sm-lost critical fabric" },
@@ -148,16 +148,14 @@ static void chatter_is_one_finding(void **state)
 		  "warning fabric" },
 		{ "symbols around their limit", &rails,
 		  "wait 60; spread leaf0/101 symbol_errors 8 8; wait 3300; spread leaf0/101 symbol_errors 5 5; wait "
-		  "3300; spread "
-		  "leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
+		  "3300; spread leaf0/101 symbol_errors 5 5; wait 60", "symbol-errors warning leaf0/101" },
 		{ "a link that is slow now and then", &rails,
 		  "wait 60; rate leaf0/101 1 NDR; wait 70; rate leaf0/101 4 NDR; wait 30; rate leaf0/101 1 NDR; wait "
 		  "70",
 		  "link-degraded critical leaf0/101" },
 		{ "stalls that come and go", &single,
 		  "load leaf0/101 0.2; stall leaf0/101 0.2; wait 360; stall leaf0/101 0; wait 240; stall leaf0/101 "
-		  "0.2; wait 240; stall "
-		  "leaf0/101 0; wait 240", "congestion warning leaf0/101" },
+		  "0.2; wait 240; stall leaf0/101 0; wait 240", "congestion warning leaf0/101" },
 	};
 
 	(void)state;

@@ -155,9 +155,8 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate "
-		    "of %.1e; "
-		    "1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
+	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate of "
+		    "%.1e; 1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
 	health_touch_link(health, open, tracker->port);
@@ -218,8 +217,8 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_subject(open, "%s", health_port_label(health, tracker->port, label));
-	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than "
-		    "it can answer",
+	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than it "
+		    "can answer",
 		    drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
 	health_touch_link(health, open, tracker->port);
@@ -306,8 +305,8 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
 	if (!open)
 		return;
-	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal "
-		    "is none",
+	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal is "
+		    "none",
 		    worst, bad, limits->warning);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);

@@ -67,7 +67,7 @@ static void hold_down(struct health *health, uint32_t at)
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_LINK_DOWN, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
 		.node = port->node, .port = at, .peer = port->peer, .either_end = true,
-		.since_wall_us = said->changed_wall_us, .cause = trunk ? "cable" : "cable-or-hca" });
+		.since_wall_us = said->changed_wall_us, .cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
 	if (!open)
 		return;
 	health_link_subject(health, open, at);

@@ -55,7 +55,7 @@ static uint64_t hash_name(const char *name)
 	return hash;
 }
 
-static uint32_t find_host(struct health *health, const char *name)
+uint32_t health_find_host(struct health *health, const char *name)
 {
 	uint64_t hash = hash_name(name);
 	struct health_host *grown;
@@ -177,7 +177,7 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 		return ERR_NOMEM;
 	node->host = HEALTH_NONE;
 	if (shape->nodes[now].host != SHAPE_NONE) {
-		node->host = find_host(health, shape->hosts[shape->nodes[now].host].name);
+		node->host = health_find_host(health, shape->hosts[shape->nodes[now].host].name);
 		if (node->host == HEALTH_NONE)
 			return ERR_NOMEM;
 		health->hosts[node->host].class = node->class;

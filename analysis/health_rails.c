@@ -257,8 +257,8 @@ static void hold_unused(struct health *health, const struct health_tracker *trac
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, rail);
-	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this "
-		    "one too", host,
+	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this one "
+		    "too", host,
 		    others);
 	health_number(open, "like_hosts", (double)others);
 	health_touch_link(health, open, tracker->port);
@@ -346,8 +346,7 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 		return;
 	health_subject(open, "%s", host->name);
 	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same "
-		    "rails go on: its work "
-		    "is over, or went to another network", mates);
+		    "rails go on: its work is over, or went to another network", mates);
 	health_number(open, "like_hosts", mates);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	health_touch(open, host->name);

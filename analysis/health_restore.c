@@ -4,9 +4,36 @@
  * they say is put where the rules look for it, so that each goes on as if nothing
  * had been in between.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/health_state.h"
+
+/* The node at the far end of a link that is down, which no discovery reaches; its name is in the subject. */
+static uint32_t restore_far_end(struct health *health, const struct finding *finding)
+{
+	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);
+	uint32_t at = health_add_node(health, finding->peer_guid, (uint32_t)finding->peer_port + 1);
+	const char *last = NULL, *next;
+	struct health_node *node;
+	char name[sizeof(finding->subject)];
+
+	if (at == HEALTH_NONE) {
+		health->failed = true;
+		return at;
+	}
+	for (next = finding->subject; (next = strstr(next, " - ")); next += 3)
+		last = next + 3;
+	snprintf(name, sizeof(name), "%s", last ? last : finding->subject);
+	if (strrchr(name, '/'))
+		*strrchr(name, '/') = 0;
+	node = &health->nodes[at];
+	node->type = trunk ? NODE_SWITCH : NODE_CA;
+	if (!trunk && finding->host_count)
+		node->host = health_find_host(health, finding->hosts[0]);
+	health->failed |= !health_copy_name(&node->name, name);
+	return at;
+}
 
 /* A link that is down may have been forgotten by the fabric: then the finding knows where it led. */
 static void restore_link(struct health *health, const struct finding *finding)
@@ -14,9 +41,12 @@ static void restore_link(struct health *health, const struct finding *finding)
 	struct health_port *port, *peer;
 	uint32_t at, to;
 
-	if (!map_get(&health->by_guid, finding->node_guid, &at) || !map_get(&health->by_guid, finding->peer_guid,
-									    &to) ||
-	    finding->port >= health->nodes[at].slots || finding->peer_port >= health->nodes[to].slots)
+	if (!finding->peer_guid || !map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	if (!map_get(&health->by_guid, finding->peer_guid, &to))
+		to = restore_far_end(health, finding);
+	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots ||
+	    finding->peer_port >= health->nodes[to].slots)
 		return;
 	port = &health->ports[health->nodes[at].first_port + finding->port];
 	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];

@@ -72,6 +72,10 @@ struct health_node {
 	int64_t turned_wall_us;       /* when that was, as the load tells; 0: it does not */
 	uint32_t suspect_port;        /* carries what the tables do not explain, or NONE */
 	double suspect_measured, suspect_predicted;
+	/* What its group carried in that window and in the one before; 0: not known. */
+	double suspect_mean, suspect_before;
+	/* What its uplinks sent in the last active window, of their rate; 0: nothing yet. */
+	double uplinks_mean;
 	bool reread;                  /* in this step, and was wanted */
 	int64_t want_us, asked_us;    /* tables were asked for; 0: not wanted */
 	int64_t read_us;              /* last read, LONG_AGO: never since we run */
@@ -106,6 +110,10 @@ struct health_ring {
 	uint16_t sweeps[RING_BUCKETS]; /* that counted something */
 	int64_t since_wall_us;        /* first that was counted since it was empty */
 };
+
+/* Causes of a link that is down: between switches, and to a host. */
+#define LINK_CAUSE_TRUNK "cable"
+#define LINK_CAUSE_EDGE "cable-or-hca"
 
 #define FLAPS_MAX 4
 
@@ -274,6 +282,8 @@ bool health_is_trunk(const struct health *health, uint32_t port);
 /* health_add_node - one that was never seen; its name is not set. Return: its index, or NONE: no memory. */
 uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
 bool health_copy_name(char **name, const char *now);
+/* health_find_host - by its name; made where it was never seen. Return: its index, or NONE: no memory. */
+uint32_t health_find_host(struct health *health, const char *name);
 /* health_link_is_down - one of its ends is. */
 bool health_link_is_down(const struct health *health, const struct health_port *port);
 /* health_edge_host - the host at a port's end or at its peer's, or NONE. */

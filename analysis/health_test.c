@@ -69,8 +69,7 @@ static void nodes_that_go(void **state)
 		  "node-missing warning leaf0" },
 		{ "hosts that restart one after the other", &rails,
 		  "wait 60; kill h0; wait 100; kill h1; revive h0; wait 100; kill h2; revive h1; wait 100; kill h3; "
-		  "revive h2; wait "
-		  "100; revive h3; wait 600", "" },
+		  "revive h2; wait 100; revive h3; wait 600", "" },
 		{ "two racks of one leaf, one after the other", &wide,
 		  "wait 60; kill h0; kill h1; kill h2; kill h3; wait 100; kill h4; kill h5; kill h6; kill h7; wait 60",
 		  "node-missing warning leaf0; node-missing warning leaf0" },
@@ -93,8 +92,7 @@ static void restarts_are_info(void **state)
 		  "host-restart info h2 mlx5_0; host-restart info h3 mlx5_0; topology-changed info fabric" },
 		{ "so fast that no link was seen down", &rails,
 		  "wait 60; count leaf0/4 link_downed 2; count leaf1/4 link_downed 2; wait 10; count leaf2/4 "
-		  "link_downed 2; count leaf3/4 "
-		  "link_downed 2; wait 60", "host-restart info h3 mlx5_0" },
+		  "link_downed 2; count leaf3/4 link_downed 2; wait 60", "host-restart info h3 mlx5_0" },
 	};
 
 	(void)state;
@@ -157,9 +155,8 @@ static void links_that_flap(void **state)
 		  "link_downed 1; wait 60", "" },
 		{ "closes a day later", &rails, "wait 60; count leaf0/101 link_downed 2; wait 86460", "link-flapping "
 		  "warning leaf0/101 closed" },
-		{ "a host's link", &rails, "wait 60; count h3.1 link_downed 1; wait 600; count leaf1/4 link_downed "
-		  "1; wait 60; "
-		  "count leaf1/4 link_downed 1; wait 60", "link-flapping warning leaf1/4" },
+		{ "a host's link", &rails, "wait 60; count h3.1 link_downed 1; wait 600; count leaf1/4 link_downed 1; "
+		  "wait 60; count leaf1/4 link_downed 1; wait 60", "link-flapping warning leaf1/4" },
 		{ "restarts do not count", &rails,
 		  "wait 60; kill h3; wait 100; revive h3; wait 1000; kill h3; wait 100; revive h3; wait 1000; kill "
 		  "h3; wait 100; revive h3; wait 600", "" },
@@ -180,30 +177,29 @@ static void links_with_errors(void **state)
 {
 	static const struct world_case cases[] = {
 		{ "7 symbols an hour", &rails, "wait 60; spread leaf0/101 symbol_errors 7 7; wait 60", "" },
-		{ "8 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors "
-		  "warning leaf0/101" },
+		{ "8 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 60", "symbol-errors warning "
+		  "leaf0/101" },
 		{ "15 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 15 15; wait 60", "symbol-errors "
 		  "warning leaf0/101" },
 		{ "16 symbols", &rails, "wait 60; spread leaf0/101 symbol_errors 16 16; wait 60", "symbol-errors "
 		  "critical leaf0/101" },
 		{ "in two sweeps", &rails, "wait 60; spread leaf0/101 symbol_errors 30 2; wait 60", "" },
 		{ "HDR has two hours for as many", &rails, HDR "spread leaf0/101 symbol_errors 4 4; spread leaf0/102 "
-		  "symbol_errors 7 7; "
-		  "wait 3600; spread leaf0/101 symbol_errors 4 4; wait 60", "symbol-errors warning leaf0/101" },
+		  "symbol_errors 7 7; wait 3600; spread leaf0/101 symbol_errors 4 4; wait "
+		  "60", "symbol-errors warning leaf0/101" },
 		{ "and no more", &rails, HDR "spread leaf0/101 symbol_errors 4 4; wait 7800; spread leaf0/101 "
 		  "symbol_errors 4 4; wait 60", "" },
 		{ "a host's link, half a minute later", &rails, "wait 60; spread leaf1/4 symbol_errors 9 3; wait 60",
 		  "symbol-errors warning leaf1/4" },
 		{ "both ends are one", &rails, "wait 60; count spine0/1 symbol_errors 4; spread leaf0/101 "
-		  "symbol_errors 9 3; count spine0/1 "
-		  "symbol_errors 20; wait 10; count spine0/1 symbol_errors 20; wait 10; count spine0/1 symbol_errors "
-		  "20; wait 60",
+		  "symbol_errors 9 3; count spine0/1 symbol_errors 20; wait 10; count spine0/1 symbol_errors 20; wait "
+		  "10; count spine0/1 symbol_errors 20; wait 60",
 		  "symbol-errors critical leaf0/101" },
 		{ "in training", &rails, "wait 60; down leaf0/101; wait 10; up leaf0/101; spread leaf0/101 "
 		  "symbol_errors 50 25; wait 60", "" },
 		{ "when training is over", &rails,
-		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 300; spread leaf0/101 symbol_errors 8 8; "
-		  "wait 60",
+		  "wait 60; down leaf0/101; wait 10; up leaf0/101; wait 300; spread leaf0/101 symbol_errors 8 8; wait "
+		  "60",
 		  "symbol-errors warning leaf0/101" },
 		{ "it closes", &rails, "wait 60; spread leaf0/101 symbol_errors 8 8; wait 4200", "symbol-errors "
 		  "warning leaf0/101 closed" },
@@ -217,8 +213,8 @@ static void links_with_errors(void **state)
 		  "rcv_errors 50; wait 60",
 		  "symbol-errors critical leaf0/101" },
 		{ "marked upstream", &rails, "wait 60; count leaf0/101 rcv_errors 20; count leaf1/101 "
-		  "rcv_remote_physical_errors 5000; count h1.1 "
-		  "rcv_remote_physical_errors 5000; wait 60", "receive-errors warning leaf0/101" },
+		  "rcv_remote_physical_errors 5000; count h1.1 rcv_remote_physical_errors 5000; wait "
+		  "60", "receive-errors warning leaf0/101" },
 		{ "relay errors", &rails, "wait 60; spread leaf0/101 rcv_switch_relay_errors 50000 10; wait 60", "" },
 		{ "management packets dropped", &rails, "wait 60; count leaf0/101 vl15_dropped 50; wait 60",
 		  "receive-errors warning leaf0/101" },
@@ -245,8 +241,8 @@ static void ports_that_discard(void **state)
 		  "count leaf0/101 xmit_discards 10; wait 60",
 		  "xmit-discards warning leaf0/101" },
 		{ "9 a minute", &rails,
-		  "wait 80; count leaf0/101 xmit_discards 9; wait 60; count leaf0/101 xmit_discards 9; wait 60; "
-		  "count leaf0/101 xmit_discards 9; wait 60", "" },
+		  "wait 80; count leaf0/101 xmit_discards 9; wait 60; count leaf0/101 xmit_discards 9; wait 60; count "
+		  "leaf0/101 xmit_discards 9; wait 60", "" },
 		{ "200 in one of them", &rails,
 		  "wait 80; count leaf0/101 xmit_discards 10; wait 60; count leaf0/101 xmit_discards 200; wait 60; "
 		  "count leaf0/101 xmit_discards 10; wait 60",
@@ -257,9 +253,8 @@ static void ports_that_discard(void **state)
 		{ "to a host, never critical", &rails, "wait 60; spread leaf0/4 xmit_discards 50000 30; wait 120",
 		  "xmit-discards warning leaf0/4" },
 		{ "to a host that goes down", &rails,
-		  "wait 60; count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; wait 10; kill h3; wait "
-		  "200; revive h3; wait 10; count leaf0/4 "
-		  "xmit_discards 900; wait 600", "" },
+		  "wait 60; count leaf0/4 xmit_discards 900; count leaf1/4 rcv_errors 90; wait 10; kill h3; wait 200; "
+		  "revive h3; wait 10; count leaf0/4 xmit_discards 900; wait 600", "" },
 	};
 
 	(void)state;
@@ -282,19 +277,18 @@ static void the_fabric_as_a_whole(void **state)
 		{ "one port cleared", &rails, "wait 60; reset leaf0/101; wait 100", "counters-cleared info leaf0/101" },
 		{ "ten ports cleared", &rails,
 		  "wait 60; reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; wait 20; reset "
-		  "leaf1/101; reset leaf1/102; reset leaf1/103; "
-		  "reset leaf1/104; reset leaf2/101; reset leaf2/102; wait 100", "counters-cleared info fabric" },
-		{ "a full counter", &rails, "wait 60; full leaf0/101 symbol_errors; wait 60", "counter-saturated "
-		  "info leaf0/101" },
+		  "leaf1/101; reset leaf1/102; reset leaf1/103; reset leaf1/104; reset leaf2/101; reset leaf2/102; "
+		  "wait 100", "counters-cleared info fabric" },
+		{ "a full counter", &rails, "wait 60; full leaf0/101 symbol_errors; wait 60", "counter-saturated info "
+		  "leaf0/101" },
 		{ "a table that changed", &rails, "wait 60; route-change leaf0 12; wait 60", "routes-changed info "
 		  "leaf0" },
 		{ "all tables changed", &single,
-		  "wait 60; route-change leaf0 12; route-change leaf1 12; route-change leaf2 1; route-change leaf3 "
-		  "1; route-change spine0 3; "
-		  "route-change spine1 3; route-change spine2 3; route-change spine3 3; wait 60",
+		  "wait 60; route-change leaf0 12; route-change leaf1 12; route-change leaf2 1; route-change leaf3 1; "
+		  "route-change spine0 3; route-change spine1 3; route-change spine2 3; route-change spine3 3; wait 60",
 		  "routes-changed info leaf0; routes-changed info leaf1; routes-changed info leaf2; routes-changed "
-		  "info leaf3; routes-changed info "
-		  "spine0; routes-changed info spine1; routes-changed info spine2; routes-changed info spine3" },
+		  "info leaf3; routes-changed info spine0; routes-changed info spine1; routes-changed info spine2; "
+		  "routes-changed info spine3" },
 	};
 
 	(void)state;

@@ -268,11 +268,11 @@ static void judge_congestion(struct health *health, uint32_t at)
 	health_link_subject(health, open, at);
 	if (tracker->is_full && !trunk)
 		health_text(open, "full, and others wait for it up to %.0f %% of the time (estimate), in %u of the "
-			    "last 10 active min: "
-			    "more is sent to this host than its link carries", tracker->stall_percent, stalled);
+			    "last 10 active min: more is sent to this host than its link carries",
+			    tracker->stall_percent, stalled);
 	else
-		health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active "
-			    "min; %s",
+		health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active min; "
+			    "%s",
 			    tracker->stall_percent, stalled,
 			    trunk ? "nothing behind it stalls or is full" : "its host takes data slower than it comes");
 	health_number(open, "stall_percent", tracker->stall_percent);

@@ -117,7 +117,8 @@ static void ports_say_what_the_newest_sweep_found(void **state)
 		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
 		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* made-up devices */
 		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
-		assert_int_equal(json_is_null(json_object_get(row, "role")), json_is_null(json_object_get(row, "peer_guid")));
+		assert_int_equal(json_is_null(json_object_get(row, "role")),
+				 json_is_null(json_object_get(row, "peer_guid")));
 	}
 	/* Or all of this says nothing. */
 	assert_true(deltas > 20);
@@ -157,8 +158,8 @@ static void errors_of_a_window_are_those_of_all_its_sweeps(void **state)
 static void ports_have_every_promised_key(void **state)
 {
 	static const char *const promised[] = {
-		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail", "cage",
-		"state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
+		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
+		"cage", "state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
 		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
 		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s",
 		"counters", "symbol_ber", "symbol_ber_below", "ber_at_least",

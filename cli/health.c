@@ -29,9 +29,8 @@ static bool node_touches(const struct fabric *fabric, uint64_t guid, const struc
 		return false;
 	if (host_name(&fabric->nodes[node], host))
 		return host_set_has(hosts, host);
-	for (uint32_t i = fabric->nodes[node].first_port; i < fabric->nodes[node].first_port + fabric->nodes[node].ports;
-	     i++) {
-		uint32_t peer = fabric->ports[i].peer;
+	for (uint32_t n = 0; n < fabric->nodes[node].ports; n++) {
+		uint32_t peer = fabric->ports[fabric->nodes[node].first_port + n].peer;
 
 		if (peer == FABRIC_NONE || !host_name(&fabric->nodes[fabric->ports[peer].node], host))
 			continue;
@@ -72,27 +71,9 @@ struct loading {
 	const struct view *view;
 	const struct health_ask *ask;
 	struct health_rows *rows;
+	struct health_named named;
 	bool failed;
 };
-
-static bool is_selected(const struct view *view, const struct selection *selection, const struct finding *finding)
-{
-	const uint64_t guids[] = { finding->node_guid, finding->peer_guid };
-	const uint8_t ports[] = { finding->port, finding->peer_port };
-
-	if (!selection || selection->all)
-		return true;
-	for (int i = 0; i < 2; i++) {
-		uint32_t node = guids[i] ? fabric_find_node(view->fabric, guids[i]) : FABRIC_NONE, port;
-
-		if (node == FABRIC_NONE || !selection->nodes[node])
-			continue;
-		port = ports[i] ? fabric_node_port(view->fabric, node, ports[i]) : FABRIC_NONE;
-		if (port == FABRIC_NONE || selection->ports[port])
-			return true;
-	}
-	return false;
-}
 
 static bool take(void *ctx, const struct finding_row *row)
 {
@@ -101,7 +82,7 @@ static bool take(void *ctx, const struct finding_row *row)
 	struct health_rows *rows = loading->rows;
 	struct health_row *list, *added;
 
-	if (!is_selected(loading->view, ask->selection, &row->finding) ||
+	if (!health_named_has(&loading->named, loading->view->fabric, row) ||
 	    (ask->job.count && !health_touches(loading->view, &row->finding, &ask->job)))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
@@ -130,13 +111,19 @@ static int compare_rows(const void *a, const void *b)
 int health_load(const struct view *view, const struct health_ask *ask, const struct finding_query *query,
 		struct health_rows *ret, struct error *err)
 {
-	struct loading loading = { view, ask, ret, false };
+	struct loading loading = { .view = view, .ask = ask, .rows = ret };
 	int code;
 
 	*ret = (struct health_rows){ 0 };
+	code = health_named_init(&loading.named, view->fabric, ask->names, ask->name_count, err);
+	if (code < 0)
+		return code;
 	code = reader_findings(view->reader, query, take, &loading, err);
 	if (code == 0 && loading.failed)
 		code = err_nomem(err);
+	if (code == 0 && !ask->may_be_unknown)
+		code = health_named_check(&loading.named, view->fabric, err);
+	health_named_done(&loading.named);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;
@@ -193,12 +180,11 @@ static int check_fresh(const struct view *view, const struct options *options, s
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }
 
-static int show(const struct options *options, struct health_ask *ask, struct error *err)
+static int show(const struct options *options, const struct health_ask *ask, struct error *err)
 {
 	struct finding_query query = { .at_us = options->at_us ? options->at_us : options->until_us,
 				       .since_us = options->since_us, .until_us = options->until_us };
 	bool in_past = options->at_us || options->since_us || options->until_us;
-	struct selection selection = { 0 };
 	struct health_rows rows;
 	struct view view;
 	int code = view_open(options, false, &view, err);
@@ -209,17 +195,12 @@ static int show(const struct options *options, struct health_ask *ask, struct er
 		query.until_us = options->now_us;
 	code = in_past ? 0 : check_fresh(&view, options, err);
 	if (code == 0)
-		code = selection_init(&selection, view.fabric, options->argv, options->argc, err);
-	if (code == 0) {
-		ask->selection = &selection;
 		code = health_load(&view, ask, &query, &rows, err);
-		if (code == 0) {
-			code = health_print(&view, ask, &rows, err);
-			if (code == 0)
-				code = health_status(&rows);
-			health_rows_done(&rows);
-		}
-		selection_done(&selection);
+	if (code == 0) {
+		code = health_print(&view, ask, &rows, err);
+		if (code == 0)
+			code = health_status(&rows);
+		health_rows_done(&rows);
 	}
 	view_done(&view);
 	return code;
@@ -239,8 +220,8 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 		  0 },
 		{ "job", 'j', OPTION_TEXT, "HOSTS", "only what touches these hosts: node[001-016],node020 or @FILE",
 		  &ret->job, 0 },
-		{ "hosts-state", 0, OPTION_TEXT, "FILE", "HOST STATE lines: what touches drained hosts alone counts not",
-		  &ret->hosts_state, 0 },
+		{ "hosts-state", 0, OPTION_TEXT, "FILE",
+		  "HOST STATE lines: what touches drained hosts alone counts not", &ret->hosts_state, 0 },
 		{ "watch", 'w', OPTION_FLAG, NULL, "a line for each finding that opens, changes or closes", &ret->watch,
 		  0 },
 		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 only if their links were clean for --for, else 2",
@@ -274,12 +255,14 @@ static int choose(const struct command *command, struct health_options *options,
 		common->argc--;
 		common->argv++;
 		if (!common->argc)
-			return options_usage_error(command, err, "%s takes the numbers of findings, as health shows them",
-						   word);
+			return options_usage_error(command, err,
+						   "%s takes the numbers of findings, as health shows them", word);
 		return health_acknowledge(common, options->reason, options->for_us, unack, err);
 	}
 	if (options->reason)
 		return options_usage_error(command, err, "--reason goes with ack");
+	if (options->gate && common->argc)
+		return options_usage_error(command, err, "--gate names hosts: '%s' is too much", word);
 	if (options->job && options->gate)
 		return options_usage_error(command, err, "--job and --gate each name hosts: give one of them");
 	if ((options->job || options->gate) &&
@@ -294,6 +277,8 @@ static int choose(const struct command *command, struct health_options *options,
 	}
 	if (options->for_us)
 		return options_usage_error(command, err, "--for goes with --gate or ack");
+	ask->names = common->argv;
+	ask->name_count = common->argc;
 	return options->watch ? health_watch(ask, err) : show(common, ask, err);
 }
 

@@ -13,6 +13,7 @@
 #include "storage/findings.h"
 
 struct error;
+struct fabric;
 struct result;
 struct result_options;
 struct view;
@@ -38,9 +39,31 @@ struct health_rows {
 struct health_ask {
 	const struct options *options;
 	struct host_set job, drained; /* job: none where it is empty */
-	const struct selection *selection; /* or NULL */
+	char **names;                 /* of nodes and ports; none: everything is meant */
+	int name_count;
+	bool may_be_unknown;          /* a name that neither the fabric nor a finding knows is no error */
 	bool all;                     /* infos too, each in full */
 };
+
+/* Nodes and ports that are named, in the fabric or in findings alone. */
+struct health_named {
+	bool all;
+	struct selection there;       /* those in the fabric */
+	char **gone;                  /* what names nothing in it */
+	bool *found;                  /* a finding knows it; parallel to gone */
+	int gone_count;
+};
+
+/*
+ * health_named_init - resolve NODE and NODE/PORT
+ * health_named_has - is a finding of one of them?
+ * health_named_check - after all findings: ERR_USAGE where a name was known to nobody.
+ */
+int health_named_init(struct health_named *named, const struct fabric *fabric, char **args, int count,
+		      struct error *err);
+void health_named_done(struct health_named *named);
+bool health_named_has(struct health_named *named, const struct fabric *fabric, const struct finding_row *row);
+int health_named_check(const struct health_named *named, const struct fabric *fabric, struct error *err);
 
 /*
  * health_load - the findings that are meant, worst first

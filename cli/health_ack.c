@@ -74,7 +74,8 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 	if (code < 0)
 		return code;
 	if (!search.is_found)
-		return err_set(err, ERR_USAGE, "no open finding has the number %" PRId64 " (ibwire health --all lists them)",
+		return err_set(err, ERR_USAGE,
+			       "no open finding has the number %" PRId64 " (ibwire health --all lists them)",
 			       search.id);
 	code = finding_acknowledge(path, &search.found, said, err);
 	if (code < 0)
@@ -85,8 +86,8 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 		printf("#%" PRId64 " %s is acknowledged until %s\n", search.id, search.found.subject,
 		       when_format_local(said->until_us, until));
 	else
-		printf("#%" PRId64 " %s is acknowledged, until it is taken back with: ibwire health unack %" PRId64 "\n",
-		       search.id, search.found.subject, search.id);
+		printf("#%" PRId64 " %s is acknowledged, until it is taken back with: ibwire health unack %" PRId64
+		       "\n", search.id, search.found.subject, search.id);
 	return 0;
 }
 

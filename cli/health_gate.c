@@ -27,8 +27,13 @@
 	 COUNTER_BIT(COUNTER_LINK_DOWNED) | COUNTER_BIT(COUNTER_RCV_ERRORS) | \
 	 COUNTER_BIT(COUNTER_LOCAL_LINK_INTEGRITY_ERRORS) | COUNTER_BIT(COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS))
 
-/* Read throughout: so much of the time lies between its first and its last reading. */
+/*
+ * Read throughout: so much of the time lies between its first and its last reading, but for the
+ * intervals that both ends of the window cut.
+ */
 #define COVERED 0.95
+#define CUT_INTERVALS 2
+#define COVERED_LEAST 0.5
 
 enum { HOST, PASSED, LINKS, REASON, COLUMN_COUNT };
 
@@ -45,6 +50,14 @@ struct gate {
 	int64_t span_us;
 };
 
+static double covered_least_us(const struct gate *gate)
+{
+	double cut_us = CUT_INTERVALS * (double)gate->view.snapshot->sweep.interval_us;
+	double least_us = COVERED * (double)gate->span_us - cut_us;
+
+	return least_us > COVERED_LEAST * (double)gate->span_us ? least_us : COVERED_LEAST * (double)gate->span_us;
+}
+
 /* One end of a link. Return: whether it is clean; else @reason says what is not. */
 static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *reason)
 {
@@ -58,7 +71,7 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 		text_appendf(reason, "is %s", port_state_name(port->state));
 		return false;
 	}
-	if ((double)sum->elapsed_us < COVERED * (double)gate->span_us) {
+	if ((double)sum->elapsed_us < covered_least_us(gate)) {
 		text_appendf(reason, "was read over %s only", when_format_span(sum->elapsed_us, covered));
 		return false;
 	}

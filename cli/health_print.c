@@ -12,6 +12,7 @@
 #include "cli/health.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/name_map.h"
 #include "storage/reader.h"
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -51,19 +52,25 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY }, /* of --watch only */
 };
 
-static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, size_t guid_column,
-		    size_t name_column, size_t port_column)
+/* Its GUID, name and port are columns beside each other. @stored: what it was called when it was there. */
+static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
+		    size_t guid_column)
 {
 	uint32_t node;
+	const char *name = stored;
 
 	if (!guid)
 		return;
 	result_unsigned(result, guid_column, guid);
 	node = fabric_find_node(view->fabric, guid);
 	if (node != FABRIC_NONE)
-		result_text(result, name_column, view->fabric->nodes[node].name);
+		name = view->fabric->nodes[node].name;
+	else if (view->names && name_map_find(view->names, guid))
+		name = name_map_find(view->names, guid);
+	if (*name)
+		result_text(result, guid_column + 1, name);
 	if (num)
-		result_integer(result, port_column, num);
+		result_integer(result, guid_column + 2, num);
 }
 
 bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
@@ -77,8 +84,8 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 	result_text(result, KIND, finding_kind_name(finding->kind));
 	result_text(result, SEVERITY, finding_severity_name(finding->severity));
 	result_text(result, SUBJECT, finding->subject);
-	put_end(result, view, finding->node_guid, finding->port, NODE_GUID, NODE, PORT);
-	put_end(result, view, finding->peer_guid, finding->peer_port, PEER_GUID, PEER, PEER_PORT);
+	put_end(result, view, finding->node_guid, finding->port, row->node, NODE_GUID);
+	put_end(result, view, finding->peer_guid, finding->peer_port, row->peer, PEER_GUID);
 	result_integer(result, SINCE, finding->since_us);
 	result_integer(result, OPENED, row->opened_us);
 	result_integer(result, LAST_SEEN, finding->last_seen_us);
@@ -230,7 +237,8 @@ static void print_row(const struct view *view, const struct result_options *how,
 	time_of(finding->since_us, view->reference_us, since, sizeof(since));
 	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
 	printf("%s%-9s%s %s  %s%s%s\n", color_of(how, health), words[finding->severity], how->color ? "\033[0m" : "",
-	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "", finding->cause);
+	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
+	       finding->cause);
 	print_wrapped(how, "", finding->text);
 	if (finding->closed_us) {
 		time_of(finding->closed_us, view->reference_us, closed, sizeof(closed));
@@ -318,8 +326,8 @@ int health_explain(const char *word, const struct result_options *how, struct er
 		return 0;
 	}
 	if (kind < 0)
-		return err_set(err, ERR_USAGE, "no kind of finding is called '%.64s': ibwire health --explain all lists "
-			       "them", word);
+		return err_set(err, ERR_USAGE,
+			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
 	print_wrapped(how, "what:    ", info->means);

@@ -30,7 +30,7 @@
 #define STALE_LEAST_US (30 * US_PER_S)
 
 struct watching {
-	const struct health_ask *ask;
+	struct health_ask ask;
 	struct view view;
 	struct result *result;    /* of --format json or csv; NULL: lines for people */
 	struct health_rows open;  /* as of the sweep before */
@@ -66,7 +66,7 @@ static int index_rows(const struct health_rows *rows, struct map *ret, struct er
 
 static bool is_wanted(const struct watching *watching, const struct health_row *row)
 {
-	return watching->ask->all || row->row.finding.severity > FINDING_INFO;
+	return watching->ask.all || row->row.finding.severity > FINDING_INFO;
 }
 
 static bool find_closing(void *ctx, const struct finding_row *row)
@@ -141,7 +141,7 @@ static int look(struct watching *watching, struct error *err)
 	snapshot_destroy(watching->view.snapshot);
 	watching->view.snapshot = snapshot;
 	watching->view.fabric = snapshot->fabric;
-	code = health_load(&watching->view, watching->ask, &findings, &now, err);
+	code = health_load(&watching->view, &watching->ask, &findings, &now, err);
 	if (code < 0)
 		return code;
 	code = tell_changes(watching, &now, before_us, err);
@@ -149,6 +149,8 @@ static int look(struct watching *watching, struct error *err)
 	health_rows_done(&watching->open);
 	watching->open = now;
 	watching->began = true;
+	/* What is named was there once: it may go. */
+	watching->ask.may_be_unknown = true;
 	return code;
 }
 
@@ -156,7 +158,8 @@ static int look(struct watching *watching, struct error *err)
 static void look_at_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
-	int64_t age_us = clock_wall_us(clock_system()) - sweep->wall_us, limit_us = STALE_INTERVALS * sweep->interval_us;
+	int64_t age_us = clock_wall_us(clock_system()) - sweep->wall_us;
+	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
 	char age[WHEN_SIZE];
 	bool stale = age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
 
@@ -170,7 +173,7 @@ static void look_at_age(struct watching *watching)
 
 int health_watch(const struct health_ask *ask, struct error *err)
 {
-	struct watching watching = { .ask = ask };
+	struct watching watching = { .ask = *ask };
 	const struct clock *clock = clock_system();
 	int64_t newest = 0, shown = -1;
 	int code = view_open(ask->options, false, &watching.view, err);

@@ -113,7 +113,8 @@ int history_nothing(const struct history *history, const struct subject *subject
 			       "to %s: see --since and --until", since, until, when_format_local(range->oldest_us,
 			       oldest), when_format_local(range->newest_us, newest));
 	if (history->damage.count)
-		return err_set(err, ERR_IO, "nothing of %s between %s and %s can be read: the database is damaged; see: "
+		return err_set(err, ERR_IO,
+			       "nothing of %s between %s and %s can be read: the database is damaged; see: "
 			       "ibwire db check", subject ? subject->name : "these ports", since, until);
 	if (subject && subject->single && subject->indices) {
 		const struct port_row *row = &history->view.snapshot->rows[subject->indices[0]];

@@ -171,7 +171,8 @@ enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END
        END_COUNT };
 
 static const struct column end_columns[END_COUNT] = {
-	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
+		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[END_STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT },
 	[END_PHYS] = { .key = "phys_state", .title = "PHYS", .kind = COLUMN_TEXT, .priority = 3 },
 	[END_LINK] = { .key = "link", .title = "LINK", .kind = COLUMN_TEXT },
@@ -286,7 +287,8 @@ static int sum_windows(struct report *report, struct error *err)
 enum { SUM_PORT, SUM_COUNTER, SUM_UNIT, SUM_FIRST, SUM_AT_LEAST = SUM_FIRST + WINDOW_COUNT, SUM_COUNT };
 
 static const struct column sum_columns[SUM_COUNT] = {
-	[SUM_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[SUM_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
+		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[SUM_COUNTER] = { .key = "counter", .title = "COUNTER", .kind = COLUMN_TEXT },
 	[SUM_UNIT] = { .key = "unit", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[SUM_FIRST] = { .key = "last_hour", .title = "1 h", .kind = COLUMN_INTEGER },
@@ -460,7 +462,8 @@ static int put_events(struct report *report, struct error *err)
 	int code = reader_events(report->view.reader, &query, count_event, &telling, err);
 
 	if (code == 0)
-		code = begin_part(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result, err);
+		code = begin_part(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
+				  err);
 	if (code < 0)
 		return code;
 	code = reader_events(report->view.reader, &query, put_event, &telling, err);

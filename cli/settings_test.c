@@ -51,7 +51,8 @@ static void what_it_names_is_set_and_the_rest_has_its_default(void **state)
 
 	(void)state;
 	health_settings_default(&defaults);
-	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n[balance]\nmeasured_excess = 35%\n"
+	assert_int_equal(load("; comment\n[health]\nrecovery = 90s\nsilent_sweeps = 7\n"
+			      "[balance]\nmeasured_excess = 35%\n"
 			      "window = 2m\n[symbol-errors]\nwarning = 3.5\n[link-flapping]\noff = yes\n"
 			      "[class]\nstorage = oss*, mds[0-9]\nmanagement = login*\n[rail]\nrail7 = * mlx5_9\n",
 			      &settings, NULL), 0);

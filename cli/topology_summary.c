@@ -187,8 +187,8 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 			text_append(text, "links that a tree does not have:\n");
 		if (count++ < LIST_MAX)
 			text_appendf(text, "  %s/%u (tier %d) - %s/%u (tier %d)\n",
-				     shown(topology, port->node), port->num, tier, shown(topology, peer->node), peer->num,
-				     other);
+				     shown(topology, port->node), port->num, tier,
+				     shown(topology, peer->node), peer->num, other);
 	}
 	append_more(text, count);
 }

@@ -269,7 +269,8 @@ static void tell(void *ctx, enum health_change change, struct finding *finding)
 }
 
 int judge_step(struct judge *judge, const struct sweep_result *result, const struct details *details,
-	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err)
+	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
+	       struct error *err)
 {
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,

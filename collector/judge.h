@@ -93,6 +93,7 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
  * Return: 0 or ERR_NOMEM; then nothing is said of findings in this sweep.
  */
 int judge_step(struct judge *judge, const struct sweep_result *result, const struct details *details,
-	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events, struct error *err);
+	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
+	       struct error *err);
 
 #endif

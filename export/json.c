@@ -35,7 +35,8 @@ static void find_cells(const struct result *result, struct json *json)
 		if (result->columns[i].flags & COLUMN_NO_DATA)
 			continue;
 		for (first = 0; first < i; first++)
-			if (json->cell[first] != SIZE_MAX && !strcmp(result->columns[first].key, result->columns[i].key))
+			if (json->cell[first] != SIZE_MAX &&
+			    !strcmp(result->columns[first].key, result->columns[i].key))
 				break;
 		json->cell[first] = i;
 	}

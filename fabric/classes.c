@@ -216,7 +216,7 @@ static int split_name(struct shape_build *build, uint32_t index)
 	return build->host_of[index] ? 0 : ERR_NOMEM;
 }
 
-/* Do three or more hosts differ from this one by their numbers only? */
+/* Are there HCAs, three at least, of hosts whose names differ from this one's by their numbers only? */
 static bool has_kin(const struct shape_build *build, uint32_t node)
 {
 	const char *name = build->host_of[node];

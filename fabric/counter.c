@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "fabric/counter.h"
 
+#include <endian.h>
 #include <string.h>
 
 static const struct counter_info infos[COUNTER_COUNT] = {
@@ -150,30 +151,49 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 
 	if (bits < 8)
 		return bytes[offset / 8] >> (8 - offset % 8 - bits) & ((1u << bits) - 1);
+	if (bits == 64) {
+		memcpy(&value, bytes + offset / 8, sizeof(value));
+		return be64toh(value);
+	}
 	for (i = 0; i < bits / 8; i++)
 		value = value << 8 | bytes[offset / 8 + i];
 	return value;
 }
 
+/* What a node has, a bit for each need. */
+static unsigned needs_met(const struct pma_caps *caps)
+{
+	unsigned met = 0;
+	int need;
+
+	for (need = NEED_NOTHING; need <= NEED_QP1_DROPPED; need++)
+		met |= (unsigned)pma_caps_meet(caps, (enum counter_need)need) << need;
+	return met;
+}
+
 void reading_decode(struct reading *reading, enum counter_attribute attribute, const uint8_t *bytes, size_t len,
 		    const struct pma_caps *caps)
 {
+	counter_set present = reading->present, wide = reading->wide;
+	unsigned met = needs_met(caps);
 	size_t i;
 
 	for (i = 0; i < FIELD_COUNT; i++) {
 		const struct counter_field *field = &fields[i];
 		counter_set bit = COUNTER_BIT(field->counter);
 
-		if (field->attribute != attribute || !pma_caps_meet(caps, field->need) ||
+		if (field->attribute != attribute || !(met & 1u << field->need) ||
 		    field->bit_offset + field->bits > len * 8)
 			continue;
-		if (field->bits < 64 && reading->wide & bit)
+		if (field->bits < 64 && wide & bit)
 			continue;
 		reading->value[field->counter] = get_bits(bytes, field->bit_offset, field->bits);
-		reading->present |= bit;
+		present |= bit;
 		if (field->bits == 64)
-			reading->wide |= bit;
+			wide |= bit;
 	}
+	reading->present = present;
+	reading->wide = wide;
 }
 
 uint64_t reading_max(const struct reading *reading, enum counter counter)

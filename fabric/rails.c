@@ -134,7 +134,8 @@ static int find_key(struct rail_build *rails, struct device_keys *known, uint32_
 	if (plain) {
 		uint32_t before = known->count;
 
-		code = shape_intern(&known->devices, known->texts, &known->count, rails->build->device_of[node], &device);
+		code = shape_intern(&known->devices, known->texts, &known->count, rails->build->device_of[node],
+				    &device);
 		if (code < 0)
 			return code;
 		if (known->count == before) {

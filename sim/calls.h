@@ -7,7 +7,8 @@
  *
  *   sim/umad_mads.c   in clients, before libumad2sim.so: MADs go between the program and the wire in the thread
  *                     that sends or receives them, whole, as the kernel would do it. umad2sim has a thread in
- *                     between, which costs two system calls and a change of threads per MAD and loses the last 32 bytes.
+ *                     between, which costs two system calls and a change of threads per MAD, and loses the last
+ *                     32 bytes.
  *   sim/ibsim_batch.c in ibsim: datagrams are taken and given several at a time.
  *
  * It goes into every program of the simulation, shells too, so it needs nothing of ours and is built

@@ -54,7 +54,8 @@ int ibsim_start(const struct ibsim_place *place, pid_t *ret, int *ret_output_fd,
 	char *argv[] = { (char[]){ "ibsim" }, (char[]){ "-s" }, (char[]){ "-N" }, nodes, (char[]){ "-S" }, switches,
 			 (char[]){ "-P" }, ports, (char[]){ "-L" }, cap, (char[]){ IBSIM_NET_FILE }, NULL };
 	struct process_spec spec = {
-		.argv = argv, .dir = place->dir, .env = { sockname, preload }, .own_group = true, .death_signal = SIGKILL,
+		.argv = argv, .dir = place->dir, .env = { sockname, preload }, .own_group = true,
+		.death_signal = SIGKILL,
 	};
 	int pipe_ends[2], code;
 

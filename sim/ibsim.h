@@ -16,7 +16,7 @@ struct ibsim_place {
 	const char *dir;             /* the run directory */
 	const char *console;         /* FIFO that it reads commands from */
 	const char *sockname;        /* its name */
-	const char *preload;         /* value of LD_PRELOAD for clients: the first of it is for ibsim, too (sim/calls.h) */
+	const char *preload;         /* LD_PRELOAD of clients: the first of it is for ibsim, too (sim/calls.h) */
 };
 
 /*

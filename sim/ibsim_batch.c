@@ -118,7 +118,7 @@ ssize_t batch_read(int fd, void *buffer, size_t size)
 	return (ssize_t)size;
 }
 
-/* All that ibsim has written to this client. Where its socket is full it is waited for, as ibsim does, but not spinning. */
+/* All that ibsim has written to this client. A full socket is waited for, as ibsim does, but not spinning. */
 static void flush(struct line *line)
 {
 	unsigned first = 0;

@@ -18,6 +18,7 @@ struct job {
 	bool *hosts;     /* by host: takes part */
 	bool all_rails;
 	uint64_t rails;  /* bits */
+	size_t stride;   /* host i sends to host i + stride */
 	double rate;
 	bool coupled;
 };
@@ -156,6 +157,17 @@ static int parse_hosts(const char *value, const struct host_table *table, struct
 	return 0;
 }
 
+static int parse_stride(const char *value, size_t *ret, struct error *err)
+{
+	char *end;
+	unsigned long stride = strtoul(value, &end, 10);
+
+	if (!isdigit((unsigned char)*value) || *end || !stride || stride > 1000000)
+		return err_set(err, ERR_USAGE, "stride=%s is none: say 1 or more", value);
+	*ret = stride;
+	return 0;
+}
+
 static int parse_word(const char *word, const struct host_table *table, struct job *job, struct error *err)
 {
 	const char *value = strchr(word, '=');
@@ -168,11 +180,14 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 	}
 	if (value && !strncmp(word, "rate=", 5))
 		return parse_rate(value + 1, &job->rate, err);
+	if (value && !strncmp(word, "stride=", 7))
+		return parse_stride(value + 1, &job->stride, err);
 	if (!strcmp(word, "coupled=yes") || !strcmp(word, "coupled=no")) {
 		job->coupled = word[8] == 'y';
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "\"%s\" is no part of a job: ring hosts=... rails=... rate=... coupled=yes|no",
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" is no part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
 		       word);
 }
 
@@ -214,24 +229,27 @@ static int add_flow(struct flow_list *list, const struct job *job, uint32_t from
 	return 0;
 }
 
+/* Is this an HCA of the job's ring on a rail? */
+static bool is_member(const struct job *job, const struct host_hca *hca, uint32_t rail)
+{
+	return hca->rail == rail && job->hosts[hca->host];
+}
+
 /* Hosts are in order in the table, so the ring goes round them in order. */
 static int add_ring(struct flow_list *list, const struct job *job, const struct host_table *table, uint32_t rail)
 {
-	uint32_t first = UINT32_MAX, last = UINT32_MAX;
-	size_t i;
+	uint32_t *ports = calloc(table->hca_count + 1, sizeof(*ports));
+	size_t count = 0, i;
+	int code = ports ? 0 : ERR_NOMEM;
 
-	for (i = 0; i < table->hca_count; i++) {
-		const struct host_hca *hca = &table->hcas[i];
-
-		if (hca->rail != rail || !job->hosts[hca->host])
-			continue;
-		if (first == UINT32_MAX)
-			first = hca->port;
-		else if (add_flow(list, job, last, hca->port) < 0)
-			return ERR_NOMEM;
-		last = hca->port;
-	}
-	return first == last ? 0 : add_flow(list, job, last, first);
+	for (i = 0; code == 0 && i < table->hca_count; i++)
+		if (is_member(job, &table->hcas[i], rail))
+			ports[count++] = table->hcas[i].port;
+	/* Nobody sends to itself. */
+	for (i = 0; code == 0 && count && job->stride % count && i < count; i++)
+		code = add_flow(list, job, ports[i], ports[(i + job->stride) % count]);
+	free(ports);
+	return code;
 }
 
 static int add_rings(struct flow_list *list, const struct job *job, const struct host_table *table, struct error *err)
@@ -259,7 +277,7 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
 	      struct error *err)
 {
-	struct job job = { .fabric = fabric, .coupled = true };
+	struct job job = { .fabric = fabric, .stride = 1, .coupled = true };
 	char *copy = strdup(spec);
 	int code;
 

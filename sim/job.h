@@ -58,9 +58,10 @@ struct flow_list {
 
 /*
  * job_parse - add a job's flows
- * @spec:  "ring hosts=node0001-node0016,node0020 rails=0-7 rate=180Gb/s [coupled=no]";
+ * @spec:  "ring hosts=node0001-node0016,node0020 rails=0-7 rate=180Gb/s stride=1 [coupled=no]";
  *         hosts=all and rails=all are the defaults. rate is that of each flow, in bits
- *         as the counters count them; by default 80 % of what its HCA's link carries
+ *         as the counters count them; by default 80 % of what its HCA's link carries. With a stride
+ *         host i sends to host i + stride: in rings of their own where it divides their number
  *
  * A host without an HCA of a rail is left out of that rail's ring; a rail with
  * fewer than two hosts has none.

@@ -380,6 +380,25 @@ static void a_flow_without_a_route_stands_still(void **state)
 	bed_done(&bed);
 }
 
+/* So each host of a unit sends to the other unit, over spines. */
+static void a_stride_leaves_hosts_out(void **state)
+{
+	static const char *const jobs[] = { "ring hosts=node0001-node0007 rails=1 stride=3 rate=10Gb/s" };
+	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
+	struct bed bed;
+
+	(void)state;
+	shape.hosts = 4;
+	shape.rails = 2;
+	bed_init(&bed, &shape, jobs, 1, false);
+	assert_int_equal(bed.list.count, 7);
+	for (size_t i = 0; i < 7; i++) {
+		assert_int_equal(bed.list.flows[i].from, bed.hosts.hcas[2 * i + 1].port);
+		assert_int_equal(bed.list.flows[i].to, bed.hosts.hcas[2 * ((i + 3) % 7) + 1].port);
+	}
+	bed_done(&bed);
+}
+
 static void words_that_are_no_job_are_named(void **state)
 {
 	static const char *const wrong[] = {
@@ -387,6 +406,7 @@ static void words_that_are_no_job_are_named(void **state)
 		"ring rate=1Gb/s rails=3-1", "ring rate=1Gb/s rails=x", "ring rate=1Gb/s hosts=nobody",
 		"ring rate=1Gb/s hosts=node0001", "ring rate=1Gb/s rails=9", "ring rate=1Gb/s coupled=maybe",
 		"ring rate=1Gb/s colour=red", "ring rate=1Gb/s hosts=node0900-node0999",
+		"ring stride=0", "ring stride=x", "ring hosts=node0001-node0004 stride=4",
 	};
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
@@ -432,6 +452,7 @@ int main(void)
 		cmocka_unit_test(a_skewed_route_slows_the_job_and_makes_its_feeders_wait),
 		cmocka_unit_test(a_coupled_job_is_as_slow_as_its_slowest_flow),
 		cmocka_unit_test(a_flow_without_a_route_stands_still),
+		cmocka_unit_test(a_stride_leaves_hosts_out),
 		cmocka_unit_test(words_that_are_no_job_are_named),
 		cmocka_unit_test(hosts_are_in_natural_order_and_management_is_none),
 	};

@@ -13,7 +13,8 @@
 
 #define US_PER_HOUR (3600 * US_PER_S)
 
-unsigned compact_window_sweeps(int64_t interval_us)
+/* How many sweeps stand in one window, of an interval in us (0: single sweeps). */
+static unsigned count_window_sweeps(int64_t interval_us)
 {
 	/* 120 sweeps of a second, 60 of ten and more, as measured; in between a straight line. */
 	if (interval_us <= 0 || interval_us >= 10 * US_PER_S)
@@ -127,7 +128,7 @@ static int find_end(struct compaction *compaction, int64_t from, int64_t *ret_to
 		int64_t id = sqlite3_column_int64(rows, 0), at_us = sqlite3_column_int64(rows, 1);
 
 		if (!full)
-			full = compact_window_sweeps(sqlite3_column_int64(rows, 2));
+			full = count_window_sweeps(sqlite3_column_int64(rows, 2));
 		if (full > CODEC_CHUNK_SWEEPS)
 			full = CODEC_CHUNK_SWEEPS;
 		if (!count)

@@ -57,9 +57,6 @@ void compact_done(struct compaction *compaction);
  */
 int compact_step(struct compaction *compaction, struct error *err);
 
-/* compact_window_sweeps - how many sweeps stand in one window, of an interval in us (0: single sweeps). */
-unsigned compact_window_sweeps(int64_t interval_us);
-
 /* compact_begin, compact_end - one short write transaction; @result as it went. Return: @result or an error. */
 int compact_begin(struct compaction *compaction, struct error *err);
 int compact_end(struct compaction *compaction, int result, struct error *err);

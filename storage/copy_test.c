@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "fabric/fabric.h"
 #include "storage/admin.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
@@ -157,6 +158,23 @@ static bool holds_node(const char *bytes, size_t len, const struct node *node)
 	return holds_guid(bytes, len, node->guid) || holds_guid(bytes, len, node->system_guid);
 }
 
+/* Is this node as it was in the fabric before? Most are, and each search is one through the whole file. */
+static bool is_known(const struct fabric *before, const struct node *node)
+{
+	uint32_t known = before ? fabric_find_node(before, node->guid) : FABRIC_NONE;
+
+	return known != FABRIC_NONE && before->nodes[known].system_guid == node->system_guid &&
+	       !strcmp(before->nodes[known].desc, node->desc) && !strcmp(before->nodes[known].name, node->name);
+}
+
+static bool is_known_port(const struct fabric *before, uint64_t guid)
+{
+	for (size_t i = 0; before && i < before->port_count; i++)
+		if (before->ports[i].guid == guid)
+			return true;
+	return false;
+}
+
 /* Does a file hold anything that tells who a node or a port of the history is? */
 static bool names_somebody(const char *of, const struct model *model)
 {
@@ -165,12 +183,13 @@ static bool names_somebody(const char *of, const struct model *model)
 	bool found = memmem(bytes, len, model->boot_id, strlen(model->boot_id)) != NULL;
 
 	for (size_t f = 0; !found && f < model->fabric_count; f++) {
-		const struct fabric *fabric = model->fabrics[f];
+		const struct fabric *fabric = model->fabrics[f], *before = f ? model->fabrics[f - 1] : NULL;
 
 		for (size_t i = 0; !found && i < fabric->node_count; i++)
-			found = holds_node(bytes, len, &fabric->nodes[i]);
+			found = !is_known(before, &fabric->nodes[i]) && holds_node(bytes, len, &fabric->nodes[i]);
 		for (size_t i = 0; !found && i < fabric->port_count; i++)
-			found = fabric->ports[i].guid > UINT32_MAX && holds_guid(bytes, len, fabric->ports[i].guid);
+			found = fabric->ports[i].guid > UINT32_MAX && !is_known_port(before, fabric->ports[i].guid) &&
+				holds_guid(bytes, len, fabric->ports[i].guid);
 	}
 	free(bytes);
 	return found;

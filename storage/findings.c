@@ -12,10 +12,14 @@
 
 /* ?1 the sweep of the time asked for, ?2 the first sweep that counts, ?3 that time, ?4 a node or 0. */
 #define STATE_THEN "(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id AND l.from_sweep <= ?1)"
+#define NAME_THEN(guid) \
+	"(SELECT v.name FROM node n JOIN node_version v ON v.node = n.id WHERE n.guid = " guid \
+	" AND v.from_sweep <= ?1 ORDER BY v.from_sweep DESC LIMIT 1)"
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason"
+	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason,"
+	" " NAME_THEN("f.node_guid") ", " NAME_THEN("f.peer_guid")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
 	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"
@@ -26,6 +30,7 @@ static const char findings_sql[] =
 enum {
 	ID, KIND, NODE, PORT, PEER, PEER_PORT, TAG, SINCE, OPENED, LAST_SEEN, CLOSED, SEVERITY, SUBJECT, CAUSE, TEXT,
 	ADVICE, EVIDENCE, HOSTS, HOSTS_TOUCHED, ACK_AT, ACK_UNTIL, ACK_PERSON, ACK_REASON,
+	NODE_NAME, PEER_NAME,
 };
 
 static void copy_text(sqlite3_stmt *row, int at, char *ret, size_t size)
@@ -100,6 +105,8 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	ret->acknowledged.until_us = sqlite3_column_int64(row, ACK_UNTIL);
 	copy_text(row, ACK_PERSON, ret->acknowledged.person, sizeof(ret->acknowledged.person));
 	copy_text(row, ACK_REASON, ret->acknowledged.reason, sizeof(ret->acknowledged.reason));
+	copy_text(row, NODE_NAME, ret->node, sizeof(ret->node));
+	copy_text(row, PEER_NAME, ret->peer, sizeof(ret->peer));
 	result = read_numbers(members, row, ret, err);
 	if (!result)
 		result = read_hosts(members, row, ret, err);

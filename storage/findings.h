@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analysis/finding.h"
+#include "fabric/fabric.h"
 
 struct error;
 struct reader;
@@ -26,6 +27,7 @@ struct finding_row {
 	struct finding finding;  /* as it was said last, at or before the time that was asked for */
 	int64_t opened_us;       /* wall clock of the sweep that found it */
 	struct acknowledgement acknowledged; /* as of that time */
+	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE]; /* names, also of nodes that are gone; "": none is known */
 	char cause[32], advice[256];             /* what finding.cause and .advice point to */
 	char keys[FINDING_NUMBERS_MAX][64];      /* what its numbers' keys point to */
 };

@@ -67,7 +67,7 @@ static void everything_comes_back_as_it_was(void **state)
 		struct writer *writer;
 
 		model->keep_history = true;
-		live(model, &reader, 700);
+		live(model, &reader, getenv("IBWIRE_LONG") ? 1500 : 450);
 		for (size_t id = 1; id <= model->sweep_count; id++)
 			check_sweep(reader, model, (int64_t)id);
 		for (size_t id = 1; id <= model->sweep_count; id += 7)

@@ -21,7 +21,8 @@ static void add_value(uint64_t *sum, uint64_t later)
 		*sum = UINT64_MAX;
 }
 
-void port_sum_add(struct port_sum *sum, const struct port_sum *later)
+/* Put a later sum behind an earlier one. */
+static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 {
 	if (!later->samples)
 		return;

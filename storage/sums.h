@@ -28,9 +28,8 @@ struct port_sum {
 	struct delta sum;
 };
 
-/* port_sum_add_delta, port_sum_add - put a later delta, or sum, behind an earlier sum. */
+/* port_sum_add_delta - put a later delta behind an earlier sum. */
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later);
-void port_sum_add(struct port_sum *sum, const struct port_sum *later);
 
 /* port_sum_add_sample - the same of a stored sample beside which no row of error stands: no mark, no error counter. */
 void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample);

@@ -338,8 +338,10 @@ const char tables_views[] =
 	"	e.peer_port AS peer_port, e.text AS text\n"
 	"FROM event e;\n"
 	"CREATE VIEW findings AS -- what was wrong, as it was said last; open ones have no closed\n"
-	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us") " AS closed,\n"
-	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject, s.cause AS cause,\n"
+	"SELECT " TIME("f.since_us") " AS since, " TIME("f.opened_us") " AS opened, " TIME("f.closed_us")
+	" AS closed,\n"
+	"	f.kind AS kind, " CODE("severity", "s.severity") " AS severity, s.subject AS subject,"
+	" s.cause AS cause,\n"
 	"	s.text AS text, " GUID("f.node_guid") " AS node_guid, f.port AS port, s.evidence AS evidence\n"
 	"FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep =\n"
 	"	(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id);\n"

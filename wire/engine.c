@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "wire/bucket.h"
 #include "wire/lanes.h"
+#include "wire/pma.h"
 #include "wire/silence.h"
 #include "wire/transport.h"
 
@@ -25,6 +26,9 @@
 
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
+
+/* Answers that are here, and whose owners are told once nothing else is to be taken or sent. */
+#define ANSWERS 64
 
 /*
  * A wire that loses MADs: of those that were answered in the end so many had to be sent
@@ -48,6 +52,12 @@ struct flight {
 	int64_t sent_us;
 };
 
+struct answer {
+	uint32_t entry;
+	int64_t at_us; /* when it came */
+	uint8_t mad[MAD_SIZE];
+};
+
 struct engine {
 	const struct transport *transport;
 	const struct clock *clock;
@@ -55,7 +65,10 @@ struct engine {
 	struct engine_counts counts;
 	struct lanes lanes;          /* what waits to be sent */
 	struct flight flights[FLIGHTS];
+	uint32_t next_slot;          /* of flights: where a free one is looked for */
 	unsigned in_flight;          /* open ones */
+	struct answer answers[ANSWERS];
+	unsigned answer_count;
 	struct silence silence;      /* does the wire move at all? */
 	uint64_t answered, repeated; /* of late: questions answered, and how often those had to be sent again */
 	uint32_t generation;         /* upper three bytes of transaction ids */
@@ -118,9 +131,10 @@ void engine_drop_node(struct engine *engine, uint32_t node)
 /* A free flight, else the one that was given up first: its late answer is then ignored. */
 static uint32_t find_slot(const struct engine *engine)
 {
-	uint32_t oldest = FLIGHTS, slot;
+	uint32_t oldest = FLIGHTS, i;
 
-	for (slot = 0; slot < FLIGHTS; slot++) {
+	for (i = 0; i < FLIGHTS; i++) {
+		uint32_t slot = (engine->next_slot + i) % FLIGHTS;
 		const struct flight *flight = &engine->flights[slot];
 
 		if (flight->state == FLIGHT_FREE)
@@ -133,8 +147,8 @@ static uint32_t find_slot(const struct engine *engine)
 }
 
 /* Write a request's MAD and send it. @ret_flight: free, but with all that its answer is known by. */
-static int send_request(struct engine *engine, const struct request *request, struct flight **ret_flight,
-			struct error *err)
+static int send_request(struct engine *engine, const struct request *request, int64_t now_us,
+			struct flight **ret_flight, struct error *err)
 {
 	uint32_t slot = find_slot(engine);
 	struct flight *flight = &engine->flights[slot];
@@ -142,6 +156,7 @@ static int send_request(struct engine *engine, const struct request *request, st
 	int code;
 
 	flight->state = FLIGHT_FREE;
+	engine->next_slot = slot + 1;
 	engine->generation = (engine->generation + 1) & 0xffffff;
 	flight->tid = engine->generation << 8 | slot;
 	mad_init(mad, &(struct mad_header){ .mgmt_class = request->mgmt_class, .method = METHOD_GET, .tid = flight->tid,
@@ -159,16 +174,16 @@ static int send_request(struct engine *engine, const struct request *request, st
 	flight->node = request->node;
 	flight->mgmt_class = request->mgmt_class;
 	flight->attribute = request->attribute;
-	flight->sent_us = clock_boottime_us(engine->clock);
+	flight->sent_us = now_us;
 	engine->counts.sent++;
 	*ret_flight = flight;
 	return 0;
 }
 
-static int send_entry(struct engine *engine, uint32_t index, struct error *err)
+static int send_entry(struct engine *engine, uint32_t index, int64_t now_us, struct error *err)
 {
 	struct flight *flight;
-	int code = send_request(engine, &lanes_entry(&engine->lanes, index)->request, &flight, err);
+	int code = send_request(engine, &lanes_entry(&engine->lanes, index)->request, now_us, &flight, err);
 
 	if (code < 0)
 		return code;
@@ -189,7 +204,7 @@ static int probe_silence(struct engine *engine, int64_t now_us, struct error *er
 
 	if (!probe)
 		return 0;
-	code = send_request(engine, probe, &flight, err);
+	code = send_request(engine, probe, now_us, &flight, err);
 	if (code < 0)
 		return code;
 	flight->state = FLIGHT_GIVEN_UP;
@@ -214,24 +229,26 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 	engine->stopped = stopped;
 }
 
-/* Send while the window, the lanes and the rate allow. */
-static int send_more(struct engine *engine, struct error *err)
+/* Send while the window, the lanes and the rate allow. The clock is read for each but the first. */
+static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 {
 	while (lanes_are_ready(&engine->lanes) && engine->in_flight < engine->settings.window &&
-	       bucket_has_one(&engine->bucket, clock_boottime_us(engine->clock))) {
+	       bucket_has_one(&engine->bucket, now_us)) {
 		uint32_t entry = lanes_take(&engine->lanes), node;
 		int code;
 
 		if (entry == LANES_NONE)
 			break;
 		node = lanes_entry(&engine->lanes, entry)->request.node;
-		code = send_entry(engine, entry, err);
+		code = send_entry(engine, entry, now_us, err);
 		if (code < 0) {
 			lanes_land(&engine->lanes, node);
 			lanes_finish(&engine->lanes, entry, REQUEST_CANCELLED, NULL, 0);
 			return code;
 		}
 		bucket_take(&engine->bucket);
+		if (lanes_are_ready(&engine->lanes) && engine->in_flight < engine->settings.window)
+			now_us = clock_boottime_us(engine->clock);
 	}
 	return 0;
 }
@@ -333,14 +350,33 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 	lanes_resume(&engine->lanes, node);
 }
 
-static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum transport_event event)
+/* Owners hear of what was answered, in the order in which it came. */
+static void tell_answers(struct engine *engine)
 {
-	struct mad_header header = mad_read_header(mad);
+	unsigned i;
+
+	for (i = 0; i < engine->answer_count; i++) {
+		const struct answer *answer = &engine->answers[i];
+
+		lanes_finish(&engine->lanes, answer->entry, REQUEST_ANSWERED, answer->mad, answer->at_us);
+	}
+	engine->answer_count = 0;
+}
+
+/*
+ * A MAD came, into the place of the next answer. Its node may be asked the next question at
+ * once; its owner is told by tell_answers().
+ */
+static void take_mad(struct engine *engine, enum transport_event event, int64_t now_us)
+{
+	struct answer *answer = &engine->answers[engine->answer_count];
+	struct mad_header header = mad_read_header(answer->mad);
 	struct flight *flight = match(engine, &header);
-	int64_t now_us = clock_boottime_us(engine->clock);
-	uint32_t node, entry;
+	const struct entry *entry;
+	uint32_t node;
 
 	if (flight && event == TRANSPORT_TIMEOUT) {
+		tell_answers(engine);
 		if (flight->state == FLIGHT_OPEN)
 			time_out(engine, flight, FLIGHT_FREE);
 		else
@@ -359,11 +395,16 @@ static void take_mad(struct engine *engine, const uint8_t mad[MAD_SIZE], enum tr
 		engine->counts.late += !flight->probe;
 		return;
 	}
-	entry = land(engine, flight, FLIGHT_FREE);
-	silence_keep(&engine->silence, &lanes_entry(&engine->lanes, entry)->request);
+	answer->at_us = now_us;
+	answer->entry = land(engine, flight, FLIGHT_FREE);
+	entry = lanes_entry(&engine->lanes, answer->entry);
+	silence_keep(&engine->silence, &entry->request);
 	engine->answered++;
-	engine->repeated += lanes_entry(&engine->lanes, entry)->tries;
-	lanes_finish(&engine->lanes, entry, REQUEST_ANSWERED, mad, now_us);
+	engine->repeated += entry->tries;
+	engine->answer_count++;
+	/* A refusal may be a reason to ask the node no more. */
+	if (answer_status(answer->mad) != ANSWER_OK)
+		tell_answers(engine);
 	lanes_resume(&engine->lanes, node);
 }
 
@@ -402,7 +443,6 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 {
 	int64_t now_us = clock_boottime_us(engine->clock);
 	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
-	uint8_t mad[MAD_SIZE];
 	bool waiting = false;
 	size_t i;
 	int event;
@@ -412,16 +452,49 @@ bool engine_listen(struct engine *engine, unsigned timeout_ms)
 			   now_us - engine->flights[i].sent_us <= most_us;
 	if (!waiting)
 		return false;
-	event = engine->transport->receive(engine->transport->ctx, mad, timeout_ms, NULL);
+	event = engine->transport->receive(engine->transport->ctx, engine->answers[0].mad, timeout_ms, NULL);
 	if (event > TRANSPORT_NOTHING)
-		take_mad(engine, mad, (enum transport_event)event);
+		take_mad(engine, (enum transport_event)event, clock_boottime_us(engine->clock));
 	return true;
+}
+
+/*
+ * Take one MAD, or wait a millisecond for it: as fine as the wait can be; the rate's bucket holds more.
+ * What is here is taken first, and what may be asked then is sent; only when nothing more is here, or no more can be
+ * kept, owners are told of their answers, which takes longer.
+ * Return: 0, or what the transport returns.
+ */
+static int receive(struct engine *engine, int64_t *now_us, struct error *err)
+{
+	uint8_t *mad = engine->answers[engine->answer_count].mad;
+	int event = engine->transport->receive(engine->transport->ctx, mad, engine->answer_count ? 0 : 1, err);
+
+	if (event < 0)
+		return event;
+	*now_us = clock_boottime_us(engine->clock);
+	if (event != TRANSPORT_NOTHING)
+		take_mad(engine, (enum transport_event)event, *now_us);
+	if (engine->answer_count && (event == TRANSPORT_NOTHING || engine->answer_count == ANSWERS)) {
+		tell_answers(engine);
+		*now_us = clock_boottime_us(engine->clock);
+	}
+	return 0;
+}
+
+/* Each millisecond: what is overdue? */
+static int look_at_time(struct engine *engine, int64_t now_us, int64_t *checked_us, struct error *err)
+{
+	if (now_us - *checked_us < US_PER_MS)
+		return 0;
+	*checked_us = now_us;
+	tell_answers(engine);
+	check_deadlines(engine);
+	return probe_silence(engine, now_us, err);
 }
 
 int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 {
 	int64_t now_us = clock_boottime_us(engine->clock), checked_us = now_us;
-	uint8_t mad[MAD_SIZE];
 	int code = 0;
 
 	bucket_resume(&engine->bucket, now_us);
@@ -429,32 +502,21 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	/* What was long ago counts less. */
 	engine->answered /= 2;
 	engine->repeated /= 2;
-	while (engine->lanes.queued || engine->in_flight) {
+	while (code == 0 && (engine->lanes.queued || engine->in_flight || engine->answer_count)) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
+			tell_answers(engine);
 			cancel_all(engine, FLIGHT_GIVEN_UP);
 			return ENGINE_CUT;
 		}
-		code = send_more(engine, err);
-		if (code < 0)
-			break;
-		/* One millisecond is as fine as the wait can be; the rate's bucket holds more. */
-		code = engine->transport->receive(engine->transport->ctx, mad, 1, err);
-		if (code < 0)
-			break;
-		if (code != TRANSPORT_NOTHING)
-			take_mad(engine, mad, (enum transport_event)code);
-		now_us = clock_boottime_us(engine->clock);
-		if (now_us - checked_us >= US_PER_MS) {
-			check_deadlines(engine);
-			code = probe_silence(engine, now_us, err);
-			if (code < 0)
-				break;
-			checked_us = now_us;
-		}
+		code = send_more(engine, now_us, err);
+		if (code == 0)
+			code = receive(engine, &now_us, err);
+		if (code == 0)
+			code = look_at_time(engine, now_us, &checked_us, err);
 	}
 	if (code < 0) {
+		tell_answers(engine);
 		cancel_all(engine, FLIGHT_FREE);
-		return code;
 	}
-	return 0;
+	return code;
 }

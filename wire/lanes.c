@@ -10,7 +10,8 @@
 void lanes_init(struct lanes *lanes, unsigned per_node)
 {
 	*lanes = (struct lanes){
-		.per_node = per_node, .free_entry = NONE, .ready_head = NONE, .ready_tail = NONE, .calling = NONE,
+		.per_node = per_node, .free_entry = NONE, .calling = NONE,
+		.first = { NONE, NONE }, .others = { NONE, NONE },
 	};
 }
 
@@ -41,42 +42,69 @@ static bool grow_lanes(struct lanes *lanes, uint32_t node)
 
 static bool grow_entries(struct lanes *lanes)
 {
-	size_t capacity = lanes->entry_capacity ? lanes->entry_capacity * 2 : 256, i;
+	size_t capacity = lanes->entry_capacity ? lanes->entry_capacity * 2 : 256;
 	struct entry *entries;
 
-	if (lanes->free_entry != NONE)
+	if (lanes->free_entry != NONE || lanes->entries_used < lanes->entry_capacity)
 		return true;
 	entries = reallocarray(lanes->entries, capacity, sizeof(*entries));
 	if (!entries)
 		return false;
-	for (i = capacity; i-- > lanes->entry_capacity;) {
-		entries[i].next = lanes->free_entry;
-		lanes->free_entry = (uint32_t)i;
-	}
 	lanes->entries = entries;
 	lanes->entry_capacity = capacity;
 	return true;
 }
 
-/* Put a lane into the ring, if it has work and room and is not there: at its end, or where it was @before. */
+/* One that is free; there is one. What a node is asked stands together in memory, where a run begins with none in use. */
+static uint32_t new_entry(struct lanes *lanes)
+{
+	uint32_t index = lanes->free_entry;
+
+	lanes->entries_live++;
+	if (index == NONE)
+		return lanes->entries_used++;
+	lanes->free_entry = lanes->entries[index].next;
+	return index;
+}
+
+static void free_entry(struct lanes *lanes, uint32_t index)
+{
+	lanes->entries[index].next = lanes->free_entry;
+	lanes->free_entry = index;
+	if (--lanes->entries_live == 0) {
+		lanes->free_entry = NONE;
+		lanes->entries_used = 0;
+	}
+}
+
+/* It is needed soon, and has not been touched for long. */
+static void fetch_entry(const struct lanes *lanes, uint32_t index)
+{
+	__builtin_prefetch(&lanes->entries[index]);
+	__builtin_prefetch(&lanes->entries[index].next);
+}
+
+/* Put a lane into its ring, if it has work and room and is not there: at its end, or where it was @before. */
 static void make_ready(struct lanes *lanes, uint32_t node, bool before)
 {
 	struct lane *lane = &lanes->lanes[node];
+	struct ring *ring;
 
 	if (lane->ready || lane->head == NONE || lane->in_flight >= lanes->per_node)
 		return;
 	lane->ready = true;
-	if ((before || node == lanes->calling) && lanes->finish_nodes && lanes->ready_head != NONE) {
-		lane->next_ready = lanes->ready_head;
-		lanes->ready_head = node;
+	ring = lane->queued > LANES_LONG && !lanes->finish_nodes ? &lanes->first : &lanes->others;
+	if ((before || node == lanes->calling) && lanes->finish_nodes && ring->head != NONE) {
+		lane->next_ready = ring->head;
+		ring->head = node;
 		return;
 	}
 	lane->next_ready = NONE;
-	if (lanes->ready_tail == NONE)
-		lanes->ready_head = node;
+	if (ring->tail == NONE)
+		ring->head = node;
 	else
-		lanes->lanes[lanes->ready_tail].next_ready = node;
-	lanes->ready_tail = node;
+		lanes->lanes[ring->tail].next_ready = node;
+	ring->tail = node;
 }
 
 int lanes_put(struct lanes *lanes, const struct request *request, unsigned retries, struct error *err)
@@ -86,8 +114,7 @@ int lanes_put(struct lanes *lanes, const struct request *request, unsigned retri
 
 	if (!grow_lanes(lanes, request->node) || !grow_entries(lanes))
 		return err_nomem(err);
-	index = lanes->free_entry;
-	lanes->free_entry = lanes->entries[index].next;
+	index = new_entry(lanes);
 	lanes->entries[index] = (struct entry){ .request = *request, .retries_left = retries, .next = NONE };
 	lane = &lanes->lanes[request->node];
 	if (lane->tail == NONE)
@@ -95,6 +122,7 @@ int lanes_put(struct lanes *lanes, const struct request *request, unsigned retri
 	else
 		lanes->entries[lane->tail].next = index;
 	lane->tail = index;
+	lane->queued++;
 	lanes->queued++;
 	make_ready(lanes, request->node, false);
 	return 0;
@@ -108,6 +136,7 @@ void lanes_put_back(struct lanes *lanes, uint32_t entry)
 	lane->head = entry;
 	if (lane->tail == NONE)
 		lane->tail = entry;
+	lane->queued++;
 	lanes->queued++;
 }
 
@@ -121,24 +150,28 @@ uint32_t lanes_take_from(struct lanes *lanes, uint32_t node)
 	lane->head = lanes->entries[index].next;
 	if (lane->head == NONE)
 		lane->tail = NONE;
+	else
+		fetch_entry(lanes, lane->head);
+	lane->queued--;
 	lanes->queued--;
 	return index;
 }
 
 bool lanes_are_ready(const struct lanes *lanes)
 {
-	return lanes->ready_head != NONE;
+	return lanes->first.head != NONE || lanes->others.head != NONE;
 }
 
 uint32_t lanes_take(struct lanes *lanes)
 {
-	while (lanes->ready_head != NONE) {
-		uint32_t node = lanes->ready_head, index;
+	while (lanes_are_ready(lanes)) {
+		struct ring *ring = lanes->first.head != NONE ? &lanes->first : &lanes->others;
+		uint32_t node = ring->head, index;
 		struct lane *lane = &lanes->lanes[node];
 
-		lanes->ready_head = lane->next_ready;
-		if (lanes->ready_head == NONE)
-			lanes->ready_tail = NONE;
+		ring->head = lane->next_ready;
+		if (ring->head == NONE)
+			ring->tail = NONE;
 		lane->ready = false;
 		/* What was in its queue may have been dropped meanwhile. */
 		index = lanes_take_from(lanes, node);
@@ -167,8 +200,7 @@ void lanes_finish(struct lanes *lanes, uint32_t entry, enum request_result resul
 	/* Its owner may put more, and so move the array. */
 	struct request request = lanes->entries[entry].request;
 
-	lanes->entries[entry].next = lanes->free_entry;
-	lanes->free_entry = entry;
+	free_entry(lanes, entry);
 	lanes->calling = request.node;
 	request.done(request.ctx, &request, result, mad, at_us);
 	lanes->calling = NONE;

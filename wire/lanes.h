@@ -6,6 +6,9 @@
  * than per_node of its requests are in flight; the first in the ring is asked next, and then goes to its
  * end, or, where nodes are to be finished one after the other, stays at its head.
  *
+ * There are two rings, but for finishing nodes: a node with much to be asked, such as a switch of 64 ports, is asked
+ * before those with little. What it is asked comes one after the other, so it is what a run waits for in the end.
+ *
  * Entries are numbers that stay valid until they are given back; what lanes_entry()
  * returns is valid until the next lanes_put().
  */
@@ -20,6 +23,9 @@
 
 #define LANES_NONE UINT32_MAX
 
+/* A node with more than so many requests waiting is asked before others: an HCA's port has two or three. */
+#define LANES_LONG 8
+
 /* A request on its way through the engine. */
 struct entry {
 	struct request request;
@@ -31,10 +37,16 @@ struct entry {
 
 struct lane {
 	uint32_t head, tail; /* entries, LANES_NONE when empty */
+	uint32_t queued;     /* entries in its queue */
 	unsigned in_flight;
 	int64_t answer_us;   /* the node's usual answer time: a mean that forgets; 0: none seen yet */
 	bool ready;          /* is in the ring */
 	uint32_t next_ready; /* lane behind it in the ring */
+};
+
+/* Lanes that may be asked. */
+struct ring {
+	uint32_t head, tail; /* LANES_NONE when empty */
 };
 
 struct lanes {
@@ -43,10 +55,13 @@ struct lanes {
 	size_t queued;                   /* entries that wait to be sent */
 	struct entry *entries;
 	size_t entry_capacity;
-	uint32_t free_entry;
+	uint32_t entries_used;           /* so many from the first on were given out since all were free */
+	uint32_t entries_live;           /* given out and not given back */
+	uint32_t free_entry;             /* the list of those that came back */
 	struct lane *lanes;
 	size_t count;
-	uint32_t ready_head, ready_tail; /* the ring */
+	/* Lanes with more than LANES_LONG queued, where nodes are not to be finished. */
+	struct ring first, others;
 	uint32_t calling;                /* lane whose request is being called back, else LANES_NONE */
 };
 

@@ -30,22 +30,38 @@ uint32_t bed_below(struct bed *bed, uint32_t limit)
 	return (uint32_t)(next_random(&bed->random) % limit);
 }
 
-struct net_shape bed_random_shape(uint64_t seed)
+static struct net_shape draw_shape(uint64_t *random)
 {
-	uint64_t random = seed;
-	struct net_shape shape = net_shape_default((enum net_shape_kind)(next_random(&random) % 3));
+	struct net_shape shape = net_shape_default((enum net_shape_kind)(next_random(random) % 3));
 	static const unsigned spines[] = { 2, 4, 6, 8 };
 
-	shape.spines = spines[next_random(&random) % 4];
-	shape.units = shape.kind == NET_SHAPE_TREE2 ? 1 : 2 + (unsigned)(next_random(&random) % 3);
-	shape.hosts = 4 + (unsigned)(next_random(&random) % 13);
-	shape.leafs = 3 + (unsigned)(next_random(&random) % 6);
-	shape.rails = shape.kind == NET_SHAPE_RAIL ? 2 + (unsigned)(next_random(&random) % 7) : 1;
-	shape.cores = shape.spines * (1 + (unsigned)(next_random(&random) % 3));
-	shape.links = shape.kind == NET_SHAPE_TREE3 ? 0 : (unsigned)(next_random(&random) % 3);
-	shape.oversubscription_milli = 1000 + 1000 * (unsigned)(next_random(&random) % 2);
+	shape.spines = spines[next_random(random) % 4];
+	shape.units = shape.kind == NET_SHAPE_TREE2 ? 1 : 2 + (unsigned)(next_random(random) % 3);
+	shape.hosts = 4 + (unsigned)(next_random(random) % 13);
+	shape.leafs = 3 + (unsigned)(next_random(random) % 6);
+	shape.rails = shape.kind == NET_SHAPE_RAIL ? 2 + (unsigned)(next_random(random) % 7) : 1;
+	shape.cores = shape.spines * (1 + (unsigned)(next_random(random) % 3));
+	shape.links = shape.kind == NET_SHAPE_TREE3 ? 0 : (unsigned)(next_random(random) % 3);
+	shape.oversubscription_milli = 1000 + 1000 * (unsigned)(next_random(random) % 2);
 	shape.management = 0;
-	shape.speed = next_random(&random) % 2 ? LINK_SPEED_HDR : LINK_SPEED_NDR;
+	shape.speed = next_random(random) % 2 ? LINK_SPEED_HDR : LINK_SPEED_NDR;
+	return shape;
+}
+
+struct net_shape bed_random_shape(uint64_t seed)
+{
+	struct net_shape shape;
+	int code;
+
+	do {
+		struct fabric *fabric = NULL;
+		struct error err = { 0 };
+
+		shape = draw_shape(&seed);
+		code = net_shape_build(&shape, &fabric, &err);
+		need(code == 0 || code == ERR_USAGE, err.text);
+		fabric_destroy(fabric);
+	} while (code < 0);
 	return shape;
 }
 
@@ -190,6 +206,7 @@ static void fill_routes(const struct bed *bed, struct routes *routes)
 
 void bed_publish(struct bed *bed)
 {
+	bed->solved = 0;
 	fill_routes(bed, &bed->lft.routes);
 	fill_routes(bed, &bed->routes);
 }
@@ -217,6 +234,7 @@ unsigned bed_skew(struct bed *bed, uint32_t port, double part)
 
 void bed_reshape(struct bed *bed)
 {
+	bed->solved = 0;
 	shape_destroy(bed->shape);
 	need(shape_create(bed->fabric, NULL, &bed->shape, NULL) == 0, "the shape");
 }
@@ -247,6 +265,7 @@ void bed_done(struct bed *bed)
 
 	balance_done(&bed->balance);
 	balance_memory_destroy(bed->memory);
+	traffic_done(&bed->traffic);
 	free(bed->loads);
 	free(bed->adaptive);
 	flow_list_done(&bed->flows);
@@ -315,6 +334,7 @@ void bed_flow(struct bed *bed, uint32_t from, uint32_t to, double share)
 
 void bed_no_jobs(struct bed *bed)
 {
+	bed->solved = 0;
 	flow_list_done(&bed->flows);
 	memset(&bed->flows, 0, sizeof(bed->flows));
 }
@@ -366,12 +386,15 @@ void bed_run(struct bed *bed, const bool *spread_at)
 {
 	struct balance_input input = { .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
 				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
-	struct traffic traffic;
 
-	need(traffic_create(bed->fabric, &bed->flows, &traffic, NULL) == 0, "traffic");
-	need(traffic_route(&traffic, &bed->lft, NULL) == 0, "traffic");
-	count_loads(bed, &traffic, spread_at);
-	traffic_done(&traffic);
+	/* Rates change only where routes or flows do. */
+	if (bed->solved != bed->flows.count + 1) {
+		traffic_done(&bed->traffic);
+		need(traffic_create(bed->fabric, &bed->flows, &bed->traffic, NULL) == 0, "traffic");
+		need(traffic_route(&bed->traffic, &bed->lft, NULL) == 0, "traffic");
+		bed->solved = bed->flows.count + 1;
+	}
+	count_loads(bed, &bed->traffic, spread_at);
 	balance_done(&bed->balance);
 	need(balance_judge(&input, &bed->settings, &bed->balance, NULL) == 0, "memory");
 	need(balance_memory_step(bed->memory, bed->shape, &bed->settings, &bed->balance, NULL) == 0, "memory");

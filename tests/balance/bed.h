@@ -31,6 +31,8 @@ struct bed {
 	struct routes routes;   /* and as ibwire read it */
 	struct host_table hosts;
 	struct flow_list flows;
+	struct traffic traffic; /* of the flows as they are */
+	size_t solved;          /* 1 + how many flows it was worked out for; 0: not */
 	struct balance_load *loads;
 	struct balance_settings settings;
 	struct balance_memory *memory;
@@ -47,7 +49,7 @@ void bed_init(struct bed *bed, const struct net_shape *shape, uint64_t seed);
 void bed_done(struct bed *bed);
 
 uint32_t bed_below(struct bed *bed, uint32_t limit); /* a random number below */
-struct net_shape bed_random_shape(uint64_t seed);
+struct net_shape bed_random_shape(uint64_t seed);    /* one that can be built */
 
 /* bed_route - tables as a subnet manager makes them: shortest ways over Active links, the least loaded first. */
 void bed_route(struct bed *bed);

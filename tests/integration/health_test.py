@@ -109,7 +109,7 @@ def check_faults(sim, fabric, rows, began):
             continue
         row = found[0]
         tap.equal(f"{name}: severity and cause", (row["severity"], row["cause"]), (severity, cause))
-        tap.result(all(row[key] for key in ("text", "advice", "subject", "evidence", "peer_guid", "peer_port")),
+        tap.result(all(row[key] for key in ("text", "advice", "subject", "evidence", "node", "peer_guid", "peer", "peer_port")),
                    f"{name}: evidence, advice, both ends", row)
         tap.result(began - 1 <= as_seconds(row["since"]) <= began + 3, f"{name}: it began when it was done",
                    f"{row['since']}, done at {stamp_of(began)}")
@@ -136,6 +136,11 @@ def check_filters(sim, before, rows):
     status, rows = health(sim, ERRORS[0] + "/" + str(ERRORS[1]))
     tap.equal("a port shows its own", (status, [row["kind"] for row in rows if row["severity"] != "info"]),
               (2, ["symbol-errors"]))
+    status, rows = health(sim, HCA[0])
+    tap.equal("an HCA that is gone still has its findings", (status, [row["subject"].split(" - ")[-1] for row in rows]),
+              (1, ["/".join(map(str, HCA))]))
+    said = sim.ibwire("health", "nobody", check=False)
+    tap.equal("a name that nobody knows is wrong usage", (said.status, len(said.err.splitlines())), (64, 1))
     with open("states", "w", encoding="ascii") as file:
         file.write(f"{ERROR_HOST} drained\nnode0001 idle\n")
     status, rows = health(sim, "--hosts-state", "states")
