@@ -372,7 +372,8 @@ static void date_turn(struct health *health, struct health_node *node, const str
 		return;
 	part = (node->suspect_measured - was) / (now - was);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	node->turned_wall_us = health->last_window_wall_us + (int64_t)(part_before(node, part) * health->last_window_us);
+	node->turned_wall_us = health->last_window_wall_us +
+			       (int64_t)(part_before(node, part) * health->last_window_us);
 }
 
 static void judge_again(struct health *health)

@@ -72,8 +72,10 @@ struct health_node {
 	int64_t turned_wall_us;       /* when that was, as the load tells; 0: it does not */
 	uint32_t suspect_port;        /* carries what the tables do not explain, or NONE */
 	double suspect_measured, suspect_predicted;
-	double suspect_mean, suspect_before; /* what its group carried in that window and in the one before; 0: not known */
-	double uplinks_mean;          /* what its uplinks sent in the last active window, of their rate; 0: nothing yet */
+	/* What its group carried in that window and in the one before; 0: not known. */
+	double suspect_mean, suspect_before;
+	/* What its uplinks sent in the last active window, of their rate; 0: nothing yet. */
+	double uplinks_mean;
 	bool reread;                  /* in this step, and was wanted */
 	int64_t want_us, asked_us;    /* tables were asked for; 0: not wanted */
 	int64_t read_us;              /* last read, LONG_AGO: never since we run */

@@ -64,20 +64,26 @@ static void submit(struct sweep_state *state, const struct request *request)
 static void on_counters(void *ctx, const struct request *request, enum request_result result,
 			const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
+/* The question for a port's counters. */
+static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
-	const struct port *port = &state->fabric->ports[port_index];
-
-	submit(state, &(struct request){
+	return (struct request){
 		.node = memory_lane(state->memory, state->fabric, port_index),
 		.to = memory_address(state->memory, state->fabric, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
-		.port_select = port->num,
+		.port_select = state->fabric->ports[port_index].num,
 		.attribute = pma_attribute_id(attribute),
 		.tag = port_index,
 		.done = on_counters,
 		.ctx = state,
-	});
+	};
+}
+
+static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
+{
+	struct request request = port_question(state, port_index, attribute);
+
+	submit(state, &request);
 }
 
 static bool is_switch(const struct sweep_state *state, uint32_t node)
@@ -100,15 +106,17 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 
 static void ask_port(struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t sample = state->sample_of[port_index], node = state->fabric->ports[port_index].node;
+	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
+	uint32_t sample = state->sample_of[port_index];
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
 	state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
-	if (has_extended(state, node))
-		state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
-	ask_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS);
-	if (has_extended(state, node))
-		ask_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+	submit(state, &request);
+	if (!has_extended(state, state->fabric->ports[port_index].node))
+		return;
+	state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+	submit(state, &request);
 }
 
 /* Will this port be asked in this sweep, if its node answers? */
@@ -214,6 +222,16 @@ static void look_at_details(struct sweep_state *state, uint32_t port_index, cons
 		details_moved(state->details, port_index, moved);
 }
 
+/* What look_at_details() needs when the port's other attribute is here: it has not been touched for a whole sweep. */
+static void expect_details(struct sweep_state *state, uint32_t port_index)
+{
+	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+
+	__builtin_prefetch(port);
+	__builtin_prefetch(&port->last.value[COUNTER_XMIT_WAIT]);
+	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
+}
+
 /* An attribute was answered, as @status says: read, ask again, or do without. */
 static void take_counters(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
 			  int64_t at_us)
@@ -232,6 +250,8 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			look_at_details(state, request->tag, reading);
+		else
+			expect_details(state, request->tag);
 		break;
 	case ANSWER_REDIRECT:
 		if (!follow_redirect(state, request->tag, mad)) {

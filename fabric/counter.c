@@ -174,6 +174,7 @@ static unsigned needs_met(const struct pma_caps *caps)
 void reading_decode(struct reading *reading, enum counter_attribute attribute, const uint8_t *bytes, size_t len,
 		    const struct pma_caps *caps)
 {
+	counter_set present = reading->present, wide = reading->wide;
 	unsigned met = needs_met(caps);
 	size_t i;
 
@@ -184,13 +185,15 @@ void reading_decode(struct reading *reading, enum counter_attribute attribute, c
 		if (field->attribute != attribute || !(met & 1u << field->need) ||
 		    field->bit_offset + field->bits > len * 8)
 			continue;
-		if (field->bits < 64 && reading->wide & bit)
+		if (field->bits < 64 && wide & bit)
 			continue;
 		reading->value[field->counter] = get_bits(bytes, field->bit_offset, field->bits);
-		reading->present |= bit;
+		present |= bit;
 		if (field->bits == 64)
-			reading->wide |= bit;
+			wide |= bit;
 	}
+	reading->present = present;
+	reading->wide = wide;
 }
 
 uint64_t reading_max(const struct reading *reading, enum counter counter)

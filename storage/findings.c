@@ -18,7 +18,8 @@
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
-	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason, " NAME_THEN("f.node_guid") ", " NAME_THEN("f.peer_guid")
+	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason,"
+	" " NAME_THEN("f.node_guid") ", " NAME_THEN("f.peer_guid")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
 	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"

@@ -42,21 +42,46 @@ static bool grow_lanes(struct lanes *lanes, uint32_t node)
 
 static bool grow_entries(struct lanes *lanes)
 {
-	size_t capacity = lanes->entry_capacity ? lanes->entry_capacity * 2 : 256, i;
+	size_t capacity = lanes->entry_capacity ? lanes->entry_capacity * 2 : 256;
 	struct entry *entries;
 
-	if (lanes->free_entry != NONE)
+	if (lanes->free_entry != NONE || lanes->entries_used < lanes->entry_capacity)
 		return true;
 	entries = reallocarray(lanes->entries, capacity, sizeof(*entries));
 	if (!entries)
 		return false;
-	for (i = capacity; i-- > lanes->entry_capacity;) {
-		entries[i].next = lanes->free_entry;
-		lanes->free_entry = (uint32_t)i;
-	}
 	lanes->entries = entries;
 	lanes->entry_capacity = capacity;
 	return true;
+}
+
+/* One that is free; there is one. What a node is asked stands together in memory, where a run begins with none in use. */
+static uint32_t new_entry(struct lanes *lanes)
+{
+	uint32_t index = lanes->free_entry;
+
+	lanes->entries_live++;
+	if (index == NONE)
+		return lanes->entries_used++;
+	lanes->free_entry = lanes->entries[index].next;
+	return index;
+}
+
+static void free_entry(struct lanes *lanes, uint32_t index)
+{
+	lanes->entries[index].next = lanes->free_entry;
+	lanes->free_entry = index;
+	if (--lanes->entries_live == 0) {
+		lanes->free_entry = NONE;
+		lanes->entries_used = 0;
+	}
+}
+
+/* It is needed soon, and has not been touched for long. */
+static void fetch_entry(const struct lanes *lanes, uint32_t index)
+{
+	__builtin_prefetch(&lanes->entries[index]);
+	__builtin_prefetch(&lanes->entries[index].next);
 }
 
 /* Put a lane into its ring, if it has work and room and is not there: at its end, or where it was @before. */
@@ -89,8 +114,7 @@ int lanes_put(struct lanes *lanes, const struct request *request, unsigned retri
 
 	if (!grow_lanes(lanes, request->node) || !grow_entries(lanes))
 		return err_nomem(err);
-	index = lanes->free_entry;
-	lanes->free_entry = lanes->entries[index].next;
+	index = new_entry(lanes);
 	lanes->entries[index] = (struct entry){ .request = *request, .retries_left = retries, .next = NONE };
 	lane = &lanes->lanes[request->node];
 	if (lane->tail == NONE)
@@ -127,8 +151,7 @@ uint32_t lanes_take_from(struct lanes *lanes, uint32_t node)
 	if (lane->head == NONE)
 		lane->tail = NONE;
 	else
-		/* It is needed when this one is answered, and has not been touched for long. */
-		__builtin_prefetch(&lanes->entries[lane->head]);
+		fetch_entry(lanes, lane->head);
 	lane->queued--;
 	lanes->queued--;
 	return index;
@@ -177,8 +200,7 @@ void lanes_finish(struct lanes *lanes, uint32_t entry, enum request_result resul
 	/* Its owner may put more, and so move the array. */
 	struct request request = lanes->entries[entry].request;
 
-	lanes->entries[entry].next = lanes->free_entry;
-	lanes->free_entry = entry;
+	free_entry(lanes, entry);
 	lanes->calling = request.node;
 	request.done(request.ctx, &request, result, mad, at_us);
 	lanes->calling = NONE;

@@ -55,7 +55,9 @@ struct lanes {
 	size_t queued;                   /* entries that wait to be sent */
 	struct entry *entries;
 	size_t entry_capacity;
-	uint32_t free_entry;
+	uint32_t entries_used;           /* so many from the first on were given out since all were free */
+	uint32_t entries_live;           /* given out and not given back */
+	uint32_t free_entry;             /* the list of those that came back */
 	struct lane *lanes;
 	size_t count;
 	/* Lanes with more than LANES_LONG queued, where nodes are not to be finished. */

@@ -306,6 +306,16 @@ static bool is_met(const struct judged_truth *truth)
 	return truth->found && truth->cause && truth->severe && truth->in_time && truth->since;
 }
 
+bool judgement_is_found(const struct judgement *judgement)
+{
+	size_t i;
+
+	for (i = 0; i < judgement->truth_count; i++)
+		if (!judgement->truths[i].found || !judgement->truths[i].cause || !judgement->truths[i].severe)
+			return false;
+	return judgement->false_alarms == 0;
+}
+
 bool judgement_is_right(const struct judgement *judgement)
 {
 	size_t i;

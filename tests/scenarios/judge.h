@@ -56,6 +56,9 @@ void judgement_done(struct judgement *judgement);
 /* judgement_is_right - everything expected is there, in time, with its cause, and nothing else. */
 bool judgement_is_right(const struct judgement *judgement);
 
+/* judgement_is_found - the same, but for when: everything is there with its culprit and cause, and nothing else. */
+bool judgement_is_found(const struct judgement *judgement);
+
 /* judgement_describe - for a person: what was expected and is not, what is and was not expected; @all: everything. */
 void judgement_describe(const struct judgement *judgement, bool all, struct text *text);
 
