@@ -2,6 +2,7 @@
 /* disguise.c - invented GUIDs, and what SQL calls */
 #include "storage/disguise.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +20,11 @@ enum { DEVICE_GUIDS = 16, DEVICE_SHIFT = 8 };
 /* Locally administered, as nobody's are. Source: IEEE, "Guidelines for Use of EUI": the U/L bit of the first byte. */
 #define INVENTED_BASE UINT64_C(0x02fffe0000000000)
 
-static uint64_t random_number(void)
+/* Return: false where the kernel gives no random numbers; what can be guessed instead would hide nothing. */
+static bool random_number(uint64_t *ret)
 {
-	uint64_t number = 0;
-
 	/* Up to 256 bytes come whole. Source: getrandom(2). */
-	if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-		abort();
-	return number;
+	return getrandom(ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
 static int make_room(struct disguise *disguise, struct error *err)
@@ -68,15 +66,17 @@ static int compare_guids(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-static void shuffle(uint64_t *numbers, size_t count)
+static bool shuffle(uint64_t *numbers, size_t count)
 {
 	for (size_t i = count; i > 1; i--) {
-		size_t other = (size_t)(random_number() % i);
-		uint64_t held = numbers[i - 1];
+		uint64_t held = numbers[i - 1], other;
 
-		numbers[i - 1] = numbers[other];
-		numbers[other] = held;
+		if (!random_number(&other))
+			return false;
+		numbers[i - 1] = numbers[other % i];
+		numbers[other % i] = held;
 	}
+	return true;
 }
 
 /* Devices are numbered in an order drawn at random. */
@@ -89,7 +89,11 @@ static int invent_guids(struct disguise *disguise, struct error *err)
 		return err_nomem(err);
 	for (size_t i = 0; i < count; i++)
 		numbers[i] = i + 1;
-	shuffle(numbers, count);
+	if (!shuffle(numbers, count)) {
+		err_set(err, ERR_IO, "no random numbers to disguise with: %s", strerror(errno));
+		free(numbers);
+		return ERR_IO;
+	}
 	if (count)
 		qsort(disguise->guids, count, sizeof(*disguise->guids), compare_guids);
 	for (size_t i = 0; i < count; i++) {
@@ -218,10 +222,11 @@ static void hide_text(sqlite3_context *context, int count, sqlite3_value **value
 		give_text(context, &text, disguise_text(sqlite3_user_data(context), sentence, &text, NULL));
 }
 
-/* A random id for each boot; there are few. Return: NULL without memory. */
+/* A random id for each boot; there are few. Return: NULL without memory or random numbers. */
 static const char *invent_boot(struct disguise *disguise, const char *was)
 {
 	struct alias *boots;
+	uint64_t numbers[2];
 	char id[64];
 
 	for (size_t i = 0; i < disguise->boot_count; i++)
@@ -231,8 +236,10 @@ static const char *invent_boot(struct disguise *disguise, const char *was)
 	if (!boots)
 		return NULL;
 	disguise->boots = boots;
-	snprintf(id, sizeof(id), "%08x-%04x-4000-8000-%012" PRIx64, (unsigned)random_number(),
-		 (unsigned)(random_number() & 0xffff), random_number() >> 16);
+	if (!random_number(&numbers[0]) || !random_number(&numbers[1]))
+		return NULL;
+	snprintf(id, sizeof(id), "%08x-%04x-4000-8000-%012" PRIx64, (unsigned)numbers[0],
+		 (unsigned)(numbers[0] >> 32 & 0xffff), numbers[1] >> 16);
 	boots += disguise->boot_count;
 	*boots = (struct alias){ .was = strdup(was), .is = strdup(id) };
 	if (boots->was && boots->is) {

@@ -49,7 +49,7 @@ int disguise_add_guid(struct disguise *disguise, uint64_t guid, struct error *er
 /* disguise_invent_names - the part of disguise_complete() for names. */
 int disguise_invent_names(struct disguise *disguise, struct error *err);
 
-/* disguise_complete - invent for all that was added. */
+/* disguise_complete - invent for all that was added. Return: 0, ERR_NOMEM, or ERR_IO without random numbers. */
 int disguise_complete(struct disguise *disguise, struct error *err);
 void disguise_done(struct disguise *disguise);
 
