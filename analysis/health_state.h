@@ -34,6 +34,7 @@ struct health_port {
 	uint8_t link;            /* enum health_link */
 	uint8_t way;             /* enum shape_way when it last had a peer */
 	uint8_t downs;           /* seen returning since its last delta, and counted */
+	bool downed;             /* LinkDowned counted since it was last seen returning: that loss is counted */
 	bool returned;           /* in this step's fabric it is up again */
 	uint8_t width, speed;    /* active, when it was last up */
 	uint8_t degraded;        /* enum health_degraded */

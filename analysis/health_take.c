@@ -142,6 +142,11 @@ static void take_returned(struct health *health)
 		if (!port->returned)
 			continue;
 		port->returned = false;
+		/* Its counter may have told of this very loss before the topology did. */
+		if (port->downed) {
+			port->downed = false;
+			continue;
+		}
 		port->downs += port->downs < UINT8_MAX;
 		take_flap(health, i, 1);
 	}
@@ -162,8 +167,10 @@ static void take_downed(struct health *health)
 		if (!delta || !(delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED)))
 			continue;
 		downs = delta->value[COUNTER_LINK_DOWNED];
-		if (downs > port->downs)
+		if (downs > port->downs) {
 			take_flap(health, at, downs - port->downs);
+			port->downed = true;
+		}
 		port->downs = 0;
 	}
 }

@@ -6,7 +6,9 @@
  * back once for each: answered, or not. A window limits what is in flight over
  * all, a second limit what is in flight to one node, so that no node's agent is
  * flooded while others idle; a rate limit spreads what the fabric feels. The
- * requests of one node are sent in the order in which they were submitted.
+ * requests of one node are sent in the order in which they were submitted. A node with many of them, such as a
+ * switch, is asked before those with few: they go one after the other, and the run ends with the last.
+ * When a node has answered well its next question is sent first; owners are told when nothing more is here to be taken.
  *
  * How long an answer may take is learnt from each node: a MAD is given up when it
  * is older than four of its node's usual answer times, and at least 20 ms (200 ms

@@ -108,6 +108,55 @@ static void a_stop_cuts_a_run_without_deadline(void **state)
 	bed_destroy(bed);
 }
 
+/* One node has sixty questions, submitted behind two for each of the others: all others fit beside them. */
+static void a_long_queue_does_not_wait_for_short_ones(void **state)
+{
+	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
+	struct bed *bed = bed_create(1, &settings);
+	uint32_t total = bed_submit_to(bed, NETWORK_NODES - 1, 2, tally_on_done), i;
+	int64_t start_us = bed->network.now_us;
+
+	(void)state;
+	bed->network.latency_us = 100;
+	for (i = 0; i < 60; i++, total++)
+		assert_int_equal(engine_submit(bed->engine, &(struct request){
+			.node = NETWORK_NODES - 1, .to.lid = NETWORK_NODES, .mgmt_class = CLASS_PERFORMANCE,
+			.port_select = (uint8_t)i, .attribute = PMA_PORT_COUNTERS, .modifier = i, .tag = total,
+			.done = tally_on_done, .ctx = &bed->tally }, NULL), 0);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.answered, total);
+	assert_int_equal(bed->tally.wrong, 0);
+	/* 60 times 100 us, and a microsecond for each that is sent between its answer and its question. */
+	assert_in_range(bed->network.now_us - start_us, 6000, 6800);
+	bed_destroy(bed);
+}
+
+/* What was sent when the owner of an answer was told. */
+static void on_done_count_sent(void *ctx, const struct request *request, enum request_result result,
+			       const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct tally *tally = ctx;
+	struct bed *bed = (struct bed *)((char *)tally - offsetof(struct bed, tally));
+
+	tally_on_done(ctx, request, result, mad, at_us);
+	/* Its successor is under way, and its own time is not. */
+	assert_int_equal(bed->network.sent, request->tag < 9 ? request->tag + 2 : 10);
+	assert_true(at_us < bed->network.now_us || request->tag == 9);
+}
+
+static void the_next_question_goes_before_the_answer_is_worked_on(void **state)
+{
+	struct engine_settings settings = { .window = 8, .per_node = 1, .timeout_ms = 1000, .retries = 2 };
+	struct bed *bed = bed_create(1, &settings);
+
+	(void)state;
+	bed->network.latency_us = 100;
+	assert_int_equal(bed_submit_to(bed, 1, 10, on_done_count_sent), 10);
+	assert_int_equal(engine_run(bed->engine, 0, NULL), 0);
+	assert_int_equal(bed->tally.answered, 10);
+	bed_destroy(bed);
+}
+
 /* Changes the limits when the hundredth answer is in. */
 static void on_done_slow_down(void *ctx, const struct request *request, enum request_result result,
 			      const uint8_t mad[MAD_SIZE], int64_t at_us)
@@ -191,6 +240,8 @@ int main(void)
 		cmocka_unit_test(a_run_is_cut_at_its_deadline),
 		cmocka_unit_test(a_deadline_that_is_past_sends_nothing),
 		cmocka_unit_test(a_stop_cuts_a_run_without_deadline),
+		cmocka_unit_test(a_long_queue_does_not_wait_for_short_ones),
+		cmocka_unit_test(the_next_question_goes_before_the_answer_is_worked_on),
 		cmocka_unit_test(limits_change_in_mid_run),
 		cmocka_unit_test(addresses_and_keys_reach_the_wire),
 	};
