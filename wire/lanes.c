@@ -55,11 +55,7 @@ static bool grow_entries(struct lanes *lanes)
 	return true;
 }
 
-<<<<<<< HEAD
 /* One that is free; there is one. What a node is asked stands together in memory: a run begins with none in use. */
-=======
-/* One that is free; there is one. Where none was in use, those that are put one after the other stand together. */
->>>>>>> wire2
 static uint32_t new_entry(struct lanes *lanes)
 {
 	uint32_t index = lanes->free_entry;
