@@ -340,7 +340,8 @@ int details_turn(struct details *details, bool skip_hcas)
 	if (details->all)
 		return 0;
 	ask_ticks(details, skip_hcas);
-	for (port = (uint32_t)(count * turn / DETAILS_SWEEPS); port < count * (turn + 1) / DETAILS_SWEEPS; port++) {
+	/* Every sixtieth port, not those of one switch: one after the other they would be what the sweep waits for. */
+	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
 		if (is_live(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
 			ask_port(details, port);

@@ -31,7 +31,7 @@ struct link_check {
 	const struct fabric *fabric; /* of the checks that are under way */
 	struct memory *memory;
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep asks for none */
-	uint32_t next_port;          /* where the next tenth begins */
+	uint32_t next_port;          /* the first of the next tenth, which is every tenth port */
 	uint64_t sweep;              /* counts calls */
 	/* What the last checks have seen. */
 	bool changed;
