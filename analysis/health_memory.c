@@ -6,6 +6,7 @@
 #include "analysis/health_state.h"
 #include "base/array.h"
 #include "base/err.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 
 void health_memory_done(struct health *health)
@@ -153,6 +154,7 @@ static bool widen(struct health *health, uint32_t node, uint32_t slots)
 
 static int follow_node(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t now)
 {
+	char shown[NODE_NAME_SIZE];
 	const struct node *from = &fabric->nodes[now];
 	uint32_t slots = (uint32_t)from->port_count + 1, at = find_node(health, from->guid);
 	struct health_node *node;
@@ -173,7 +175,9 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 	node->class = shape->nodes[now].class;
 	if (shape->nodes[now].tier || !node->tier)
 		node->tier = shape->nodes[now].tier;
-	if (!health_copy_name(&node->name, from->name))
+	/* As it is shown: a managed switch without its model. */
+	names_short(from->name, shown);
+	if (!health_copy_name(&node->name, shown))
 		return ERR_NOMEM;
 	node->host = HEALTH_NONE;
 	if (shape->nodes[now].host != SHAPE_NONE) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/health_state.h"
+#include "fabric/names.h"
 #include "fabric/shape.h"
 
 enum { RAILS_MOST = 64, ALIKE_LEAST = 3, RAIL_WINDOWS = 10, RAIL_WINDOWS_OFF = 9, JOB_RAILS_LEAST = 4,
@@ -460,6 +461,7 @@ void health_miswired(struct health *health)
 		uint32_t rail = shape->ports[wrong->port].rail;
 		struct health_open_finding *open;
 		unsigned ports = 1;
+		char leaf[NODE_NAME_SIZE];
 		bool first = true;
 
 		for (j = 0; j < shape->miswired_count; j++) {
@@ -480,8 +482,9 @@ void health_miswired(struct health *health)
 		if (!open)
 			continue;
 		health_link_subject(health, open, at);
-		health_text(open, "rail %s is on %s, a leaf of rail %s; %u HCAs of this host are wrongly cabled",
-			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, fabric->nodes[wrong->leaf].name,
+		names_short(fabric->nodes[wrong->leaf].name, leaf);
+		health_text(open, "rail %s is on %.100s, a leaf of rail %s; %u HCAs of this host are wrongly cabled",
+			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, leaf,
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
 		health_touch_link(health, open, at);

@@ -147,7 +147,7 @@ static int submit(struct link_check *check, struct engine *engine, uint32_t node
 int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
 		      struct memory *memory, struct error *err)
 {
-	uint32_t count = (uint32_t)fabric->port_count, i;
+	uint32_t count = (uint32_t)fabric->port_count, tenth = count / LINK_CHECK_SWEEPS + 1, i, step, end;
 	int code = 0;
 
 	check->fabric = fabric;
@@ -169,15 +169,21 @@ int link_check_submit(struct link_check *check, struct engine *engine, const str
 		check->fresh = false;
 		return code;
 	}
-	/* Every tenth port, not those of a few switches: what one is asked goes one after the other. */
-	for (i = check->next_port; i < count && code == 0; i += LINK_CHECK_SWEEPS) {
+	/*
+	 * Every tenth port, not those of a few switches: what one is asked goes one after the other.
+	 * Of a small fabric neighbours: links of a switch that are on their way up are then seen together (throttle.h).
+	 */
+	step = count > LINK_CHECK_SMALL ? LINK_CHECK_SWEEPS : 1;
+	i = step > 1 ? check->turn : check->turn * tenth;
+	end = step > 1 ? count : i + tenth;
+	for (; i < end && i < count && code == 0; i += step) {
 		const struct port *port = &fabric->ports[i];
 
 		if (port->num > 0 && is_switch(check, port->node) && is_asked(check, port->node) &&
 		    !is_suspect(check, port->node))
 			code = submit(check, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
-	check->next_port = (check->next_port + 1) % LINK_CHECK_SWEEPS;
+	check->turn = (check->turn + 1) % LINK_CHECK_SWEEPS;
 	return code;
 }
 

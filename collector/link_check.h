@@ -24,6 +24,9 @@ struct memory;
 /* Over how many sweeps the PortInfos of all switch ports are spread. */
 #define LINK_CHECK_SWEEPS 10
 
+/* A fabric with so many ports is small. */
+#define LINK_CHECK_SMALL 640
+
 /* A node that is locked (collector/locked.h) is asked an SMP again after so many sweeps. */
 #define LINK_CHECK_LOCKED_SWEEPS 30
 
@@ -31,7 +34,7 @@ struct link_check {
 	const struct fabric *fabric; /* of the checks that are under way */
 	struct memory *memory;
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep asks for none */
-	uint32_t next_port;          /* the first of the next tenth, which is every tenth port */
+	uint32_t turn;               /* which tenth is next */
 	uint64_t sweep;              /* counts calls */
 	/* What the last checks have seen. */
 	bool changed;

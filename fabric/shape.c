@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "fabric/names.h"
 #include "fabric/shape_build.h"
 
 const char *node_class_name(uint8_t class)
@@ -66,11 +67,13 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 {
 	const struct port *self = &shape->fabric->ports[port];
 	const struct shape_port *place = &shape->ports[port];
-	const char *name = shape->fabric->nodes[self->node].name;
+	char name[NODE_NAME_SIZE];
 
+	names_short(shape->fabric->nodes[self->node].name, name);
 	if (place->cage && place->split)
 		snprintf(ret, size, "%s/%u (cage %u.%u)", name, self->num, place->cage, place->split);
-	else if (place->cage)
+	/* Where each port has a cage of its own, its number says no more. */
+	else if (place->cage && place->cage != self->num)
 		snprintf(ret, size, "%s/%u (cage %u)", name, self->num, place->cage);
 	else
 		snprintf(ret, size, "%s/%u", name, self->num);

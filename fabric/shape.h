@@ -206,7 +206,8 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 unsigned shape_port_tier(const struct shape *shape, uint32_t port);
 
 /*
- * shape_port_name - "NAME/PORT", and with the cage where the device is known: "leaf01/12 (cage 6.2)"
+ * shape_port_name - "NAME/PORT", and the cage where it is known and is not the port's own number: "leaf01/12 (cage
+ * 6.2)"
  * @ret:  @size bytes
  * Return: @ret.
  */

@@ -664,7 +664,7 @@ static void cages_are_known_of_known_devices_only(void **state)
 		assert_int_equal(split, known[i].split);
 		if (known[i].split)
 			snprintf(wanted, sizeof(wanted), "leaf01/%u (cage %u.%u)", known[i].num, known[i].cage, split);
-		else if (known[i].cage)
+		else if (known[i].cage && known[i].cage != known[i].num)
 			snprintf(wanted, sizeof(wanted), "leaf01/%u (cage %u)", known[i].num, known[i].cage);
 		else
 			snprintf(wanted, sizeof(wanted), "leaf01/%u", known[i].num);
