@@ -180,8 +180,8 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	},
 	[FINDING_TOPOLOGY_CHANGED] = {
 		.name = "topology-changed",
-		.means = "nodes or cables came, went or moved",
-		.limits = "info; all changes of a discovery are one",
+		.means = "nodes or cables came, went or moved; or there are fewer than the settings expect",
+		.limits = "info; all changes of a discovery are one. Warning: fewer than [expected] for 15 min",
 		.reason = "For the record: what is wrong with it has a finding of its own.",
 		.advice = "`ibwire events` has each change",
 	},

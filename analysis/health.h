@@ -60,6 +60,8 @@ struct health_settings {
 	double old_ber_warning, old_ber_critical; /* symbol errors of links below HDR: 1e-12, 1e-11 */
 	double edge_discards;        /* to a host, in 5 min: 200 */
 	double vl15_drops;           /* VL15Dropped in 5 min: 50 */
+	/* What a person says that there is; 0: nobody said. Fewer, for missing_after_us, is a finding. */
+	unsigned expected_hosts, expected_hcas, expected_switches, expected_links;
 	unsigned symbol_sweeps;      /* symbol errors in so many sweeps: 3 */
 	struct balance_settings balance;
 };

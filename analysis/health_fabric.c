@@ -497,5 +497,6 @@ void health_fabric(struct health *health)
 	judge_routes(health);
 	judge_holes(health);
 	judge_missing(health);
+	health_expected(health);
 	health_miswired(health);
 }

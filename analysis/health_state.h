@@ -219,6 +219,7 @@ struct health {
 	bool silence_of_many;         /* so many that it is not theirs */
 	unsigned coverage_sweeps;
 	int64_t coverage_good_us, coverage_bad_wall_us;
+	int64_t expected_good_us, expected_bad_wall_us;
 	unsigned sm_bad_sweeps, sm_twin_sweeps;
 	int64_t sm_good_us, sm_bad_wall_us, sm_single_us, sm_twin_wall_us;
 	uint64_t sm_guid;
@@ -319,6 +320,10 @@ void health_reread(struct health *health);  /* health_balance.c: tables that wer
 void health_balance(struct health *health);
 void health_rails(struct health *health);
 void health_miswired(struct health *health); /* health_rails.c */
+/* Of FINDING_TOPOLOGY_CHANGED: fewer than expected. */
+enum { EXPECTED_TAG = 1 };
+
+void health_expected(struct health *health); /* fewer than a person says that there are */
 void health_fabric(struct health *health);  /* coverage, SM, locked, cleared, routes, topology */
 /* health_forget_host - errors and downs of its ports are its own. */
 void health_forget_host(struct health *health, uint32_t host);

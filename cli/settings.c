@@ -15,7 +15,7 @@
 #include "base/when.h"
 #include "cli/nearest.h"
 
-enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_RATIO, SETTING_PERCENT };
+enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_ANY_COUNT /* 0, too */, SETTING_RATIO, SETTING_PERCENT };
 
 /* One value of a fixed place. */
 struct setting {
@@ -55,6 +55,10 @@ static const struct setting table[] = {
 	  "symbol errors must come in so many sweeps" },
 	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after so long without a cause" },
 	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same of link-flapping" },
+	{ "expected", "hosts", SETTING_ANY_COUNT, HEALTH(expected_hosts), "0: nobody says" },
+	{ "expected", "hcas", SETTING_ANY_COUNT, HEALTH(expected_hcas), "without aggregation nodes" },
+	{ "expected", "switches", SETTING_ANY_COUNT, HEALTH(expected_switches), "a director's modules count each" },
+	{ "expected", "links", SETTING_ANY_COUNT, HEALTH(expected_links), "that are Active" },
 	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "what load is summed over" },
 	{ "balance", "table_ratio", SETTING_RATIO, BALANCE(table_ratio),
 	  "tables are uneven beyond so many times the mean number of destinations" },
@@ -147,8 +151,11 @@ static bool set_fixed(struct settings *settings, const struct setting *setting, 
 		*form = "a time such as 30s, 5m or 24h";
 		return when_span_parse(value, target, NULL) == 0;
 	case SETTING_COUNT:
-		*form = "a whole number from 1 to 100000";
-		if (!parse_number(value, &number) || number < 1 || number > 100000 || floor(number) != number)
+	case SETTING_ANY_COUNT:
+		*form = setting->kind == SETTING_COUNT ? "a whole number from 1 to 100000"
+						       : "a whole number up to 100000";
+		if (!parse_number(value, &number) || number < (setting->kind == SETTING_COUNT) || number > 100000 ||
+		    floor(number) != number)
 			return false;
 		*(unsigned *)target = (unsigned)number;
 		return true;
@@ -324,7 +331,7 @@ static int take_line(void *ctx, const char *section, const char *key, const char
 	}
 	if (section_known)
 		return unknown_key(parsing, section, key);
-	return wrong(parsing, section, key, "stands in no section that there is: health, balance, class, rail, "
+	return wrong(parsing, section, key, "stands in no section that there is: health, expected, balance, class, rail, "
 		     "adaptive-routing, or a kind of finding");
 }
 
@@ -388,6 +395,7 @@ static void append_value(const struct settings *settings, const struct setting *
 		text_appendf(text, "%ss", span);
 		break;
 	case SETTING_COUNT:
+	case SETTING_ANY_COUNT:
 		text_appendf(text, "%u", *(const unsigned *)value);
 		break;
 	case SETTING_RATIO:
