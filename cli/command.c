@@ -25,7 +25,7 @@ static const struct command commands[] = {
 	{ "events", "[NODE]", "what happened, when", false, events_run },
 	{ "health", "[NODE|NODE/PORT ...]|ack ID ...|unack ID ...",
 	  "what is wrong, since when, and why; exit status 1 warning, 2 critical", false, health_run },
-	{ "history", "[NODE|NODE/PORT|HOST|hosts|all ...]",
+	{ "history", "[NODE|NODE/PORT|HOST|'NODE uplinks'|hosts|all ...]",
 	  "over time: traffic, utilization, stall, errors of ports, or of all together; --top", false, history_run },
 	{ "report", "NODE|NODE/PORT", "all about one link, port or node on one page: state, findings, errors, events",
 	  false, report_run },

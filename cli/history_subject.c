@@ -11,6 +11,7 @@
 #include "cli/selection.h"
 #include "fabric/fabric.h"
 #include "fabric/host.h"
+#include "fabric/shape.h"
 #include "storage/reader.h"
 
 struct metric_port history_port_of(const struct history *history, uint32_t index)
@@ -88,6 +89,15 @@ static struct subject *begin_subject(struct subjects *subjects, const struct his
 	return subject->ports && subject->indices ? subject : NULL;
 }
 
+/* "NODE uplinks", as findings and balance call them: the length of NODE; else 0. */
+static size_t before_uplinks(const char *typed)
+{
+	static const char suffix[] = " uplinks";
+	size_t len = strlen(typed), behind = sizeof(suffix) - 1;
+
+	return len > behind && strcmp(typed + len - behind, suffix) == 0 ? len - behind : 0;
+}
+
 /* The marked ports, as one subject, or @each as its own. */
 static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
 		     const bool *marked, struct error *err)
@@ -98,7 +108,7 @@ static int add_ports(struct subjects *subjects, const struct history *history, b
 	size_t count = count_marked(fabric, marked, &node);
 
 	/* A node may have been given by its GUID. */
-	if (node != FABRIC_NONE)
+	if (node != FABRIC_NONE && !before_uplinks(name))
 		name = history->view.names_shown.names[node];
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
@@ -161,6 +171,30 @@ static int mark_named(const struct fabric *fabric, char *typed, bool *marked, st
 	return 0;
 }
 
+/* The uplinks of a switch. Return: 1; 0 where they are not what is typed; or an error. */
+static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
+{
+	size_t len = before_uplinks(typed);
+	char name[NODE_NAME_SIZE];
+	struct shape *shape;
+	uint32_t node, group;
+	int code;
+
+	if (!len || len >= sizeof(name))
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)len, typed);
+	code = selection_find_node(fabric, name, &node, err);
+	if (code == 0)
+		code = shape_create(fabric, NULL, &shape, err);
+	if (code < 0)
+		return code;
+	group = shape->nodes[node].up_group;
+	for (uint32_t i = 0; group != SHAPE_NONE && i < shape->groups[group].count; i++)
+		marked[shape->members[shape->groups[group].first + i]] = true;
+	shape_destroy(shape);
+	return group != SHAPE_NONE ? 1 : err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
+}
+
 /* What one argument means: everything, the hosts' side, a node or a port by name, or a host. */
 static int mark(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
 {
@@ -175,6 +209,9 @@ static int mark(const struct fabric *fabric, char *typed, bool *marked, struct e
 	}
 	if (!strcmp(typed, "hosts") && mark_host(fabric, NULL, marked))
 		return 0;
+	code = mark_uplinks(fabric, typed, marked, err);
+	if (code)
+		return code < 0 ? code : 0;
 	code = mark_named(fabric, typed, marked, &as_node);
 	if (code == 0)
 		return 0;

@@ -189,6 +189,18 @@ def check_report(sim, fabric):
     tap.result("symbol-errors" in text and ERROR_HOST in text, "the same on a page", text)
 
 
+def check_uplinks(sim):
+    """The uplinks of a leaf as one series: the sum of what each of them has."""
+    window = ("--since", stamp_of(int(time.time()) - 30), "--until", stamp_of(int(time.time()) - 2), "--counter",
+              "xmit_bytes")
+    group = sim.json("history", "leaf-u02-r0 uplinks", *window)
+    each = sim.json("history", "leaf-u02-r0 uplinks", "--each", *window)
+    tap.equal("uplinks are one series", {row["subject"] for row in group}, {"leaf-u02-r0 uplinks"})
+    tap.equal("of all links up", len({row["subject"] for row in each}), 8)
+    tap.equal("and their sum", sum(row["total"] or 0 for row in group), sum(row["total"] or 0 for row in each))
+    tap.contains("a spine has none", sim.ibwire("history", "spine-01 uplinks", check=False).err, "has no uplinks")
+
+
 def check_restart(sim, process):
     """Another collector goes on with what the first one found."""
     before = {row["id"]: (row["kind"], row["since"], row["opened"]) for row in health(sim)[1]
@@ -290,6 +302,7 @@ with tap.part("faults"), Simulation("--gen", "rail --units 2 --hosts 8 --rails 4
         check_ack(sim, rows)
         check_gate(sim)
         check_report(sim, fabric)
+        check_uplinks(sim)
         process = check_restart(sim, process)
         check_watch(sim, fabric)
         check_sm(sim)
