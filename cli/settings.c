@@ -331,8 +331,8 @@ static int take_line(void *ctx, const char *section, const char *key, const char
 	}
 	if (section_known)
 		return unknown_key(parsing, section, key);
-	return wrong(parsing, section, key, "stands in no section that there is: health, expected, balance, class, rail, "
-		     "adaptive-routing, or a kind of finding");
+	return wrong(parsing, section, key, "stands in no section that there is: health, expected, balance, class, "
+		     "rail, adaptive-routing, or a kind of finding");
 }
 
 static void defaults(struct settings *settings)
