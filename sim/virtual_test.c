@@ -19,7 +19,7 @@
 static struct virtual *begin(const char *chars)
 {
 	struct scenario scenario;
-	struct virtual *world;
+	struct virtual *world = NULL;
 	struct error err = { 0 };
 
 	if (scenario_read(chars, &scenario, &err) < 0 || scenario_begin(&scenario, &world, &err) < 0)
@@ -265,7 +265,7 @@ static void what_is_drawn_can_be_read(void **state)
 	for (seed = 0; seed < 120; seed++) {
 		struct text text = { 0 };
 		struct scenario scenario;
-		struct virtual *world;
+		struct virtual *world = NULL;
 		struct error err = { 0 };
 
 		assert_int_equal(scenario_draw(seed, seed % 3, (enum net_shape_kind)(seed % 3), SCENARIO_SMALL, &text,
