@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Traces, weights and checks of random tables against slow ones that are plainly right; and of large ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "fabric/routes.h"
+#include "fabric/test_routes.h"
+
+enum { SWITCHES_MAX = 16, LIDS_MAX = 512 };
+
+static uint64_t next_random(uint64_t *random)
+{
+	return *random = map_mix(*random + 0x9e3779b97f4a7c15ULL);
+}
+
+static uint32_t below(uint64_t *random, uint32_t limit)
+{
+	return (uint32_t)(next_random(random) % limit);
+}
+
+/* A fabric of switches with free ports, hosts and random links; with the tables beside it as plain arrays. */
+struct bed {
+	struct fabric *fabric;
+	struct routes routes;
+	uint32_t nodes[SWITCHES_MAX]; /* of switches */
+	unsigned switches;
+	uint8_t tables[SWITCHES_MAX][LIDS_MAX];
+	bool read[SWITCHES_MAX][LIDS_MAX / ROUTES_BLOCK];
+};
+
+/* Out ports that are mostly sensible: cabled to something; now and then none, the switch itself, or any number. */
+static uint8_t random_out(struct bed *bed, uint32_t node, uint64_t *random)
+{
+	switch (below(random, 24)) {
+	case 0: return ROUTES_NO_PORT;
+	case 1: return (uint8_t)below(random, 256);
+	case 2: return 0;
+	default: return (uint8_t)(1 + below(random, bed->fabric->nodes[node].port_count));
+	}
+}
+
+static void fill_tables(struct bed *bed, uint64_t *random)
+{
+	unsigned s, block, i;
+
+	for (s = 0; s < bed->switches; s++) {
+		const struct node *node = &bed->fabric->nodes[bed->nodes[s]];
+
+		memset(bed->tables[s], ROUTES_NO_PORT, sizeof(bed->tables[s]));
+		memset(bed->read[s], 0, sizeof(bed->read[s]));
+		for (block = 0; block <= node->lft_top / ROUTES_BLOCK; block++) {
+			if (below(random, 12) == 0)
+				continue;
+			for (i = 0; i < ROUTES_BLOCK; i++)
+				bed->tables[s][block * ROUTES_BLOCK + i] = random_out(bed, bed->nodes[s], random);
+			bed->read[s][block] = true;
+			assert_int_equal(routes_set_block(&bed->routes, node->guid, block,
+							  bed->tables[s] + block * ROUTES_BLOCK, NULL, NULL), 0);
+		}
+	}
+}
+
+static void bed_init(struct bed *bed, uint64_t seed)
+{
+	uint64_t random = seed;
+	unsigned hosts = 4 + below(&random, 30), i;
+	uint8_t lmc = (uint8_t)below(&random, 3);
+	uint16_t lid = 1, top = (uint16_t)(60 + below(&random, LIDS_MAX - 64));
+
+	memset(bed, 0, sizeof(*bed));
+	bed->fabric = fabric_create(NULL);
+	bed->switches = 1 + below(&random, SWITCHES_MAX);
+	for (i = 0; i < bed->switches; i++)
+		bed->nodes[i] = routes_add_switch(bed->fabric, 100 + i, lid++, 12, top);
+	for (i = 0; i < hosts; i++) {
+		uint8_t ports = (uint8_t)(1 + below(&random, 2));
+		uint32_t node = routes_add_host(bed->fabric, 1000 + i, ports, lid, lmc, below(&random, 9) ? 4129 : 53001);
+
+		lid = (uint16_t)(lid + (ports << lmc));
+		routes_link(bed->fabric, node, bed->nodes[below(&random, bed->switches)]);
+		routes_link(bed->fabric, node, bed->nodes[below(&random, bed->switches)]);
+	}
+	for (i = 0; i < 3 * bed->switches; i++)
+		routes_link(bed->fabric, bed->nodes[below(&random, bed->switches)],
+			   bed->nodes[below(&random, bed->switches)]);
+	for (i = 0; i < bed->fabric->port_count / 20; i++)
+		routes_set_state(bed->fabric, below(&random, (uint32_t)bed->fabric->port_count),
+			  (uint8_t)below(&random, 5));
+	assert_int_equal(fabric_finish(bed->fabric, NULL, NULL), 0);
+	fill_tables(bed, &random);
+}
+
+static void bed_done(struct bed *bed)
+{
+	fabric_destroy(bed->fabric);
+	routes_done(&bed->routes);
+}
+
+static unsigned switch_of(const struct bed *bed, uint32_t node)
+{
+	unsigned i;
+
+	for (i = 0; i < bed->switches; i++)
+		if (bed->nodes[i] == node)
+			return i;
+	return UINT32_MAX;
+}
+
+/* The slow way: follow the plain arrays for more steps than there are switches. */
+static enum route_end follow(const struct bed *bed, uint32_t node, uint32_t to, uint16_t lid, uint32_t *ret_at)
+{
+	const struct fabric *fabric = bed->fabric;
+	unsigned steps;
+
+	for (steps = 0; steps <= bed->switches; steps++) {
+		unsigned s = switch_of(bed, node), p;
+		const struct port *port = NULL;
+		uint8_t out;
+
+		*ret_at = node;
+		if (node == fabric->ports[to].node)
+			return ROUTE_ARRIVES;
+		if (!bed->read[s][lid / ROUTES_BLOCK])
+			return lid > fabric->nodes[node].lft_top ? ROUTE_BLACK_HOLE : ROUTE_UNKNOWN;
+		out = bed->tables[s][lid];
+		if (out == 0)
+			return ROUTE_WRONG_END;
+		for (p = 0; p < fabric->nodes[node].ports; p++)
+			if (fabric->ports[fabric->nodes[node].first_port + p].num == out)
+				port = &fabric->ports[fabric->nodes[node].first_port + p];
+		if (!port || port->peer == FABRIC_NONE)
+			return ROUTE_BLACK_HOLE;
+		if (port->state == PORT_DOWN || port->state == PORT_INIT)
+			return ROUTE_DOWN;
+		if (fabric->nodes[fabric->ports[port->peer].node].type != NODE_SWITCH)
+			return port->peer == to ? ROUTE_ARRIVES : ROUTE_WRONG_END;
+		node = fabric->ports[port->peer].node;
+	}
+	return ROUTE_LOOP;
+}
+
+static void a_trace_is_what_the_tables_say(void **state)
+{
+	unsigned ends[ROUTE_END_COUNT] = { 0 };
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 150; seed++) {
+		struct bed bed;
+		uint64_t random = seed * 77;
+		unsigned i, k;
+
+		bed_init(&bed, seed);
+		for (i = 0; i < 200; i++) {
+			const struct fabric *fabric = bed.fabric;
+			uint32_t from = fabric->nodes[bed.nodes[below(&random, bed.switches)]].first_port, at;
+			uint32_t to = below(&random, (uint32_t)fabric->port_count);
+			const struct port *end = &fabric->ports[to];
+			bool is_switch = fabric->nodes[end->node].type == NODE_SWITCH;
+			struct route_trace trace;
+			uint16_t lid;
+			enum route_end expected;
+
+			if ((is_switch && end->num > 0) || from == to)
+				continue;
+			lid = (uint16_t)(end->lid + (is_switch ? 0 : below(&random, 1u << end->lmc)));
+			routes_trace(&bed.routes, fabric, from, to, lid, &trace);
+			expected = follow(&bed, fabric->ports[from].node, to, lid, &at);
+			assert_int_equal(trace.end, expected);
+			ends[trace.end]++;
+			/* Each link begins where the one before ended. */
+			for (k = 0; k < trace.hops; k++) {
+				uint32_t node = k ? fabric->ports[fabric->ports[trace.ports[k - 1]].peer].node
+						  : fabric->ports[from].node;
+
+				assert_int_equal(fabric->ports[trace.ports[k]].node, node);
+				assert_int_equal(fabric->ports[trace.ports[k]].num,
+						 bed.tables[switch_of(&bed, node)][lid]);
+			}
+			if (trace.hops)
+				assert_int_equal(trace.at,
+						 fabric->ports[fabric->ports[trace.ports[trace.hops - 1]].peer].node);
+			if (expected != ROUTE_LOOP && expected != ROUTE_ARRIVES && expected != ROUTE_WRONG_END)
+				assert_int_equal(trace.at, at);
+		}
+		bed_done(&bed);
+	}
+	for (seed = 0; seed < ROUTE_END_COUNT; seed++)
+		assert_true(ends[seed] > 50);
+}
+
+static bool counts(const struct fabric *fabric, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+
+	return node->type == NODE_CA && node->device_id != 53001 && fabric->ports[port].state == PORT_ACTIVE &&
+	       fabric->ports[port].peer != FABRIC_NONE;
+}
+
+static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 60; seed++) {
+		struct bed bed;
+		unsigned s, out;
+		double *received;
+		uint32_t p, k;
+
+		bed_init(&bed, seed);
+		received = calloc(bed.fabric->port_count, sizeof(*received));
+		assert_non_null(received);
+		for (p = 0; p < bed.fabric->port_count; p++)
+			received[p] = 4 * (1 + p % 7);
+		for (s = 0; s < bed.switches; s++) {
+			double weight[256], plain[256];
+			uint32_t lids[256];
+			bool known = routes_find(&bed.routes, bed.fabric->nodes[bed.nodes[s]].guid) != NULL;
+
+			assert_int_equal(routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], received, weight, lids),
+					 known);
+			routes_weigh(&bed.routes, bed.fabric, bed.nodes[s], NULL, plain, NULL);
+			for (out = 0; out < 255; out++) {
+				double expected = 0;
+				unsigned expected_lids = 0;
+
+				for (p = 0; p < bed.fabric->port_count; p++) {
+					const struct port *port = &bed.fabric->ports[p];
+
+					if (!counts(bed.fabric, p) ||
+					    bed.fabric->ports[port->peer].node == bed.nodes[s])
+						continue;
+					for (k = 0; k < 1u << port->lmc; k++) {
+						if (bed.tables[s][port->lid + k] != out)
+							continue;
+						expected += received[p] / (1u << port->lmc);
+						expected_lids++;
+					}
+				}
+				assert_true(weight[out] == expected); /* quarters of small numbers are exact */
+				assert_int_equal(lids[out], expected_lids);
+				assert_true(plain[out] == expected_lids);
+			}
+			assert_int_equal(lids[ROUTES_NO_PORT], 0);
+		}
+		free(received);
+		bed_done(&bed);
+	}
+}
+
+/* What check said, or what it should say: by end and switch, of which LIDs and from which switches. */
+struct tally {
+	uint32_t lids, from, last_lid;
+	uint32_t from_bits;
+};
+
+struct tallies {
+	const struct bed *bed;
+	struct tally at[ROUTE_END_COUNT][SWITCHES_MAX];
+	unsigned count;
+};
+
+static void take_report(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
+{
+	struct tallies *tallies = ctx;
+	unsigned s = switch_of(tallies->bed, node);
+
+	assert_true(s < tallies->bed->switches);
+	assert_int_equal(tallies->at[end][s].lids, 0);
+	assert_true(lids > 0 && from > 0);
+	tallies->at[end][s] = (struct tally){ .lids = lids, .from = from };
+	tallies->count++;
+}
+
+/* The first switch of the loop that a route from @node runs into. */
+static uint32_t loop_of(const struct bed *bed, uint32_t node, uint16_t lid)
+{
+	const struct fabric *fabric = bed->fabric;
+	uint32_t first = UINT32_MAX;
+	unsigned i;
+
+	for (i = 0; i < 2 * bed->switches; i++) {
+		uint8_t out = bed->tables[switch_of(bed, node)][lid];
+
+		if (i >= bed->switches && node < first)
+			first = node;
+		node = fabric->ports[fabric->ports[fabric_node_port(fabric, node, out)].peer].node;
+	}
+	return first;
+}
+
+static void expect_lid(const struct bed *bed, uint32_t to, uint16_t lid, struct tallies *ret)
+{
+	unsigned s, p;
+
+	for (s = 0; s < bed->switches; s++) {
+		const struct node *node = &bed->fabric->nodes[bed->nodes[s]];
+		bool begins = false;
+		struct tally *tally;
+		enum route_end end;
+		uint32_t at;
+
+		for (p = node->first_port; p < node->first_port + node->ports; p++)
+			begins |= bed->fabric->ports[p].peer != FABRIC_NONE &&
+				  counts(bed->fabric, bed->fabric->ports[p].peer);
+		if (!begins)
+			continue;
+		end = follow(bed, bed->nodes[s], to, lid, &at);
+		if (end == ROUTE_ARRIVES || end == ROUTE_UNKNOWN)
+			continue;
+		tally = &ret->at[end][switch_of(bed, end == ROUTE_LOOP ? loop_of(bed, bed->nodes[s], lid) : at)];
+		ret->count += !tally->lids;
+		tally->lids += tally->last_lid != lid;
+		tally->last_lid = lid;
+		tally->from += !(tally->from_bits & 1u << s);
+		tally->from_bits |= 1u << s;
+	}
+}
+
+static void check_names_each_place_where_routes_fail(void **state)
+{
+	unsigned seen[ROUTE_END_COUNT] = { 0 }, end, s;
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= 150; seed++) {
+		struct tallies told = { 0 }, expected = { 0 };
+		struct bed bed;
+		uint32_t p, k;
+
+		bed_init(&bed, seed);
+		told.bed = expected.bed = &bed;
+		for (p = 0; p < bed.fabric->port_count; p++)
+			for (k = 0; counts(bed.fabric, p) && k < 1u << bed.fabric->ports[p].lmc; k++)
+				expect_lid(&bed, p, (uint16_t)(bed.fabric->ports[p].lid + k), &expected);
+		assert_int_equal(routes_check(&bed.routes, bed.fabric, take_report, &told, NULL), expected.count);
+		for (end = 0; end < ROUTE_END_COUNT; end++) {
+			for (s = 0; s < bed.switches; s++) {
+				assert_int_equal(told.at[end][s].lids, expected.at[end][s].lids);
+				assert_int_equal(told.at[end][s].from, expected.at[end][s].from);
+				seen[end] += told.at[end][s].lids > 0;
+			}
+		}
+		bed_done(&bed);
+	}
+	assert_true(seen[ROUTE_BLACK_HOLE] > 50 && seen[ROUTE_DOWN] > 50 && seen[ROUTE_LOOP] > 50 &&
+		    seen[ROUTE_WRONG_END] > 50);
+	assert_true(!seen[ROUTE_ARRIVES] && !seen[ROUTE_UNKNOWN]);
+}
+
+/* A tree of three tiers: pods of leafs and of switches above them, cores that reach every pod. */
+enum { PODS = 64, LEAFS = 10, MIDDLES = 8, CORES_EACH = 16, CORES = MIDDLES * CORES_EACH, HOSTS = 26 };
+enum { POD = LEAFS + MIDDLES, TREE_SWITCHES = PODS * POD + CORES, TREE_HOSTS = PODS * LEAFS * HOSTS };
+
+static void cable(struct fabric *fabric, uint32_t a, unsigned a_port, uint32_t b, unsigned b_port)
+{
+	assert_int_equal(fabric_link(fabric, fabric_node_port(fabric, a, (uint8_t)a_port),
+				     fabric_node_port(fabric, b, (uint8_t)b_port), NULL), 0);
+}
+
+static void make_tree(struct fabric *fabric)
+{
+	unsigned i, k, pod;
+
+	for (i = 0; i < TREE_SWITCHES; i++)
+		routes_add_switch(fabric, 1 + i, (uint16_t)(1 + i), i < PODS * POD ? HOSTS + MIDDLES : PODS,
+			   TREE_SWITCHES + TREE_HOSTS);
+	for (i = 0; i < TREE_HOSTS; i++) {
+		unsigned leaf = i / HOSTS;
+
+		routes_add_host(fabric, 0x10000 + i, 1, (uint16_t)(1 + TREE_SWITCHES + i), 0, 1);
+		cable(fabric, TREE_SWITCHES + i, 1, leaf / LEAFS * POD + leaf % LEAFS, 1 + i % HOSTS);
+	}
+	for (pod = 0; pod < PODS; pod++) {
+		for (i = 0; i < MIDDLES; i++) {
+			for (k = 0; k < LEAFS; k++)
+				cable(fabric, pod * POD + k, 1 + HOSTS + i, pod * POD + LEAFS + i, 1 + k);
+			for (k = 0; k < CORES_EACH; k++)
+				cable(fabric, pod * POD + LEAFS + i, 1 + LEAFS + k, PODS * POD + i * CORES_EACH + k,
+				      1 + pod);
+		}
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+}
+
+static uint8_t tree_out(unsigned at, unsigned host)
+{
+	unsigned leaf = host / HOSTS, pod = leaf / LEAFS, place = at % POD;
+
+	if (at >= PODS * POD)
+		return (uint8_t)(1 + pod);
+	if (place < LEAFS && at / POD == pod && place == leaf % LEAFS)
+		return (uint8_t)(1 + host % HOSTS);
+	if (place < LEAFS)
+		return (uint8_t)(1 + HOSTS + host % MIDDLES);
+	return (uint8_t)(at / POD == pod ? 1 + leaf % LEAFS : 1 + LEAFS + host / MIDDLES % CORES_EACH);
+}
+
+static void route_tree(struct routes *routes)
+{
+	uint8_t ports[ROUTES_LIDS];
+	unsigned at, host, block;
+
+	for (at = 0; at < TREE_SWITCHES; at++) {
+		memset(ports, ROUTES_NO_PORT, sizeof(ports));
+		for (host = 0; host < TREE_HOSTS; host++)
+			ports[1 + TREE_SWITCHES + host] = tree_out(at, host);
+		for (block = 0; block <= (TREE_SWITCHES + TREE_HOSTS) / ROUTES_BLOCK; block++)
+			assert_int_equal(routes_set_block(routes, 1 + at, block, ports + block * ROUTES_BLOCK, NULL,
+							  NULL), 0);
+	}
+}
+
+static void large_tables_are_checked_in_little_time(void **state)
+{
+	struct fabric *fabric = fabric_create(NULL);
+	struct routes routes = { 0 };
+	struct bed bed = { .fabric = fabric, .switches = 2, .nodes = { 3, LEAFS } };
+	struct tallies told = { .bed = &bed };
+	uint8_t block[ROUTES_BLOCK];
+	unsigned lid = 1 + TREE_SWITCHES + 5 * HOSTS;
+	clock_t began;
+
+	(void)state;
+	make_tree(fabric);
+	route_tree(&routes);
+	began = clock();
+	assert_int_equal(routes_check(&routes, fabric, take_report, &told, NULL), 0);
+	print_message("# %u switches, %u HCAs: checked in %.3f s\n", TREE_SWITCHES, TREE_HOSTS,
+		      (double)(clock() - began) / CLOCKS_PER_SEC);
+	assert_true(clock() - began < 10 * CLOCKS_PER_SEC); /* no measurement: minutes would be another algorithm */
+	/* One entry of one switch of the first pod goes nowhere: a host of the sixth leaf, for those who pass there. */
+	while (tree_out(0, lid - 1 - TREE_SWITCHES) != 1 + HOSTS)
+		lid++;
+	memcpy(block, routes_find(&routes, 1 + LEAFS)->ports + lid / ROUTES_BLOCK * ROUTES_BLOCK, sizeof(block));
+	block[lid % ROUTES_BLOCK] = ROUTES_NO_PORT;
+	assert_int_equal(routes_set_block(&routes, 1 + LEAFS, lid / ROUTES_BLOCK, block, NULL, NULL), 0);
+	assert_int_equal(routes_check(&routes, fabric, take_report, &told, NULL), 1);
+	assert_int_equal(told.at[ROUTE_BLACK_HOLE][1].lids, 1);
+	assert_int_equal(told.at[ROUTE_BLACK_HOLE][1].from, PODS * LEAFS - 1);
+	routes_done(&routes);
+	fabric_destroy(fabric);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_trace_is_what_the_tables_say),
+		cmocka_unit_test(weights_are_those_of_the_destinations_that_leave_by_a_port),
+		cmocka_unit_test(check_names_each_place_where_routes_fail),
+		cmocka_unit_test(large_tables_are_checked_in_little_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
