@@ -84,7 +84,8 @@ static void bed_init(struct bed *bed, uint64_t seed)
 		bed->nodes[i] = routes_add_switch(bed->fabric, 100 + i, lid++, 12, top);
 	for (i = 0; i < hosts; i++) {
 		uint8_t ports = (uint8_t)(1 + below(&random, 2));
-		uint32_t node = routes_add_host(bed->fabric, 1000 + i, ports, lid, lmc, below(&random, 9) ? 4129 : 53001);
+		uint32_t device = below(&random, 9) ? 4129 : 53001;
+		uint32_t node = routes_add_host(bed->fabric, 1000 + i, ports, lid, lmc, device);
 
 		lid = (uint16_t)(lid + (ports << lmc));
 		routes_link(bed->fabric, node, bed->nodes[below(&random, bed->switches)]);

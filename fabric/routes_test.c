@@ -17,7 +17,8 @@ static void a_host_is_traced_from_its_own_port_on(void **state)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	uint32_t leaf = routes_add_switch(fabric, 100, 1, 4, 63), a = routes_add_host(fabric, 200, 1, 2, 0, 1);
-	uint32_t b = routes_add_host(fabric, 201, 2, 3, 0, 1), lonely = routes_add_host(fabric, 202, 1, 9, 0, 1), from, to;
+	uint32_t b = routes_add_host(fabric, 201, 2, 3, 0, 1), lonely = routes_add_host(fabric, 202, 1, 9, 0, 1);
+	uint32_t from, to;
 	uint8_t block[ROUTES_BLOCK];
 	struct routes routes = { 0 };
 	struct route_trace trace;
