@@ -89,9 +89,8 @@ static int list_ports(struct balance_answer *answer, struct error *err)
 
 	answer->ports = calloc(fabric->port_count + 1, sizeof(*answer->ports));
 	answer->indices = calloc(fabric->port_count + 1, sizeof(*answer->indices));
-	answer->sums = calloc(fabric->port_count + 1, sizeof(*answer->sums));
 	answer->loads = calloc(fabric->port_count + 1, sizeof(*answer->loads));
-	if (!answer->ports || !answer->indices || !answer->sums || !answer->loads)
+	if (!answer->ports || !answer->indices || !answer->loads)
 		return err_nomem(err);
 	for (i = 0; i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
@@ -284,9 +283,7 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 		code = judge(answer, err);
 	if (code == 0)
 		code = answer->rails ? balance_rails(answer, err) : answer_groups(answer, err);
-	if (answer->damage.count)
-		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
-			    "see: ibwire db check", answer->damage.count, answer->damage.first);
+	view_tell_damage(answer->damage.count, answer->damage.first);
 	selection_done(&answer->selection);
 	return code;
 }
@@ -300,7 +297,6 @@ static void done(struct balance_answer *answer)
 	shape_destroy(answer->shape);
 	free(answer->ports);
 	free(answer->indices);
-	free(answer->sums);
 	free(answer->loads);
 	free(answer->began);
 	free(answer->was_even);

@@ -46,7 +46,6 @@ struct balance_answer {
 	struct history_port *ports;   /* all that can have counters, */
 	uint32_t *indices;            /* and which of the fabric's they are */
 	size_t port_count;
-	struct delta *sums;           /* parallel to ports: of the window that was read last */
 	struct balance_load *loads;   /* by port of the fabric: in the window that is shown */
 	struct balance balance;       /* of that window */
 	struct selection selection;

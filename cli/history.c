@@ -181,9 +181,7 @@ static int answer(struct history *history, struct error *err)
 		code = history_top(history, &subjects, err);
 	else
 		code = history_series(history, &subjects, err);
-	if (history->damage.count)
-		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
-			    "see: ibwire db check", history->damage.count, history->damage.first);
+	view_tell_damage(history->damage.count, history->damage.first);
 	subjects_done(&subjects);
 	return code;
 }

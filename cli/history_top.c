@@ -43,30 +43,11 @@ static const struct column top_columns[COLUMN_COUNT] = {
 /* What one port counted in the whole window. */
 struct top_row {
 	uint32_t index; /* of the view's fabric */
-	int64_t samples;
-	struct delta sum;
+	struct history_sum counted;
 	struct metric_value value;
 	double mean;    /* units per second or percent; NAN */
 	double rank;
 };
-
-static bool take_piece(void *ctx, const struct history_piece *piece)
-{
-	(void)ctx;
-	(void)piece;
-	return true;
-}
-
-static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
-		       int64_t samples)
-{
-	struct top_row *rows = ctx;
-
-	(void)who;
-	delta_add(&rows[port].sum, delta);
-	rows[port].samples += samples;
-	return true;
-}
 
 static int compare_rows(const void *a, const void *b)
 {
@@ -88,9 +69,9 @@ static void value_row(const struct history *history, struct top_row *row)
 
 	row->mean = NAN;
 	row->rank = -1;
-	if (!row->samples)
+	if (!row->counted.samples)
 		return;
-	metric_of(metric, &port, &row->sum, &row->value);
+	metric_of(metric, &port, &row->counted.sum, &row->value);
 	if (row->value.has_rate)
 		row->mean = metric->kind == METRIC_COUNT ? row->value.part : 100 * row->value.part / row->value.whole;
 	if (metric->kind == METRIC_COUNT && row->value.has_total)
@@ -144,8 +125,8 @@ static bool put_row(struct result *result, const struct history *history, const 
 		result_show(result, TOTAL, shown, STYLE_PLAIN);
 	}
 	result_bool(result, AT_LEAST, row->value.at_least);
-	result_real(result, ELAPSED, (double)row->sum.elapsed_us / 1e6);
-	result_integer(result, SAMPLES, row->samples);
+	result_real(result, ELAPSED, (double)row->counted.sum.elapsed_us / 1e6);
+	result_integer(result, SAMPLES, row->counted.samples);
 	return result_end_row(result);
 }
 
@@ -218,15 +199,26 @@ static int round_window(struct history *history, struct error *err)
 	return code;
 }
 
+static int sum_rows(struct history *history, const struct history_query *query, struct top_row *rows,
+		    struct error *err)
+{
+	struct history_sum *sums = calloc(query->port_count + 1, sizeof(*sums));
+	int code = sums ? reader_history_sums(history->view.reader, query, sums, err) : err_nomem(err);
+
+	for (size_t i = 0; code == 0 && i < query->port_count; i++)
+		rows[i].counted = sums[i];
+	free(sums);
+	return code;
+}
+
 int history_top(struct history *history, const struct subjects *subjects, struct error *err)
 {
 	struct top_row *rows;
 	struct history_port *ports;
 	int64_t count = collect_ports(history, subjects, &rows, &ports, err);
-	const struct history_consumer consumer = { take_piece, take_delta, rows };
 	int code = count < 0 ? (int)count : round_window(history, err);
 	struct history_query query = {
-		.after = history->range.after, .until = history->range.until, .longest_us = INT64_MAX,
+		.after = history->range.after, .until = history->range.until,
 		.counters = history->metrics[0].counters, .ports = ports,
 		.damage = &history->damage,
 	};
@@ -234,10 +226,10 @@ int history_top(struct history *history, const struct subjects *subjects, struct
 
 	query.port_count = count < 0 ? 0 : (size_t)count;
 	if (code == 0)
-		code = reader_history(history->view.reader, &query, &consumer, err);
+		code = sum_rows(history, &query, rows, err);
 	for (int64_t i = 0; code == 0 && i < count; i++) {
 		value_row(history, &rows[i]);
-		any |= rows[i].samples > 0;
+		any |= rows[i].counted.samples > 0;
 	}
 	if (code == 0 && !any)
 		code = history_nothing(history, NULL, err);

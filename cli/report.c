@@ -37,7 +37,8 @@ struct report {
 	size_t port_count;
 	bool of_node;
 	int64_t until_us, window_us[WINDOW_COUNT];
-	struct delta *sums[WINDOW_COUNT]; /* by ports */
+	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
+	struct history_damage damage;
 	bool first_part;
 };
 
@@ -224,47 +225,22 @@ static int put_ends(struct report *report, struct error *err)
 
 /* --- what was counted --- */
 
-struct summing {
-	struct report *report;
-	struct delta *sums;
-};
-
-static bool take_piece(void *ctx, const struct history_piece *piece)
-{
-	(void)ctx;
-	(void)piece;
-	return true;
-}
-
-static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
-		       int64_t samples)
-{
-	struct summing *summing = ctx;
-
-	(void)who;
-	(void)samples;
-	delta_add(&summing->sums[port], delta);
-	return true;
-}
-
 static int sum_window(struct report *report, const struct history_port *who, int window, struct error *err)
 {
-	struct summing summing = { report, NULL };
-	struct history_query query = { .longest_us = INT64_MAX, .ports = who, .port_count = report->port_count,
+	struct history_query query = { .ports = who, .port_count = report->port_count, .damage = &report->damage,
 				       .counters = COUNTER_TRAFFIC_SET | COUNTER_ERROR_SET };
-	struct history_consumer consumer = { take_piece, take_delta, &summing };
 	struct history_range range;
 	int code = reader_history_range(report->view.reader, report->until_us - report->window_us[window],
 					report->until_us, &range, err);
 
 	if (code < 0)
 		return code;
-	summing.sums = report->sums[window] = calloc(report->port_count + 1, sizeof(*summing.sums));
-	if (!summing.sums)
+	report->sums[window] = calloc(report->port_count + 1, sizeof(*report->sums[window]));
+	if (!report->sums[window])
 		return err_nomem(err);
 	query.after = range.after;
 	query.until = range.until;
-	return reader_history(report->view.reader, &query, &consumer, err);
+	return reader_history_sums(report->view.reader, &query, report->sums[window], err);
 }
 
 static int sum_windows(struct report *report, struct error *err)
@@ -302,7 +278,7 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 {
 	const struct counter_info *info = counter_info(counter);
 	counter_set bit = COUNTER_BIT(counter);
-	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at];
+	const struct delta *longest = &report->sums[WINDOW_COUNT - 1][at].sum;
 	char name[NODE_NAME_SIZE + 8];
 	bool at_least = (longest->reset | longest->saturated) & bit;
 
@@ -315,8 +291,8 @@ static bool put_counter(struct report *report, struct result *result, size_t at,
 	result_text(result, SUM_COUNTER, info->key);
 	result_text(result, SUM_UNIT, info->unit);
 	for (int i = 0; i < WINDOW_COUNT; i++)
-		if (report->sums[i][at].elapsed_us && report->sums[i][at].known & bit)
-			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].value[counter]);
+		if (report->sums[i][at].sum.elapsed_us && report->sums[i][at].sum.known & bit)
+			result_unsigned(result, SUM_FIRST + (size_t)i, report->sums[i][at].sum.value[counter]);
 	result_bool(result, SUM_AT_LEAST, at_least);
 	result_show(result, SUM_AT_LEAST, at_least ? "yes" : "", STYLE_PLAIN);
 	return result_end_row(result);
@@ -336,7 +312,7 @@ static int put_sums(struct report *report, struct error *err)
 		return code;
 	for (size_t i = 0; more && i < report->port_count; i++)
 		for (int counter = COUNTER_TRAFFIC_COUNT; more && counter < COUNTER_COUNT; counter++) {
-			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i];
+			const struct delta *sum = &report->sums[WINDOW_COUNT - 1][i].sum;
 
 			any = any || sum->value[counter] || (sum->saturated | sum->reset) & COUNTER_BIT(counter);
 			more = put_counter(report, result, i, (enum counter)counter);
@@ -520,6 +496,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	code = find_subject(&report, options.argv[0], err);
 	if (code == 0)
 		code = put_report(&report, err);
+	view_tell_damage(report.damage.count, report.damage.first);
 	for (int i = 0; i < WINDOW_COUNT; i++)
 		free(report.sums[i]);
 	free(report.ports);

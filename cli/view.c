@@ -50,6 +50,13 @@ static int default_window(const struct options *options, const struct view *view
 	return code;
 }
 
+void view_tell_damage(size_t count, const char *first)
+{
+	if (count)
+		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
+			    "see: ibwire db check", count, first);
+}
+
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err)
 {
 	int64_t end_us = options->until_us ? options->until_us : options->at_us;
@@ -73,9 +80,8 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	view.window_us = query.window_us;
 	if (code == 0)
 		code = snapshot_load(view.reader, &query, &view.snapshot, err);
-	if (code == 0 && view.snapshot->damaged)
-		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
-			    "see: ibwire db check", view.snapshot->damaged, view.snapshot->damage);
+	if (code == 0)
+		view_tell_damage(view.snapshot->damaged, view.snapshot->damage);
 	if (code == 0) {
 		view.fabric = view.snapshot->fabric;
 		code = order_names(&view.names_shown, view.fabric, err);

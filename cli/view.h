@@ -48,6 +48,9 @@ int view_open_reader(const struct options *options, struct view *ret, struct err
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
 
+/* view_tell_damage - a warning where so many packs of samples could not be read; nothing where it is 0. */
+void view_tell_damage(size_t count, const char *first);
+
 /* view_find_shape - what the fabric is built like, with the settings file. Return: 0, ERR_USAGE, ERR_IO, ERR_NOMEM. */
 int view_find_shape(struct view *view, struct error *err);
 

@@ -106,4 +106,19 @@ struct history_consumer {
 int reader_history(struct reader *reader, const struct history_query *query, const struct history_consumer *consumer,
 		   struct error *err);
 
+/* All pieces of a window together. */
+struct history_sum {
+	struct delta sum;
+	int64_t samples; /* how many sweeps it is the sum of */
+};
+
+/*
+ * reader_history_sums - what each port counted in the whole window
+ * @query:  with ports; longest_us is not used
+ * @ret:    by place in query->ports; set to nothing where nothing is stored of a port
+ * Return: 0 or ERR_IO.
+ */
+int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
+			struct error *err);
+
 #endif
