@@ -21,13 +21,6 @@
 /* So many empty reads in a row that took no time mean that the terminal is gone. */
 #define DEAD_READS 20
 
-static const struct screen *current_screen(const struct app *app)
-{
-	size_t count;
-
-	return screens(&count)[app->current];
-}
-
 /* What stands in the body as long as there is nothing to show. */
 static void draw_waiting(const struct app *app, const struct rect *body)
 {
@@ -48,11 +41,27 @@ static void draw_waiting(const struct app *app, const struct rect *body)
 		draw_cell(&brush, y + 2, body->x, body->columns, app->child.line, ALIGN_LEFT, ROLE_FAINT);
 }
 
+/* What is typed at the foot, else what the screen has there. */
+static void draw_footer(struct app *app, const struct rect *footer)
+{
+	const struct brush brush = { &app->theme, 0 };
+	const struct screen *screen = app_screen(app);
+	char text[PROMPT_SIZE + 80];
+
+	if (app->prompt.done) {
+		snprintf(text, sizeof(text), "%s%s_", app->prompt.label, app->prompt.text);
+		draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_LEFT, ROLE_STRONG);
+	} else if (screen->draw_footer) {
+		screen->draw_footer(screen_state(app, screen), app, footer);
+	} else {
+		footer_draw_keys(app, footer, screen->footer_keys);
+	}
+}
+
 static void draw(struct app *app)
 {
-	const struct screen *screen = current_screen(app);
+	const struct screen *screen = app_screen(app);
 	const struct brush brush = { &app->theme, 0 };
-	void *state = app->states[app->current];
 	struct frame frame;
 	char notice[768];
 	int rows, columns;
@@ -63,14 +72,17 @@ static void draw(struct app *app)
 	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
 		draw_cell(&brush, 0, 0, columns, "too small: 40x10 at least", ALIGN_LEFT, ROLE_WARNING);
 	} else {
+		app->body = frame.body;
 		header_draw(app, &frame.header);
+		if (frame.tabs.rows)
+			tabs_draw(app, &frame.tabs);
 		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
 			  ROLE_WARNING);
 		if (!app->live.shown && screen != &screen_help)
 			draw_waiting(app, &frame.body);
 		else
-			screen->draw(state, app, &frame.body);
-		screen->draw_footer(state, app, &frame.footer);
+			screen->draw(screen_state(app, screen), app, &frame.body);
+		draw_footer(app, &frame.footer);
 	}
 	/* Where a screen reader, or a terminal that cannot hide its cursor, has it. */
 	move(rows - 1, 0);
@@ -78,60 +90,72 @@ static void draw(struct app *app)
 	doupdate();
 }
 
+/* What is shown is another snapshot, or something that is said of it changed. */
 static int take_snapshot(struct app *app, struct error *err)
 {
+	struct live *live = &app->live;
+	struct error trouble = { 0 };
 	size_t count, i;
-	int status = table_set_snapshot(&app->table, app->live.shown, &app->live.errors, err);
+	int status = table_set_snapshot(&app->table, live->shown, &live->errors, err);
 
 	if (status < 0)
 		return status;
-	app->table_stale = false;
-	for (i = 0; i < (screens(&count), count); i++)
+	status = moment_load(&app->moment, live->reader, live->shown, live->at_us, clock_wall_us(live->clock),
+			     app->options->shape, &trouble);
+	if (status == ERR_NOMEM)
+		return err_set(err, status, "%s", trouble.text);
+	if (status < 0)
+		app_say(app, "%s", trouble.text);
+	app->stale = false;
+	for (i = 0; live->shown && i < (screens(&count), count); i++)
 		if (screens(&count)[i]->changed)
 			screens(&count)[i]->changed(app->states[i], app);
 	return 0;
 }
 
-static void common_key(struct app *app, int key)
+static void serve_mouse(struct app *app)
 {
-	switch (key) {
-	case 'q':
-	case KEY_SPECIAL(KEY_F(10)):
-		app->quit = true;
-		break;
-	case '?':
-	case 'h':
-	case KEY_SPECIAL(KEY_F(1)):
-		app_show(app, &screen_help);
-		break;
-	case ' ':
-		if (live_pause(&app->live, !app->live.paused))
-			app->table_stale = true;
-		break;
-	case KEY_CTRL('l'):
-		clearok(curscr, TRUE);
-		break;
-	default:
-		break;
+	const struct screen *screen = app_screen(app), *tab;
+	struct mouse mouse;
+
+	if (!terminal_mouse(&mouse))
+		return;
+	if (mouse.y < app->body.y) {
+		tab = mouse.wheel ? NULL : tabs_at(app, mouse.y == app->body.y - 1 ? mouse.x : -1);
+		if (tab)
+			app_show(app, tab);
+	} else if (app->live.shown && screen->mouse) {
+		screen->mouse(screen_state(app, screen), app, &mouse);
 	}
+}
+
+static void serve_key(struct app *app, int key)
+{
+	const struct screen *screen = app_screen(app);
+
+	if (key == KEY_SPECIAL(KEY_RESIZE))
+		return;
+	if (key == KEY_SPECIAL(KEY_MOUSE))
+		serve_mouse(app);
+	else if (app->prompt.done && prompt_key(&app->prompt, app, key))
+		return;
+	else if ((!app->live.shown && screen != &screen_help) || !screen->key(screen_state(app, screen), app, key))
+		common_key(app, key);
 }
 
 /*
  * One key, and those that wait behind it, so that typed-ahead keys are drawn
- * once; but none after one that made the table stale, which points to what is
- * gone, and not without end where somebody pastes a book.
+ * once; but none after one that made stale what is shown, and not without end
+ * where somebody pastes a book.
  */
 static bool serve_keys(struct app *app, int wait_ms)
 {
 	int count, key;
 
-	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->table_stale; count++) {
+	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live.stale; count++) {
 		if (!terminal_key(count ? 0 : wait_ms, &key))
 			break;
-		if (key == KEY_SPECIAL(KEY_RESIZE))
-			continue;
-		if (!current_screen(app)->key(app->states[app->current], app, key))
-			common_key(app, key);
+		serve_key(app, key);
 	}
 	return count > 0;
 }
@@ -171,10 +195,14 @@ static int loop(struct app *app, struct error *err)
 		status = live_poll(&app->live, &changed, err);
 		if (status < 0)
 			return status;
-		if (changed || app->table_stale) {
+		if (changed || app->stale) {
 			status = take_snapshot(app, err);
 			if (status < 0)
 				return status;
+		}
+		if (app->live.refused[0]) {
+			app_say(app, "%s", app->live.refused);
+			app->live.refused[0] = '\0';
 		}
 		status = check_child(app, err);
 		if (status < 0)
@@ -207,7 +235,7 @@ static int create_screens(struct app *app, struct error *err)
 	return 0;
 }
 
-static void destroy_screens(struct app *app)
+static void destroy_screens(const struct app *app)
 {
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
@@ -222,6 +250,7 @@ int tui_run(const struct tui_options *options, struct error *err)
 {
 	struct app app = { .options = options };
 	bool unicode = false;
+	size_t count;
 	int status;
 
 	app.started_us = clock_boottime_us(options->clock);
@@ -229,6 +258,8 @@ int tui_run(const struct tui_options *options, struct error *err)
 	live_init(&app.live, options->db_path, options->names, options->clock, options->refresh_us);
 	app.live.at_us = options->at_us;
 	table_init(&app.table);
+	app.path[0].screen = screens(&count)[0];
+	app.depth = 1;
 	status = create_screens(&app, err);
 	if (status < 0)
 		goto out;
@@ -241,6 +272,7 @@ int tui_run(const struct tui_options *options, struct error *err)
 out:
 	destroy_screens(&app);
 	table_done(&app.table);
+	moment_done(&app.moment);
 	live_done(&app.live);
 	return status;
 }
