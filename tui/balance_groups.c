@@ -14,7 +14,7 @@
 #include "tui/bars.h"
 
 /* Members that a line of small bars shows; bars of the members below; columns of a group's line. */
-enum { SPARKS = 16, BAR_MOST = 20, MEMBERS_MOST = 256 };
+enum { SPARKS = 16, BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
 static const struct balance_result *result_at(const struct balance_view *view, size_t row)
 {
@@ -182,7 +182,7 @@ static void place_columns(int columns, struct column_place *ret)
 		ret[i].columns = i != NAME && columns >= group_columns[i].least ? group_columns[i].columns : 0;
 		left -= ret[i].columns ? ret[i].columns + 1 : 0;
 	}
-	ret[NAME].columns = left > 0 ? left : 0;
+	ret[NAME].columns = left < 0 ? 0 : left > NAME_MOST ? NAME_MOST : left;
 	for (i = 0, x = 0; i < GROUP_COLUMNS; i++) {
 		ret[i].x = x;
 		x += ret[i].columns ? ret[i].columns + 1 : 0;

@@ -151,7 +151,7 @@ static void draw_heads(const struct app *app, const struct rect *body, const str
 	x += RATE_COLUMNS + 3;
 	for (i = 1; x + widths->cell <= body->x + body->columns && i <= widths->rails; i++, x += widths->cell) {
 		snprintf(text, sizeof(text), "%d", i);
-		draw_cell(&brush, y, x, widths->cell < 4 ? widths->cell : 4, text, ALIGN_RIGHT, ROLE_HEAD);
+		draw_cell(&brush, y, x, heat_number_columns(widths->cell), text, ALIGN_RIGHT, ROLE_HEAD);
 	}
 }
 

@@ -45,19 +45,15 @@ static void remember(struct balance_view *view, const struct app *app)
 static void go_to_hottest(struct balance_view *view, const struct app *app)
 {
 	uint32_t *order = calloc(view->heat.row_count + 1, sizeof(*order));
-	size_t column, best = 0, i;
+	size_t i;
 
 	if (!order)
 		return;
 	heat_order(&view->heat, HEAT_MEASURED, true, order);
-	for (column = 0; column < heat_columns(&view->heat, order[0]); column++)
-		if (!(heat_cell(&view->heat, order[0], column)->value[HEAT_MEASURED] <=
-		      heat_cell(&view->heat, order[0], best)->value[HEAT_MEASURED]))
-			best = column;
 	for (i = 0; i < view->heat.row_count; i++)
 		if (view->order[i] == order[0])
 			view->rows.cursor = i;
-	view->column = best;
+	view->column = heat_worst(&view->heat, HEAT_MEASURED, order[0]);
 	free(order);
 	remember(view, app);
 }
@@ -170,9 +166,9 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 	int line;
 
 	if (layout->heads == 1) {
-		if (columns > (size_t)(layout->cell < 4 ? layout->cell : 4))
-			name += text_prefix_bytes(name, columns - (size_t)(layout->cell < 4 ? layout->cell : 4));
-		draw_cell(&brush, body->y, x, layout->cell < 4 ? layout->cell : 4, name, ALIGN_RIGHT, ROLE_TEXT);
+		if (columns > (size_t)heat_number_columns(layout->cell))
+			name += text_prefix_bytes(name, columns - (size_t)heat_number_columns(layout->cell));
+		draw_cell(&brush, body->y, x, heat_number_columns(layout->cell), name, ALIGN_RIGHT, ROLE_TEXT);
 		return;
 	}
 	if (columns > (size_t)layout->heads)
@@ -182,7 +178,8 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 
 		/* What is wider than a cell leaves a blank. */
 		snprintf(character, sizeof(character), "%.*s", (int)(bytes < 7 ? bytes : 7), name);
-		draw_cell(&brush, body->y + (line < 0 ? 0 : line), x, layout->cell < 4 ? layout->cell : 4, character, ALIGN_RIGHT, ROLE_TEXT);
+		draw_cell(&brush, body->y + (line < 0 ? 0 : line), x, heat_number_columns(layout->cell), character,
+			  ALIGN_RIGHT, ROLE_TEXT);
 		name += bytes ? bytes : strlen(name);
 	}
 }

@@ -377,19 +377,21 @@ static int compare_hot(const void *a, const void *b)
 }
 
 /* What is down or missing is the hottest of all. */
-static double heat_of(const struct heat *heat, enum heat_value value, size_t row)
+static double heat_of(const struct heat_cell *cell, enum heat_value value)
 {
-	double most = -1;
-	size_t column;
+	if (cell->sign == HEAT_DOWN || cell->sign == HEAT_MISSING)
+		return 10;
+	return isnan(cell->value[value]) ? -1 : fabs((double)cell->value[value]) + cell->degraded;
+}
 
-	for (column = 0; column < heat_columns(heat, row); column++) {
-		const struct heat_cell *cell = heat_cell(heat, row, column);
-		double here = cell->sign == HEAT_DOWN || cell->sign == HEAT_MISSING ? 10 :
-			      fabs((double)cell->value[value]) + cell->degraded;
+size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row)
+{
+	size_t column, worst = 0;
 
-		most = here > most ? here : most;
-	}
-	return most;
+	for (column = 1; column < heat_columns(heat, row); column++)
+		if (heat_of(heat_cell(heat, row, column), value) > heat_of(heat_cell(heat, row, worst), value))
+			worst = column;
+	return worst;
 }
 
 void heat_order(const struct heat *heat, enum heat_value value, bool hottest_first, uint32_t *ret)
@@ -399,8 +401,10 @@ void heat_order(const struct heat *heat, enum heat_value value, bool hottest_fir
 
 	for (i = 0; i < heat->row_count; i++) {
 		ret[i] = (uint32_t)i;
+		if (hot && heat_columns(heat, i))
+			hot[i].value = heat_of(heat_cell(heat, i, heat_worst(heat, value, i)), value);
 		if (hot)
-			hot[i] = (struct hot){ heat_of(heat, value, i), (uint32_t)i };
+			hot[i].row = (uint32_t)i;
 	}
 	if (!hot)
 		return;

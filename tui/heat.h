@@ -80,6 +80,9 @@ uint32_t heat_column(const struct heat *heat, size_t row, size_t column);
 /* heat_order - rows as they are (by block and rank), or the hottest first. @ret: row_count of them. */
 void heat_order(const struct heat *heat, enum heat_value value, bool hottest_first, uint32_t *ret);
 
+/* heat_worst - the column of a row where it is the hottest; what is down, missing or slow is before all. */
+size_t heat_worst(const struct heat *heat, enum heat_value value, size_t row);
+
 /*
  * heat_write - what stands in a cell of @columns columns, 1 to 5
  * One column: a shade, or a digit of tenths in ASCII. From three on: the number too.
@@ -87,6 +90,9 @@ void heat_order(const struct heat *heat, enum heat_value value, bool hottest_fir
  * Return: how it looks.
  */
 enum role heat_write(const struct heat_cell *cell, enum heat_value value, int columns, bool unicode, char *ret);
+
+/* heat_number_columns - how many of them the number ends in; a blank may be behind it. */
+int heat_number_columns(int columns);
 
 /* heat_legend - what the signs mean, for cells of this many columns. Return: @ret. */
 const char *heat_legend(enum heat_value value, int columns, bool unicode, char *ret, size_t size);

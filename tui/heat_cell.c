@@ -14,6 +14,11 @@
 /* Lines at the foot of the map, and how many lines the columns' names take at most. */
 enum { CELL_MOST = 5, HEADS_MOST = 4, LABEL_LEAST = 6, MEMBERS_LEAST = 6 };
 
+int heat_number_columns(int columns)
+{
+	return columns > 3 ? columns - 1 : columns;
+}
+
 static const char *shade(double load, bool unicode)
 {
 	static const char *const shades[] = { "\u2591", "\u2592", "\u2593", "\u2588" };
@@ -37,8 +42,8 @@ static enum role write_load(double load, int columns, bool unicode, char *ret)
 	else if (columns == 3)
 		snprintf(ret, 16, "%s%2d", unicode ? mark : " ", percent > 99 ? 99 : percent);
 	else
-		snprintf(ret, 16, "%s%3d%s", unicode ? mark : " ", percent > 999 ? 999 : percent,
-			 columns > 4 ? " " : "");
+		snprintf(ret, 16, columns == 4 ? "%s%2d " : "%s%3d ", unicode ? mark : " ",
+			 percent > 99 && columns == 4 ? 99 : percent > 999 ? 999 : percent);
 	return load < IDLE ? ROLE_FAINT : theme_load_role(100 * load);
 }
 
@@ -47,22 +52,20 @@ static enum role write_difference(double apart, int columns, char *ret)
 	int percent = (int)lround(100 * apart);
 	bool far = fabs(apart) >= FAR, same = fabs(apart) < SAME;
 
-	percent = percent > 999 ? 999 : percent < -999 ? -999 : percent;
 	if (columns == 1)
 		snprintf(ret, 16, "%s", same ? "." : far ? apart > 0 ? "#" : "=" : apart > 0 ? "+" : "-");
 	else if (columns == 2)
 		snprintf(ret, 16, "%s", same ? ". " : far ? apart > 0 ? "++" : "--" : apart > 0 ? "+ " : "- ");
-	else if (columns == 3)
-		snprintf(ret, 16, "%+3d", percent > 99 ? 99 : percent < -99 ? -99 : percent);
 	else
-		snprintf(ret, 16, "%+4d%s", percent, columns > 4 ? " " : "");
+		snprintf(ret, 16, columns == 3 ? "%+3d" : columns == 4 ? "%+3d " : "%+4d ",
+			 percent > 99 ? 99 : percent < -99 ? -99 : percent);
 	return same ? ROLE_FAINT : apart < 0 ? ROLE_LOAD_LOW : far ? ROLE_LOAD_HIGH : ROLE_LOAD_MIDDLE;
 }
 
 /* One sign, where the number would stand. */
 static void write_sign(const char *sign, int columns, char *ret)
 {
-	snprintf(ret, 16, "%*s%s%s", (columns > 4 ? 4 : columns) - 1, "", sign, columns > 4 ? " " : "");
+	snprintf(ret, 16, "%*s%s%s", heat_number_columns(columns) - 1, "", sign, columns > 3 ? " " : "");
 }
 
 enum role heat_write(const struct heat_cell *cell, enum heat_value value, int columns, bool unicode, char *ret)
@@ -91,7 +94,7 @@ enum role heat_write(const struct heat_cell *cell, enum heat_value value, int co
 	if (columns <= 2)
 		snprintf(ret, 16, columns == 1 ? "!" : "!%d", (int)(load * 10));
 	else
-		snprintf(ret, 16, columns == 3 ? "!%2d" : columns == 4 ? "! %2d" : "! %2d ", (int)lround(load * 100));
+		snprintf(ret, 16, columns == 3 ? "!%2d" : columns == 4 ? "!%2d " : "! %2d ", (int)lround(load * 100));
 	return role == ROLE_LOAD_HIGH ? role : ROLE_WARNING;
 }
 
