@@ -222,21 +222,33 @@ static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, s
 enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
 
 /* Time has room for a day. What has no room: the kind first, then where (the text tells it too, mostly). */
-static void place_columns(int columns, struct column_place *ret)
+static void place_columns(int columns, bool days, struct column_place *ret)
 {
 	int x = 0, i;
 
 	memset(ret, 0, COLUMNS * sizeof(*ret));
-	ret[TIME].columns = columns >= 76 ? 14 : 8;
+	ret[TIME].columns = days && columns >= 76 ? 14 : 8;
 	ret[SEVERITY].columns = 4;
 	ret[KIND].columns = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
-	ret[WHERE].columns = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 14 : 0;
+	ret[WHERE].columns = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
 	for (i = 0; i < COLUMNS; i++) {
 		if (i == TEXT)
 			ret[i].columns = columns - x > 0 ? columns - x : 0;
 		ret[i].x = x;
 		x += ret[i].columns ? ret[i].columns + 1 : 0;
 	}
+}
+
+/* Is the oldest event that is loaded of another day than what is looked at? */
+static bool has_days(const struct event_view *view, const struct app *app)
+{
+	char oldest[WHEN_SIZE], shown[WHEN_SIZE];
+
+	if (!view->events.count)
+		return false;
+	when_format_local(view->events.events[view->events.count - 1].wall_us, oldest);
+	when_format_local(app->live.shown->sweep.wall_us, shown);
+	return strncmp(oldest, shown, 10) != 0;
 }
 
 static enum role role_of(enum event_severity severity)
@@ -252,17 +264,21 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 	const struct brush brush = brush_of(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
+	const char *rest = event_text(event, text, sizeof(text));
 
+	event_where(event, where, sizeof(where));
+	/* What begins with where it happened does not say it twice. */
+	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
+		rest += strlen(where) + strspn(rest + strlen(where), " :");
 	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
 	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
 	draw_cell(&brush, y, body->x, places[TIME].columns, time, ALIGN_RIGHT, ROLE_TEXT);
 	draw_cell(&brush, y, body->x + places[SEVERITY].x, places[SEVERITY].columns,
 		  severities[event->severity <= EVENT_CRITICAL ? event->severity : 0], ALIGN_LEFT, role);
 	draw_cell(&brush, y, body->x + places[KIND].x, places[KIND].columns, event->kind, ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[WHERE].x, places[WHERE].columns,
-		  event_where(event, where, sizeof(where)), ALIGN_MIDDLE, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[TEXT].x, places[TEXT].columns, event_text(event, text, sizeof(text)),
-		  ALIGN_LEFT, role);
+	draw_cell(&brush, y, body->x + places[WHERE].x, places[WHERE].columns, where,
+		  ALIGN_MIDDLE, ROLE_TEXT);
+	draw_cell(&brush, y, body->x + places[TEXT].x, places[TEXT].columns, rest, ALIGN_LEFT, role);
 }
 
 static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
@@ -332,7 +348,7 @@ static void draw_events(struct event_view *view, const struct app *app, const st
 	const struct happening *event;
 	char text[256], whole[512], time[WHEN_SIZE];
 
-	place_columns(body->columns, places);
+	place_columns(body->columns, has_days(view, app), places);
 	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
 	draw_title(view, app, body);
 	draw_heads(app, body, places, body->y + 1);
