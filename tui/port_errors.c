@@ -22,17 +22,7 @@ struct reading_errors {
 	bool failed; /* no memory */
 };
 
-static bool take_piece(void *ctx, const struct history_piece *piece)
-{
-	struct reading_errors *reading = ctx;
-
-	reading->piece = *piece;
-	if (piece->to_us - piece->from_us > reading->errors->piece_us)
-		reading->errors->piece_us = piece->to_us - piece->from_us;
-	return true;
-}
-
-static struct port_error *error_of(struct reading_errors *reading, const struct history_port *who)
+static struct port_error *error_of(struct reading_errors *reading, const struct history_port *who, int64_t from_us)
 {
 	struct port_errors *errors = reading->errors;
 	uint64_t key = map_mix(who->node_guid) ^ who->num;
@@ -48,44 +38,56 @@ static struct port_error *error_of(struct reading_errors *reading, const struct 
 		reading->failed = true;
 		return NULL;
 	}
-	moved[errors->count] = (struct port_error){ .node_guid = who->node_guid, .port = who->num,
-						    .first_us = reading->piece.from_us };
+	moved[errors->count] = (struct port_error){ .node_guid = who->node_guid, .port = who->num, .first_us = from_us };
 	return &moved[errors->count++];
 }
 
-static bool has_some(const struct delta *delta)
+/* So many of one counter (or more), at some time between the two. Return: whether there was memory. */
+static bool add(struct reading_errors *reading, const struct history_port *who, enum counter counter, uint64_t value,
+		bool at_least, int64_t from_us, int64_t to_us)
 {
-	unsigned i;
+	struct port_error *error;
 
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
-		if ((ERRORS_COUNTED & COUNTER_BIT(i)) && (delta->known & COUNTER_BIT(i)) && delta->value[i])
-			return true;
-	return false;
+	if (!value || !(ERRORS_COUNTED & COUNTER_BIT(counter)))
+		return true;
+	error = error_of(reading, who, from_us);
+	if (!error)
+		return false;
+	error->value[counter - COUNTER_TRAFFIC_COUNT] += value;
+	error->total += value;
+	error->at_least |= at_least;
+	error->last_us = to_us;
+	return true;
+}
+
+static bool take_piece(void *ctx, const struct history_piece *piece)
+{
+	struct reading_errors *reading = ctx;
+
+	reading->piece = *piece;
+	return true;
 }
 
 static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
 		       int64_t samples)
 {
 	struct reading_errors *reading = ctx;
-	struct port_error *error;
 	unsigned i;
 
 	(void)port;
 	(void)samples;
-	if (!has_some(delta))
-		return true;
-	error = error_of(reading, who);
-	if (!error)
-		return false;
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
-		if (!(ERRORS_COUNTED & COUNTER_BIT(i)) || !(delta->known & COUNTER_BIT(i)))
-			continue;
-		error->value[i - COUNTER_TRAFFIC_COUNT] += delta->value[i];
-		error->total += delta->value[i];
-	}
-	error->last_us = reading->piece.to_us;
-	error->at_least |= ((delta->reset | delta->saturated) & delta->known & ERRORS_COUNTED) != 0;
+	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
+		if ((delta->known & COUNTER_BIT(i)) &&
+		    !add(reading, who, (enum counter)i, delta->value[i],
+			 ((delta->reset | delta->saturated) & COUNTER_BIT(i)) != 0, reading->piece.from_us,
+			 reading->piece.to_us))
+			return false;
 	return true;
+}
+
+static bool take_error(void *ctx, const struct history_error *error)
+{
+	return add(ctx, &error->who, error->counter, error->value, error->at_least, error->wall_us, error->wall_us);
 }
 
 static int compare(const void *a, const void *b)
@@ -108,23 +110,31 @@ void port_errors_done(struct port_errors *errors)
 	memset(errors, 0, sizeof(*errors));
 }
 
-int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, struct port_errors *ret,
-		     struct error *err)
+/* Where samples are no longer kept: from sums, which say less of when it was. */
+static int read_sums(struct reader *reader, struct reading_errors *reading, struct error *err)
 {
-	struct reading_errors reading = { .errors = ret };
-	const struct history_consumer consumer = { take_piece, take_delta, &reading };
+	const struct history_consumer consumer = { take_piece, take_delta, reading };
 	struct history_query query = { .longest_us = PIECE_US, .counters = ERRORS_COUNTED };
 	struct history_range range;
+	int code = reader_history_range(reader, reading->errors->since_us, reading->errors->until_us, &range, err);
+
+	query.after = range.after;
+	query.until = range.until;
+	return code < 0 || range.after == range.until ? code : reader_history(reader, &query, &consumer, err);
+}
+
+int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, int64_t kept_us,
+		     struct port_errors *ret, struct error *err)
+{
+	struct reading_errors reading = { .errors = ret };
 	int code;
 
 	port_errors_done(ret);
-	ret->since_us = since_us;
 	ret->until_us = until_us;
-	code = reader_history_range(reader, since_us, until_us, &range, err);
-	query.after = range.after;
-	query.until = range.until;
-	if (code == 0 && range.after != range.until)
-		code = reader_history(reader, &query, &consumer, err);
+	/* A sweep at the very beginning of what is kept is in it. */
+	ret->since_us = until_us >= kept_us && since_us < kept_us ? kept_us - 1 : since_us;
+	code = until_us >= kept_us ? reader_history_errors(reader, ret->since_us, until_us, take_error, &reading, err) :
+				     read_sums(reader, &reading, err);
 	if (code == 0 && reading.failed)
 		code = err_nomem(err);
 	if (code < 0) {

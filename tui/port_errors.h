@@ -18,7 +18,7 @@ struct port_error {
 	uint64_t node_guid;
 	uint64_t value[COUNTER_COUNT - COUNTER_TRAFFIC_COUNT]; /* from COUNTER_TRAFFIC_COUNT on */
 	uint64_t total;              /* as in struct error_sum */
-	int64_t first_us, last_us;   /* wall clock: of the first and the last piece of history that has some */
+	int64_t first_us, last_us;   /* wall clock: of the first and the last sweep (or sum of some) that has any */
 	uint8_t port;
 	bool at_least;               /* a counter was reset, or is full */
 };
@@ -27,17 +27,17 @@ struct port_errors {
 	struct port_error *list; /* the most first */
 	size_t count, capacity;
 	struct map by_port;      /* inside only */
-	int64_t since_us, until_us;
-	int64_t piece_us;        /* times are as exact as this */
+	int64_t since_us, until_us; /* wall clock */
 };
 
 /*
  * port_errors_read - of (@since_us, @until_us], wall clock
+ * @kept_us:  since when samples are kept (struct db_status): a window that begins before and ends later begins there
  * @ret:  what was in it is freed; port_errors_done() frees it
  * Return: 0; ERR_IO, ERR_NOMEM: then it is empty.
  */
-int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, struct port_errors *ret,
-		     struct error *err);
+int port_errors_read(struct reader *reader, int64_t since_us, int64_t until_us, int64_t kept_us,
+		     struct port_errors *ret, struct error *err);
 void port_errors_done(struct port_errors *errors);
 
 /* port_errors_words - "12 SymbolErrors, 1 PortRcvErrors", the most first. Return: @ret. */

@@ -21,7 +21,7 @@
 
 /* Errors are counted over so long, and again after this while. */
 #define ERRORS_US (3600 * US_PER_S)
-#define ERRORS_EVERY_US (60 * US_PER_S)
+#define ERRORS_EVERY_US (3 * US_PER_S)
 
 struct event_view {
 	struct event_list events;
@@ -176,10 +176,11 @@ static bool load_errors(struct event_view *view, struct app *app)
 	if (!app->live.reader || app->live.stale || !apart_us ||
 	    (!app->live.at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
 		return false;
-	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, &view->errors, &trouble) < 0)
+	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, app->live.status.first_wall_us,
+			     &view->errors, &trouble) < 0) {
 		app_say(app, "%s", trouble.text);
-	view->errors.since_us = until_us - ERRORS_US;
-	view->errors.until_us = until_us;
+		view->errors.until_us = until_us;
+	}
 	find_error_cursor(view);
 	return true;
 }
@@ -384,8 +385,8 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 	char text[CELL_SIZE], count[32];
 
 	draw_cell(&brush, y, x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	format_count(error->total, 7, count, sizeof(count) - 2);
-	strcat(count, error->at_least ? "+" : "");
+	format_count(error->total, 7, text, sizeof(text));
+	snprintf(count, sizeof(count), "%.20s%s", text, error->at_least ? "+" : "");
 	draw_cell(&brush, y, x, 8, count, ALIGN_RIGHT, ROLE_WARNING);
 	x += 9;
 	write_time(error->first_us, shown_us, false, text, sizeof(text));
@@ -409,10 +410,10 @@ static void draw_errors(struct event_view *view, const struct app *app, const st
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
 
 	when_format_local(view->errors.since_us, from);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors in the hour from %.8s", view->errors.count,
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %.8s on", view->errors.count,
 		 view->errors.count == 1 ? "port with" : "ports with", from + 11);
 	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "without PortRcvSwitchRelayErrors");
+	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
 	segments[1].rank = 1;
 	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
 	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
