@@ -44,9 +44,8 @@
 /* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
 #define DISCOVERY_HOLD_US (60 * US_PER_S)
 
-/* Forwarding tables may take this part of the rate, or of this many MADs per second, and this part of the time. */
+/* Forwarding tables may take this part of the rate, the beat and what is urgent, and this part of the time. */
 #define ROUTES_SHARE 20
-#define ROUTES_RATE 20000
 #define ROUTES_TIME_SHARE 10
 
 /* So do questions to subnet managers, when it is time for them. */
@@ -434,7 +433,8 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	unsigned rate = settings->max_mads_per_s, window = collector->settings->routes_window;
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
-		.smps = (uint64_t)((rate ? rate : ROUTES_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.beat_per_s = route_read_beat_per_s(rate),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
