@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
 #include "tui/moment.h"
@@ -47,6 +48,7 @@ struct app {
 	struct live live;
 	struct moment moment; /* what is known of the time that live.shown is of */
 	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct census census; /* of the same: how big it is, what is not as it was built */
 	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;

@@ -236,6 +236,11 @@ static void blame(struct making *making, const struct finding_row *finding)
 		blame_port(making, port, finding);
 		if (port != FABRIC_NONE && is_of_link(&finding->finding))
 			blame_port(making, fabric->ports[port].peer, finding);
+	} else if (making->shape->nodes[node].up_group != SHAPE_NONE) {
+		/* What is on everybody's way would else darken every row. */
+		const struct shape_group *up = &making->shape->groups[making->shape->nodes[node].up_group];
+
+		blame_port(making, up->count ? making->shape->members[up->first] : FABRIC_NONE, finding);
 	} else {
 		for (i = 0; i < fabric->nodes[node].ports; i++)
 			blame_port(making, fabric->nodes[node].first_port + i, finding);
