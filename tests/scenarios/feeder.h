@@ -13,6 +13,7 @@ struct shape;
 
 struct feeder {
 	struct virtual *world;     /* borrowed */
+	struct virtual_sweep sweep; /* the last one: its samples are parallel to those that health is given */
 	struct shape *shape;       /* of the fabric that was last seen */
 	struct routes routes;      /* as they were last read */
 	int64_t read_us, changed_us;
