@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/acknowledge.h"
 #include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
@@ -52,6 +53,7 @@ struct app {
 	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;
+	struct acknowledging acknowledging; /* while it is typed */
 	char message[256];    /* said in the notice line until a time; "": nothing */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */

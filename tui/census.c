@@ -5,6 +5,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
+#include "tui/moment.h"
 #include "tui/table.h"
 
 static void count_link_up(const struct fabric *fabric, const struct shape *shape, uint32_t index, struct census *ret)
@@ -42,8 +43,33 @@ static void count_port(const struct table *table, const struct shape *shape, uin
 	ret->links_down += !counted;
 }
 
-void census_take(const struct table *table, const struct shape *shape, struct census *ret)
+static bool is_down(const struct table *table, uint64_t node_guid, uint8_t num)
 {
+	uint32_t port = fabric_find_port(table->snapshot->fabric, node_guid, num);
+
+	return port != FABRIC_NONE && table->views[port].word == WORD_DOWN && !table->views[port].unused;
+}
+
+/* Where the topology forgot what is cabled to what, the findings know it: two ends that are one link. */
+static void join_ends(const struct table *table, const struct moment *moment, struct census *ret)
+{
+	const struct fabric *fabric = table->snapshot->fabric;
+	size_t i;
+
+	for (i = 0; i < moment->finding_count; i++) {
+		const struct finding *finding = &moment->findings[i].finding;
+		uint32_t port = fabric_find_port(fabric, finding->node_guid, finding->port);
+
+		if (finding->kind == FINDING_LINK_DOWN && ret->links_down > 1 && port != FABRIC_NONE &&
+		    fabric->ports[port].peer == FABRIC_NONE && is_down(table, finding->node_guid, finding->port) &&
+		    is_down(table, finding->peer_guid, finding->peer_port))
+			ret->links_down--;
+	}
+}
+
+void census_take(const struct table *table, const struct moment *moment, struct census *ret)
+{
+	const struct shape *shape = moment->shape;
 	const struct fabric *fabric;
 	uint32_t i;
 
@@ -59,4 +85,5 @@ void census_take(const struct table *table, const struct shape *shape, struct ce
 	for (i = 0; i < fabric->port_count; i++)
 		if (port_is_pollable(fabric, &fabric->ports[i]))
 			count_port(table, shape, i, ret);
+	join_ends(table, moment, ret);
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct shape;
+struct moment;
 struct table;
 
 struct census {
@@ -21,7 +21,7 @@ struct census {
 	uint64_t bits_per_s;   /* data rate of all links that are up, one way */
 };
 
-/* census_take - @shape: of the same fabric, or NULL: then nothing is known of hosts and of what was built. */
-void census_take(const struct table *table, const struct shape *shape, struct census *ret);
+/* census_take - @moment: of the same snapshot; without a shape nothing is known of hosts and of what was built. */
+void census_take(const struct table *table, const struct moment *moment, struct census *ret);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 
@@ -105,15 +106,18 @@ static const char *sm_name(const struct app *app, char *ret, size_t size)
 {
 	const struct sm_state *sm = &app->live.shown->sweep.sm;
 	const struct fabric *fabric = app->live.shown->fabric;
+	char host[NODE_NAME_SIZE];
 	size_t i;
 
 	for (i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].guid && fabric->ports[i].guid == sm->guid)
 			break;
-	if (i < fabric->port_count)
-		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[i].node]);
-	else
+	if (i == fabric->port_count)
 		snprintf(ret, size, "lid %u", sm->lid);
+	else if (host_name(&fabric->nodes[fabric->ports[i].node], host))
+		snprintf(ret, size, "%.120s", host);
+	else
+		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[i].node]);
 	return ret;
 }
 
@@ -169,7 +173,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 	if (shown) {
 		when_format_span(shown->sweep.duration_us, took);
 		if (fresh)
-			add(segments, &count, 1, "sweep %s ago, took %s", write_seconds(age_us, span), took);
+			add(segments, &count, 1, "sweep %s ago, %s", write_seconds(age_us, span), took);
 		else
 			add(segments, &count, 3, "sweep took %s", took);
 		add(segments, &count, 0, "answered %s/%s",
@@ -194,7 +198,8 @@ static void add_links(const struct app *app, struct segment *segments, size_t *c
 	const struct census *census = &app->census;
 	char number[32];
 
-	add(segments, count, 0, "links %s", write_count(census->links_up + census->links_down, number, sizeof(number)));
+	add(segments, count, 0, "links %s%s", write_count(census->links_up + census->links_down, number, sizeof(number)),
+	    census->links_down || census->links_degraded ? ":" : "");
 	if (census->links_down) {
 		add(segments, count, 0, "%s down", write_count(census->links_down, number, sizeof(number)));
 		segments[*count - 1].role = ROLE_DOWN;
