@@ -334,7 +334,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 
 	if (!take_tables(draw) || !draw_switch(draw, draw->leafs, draw->leaf_count, &node) || !draw_hca(draw, &port))
 		return false;
-	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=12m\n", (int)at_s,
+	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=2m\n", (int)at_s,
 		     draw_node_name(draw, node, leaf), draw_node_name(draw, draw_node_of(draw, port), hca), leaf);
 	return true;
 }

@@ -61,11 +61,14 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	int64_t age_us = live_age_us(&app->live);
 	enum role role = ROLE_WARNING;
 
-	if (live_state(&app->live) == LIVE_PAST) {
-		add(segments, count, 0, "AS IT WAS at %s", when_format_local(app->live.shown->sweep.wall_us, at));
-	} else if (app->live.paused && app->live.shown) {
-		add(segments, count, 0, "PAUSED at %s",
-		    write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
+	if (app->live.paused && app->live.shown) {
+		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
+	} else if (live_state(&app->live) == LIVE_PAST) {
+		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
+
+		add(segments, count, 0, "HISTORY -%s", when_format_span(ago_us - ago_us % US_PER_S, span));
+		segments[*count - 1].role = role;
+		add(segments, count, 0, "%s", when_format_local(app->live.shown->sweep.wall_us, at));
 	} else {
 		switch (live_state(&app->live)) {
 		case LIVE_FRESH:
@@ -126,7 +129,7 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 	add_state(app, segments, &count);
 	if (shown) {
 		when_format_span(shown->sweep.duration_us, took);
-		if (live_state(&app->live) == LIVE_FRESH && !app->live.paused)
+		if (live_state(&app->live) == LIVE_FRESH)
 			add(segments, &count, 1, "sweep %s ago, took %s", write_seconds(age_us, span), took);
 		else
 			add(segments, &count, 3, "sweep took %s", took);
@@ -187,6 +190,8 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 	segments[0].role = isnan(summary->hosts_xmit_bytes_per_s) ? ROLE_FAINT : ROLE_STRONG;
 	if (isnan(summary->hosts_xmit_bytes_per_s))
 		add(segments, &count, 1, "(rates come with the second sweep)");
+	if (app->live.mark_us)
+		add(segments, &count, 0, "MARK: rates since %s", write_clock(app->live.mark_us, at, sizeof(at)));
 	add(segments, &count, 1, "errors %s%s since %s", write_count(summary->errors, number, sizeof(number)),
 	    summary->errors_at_least ? "+" : "", write_clock(errors->since_wall_us, at, sizeof(at)));
 	if (summary->errors)
@@ -213,7 +218,9 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	const struct tui_child_state *child = &app->child;
 
 	ret[0] = '\0';
-	if (app->live.problem[0])
+	if (app->message[0] && clock_boottime_us(app->options->clock) < app->message_until_us)
+		snprintf(ret, size, "%s", app->message);
+	else if (app->live.problem[0])
 		snprintf(ret, size, "%s", app->live.problem);
 	else if (app->options->child && !child->running && !app->live.status.live)
 		snprintf(ret, size, "the collector ended (exit status %d)%s%s", child->exit_status,
@@ -222,8 +229,6 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 		snprintf(ret, size, "the collector is starting; this is what was stored before");
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)
 		snprintf(ret, size, "no collector is running: start ibwire collect");
-	else if (app->live.shown && app->live.pending)
-		snprintf(ret, size, "paused: newer data is there, Space shows it");
 	return ret;
 }
 
@@ -231,7 +236,69 @@ bool app_dims(const struct app *app)
 {
 	enum live_state state = live_state(&app->live);
 
-	return !app->live.paused && (state == LIVE_LATE || state == LIVE_NO_COLLECTOR || app->live.problem[0]);
+	return (state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]));
+}
+
+/* One tab's text: "2 Links". Return: its columns. */
+static int write_tab(const struct screen *screen, size_t index, char *ret, size_t size)
+{
+	snprintf(ret, size, " %zu %s ", index + 1, screen->name);
+	return (int)text_columns(ret);
+}
+
+const struct screen *tabs_at(const struct app *app, int x)
+{
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+	char text[64];
+	int from = 0;
+
+	(void)app;
+	for (i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
+		from += write_tab(all[i], i, text, sizeof(text));
+		if (x < from)
+			return all[i];
+	}
+	return NULL;
+}
+
+/* The steps from the tab to what is shown. */
+static void draw_path(const struct app *app, const struct brush *brush, int y, int x, int columns)
+{
+	char text[1024] = "", name[NODE_NAME_SIZE * 2];
+	size_t i, len = 0;
+
+	for (i = 1; i < app->depth && len < sizeof(text); i++) {
+		subject_name(app, &app->path[i].subject, name, sizeof(name));
+		len += (size_t)snprintf(text + len, sizeof(text) - len, " > %s",
+					name[0] ? name : app->path[i].screen->name);
+	}
+	draw_cell(brush, y, x, columns, text, ALIGN_MIDDLE, ROLE_STRONG);
+}
+
+void tabs_draw(const struct app *app, const struct rect *area)
+{
+	const struct brush brush = { &app->theme, 0 };
+	size_t count, i;
+	const struct screen *const *all = screens(&count);
+	char text[64];
+	int x = 0;
+
+	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
+	for (i = 0; i < count && all[i]->is_tab; i++) {
+		bool here = all[i] == app->path[0].screen;
+		int columns = write_tab(all[i], i, text, sizeof(text));
+
+		/* On a narrow terminal the one that is shown is what has to be read. */
+		if (area->columns < 72 && !here)
+			columns = 3;
+		if (x + columns > area->columns)
+			return;
+		draw_cell(&brush, area->y, area->x + x, columns, text, ALIGN_LEFT, here ? ROLE_SORTED : ROLE_FAINT);
+		x += columns;
+	}
+	if (app->depth > 1 && x + 4 < area->columns)
+		draw_path(app, &brush, area->y, area->x + x, area->columns - x);
 }
 
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys)

@@ -5,7 +5,7 @@
 
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 {
-	int header = rows >= 20 ? 3 : rows >= 14 ? 2 : 1;
+	int header = rows >= 30 ? 3 : rows >= 14 ? 2 : 1, tabs = rows >= 12;
 	int y = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -13,6 +13,8 @@ bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 		return false;
 	ret->header = (struct rect){ y, 0, header, columns };
 	y += header;
+	ret->tabs = (struct rect){ y, 0, tabs, columns };
+	y += tabs;
 	ret->notice = (struct rect){ y, 0, notice ? 1 : 0, columns };
 	y += ret->notice.rows;
 	ret->body = (struct rect){ y, 0, rows - y - 1, columns };

@@ -23,6 +23,7 @@ struct rect {
 /* The parts that every screen has, top to bottom; a part of 0 rows is not there. */
 struct frame {
 	struct rect header; /* the fabric in a few lines */
+	struct rect tabs;   /* the screens, and the way to this one */
 	struct rect notice; /* one line when something has to be told */
 	struct rect body;   /* the screen's own */
 	struct rect footer; /* keys, or what is being typed */
