@@ -21,6 +21,7 @@ struct made {
 	struct table table;
 	struct moment moment;
 	struct finding_row finding;
+	const struct shape_settings *settings;
 };
 
 static int setup(void **state)
@@ -61,7 +62,7 @@ static void take(struct made *made, struct census *ret)
 	shape_destroy(made->moment.shape);
 	assert_int_equal(shape_create(made->sample.fabric, NULL, &made->moment.shape, NULL), 0);
 	assert_int_equal(table_set_snapshot(&made->table, &made->snapshot, &made->sums, NULL), 0);
-	census_take(&made->table, &made->moment, ret);
+	census_take(&made->table, &made->moment, made->settings, ret);
 }
 
 static void a_link_counts_once_up_or_down(void **state)
@@ -121,6 +122,21 @@ static void a_link_that_is_slower_than_its_siblings_is_degraded(void **state)
 	assert_int_equal(census.links_up, HOSTS + TRUNKS - 1);
 }
 
+static void adaptive_routing_is_known_where_a_person_says_it(void **state)
+{
+	struct shape_adaptive_rule rules[] = { { "leaf02", false }, { "leaf*", true }, { NULL, false } };
+	const struct shape_settings settings = { .adaptive = rules };
+	struct made *made = *state;
+	struct census census;
+
+	take(made, &census);
+	assert_int_equal(census.adaptive_on + census.adaptive_off, 0);
+	made->settings = &settings;
+	take(made, &census);
+	assert_int_equal(census.adaptive_on, LEAVES - 1);
+	assert_int_equal(census.adaptive_off, 1);
+}
+
 static void without_a_snapshot_there_is_nothing(void **state)
 {
 	const struct table none = { 0 };
@@ -128,7 +144,7 @@ static void without_a_snapshot_there_is_nothing(void **state)
 	struct census census = { .hosts = 7 };
 
 	(void)state;
-	census_take(&none, &moment, &census);
+	census_take(&none, &moment, NULL, &census);
 	assert_int_equal(census.hosts + census.links_up + census.links_down, 0);
 }
 
@@ -140,6 +156,7 @@ int main(void)
 		TEST(a_link_counts_once_up_or_down),
 		TEST(two_ends_that_only_a_finding_knows_are_one_link),
 		TEST(a_link_that_is_slower_than_its_siblings_is_degraded),
+		TEST(adaptive_routing_is_known_where_a_person_says_it),
 		cmocka_unit_test(without_a_snapshot_there_is_nothing),
 	};
 
