@@ -78,6 +78,18 @@ void cells_link(struct result *result, size_t column, const struct view *view, u
 	result_show(result, column, link, STYLE_WARNING);
 }
 
+void cells_width_and_speed(struct result *result, size_t width_column, size_t speed_column, const struct port *port)
+{
+	char width[16];
+
+	if (link_width_lanes(port->width)) {
+		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
+		result_text(result, width_column, width);
+	}
+	if (port->speed != LINK_SPEED_NONE)
+		result_text(result, speed_column, link_speed_name((enum link_speed)port->speed));
+}
+
 void cells_state(struct result *result, size_t column, const struct port *port)
 {
 	result_text(result, column, port_state_name(port->state));

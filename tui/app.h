@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/acknowledge.h"
+#include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
 #include "tui/moment.h"
@@ -47,9 +49,11 @@ struct app {
 	struct live live;
 	struct moment moment; /* what is known of the time that live.shown is of */
 	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct census census; /* of the same: how big it is, what is not as it was built */
 	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;
+	struct acknowledging acknowledging; /* while it is typed */
 	char message[256];    /* said in the notice line until a time; "": nothing */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */
@@ -76,6 +80,8 @@ struct screen {
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
+	/* Asked several times a second, also while it is not in front. Return: whether there is something new to draw. */
+	bool (*poll)(void *state, struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
 	/* The footer; NULL: keys of @footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
@@ -87,6 +93,27 @@ struct screen {
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
 };
+
+/*
+ * app_init - all screens, and nothing to show yet. app_done - also after an error.
+ * @options:  borrowed
+ * Return: 0 or ERR_NOMEM.
+ */
+int app_init(struct app *app, const struct tui_options *options, struct error *err);
+void app_done(struct app *app);
+
+/*
+ * app_poll - look whether there is something new to show, and take it
+ * Return: 0; ERR_NOMEM. Trouble with the database is shown, and no error.
+ */
+int app_poll(struct app *app, bool *ret_news, struct error *err);
+
+/* app_key, app_mouse - what somebody did. None may follow before app_poll() where app or app->live became stale. */
+void app_key(struct app *app, int key);
+void app_mouse(struct app *app, const struct mouse *mouse);
+
+/* app_draw - everything, on a terminal of this size that was erased. */
+void app_draw(struct app *app, int rows, int columns);
 
 /* screens - the table. Return: its first entry, @ret_count how many. */
 const struct screen *const *screens(size_t *ret_count);
