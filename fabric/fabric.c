@@ -177,6 +177,11 @@ bool port_is_pollable(const struct fabric *fabric, const struct port *port)
 	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;
 }
 
+bool port_is_sm(const struct port *port)
+{
+	return port->cap_mask >> 1 & 1;
+}
+
 size_t fabric_count_links(const struct fabric *fabric)
 {
 	size_t links = 0, i;

@@ -144,6 +144,9 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
  */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
 
+/* port_is_sm - does a subnet manager run at it? Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask, IsSM). */
+bool port_is_sm(const struct port *port);
+
 /* fabric_count_links - how many links there are: pairs of ports that are peers. */
 size_t fabric_count_links(const struct fabric *fabric);
 

@@ -461,7 +461,7 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 
 	if (!take_tables(draw) || !pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
 		return false;
-	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=12m\n", (int)at_s,
+	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=2m\n", (int)at_s,
 		     draw_node_name(draw, node, leaf), draw_node_name(draw, node_of(draw, port), hca), leaf);
 	return true;
 }

@@ -76,6 +76,8 @@ struct screen {
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
+	/* Asked several times a second, also while it is not in front. Return: whether there is something new to draw. */
+	bool (*poll)(void *state, struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
 	/* The footer; NULL: keys of @footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
@@ -88,6 +90,27 @@ struct screen {
 	const struct key_help *help; /* ends with an entry of NULL keys */
 };
 
+/*
+ * app_init - all screens, and nothing to show yet. app_done - also after an error.
+ * @options:  borrowed
+ * Return: 0 or ERR_NOMEM.
+ */
+int app_init(struct app *app, const struct tui_options *options, struct error *err);
+void app_done(struct app *app);
+
+/*
+ * app_poll - look whether there is something new to show, and take it
+ * Return: 0; ERR_NOMEM. Trouble with the database is shown, and no error.
+ */
+int app_poll(struct app *app, bool *ret_news, struct error *err);
+
+/* app_key, app_mouse - what somebody did. None may follow before app_poll() where app or app->live became stale. */
+void app_key(struct app *app, int key);
+void app_mouse(struct app *app, const struct mouse *mouse);
+
+/* app_draw - everything, on a terminal of this size that was erased. */
+void app_draw(struct app *app, int rows, int columns);
+
 /* screens - the table. Return: its first entry, @ret_count how many. */
 const struct screen *const *screens(size_t *ret_count);
 
@@ -96,7 +119,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_detail, screen_help;
+	screen_detail, screen_text, screen_help;
 
 /* app_screen - the one in front. app_subject - what it was opened for. */
 const struct screen *app_screen(const struct app *app);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape.h"
 
@@ -18,19 +19,14 @@ struct gathering {
 /* Room for one more of @size bytes each, or NULL. */
 static void *add_row(struct gathering *gathering, size_t size)
 {
-	size_t more = gathering->capacity ? 2 * gathering->capacity : 32;
-	void *rows;
+	void *rows = array_grow(gathering->rows, gathering->count, &gathering->capacity, size);
 
-	if (gathering->count == gathering->capacity) {
-		rows = reallocarray(gathering->rows, more, size);
-		if (!rows) {
-			gathering->failed = true;
-			return NULL;
-		}
-		gathering->rows = rows;
-		gathering->capacity = more;
+	if (!rows) {
+		gathering->failed = true;
+		return NULL;
 	}
-	return (char *)gathering->rows + size * gathering->count++;
+	gathering->rows = rows;
+	return (char *)rows + size * gathering->count++;
 }
 
 static bool add_finding(void *ctx, const struct finding_row *row)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,6 +14,9 @@
 
 /* Read at most so much at once: a key is not to wait for a command that prints without end. */
 enum { CHUNK = 16384, CHUNKS_AT_ONCE = 64 };
+
+/* A command that is not wanted any more has so long to end by itself. */
+enum { PATIENCE_MS = 500, LOOK_MS = 10 };
 
 /* In the new process; nothing here may fail loudly but by its exit status. */
 static void become(char *const *argv, pid_t parent, int output)
@@ -106,14 +110,25 @@ bool run_poll(struct run *run)
 	return true;
 }
 
+/* It is asked to end, so that what it had begun can be taken back, and then made to. */
+static void end(struct run *run)
+{
+	kill(run->pid, SIGTERM);
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += LOOK_MS) {
+		if (waitpid(run->pid, NULL, WNOHANG) == run->pid)
+			return;
+		poll(NULL, 0, LOOK_MS);
+	}
+	kill(run->pid, SIGKILL);
+	waitpid(run->pid, NULL, 0);
+}
+
 void run_stop(struct run *run)
 {
-	if (run->pid && !run->ended) {
-		kill(run->pid, SIGKILL);
-		waitpid(run->pid, NULL, 0);
-	}
 	if (run->pid && run->fd >= 0)
 		close(run->fd);
+	if (run->pid && !run->ended)
+		end(run);
 	text_done(&run->output);
 	*run = (struct run){ 0 };
 }

@@ -41,7 +41,7 @@ int run_start(struct run *run, char *const *argv, struct error *err);
 /* run_poll - read what is there. Return: whether there is news: output, or that it ended. */
 bool run_poll(struct run *run);
 
-/* run_stop - kill it where it still runs, and give all memory back. Also of a zeroed struct. */
+/* run_stop - end it where it still runs (within half a second it is killed), and give all memory back. Also of a zeroed struct. */
 void run_stop(struct run *run);
 
 #endif
