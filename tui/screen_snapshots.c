@@ -88,7 +88,8 @@ static void load(struct screen_state *state, struct app *app)
 	int64_t now_us = clock_boottime_us(app->options->clock);
 	struct error trouble = { 0 };
 
-	if (!app->live.reader || (state->loaded_boot_us && (!state->dirty || now_us - state->loaded_boot_us < RELOAD_US)))
+	if (!app->live.reader ||
+	    (state->loaded_boot_us && (!state->dirty || now_us - state->loaded_boot_us < RELOAD_US)))
 		return;
 	state->count = 0;
 	state->problem[0] = '\0';
@@ -140,7 +141,8 @@ static void tag(struct screen_state *state, struct app *app)
 
 	if (!first) {
 		state->tagged = here->id;
-		app_say(app, "%s is the first of two: Enter on another one shows what was counted between them", here->name);
+		app_say(app, "%s is the first of two: Enter on another one shows what was counted between them",
+			here->name);
 	} else {
 		state->tagged = NONE;
 		if (first != here)
@@ -164,7 +166,7 @@ static void take(struct app *app, const char *note)
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
 	/* execv() takes char * for historical reasons and changes nothing. */
-	if (run_start(&state->run, (char *const *)args, &trouble) < 0)
+	if (run_start(&state->run, (char *const *)args, 0, &trouble) < 0)
 		app_say(app, "%s", trouble.text);
 }
 
@@ -285,8 +287,8 @@ static void draw_heads(const struct brush *brush, const struct columns *at, cons
 
 	draw_cell(brush, y, x, width, "  NAME", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->when_x, width - at->when_x, "TAKEN", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "ANSWERED", ALIGN_RIGHT,
-		  ROLE_HEAD);
+	draw_cell(brush, y, x + at->ports_x, width - at->ports_x < 15 ? width - at->ports_x : 15, "ANSWERED",
+		  ALIGN_RIGHT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->slow_x, width - at->slow_x, "SLOW", ALIGN_LEFT, ROLE_HEAD);
 	draw_cell(brush, y, x + at->note_x, width - at->note_x, "NOTE", ALIGN_LEFT, ROLE_HEAD);
 }
@@ -300,14 +302,16 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 
 	if (state->run.pid && !state->run.ended) {
 		snprintf(text, sizeof(text), "taking %s ... %s", state->name,
-			 when_format_span((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S * US_PER_S,
+			 when_format_span((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S *
+						  US_PER_S,
 					  span));
 		role = ROLE_GOOD;
 	} else if (state->problem[0] || state->outcome[0]) {
 		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
 		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
 	} else {
-		snprintf(text, sizeof(text), "a difference has a row for each %s (y: another); removing: ibwire snapshot remove",
+		snprintf(text, sizeof(text),
+			 "a difference has a row for each %s (y: another); removing: ibwire snapshot remove",
 			 by_words[state->by]);
 	}
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);

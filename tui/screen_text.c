@@ -19,6 +19,9 @@
 
 enum { ARGS_MOST = 40, STEP_COLUMNS = 16 };
 
+/* Tables are made at least so wide: one can go sideways. */
+enum { TABLE_COLUMNS = 132 };
+
 struct screen_state {
 	char title[160];
 	char *args[ARGS_MOST + 2]; /* args[0] is the program; ends with NULL */
@@ -111,8 +114,10 @@ static void start(struct screen_state *state, struct app *app)
 {
 	struct error trouble = { 0 };
 
+	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
+
 	forget(state);
-	if (run_start(&state->run, state->args, &trouble) < 0)
+	if (run_start(&state->run, state->args, columns, &trouble) < 0)
 		app_say(app, "%s", trouble.text);
 }
 
@@ -176,7 +181,8 @@ static void draw_title(const struct screen_state *state, const struct brush *bru
 			 last < state->line_count ? last : state->line_count, state->line_count);
 	snprintf(text, sizeof(text), "%s%s%s%s%s  (%s)%s", state->title, state->varied ? ", " : "",
 		 state->varied ? state->varied_name : "", state->varied ? " " : "",
-		 state->varied ? state->choices[state->choice] : "", how, state->run.cut ? "  cut: it printed more" : "");
+		 state->varied ? state->choices[state->choice] : "", how,
+		 state->run.cut ? "  cut: it printed more" : "");
 	draw_cell(brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_HEAD);
 }
 
@@ -194,7 +200,8 @@ static void draw(void *data, struct app *app, const struct rect *body)
 
 		brush.flags = line == state->list.cursor ? DRAW_CURSOR : 0;
 		text += text_prefix_bytes(text, (size_t)state->left);
-		draw_cell(&brush, body->y + y, body->x, body->columns, text, ALIGN_LEFT, found ? ROLE_SORTED : ROLE_TEXT);
+		draw_cell(&brush, body->y + y, body->x, body->columns, text, ALIGN_LEFT,
+			  found ? ROLE_SORTED : ROLE_TEXT);
 	}
 }
 
@@ -252,7 +259,8 @@ static void write_file(struct app *app, const char *path)
 	/* What is there already is somebody's. */
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		app_say(app, "%s: %s", path, errno == EEXIST ? "there is such a file; another name, please" : strerror(errno));
+		app_say(app, "%s: %s", path,
+			errno == EEXIST ? "there is such a file; another name, please" : strerror(errno));
 		return;
 	}
 	failed = write_all(fd, text_chars(&state->run.output), state->run.output.len);
