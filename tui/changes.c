@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/changes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -417,7 +418,8 @@ int changes_make(const struct moment *moment, int64_t since_us, int64_t until_us
 		free(cluster->places);
 	}
 	free(clusters.list);
-	ret->cut = moment->happening_count == MOMENT_EVENTS &&
-		   moment->happenings[moment->happening_count - 1].wall_us > since_us;
+	ret->since_us = since_us;
+	if (moment->happening_count == MOMENT_EVENTS && moment->happenings[MOMENT_EVENTS - 1].wall_us > since_us)
+		ret->since_us = moment->happenings[MOMENT_EVENTS - 1].wall_us;
 	return status;
 }

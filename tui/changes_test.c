@@ -235,6 +235,21 @@ static void only_the_hour_that_is_asked_for_is_told(void **state)
 	assert_string_equal(made->changes.list[0].text, "within");
 }
 
+static void where_too_much_happened_the_time_that_is_told_is_shorter(void **state)
+{
+	struct made *made = *state;
+
+	for (int i = 0; i < MOMENT_EVENTS - 1; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US - 1);
+	made->moment.happening_count = 0;
+	for (int i = 0; i < MOMENT_EVENTS; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -250,6 +265,7 @@ int main(void)
 		TEST(events_of_unknown_kinds_and_nodes_are_told_too),
 		TEST(every_event_counts_in_one_change),
 		TEST(only_the_hour_that_is_asked_for_is_told),
+		TEST(where_too_much_happened_the_time_that_is_told_is_shorter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
