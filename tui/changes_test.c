@@ -174,6 +174,13 @@ static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
 	make(made);
 	assert_int_equal(made->changes.count, 1);
 	assert_int_equal(made->changes.list[0].count, 1);
+	/* Where there is no such event, the finding says it. */
+	made->moment.happening_count = 0;
+	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
 }
 
 static void events_of_unknown_kinds_and_nodes_are_told_too(void **state)
