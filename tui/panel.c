@@ -13,7 +13,7 @@
 void panel_parts(const struct rect *body, struct panel_parts *ret)
 {
 	int list = body->columns >= LIST_FROM_COLUMNS ? LIST_COLUMNS : 0;
-	int legend = body->rows >= 12, facts = body->rows >= 9 ? 2 : 1;
+	int legend = body->rows >= 12, facts = body->rows >= 16 ? 3 : body->rows >= 9 ? 2 : 1;
 	int x = body->x + (list ? list + 1 : 0), columns = body->columns - (list ? list + 1 : 0);
 	int y = body->y, bottom = body->y + body->rows;
 
