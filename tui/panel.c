@@ -94,8 +94,11 @@ void panel_plan(int rows, int columns, const struct panel_box *box, int label_co
 	static const struct { int columns, rows, gap; } styles[] = {
 		{ 22, 3, 1 }, { 18, 3, 1 }, { 14, 3, 1 }, { 12, 3, 1 }, { 10, 3, 1 }, { 10, 3, 0 }, { 7, 2, 1 }, { 7, 2, 0 },
 	};
+	const struct panel_box nothing = { 1, 0, 1 };
 	size_t i;
 
+	if (!box->columns)
+		box = &nothing;
 	for (i = 0; i < sizeof(styles) / sizeof(styles[0]); i++)
 		if (try_cells(rows, columns, box, most(styles[i].columns, label_columns + 4), styles[i].rows,
 			      styles[i].gap, ret))

@@ -195,6 +195,17 @@ static void a_switch_of_64_ports_is_seen_whole_at_80x24(void **state)
 	assert_int_equal(plan.bank_columns % 2, 0);
 }
 
+static void a_box_that_is_not_there_needs_no_room(void **state)
+{
+	const struct panel_box nothing = { 0 };
+	struct panel_plan plan;
+
+	(void)state;
+	panel_plan(20, 80, &nothing, 0, &plan);
+	assert_int_equal(plan.lines, 0);
+	assert_true(plan.bank_columns > 0);
+}
+
 /* Every port can be reached from the first one, and a step to the right is undone by one to the left. */
 static void arrows_reach_every_port(void **state)
 {
@@ -241,6 +252,7 @@ int main(void)
 		cmocka_unit_test(parts_never_overlap_nor_leave_the_body),
 		cmocka_unit_test(cells_never_overlap_and_the_cursor_is_always_seen),
 		cmocka_unit_test(a_switch_of_64_ports_is_seen_whole_at_80x24),
+		cmocka_unit_test(a_box_that_is_not_there_needs_no_room),
 		cmocka_unit_test(arrows_reach_every_port),
 	};
 

@@ -13,9 +13,11 @@
 
 struct ports_screen {
 	struct front front;
-	bool dirty;           /* it is not what is shown now */
+	bool dirty;            /* it is not what is shown now */
 	struct subject wanted; /* to be gone to when it is */
-	size_t left_at;       /* depth of the path when its user went on from here; 0: not */
+	/* Where in the path its user went on from here, and for what it was opened there; 0: not. */
+	size_t left_at;
+	struct subject left;
 };
 
 static void *create(struct app *app, struct error *err)
@@ -45,6 +47,13 @@ static void changed(void *state, struct app *app)
 	self->dirty = true;
 }
 
+/* Who comes back along the path finds the cursor where it was. */
+static void leave(struct ports_screen *self, const struct app *app)
+{
+	self->left_at = app->depth;
+	self->left = *app_subject(app);
+}
+
 /* Bring it up to what is shown, and to where somebody wanted to go. */
 static void prepare(struct ports_screen *self, struct app *app)
 {
@@ -64,7 +73,7 @@ static void prepare(struct ports_screen *self, struct app *app)
 static void opened(void *state, struct app *app, const struct subject *subject)
 {
 	struct ports_screen *self = state;
-	bool came_back = self->left_at == app->depth;
+	bool came_back = self->left_at == app->depth && subject_equal(&self->left, subject);
 
 	self->left_at = 0;
 	if (came_back || subject->kind == SUBJECT_NONE || !subject->node_guid)
@@ -246,8 +255,7 @@ static bool key(void *state, struct app *app, int pressed)
 	case '\r':
 	case '\n':
 	case KEY_SPECIAL(KEY_ENTER):
-		/* Who comes back finds the cursor where it was. */
-		self->left_at = app->depth;
+		leave(self, app);
 		return false;
 	default:
 		return box_key(self, app, pressed) || move_key(front, pressed);
@@ -282,7 +290,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 		front_move_to(front, port);
 		subject(self, app, &here);
 		if (mouse->twice && here.kind != SUBJECT_NONE) {
-			self->left_at = app->depth;
+			leave(self, app);
 			app_open(app, &screen_detail, &here);
 		}
 	} else if (front->parts.list.rows && mouse->x < front->parts.list.x + front->parts.list.columns && line >= 0 &&
