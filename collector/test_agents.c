@@ -241,6 +241,8 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	model->now_us++;
 	if (model->stop_after && !--model->stop_after)
 		raise(SIGTERM);
+	if (model->act_after && !--model->act_after)
+		model->act(model);
 	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;

@@ -116,6 +116,8 @@ struct model {
 	int64_t store_us;        /* so long a sweep takes to be stored */
 	unsigned queue_pairs_moved; /* at what was a node's queue pair answers the node so much behind it */
 	unsigned stop_after;     /* so many MADs, then somebody stops the collector; 0: nobody does */
+	unsigned act_after;      /* so many MADs, then act() is called, once; 0: it is not */
+	void (*act)(struct model *model);
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;

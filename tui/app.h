@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/acknowledge.h"
+#include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
 #include "tui/moment.h"
@@ -47,9 +49,11 @@ struct app {
 	struct live live;
 	struct moment moment; /* what is known of the time that live.shown is of */
 	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct census census; /* of the same: how big it is, what is not as it was built */
 	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;
+	struct acknowledging acknowledging; /* while it is typed */
 	char message[256];    /* said in the notice line until a time; "": nothing */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */

@@ -23,6 +23,7 @@ const struct key_help common_help[] = {
 	{ "{ } [ ]", "a minute back and on, an hour back and on" },
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
 	{ "b", "go to where the finding began that the cursor stands on" },
+	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
 	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
 	{ "L", "live again" },
 	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
@@ -102,6 +103,16 @@ static void go_to_begin(struct app *app)
 		app_go(app, row->finding.since_us);
 	else
 		app_say(app, "no finding is open here: b goes to where one began");
+}
+
+static void acknowledge_here(struct app *app)
+{
+	const struct finding_row *row = finding_here(app);
+
+	if (row)
+		acknowledge_ask(app, row);
+	else
+		app_say(app, "no finding is open here: a says of one why it may wait");
 }
 
 static void step_tab(struct app *app, int step)
@@ -210,6 +221,9 @@ void common_key(struct app *app, int key)
 		subject_here(app, &subject);
 		if (subject.kind != SUBJECT_NONE)
 			app_open(app, &screen_detail, &subject);
+		break;
+	case 'a':
+		acknowledge_here(app);
 		break;
 	case 'r':
 		subject_here(app, &subject);
