@@ -305,8 +305,8 @@ static void draw_status(const struct screen_state *state, const struct app *app,
 	enum role role = ROLE_FAINT;
 
 	if (state->run.pid && !state->run.ended) {
-		snprintf(text, sizeof(text), "taking %s ... %" PRId64 " s", state->name,
-			 (clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S);
+		snprintf(text, sizeof(text), "taking %s ... %lld s", state->name,
+			 (long long)((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S));
 		role = ROLE_GOOD;
 	} else if (state->problem[0] || state->outcome[0]) {
 		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
