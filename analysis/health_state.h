@@ -228,6 +228,8 @@ struct health {
 	int64_t cleared_us;           /* when the batch began */
 	uint32_t nodes_added, nodes_gone, links_added, links_gone, links_moved; /* in this step's topology */
 	uint64_t checked_generation;  /* of the fabric for which routes were checked */
+	int64_t checked_us;           /* when; 0: never */
+	bool first_reads;             /* tables came since then that were not read before in this run */
 	struct health_hole *holes;
 	size_t hole_count, hole_capacity;
 };
