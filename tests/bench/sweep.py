@@ -252,7 +252,9 @@ def main():
                 print(f"  up in {time.monotonic() - began:.1f} s")
                 sim.env["IBWIRE_DB"] = f"{disk}/{size}.db"
                 if size == SIZES[0]:
-                    if ONLY != "dead":
+                    if ONLY == "dead":
+                        sim.ibwire("collect", "--once")
+                    else:
                         clean(sim, times)
                     dead(sim, times)
                 if ONLY == "dead":
