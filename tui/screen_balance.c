@@ -123,7 +123,7 @@ static void make(struct balance_view *view, struct app *app)
 	if (has_map(app))
 		code = map_make(view, app, &trouble);
 	if (code == 0)
-		code = groups_make(view, app, &trouble);
+		code = balance_groups_make(view, app, &trouble);
 	if (code == 0)
 		code = hosts_make(view, app, &trouble);
 	if (code < 0)
