@@ -110,14 +110,6 @@ static void fill_end(struct result *result, const size_t *to, const struct view 
 	result_real(result, to[END_AGE], end->age_s);
 }
 
-/* A link is as its worse end; idle only where both are. */
-static enum port_word worse(enum port_word a, enum port_word b)
-{
-	if (a <= WORD_IDLE && b <= WORD_IDLE)
-		return a == WORD_OK || b == WORD_OK ? WORD_OK : WORD_IDLE;
-	return a > b ? a : b;
-}
-
 static bool put_row(struct result *result, const struct view *view, const struct port_view pair[2])
 {
 	const struct port *port = &view->fabric->ports[pair[0].port];
@@ -129,7 +121,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	cells_width_and_speed(result, WIDTH, SPEED, port);
 	result_real(result, RATE, pair[0].rate_gbps);
 	result_real(result, WINDOW, pair[0].window_s);
-	cells_status(result, STATUS, worse(pair[0].word, pair[1].word));
+	cells_status(result, STATUS, port_word_worse(pair[0].word, pair[1].word));
 	return result_end_row(result);
 }
 

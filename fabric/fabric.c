@@ -196,6 +196,16 @@ uint64_t port_rate_bits_per_s(const struct port *port)
 	return link_rate_bits_per_s(port->width, port->speed);
 }
 
+/* What they could be set to is often no cable's business. */
+bool port_is_below_enabled(const struct port *port, const struct port *peer)
+{
+	uint8_t widths = port->width_enabled & peer->width_enabled;
+	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
+
+	return (widths && link_width_lanes(port->width) < link_width_lanes(link_width_best(widths))) ||
+	       (speeds && port->speed < link_speed_best(speeds));
+}
+
 bool node_is_aggregation(const struct node *node)
 {
 	return node->type == NODE_CA &&

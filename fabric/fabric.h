@@ -153,6 +153,9 @@ size_t fabric_count_links(const struct fabric *fabric);
 /* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 
+/* port_is_below_enabled - is a link that is up narrower or slower than what both its ends are set to? */
+bool port_is_below_enabled(const struct port *port, const struct port *peer);
+
 /*
  * node_is_aggregation - is this CA a SHARP aggregation node: a CA inside a
  * switch, no host. Told by its device id or description, not by port number.
