@@ -42,12 +42,14 @@ enum group_state {
 struct port_group {
 	char name[GROUP_NAME_SIZE];
 	struct subject own;    /* of a switch's row: the switch's group; else NONE */
+	char filter[48];       /* of the others: what lets its links through (tui/filter.h) */
 	uint32_t ports;        /* whose link is up */
 	uint32_t known;        /* of these, with a rate */
 	uint32_t silent, down; /* down: its link was up within the hour; not among ports */
 	uint32_t no_counters;  /* of ports: unsupported, or not asked by the settings */
 	/* Percent of the link's data rate that the ports send, over known; NAN where none is. */
 	double mean_percent, min_percent, max_percent;
+	uint32_t first;        /* any of its ports */
 	uint32_t hottest;      /* the port of max_percent, or FABRIC_NONE */
 	double bytes_per_s;    /* sum over known, NAN where none is */
 	double stall_percent;  /* mean over those with an estimate, NAN where none has */

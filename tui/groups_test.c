@@ -185,6 +185,17 @@ static void every_port_counts_in_exactly_its_row(void **state)
 	}
 }
 
+static void a_group_says_how_to_find_its_links(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	make(made);
+	assert_string_equal(find(made, "compute in")->filter, "class:compute");
+	assert_string_equal(find(made, "leaf up")->filter, "role:leaf-uplink");
+	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
+}
+
 static void nothing_known_is_not_zero(void **state)
 {
 	struct made *made = *state;
@@ -332,6 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_port_counts_in_exactly_its_row),
+		TEST(a_group_says_how_to_find_its_links),
 		TEST(nothing_known_is_not_zero),
 		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
 		TEST(what_somebody_knows_of_has_no_row_and_no_state),

@@ -146,12 +146,27 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	overview_draw_groups(&overview->view, app, &brush, body);
 }
 
+/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+static const struct port_group *plain_group(const struct overview *overview)
+{
+	size_t index = overview->list.cursor - overview->view.problem_count;
+
+	if (overview->list.cursor < overview->view.problem_count || index >= overview->view.groups.count)
+		return NULL;
+	return overview->view.groups.list[index].filter[0] ? &overview->view.groups.list[index] : NULL;
+}
+
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct overview *overview = state;
-	bool taken = list_key(&overview->list, pressed);
+	const struct port_group *group = plain_group(overview);
+	bool taken;
 
-	(void)app;
+	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+		screen_links_show(app, group->filter);
+		return true;
+	}
+	taken = list_key(&overview->list, pressed);
 	if (taken)
 		keep(overview);
 	return taken;
@@ -206,9 +221,11 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	else
 		return false;
 	keep(overview);
-	subject(state, app, &here);
-	if (mouse->twice && here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
+	if (mouse->twice && !key(state, app, '\r')) {
+		subject(state, app, &here);
+		if (here.kind != SUBJECT_NONE)
+			app_open(app, &screen_detail, &here);
+	}
 	return true;
 }
 
@@ -220,7 +237,7 @@ static const struct key_help footer_keys[] = {
 static const struct key_help help[] = {
 	{ "Up Down PgUp PgDn", "the cursor: through the problems, then through the groups" },
 	{ "Home End", "the first, the last; k j g G do the same" },
-	{ "Enter", "on a group: its uplinks, else its worst problem, else the port that sends most" },
+	{ "Enter", "detail of a problem or of a switch's uplinks; on any other group its links" },
 	{ "b a", "go to where a problem began; acknowledge it, or take that back" },
 	{ "CRIT WARN ack", "a problem's severity; ack: somebody knows of it, and said why it may wait" },
 	{ "CHANGES 1h", "of the hour before the shown time; what belongs together is one" },
