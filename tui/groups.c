@@ -113,9 +113,8 @@ static void add_port(struct port_group *row, const struct row_view *view, uint32
 	row->silent += view->word == WORD_SILENT || view->word == WORD_LOCKED;
 	row->no_counters += view->word == WORD_UNSUPPORTED || view->word == WORD_UNPLANNED;
 	add_load(row, view, index);
-	if (!isnan(view->stall_percent)) {
-		row->stall_percent = row->stall_known++ ? row->stall_percent + view->stall_percent : view->stall_percent;
-	}
+	if (!isnan(view->stall_percent))
+		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
 	if (!isnan(view->errors))
 		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
 	row->errors_at_least |= view->at_least;

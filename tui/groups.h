@@ -57,7 +57,7 @@ struct port_group {
 	double errors;         /* sum; NAN where no error counter was read */
 	bool errors_at_least;
 	uint32_t buckets[GROUP_BUCKETS]; /* of known: 0 to 10 percent, ... 90 and more */
-	const struct finding_row *worst; /* of the findings at its ports that nobody acknowledged; borrowed of the moment */
+	const struct finding_row *worst; /* of its ports' findings that nobody acknowledged; borrowed of the moment */
 };
 
 struct port_groups {
@@ -76,7 +76,7 @@ void groups_done(struct port_groups *groups);
 
 enum group_state group_state(const struct port_group *group);
 
-/* group_state_word - "ok", "unknown", "WARN", "CRIT", "incast"; "CRIT routing" where @columns has room. Return: @ret. */
+/* group_state_word - "ok", "unknown", "WARN", "incast"; "CRIT routing" where @columns has room. Return: @ret. */
 const char *group_state_word(const struct port_group *group, int columns, char *ret, size_t size);
 
 /*

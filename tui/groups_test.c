@@ -202,8 +202,11 @@ static void nothing_known_is_not_zero(void **state)
 	char text[CELL_SIZE];
 
 	fill(made, true);
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++)
-		made->table.views[i].xmit_percent = made->table.views[i].stall_percent = made->table.views[i].errors = NAN;
+	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
+		struct row_view *view = &made->table.views[i];
+
+		view->xmit_percent = view->stall_percent = view->errors = NAN;
+	}
 	make(made);
 	assert_true(isnan(made->groups.list[0].mean_percent) && isnan(made->groups.list[0].max_percent));
 	assert_true(isnan(made->groups.list[0].stall_percent) && isnan(made->groups.list[0].errors));

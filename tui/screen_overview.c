@@ -84,16 +84,16 @@ static void find_kept(struct overview *overview)
 
 static void keep(struct overview *overview)
 {
-	size_t cursor = overview->list.cursor;
+	const struct overview_view *view = &overview->view;
+	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
 
 	overview->kept_finding = 0;
 	overview->kept_group[0] = '\0';
 	/* At the top one wants to see what is worst, whatever that is. */
-	if (cursor && cursor < overview->view.problem_count)
-		overview->kept_finding = overview->view.problems[cursor]->finding.id;
-	else if (cursor >= overview->view.problem_count && cursor - overview->view.problem_count < overview->view.groups.count)
-		memcpy(overview->kept_group, overview->view.groups.list[cursor - overview->view.problem_count].name,
-		       sizeof(overview->kept_group));
+	if (cursor && cursor < view->problem_count)
+		overview->kept_finding = view->problems[cursor]->finding.id;
+	else if (cursor >= view->problem_count && group < view->groups.count)
+		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
 }
 
 /* Bring it up to what is shown. What there is no memory for is left out: the next sweep tries again. */
@@ -113,17 +113,16 @@ static void update(struct overview *overview, const struct app *app)
 }
 
 /* What is seen of the problems and of the groups: around the cursor, where that is in them. */
-static void follow_cursor(struct overview *overview)
+static void follow_cursor(struct overview_view *view)
 {
-	const struct overview_plan *plan = &overview->view.plan;
-	size_t cursor = overview->list.cursor, problems = overview->view.problem_count, groups = overview->view.groups.count;
-	int seen = plan->problems_rows / plan->problem_lines;
+	bool among_problems = view->cursor < view->problem_count;
+	int seen = view->plan.problems_rows / view->plan.problem_lines;
 
-	overview->view.first_problem = layout_scroll(overview->view.first_problem, cursor < problems ? cursor : overview->view.first_problem,
-						problems, seen);
-	overview->view.first_group = layout_scroll(overview->view.first_group,
-					      cursor >= problems ? cursor - problems : overview->view.first_group, groups,
-					      plan->groups_rows);
+	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->cursor : view->first_problem,
+					    view->problem_count, seen);
+	view->first_group = layout_scroll(view->first_group,
+					  among_problems ? view->first_group : view->cursor - view->problem_count,
+					  view->groups.count, view->plan.groups_rows);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -140,7 +139,7 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	list_fit(&overview->list, overview->view.problem_count + overview->view.groups.count,
 		 overview->view.plan.problems_rows / overview->view.plan.problem_lines);
 	overview->view.cursor = overview->list.cursor;
-	follow_cursor(overview);
+	follow_cursor(&overview->view);
 	overview_draw_problems(&overview->view, app, &brush, body);
 	overview_draw_changes(&overview->view, app, &brush, body);
 	overview_draw_groups(&overview->view, app, &brush, body);
