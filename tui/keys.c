@@ -25,6 +25,7 @@ const struct key_help common_help[] = {
 	{ "b", "go to where the finding began that the cursor stands on" },
 	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
 	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
+	{ "p", "the front panel of the switch or host that the cursor stands on" },
 	{ "L", "live again" },
 	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
 	{ "m M", "mark this moment: numbers are of the time since then; M: of one sweep again" },
@@ -189,6 +190,22 @@ static bool time_key(struct app *app, int key)
 	}
 }
 
+/* The front of the switch or host that the cursor stands on. */
+static void open_panel_here(struct app *app)
+{
+	const struct finding_row *row;
+	struct subject subject;
+
+	subject_here(app, &subject);
+	row = subject_finding(app, &subject);
+	if (row)
+		subject = subject_of_finding(row);
+	if (!subject.node_guid)
+		app_say(app, "nothing here has a front: p shows that of a switch or host");
+	else if (app_screen(app) != &screen_ports)
+		app_open(app, &screen_ports, &subject);
+}
+
 void common_key(struct app *app, int key)
 {
 	const struct subject none = { SUBJECT_NONE };
@@ -228,6 +245,9 @@ void common_key(struct app *app, int key)
 	case 'r':
 		subject_here(app, &subject);
 		text_report(app, &subject);
+		break;
+	case 'p':
+		open_panel_here(app);
 		break;
 	case KEY_CTRL('l'):
 		clearok(curscr, TRUE);

@@ -11,6 +11,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
+#include "tui/marks.h"
 #include "tui/moment.h"
 #include "tui/table.h"
 
@@ -67,23 +68,6 @@ static bool is_lower(const struct table *table, const struct shape *shape, uint3
 	return table->views[port].port_rank < table->views[peer].port_rank;
 }
 
-static bool runs_degraded(const struct fabric *fabric, const struct shape *shape, const struct link_row *link)
-{
-	unsigned i;
-
-	if (link->ends[1] == FABRIC_NONE)
-		return false;
-	for (i = 0; i < 2; i++) {
-		const struct port *port = &fabric->ports[link->ends[i]], *peer = &fabric->ports[link->ends[!i]];
-		uint64_t rate = port_rate_bits_per_s(port);
-
-		if (rate && (port_is_below_enabled(port, peer) ||
-			     (shape && rate < shape->built_bits_per_s[link->ends[i]])))
-			return true;
-	}
-	return false;
-}
-
 /* What one direction carries: as its sender counted it, or where nothing is known of that, its receiver. */
 static void fill_direction(const struct table *table, uint32_t from, uint32_t to, unsigned direction,
 			   struct link_row *ret)
@@ -122,60 +106,7 @@ static void fill_row(const struct table *table, const struct shape *shape, uint3
 	ret->unused &= table->views[peer].unused;
 	if (table->views[peer].last_wall_us > ret->last_wall_us)
 		ret->last_wall_us = table->views[peer].last_wall_us;
-	ret->degraded = runs_degraded(table->snapshot->fabric, shape, ret);
-}
-
-static enum link_mark mark_of(const struct finding_row *row)
-{
-	if (row->acknowledged.at_us)
-		return MARK_ACKNOWLEDGED;
-	if (row->finding.severity == FINDING_CRITICAL)
-		return MARK_CRITICAL;
-	return row->finding.severity == FINDING_WARNING ? MARK_WARNING : MARK_INFO;
-}
-
-/* Does a finding of a node as a whole say something of one of its ports? */
-static bool is_about(const struct shape *shape, const struct fabric *fabric, const struct finding *finding,
-		     uint32_t port)
-{
-	uint32_t peer = fabric->ports[port].peer;
-
-	switch (finding->kind) {
-	case FINDING_NODE_SILENT:
-	case FINDING_LOCKED:
-		return true;
-	case FINDING_UPLINK_IMBALANCE:
-	case FINDING_UPLINKS_MISSING:
-		if (finding->peer_guid)
-			return peer != FABRIC_NONE &&
-			       fabric->nodes[fabric->ports[peer].node].guid == finding->peer_guid;
-		return shape && shape->ports[port].way == WAY_UP;
-	default:
-		return fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH;
-	}
-}
-
-static void take_finding(const struct moment *moment, const struct fabric *fabric, uint32_t index,
-			 uint32_t *finding_of)
-{
-	const struct finding *finding = &moment->findings[index].finding;
-	uint32_t node = fabric_find_node(fabric, finding->node_guid), port, i;
-
-	if (finding->port) {
-		port = fabric_find_port(fabric, finding->node_guid, finding->port);
-		/* The first one is the worst. */
-		if (port != FABRIC_NONE && !finding_of[port])
-			finding_of[port] = index + 1;
-	} else if (node != FABRIC_NONE) {
-		for (i = 0; i < fabric->nodes[node].ports; i++) {
-			port = fabric->nodes[node].first_port + i;
-			if (!finding_of[port] && is_about(moment->shape, fabric, finding, port))
-				finding_of[port] = index + 1;
-		}
-	}
-	port = finding->peer_port ? fabric_find_port(fabric, finding->peer_guid, finding->peer_port) : FABRIC_NONE;
-	if (port != FABRIC_NONE && !finding_of[port])
-		finding_of[port] = index + 1;
+	ret->degraded = port_is_degraded(table->snapshot->fabric, shape, port);
 }
 
 static void widen(int *columns, size_t name_columns, uint8_t num)
@@ -234,7 +165,7 @@ static void make_rows(struct links *links, const uint32_t *finding_of)
 int links_set(struct links *links, const struct table *table, const struct moment *moment, struct error *err)
 {
 	uint32_t *finding_of;
-	size_t room, i;
+	size_t room;
 
 	drop_rows(links);
 	if (!table->snapshot)
@@ -253,8 +184,7 @@ int links_set(struct links *links, const struct table *table, const struct momen
 	links->moment = moment;
 	links->has_marks = false;
 	links->end_columns[0] = links->end_columns[1] = 0;
-	for (i = 0; i < moment->finding_count; i++)
-		take_finding(moment, table->snapshot->fabric, (uint32_t)i, finding_of);
+	marks_find(moment, table->snapshot->fabric, finding_of);
 	make_rows(links, finding_of);
 	free(finding_of);
 	links_arrange(links);

@@ -26,9 +26,6 @@ struct error;
 struct moment;
 struct table;
 
-/* The worst finding that is open at a link. One that somebody knows of wakes nobody. */
-enum link_mark { MARK_NONE, MARK_ACKNOWLEDGED, MARK_INFO, MARK_WARNING, MARK_CRITICAL };
-
 /* One link. NAN where a number is not known; [0] is what goes from ends[0] to ends[1]. */
 struct link_row {
 	uint32_t ends[2];      /* ports; ends[1] is FABRIC_NONE where there is no cable */
@@ -37,7 +34,7 @@ struct link_row {
 	int64_t last_wall_us;  /* of the newest reading of either end; 0: never */
 	uint32_t finding;      /* 1 + index into the moment's findings; 0: none */
 	uint8_t word;          /* enum port_word, of the worse end */
-	uint8_t mark;          /* enum link_mark */
+	uint8_t mark;          /* enum mark (tui/marks.h) */
 	bool degraded;         /* narrower or slower than both ends are set to, or than it is built */
 	bool unused;           /* both ends are down for long, or always; or it is a switch's port 0 */
 };

@@ -22,7 +22,7 @@ void links_places(const struct app *app, const struct links *links, int columns,
 	layout_columns(columns, &needs, ret);
 }
 
-static enum role word_role(enum port_word word)
+enum role word_role(enum port_word word)
 {
 	static const enum role roles[WORD_COUNT] = {
 		[WORD_OK] = ROLE_TEXT,         [WORD_IDLE] = ROLE_FAINT,       [WORD_NEW] = ROLE_FAINT,
@@ -34,7 +34,7 @@ static enum role word_role(enum port_word word)
 	return roles[word];
 }
 
-static enum role mark_role(enum link_mark mark)
+enum role mark_role(enum mark mark)
 {
 	if (mark == MARK_CRITICAL)
 		return ROLE_CRITICAL;
@@ -57,7 +57,7 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_TAG:
 		return ROLE_GOOD;
 	case COLUMN_FINDING:
-		return mark_role((enum link_mark)link->mark);
+		return mark_role((enum mark)link->mark);
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
 		return word_role((enum port_word)link->word);

@@ -5,11 +5,18 @@
 
 #include <stddef.h>
 
+#include "analysis/status.h"
 #include "tui/layout.h"
+#include "tui/marks.h"
+#include "tui/theme.h"
 
 struct app;
 struct links;
 struct list;
+
+/* word_role, mark_role - how a port's word and a finding's mark look. */
+enum role word_role(enum port_word word);
+enum role mark_role(enum mark mark);
 
 /* links_places - where the columns stand in so wide a table. */
 void links_places(const struct app *app, const struct links *links, int columns, struct column_place *ret);

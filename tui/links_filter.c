@@ -9,6 +9,7 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "tui/links.h"
+#include "tui/marks.h"
 #include "tui/moment.h"
 #include "tui/table.h"
 #include "tui/words.h"

@@ -9,6 +9,7 @@
 #include "storage/reader.h"
 #include "tui/errors.h"
 #include "tui/format.h"
+#include "tui/marks.h"
 #include "tui/moment.h"
 #include "tui/table.h"
 
@@ -50,13 +51,6 @@ const char *words_guid(uint64_t guid, char *ret)
 	return ret;
 }
 
-const char *words_mark(enum link_mark mark)
-{
-	static const char *const marks[] = { "", "ack", "info", "WARN", "CRIT" };
-
-	return marks[mark];
-}
-
 static size_t write_errors_of(const struct row_view *view, unsigned columns, char *ret)
 {
 	char count[32];
@@ -68,7 +62,7 @@ static size_t write_errors_of(const struct row_view *view, unsigned columns, cha
 	return (size_t)snprintf(ret, CELL_SIZE, "%s%s", count, view->at_least ? "+" : "");
 }
 
-/* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell apart. */
+/* "3/0": of the end that stands first, and of the other. One number where there is one end, or nothing to tell. */
 static void write_errors(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
 	const struct row_view *views = links->table->views, *first = &views[links_end(links, link, 0)];
@@ -135,7 +129,7 @@ static void write_status(const struct links *links, const struct link_row *link,
 
 static void write_finding(const struct links *links, const struct link_row *link, int columns, char *ret)
 {
-	const char *mark = words_mark((enum link_mark)link->mark);
+	const char *mark = mark_name((enum mark)link->mark);
 
 	ret[0] = '\0';
 	if (!link->finding)

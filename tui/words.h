@@ -39,7 +39,4 @@ const char *words_guid(uint64_t guid, char *ret);
 const char *words_cell(const struct links *links, const struct error_sums *sums, const struct link_row *link,
 		       enum column column, int columns, int64_t now_us, char *ret);
 
-/* words_mark - "CRIT", "WARN", "info", "ack", "" for none. Return: a constant. */
-const char *words_mark(enum link_mark mark);
-
 #endif
