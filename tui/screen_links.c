@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -218,20 +216,9 @@ static bool move_key(struct links_screen *self, int key)
 	return true;
 }
 
-static void append_character(struct filter *filter, int key)
-{
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
-
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
-}
-
 static bool filter_key(struct links_screen *self, int key)
 {
+	char bytes[PROMPT_CHARACTER_SIZE];
 	struct filter *filter = &self->links.filter;
 
 	switch (key) {
@@ -259,7 +246,7 @@ static bool filter_key(struct links_screen *self, int key)
 		if (key < ' ')
 			return move_key(self, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		append_character(filter, key);
+		filter_append(filter, prompt_character(key, bytes));
 		break;
 	}
 	rearrange(self);
