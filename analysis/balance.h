@@ -29,8 +29,10 @@
 #include <stdint.h>
 
 struct error;
+struct fabric;
 struct routes;
 struct shape;
+struct shape_settings;
 
 /* Limits; each is a setting. balance_settings_default() fills in the values beside them here. */
 struct balance_settings {
@@ -133,6 +135,21 @@ struct balance_input {
 	const uint8_t *adaptive;           /* by node, enum balance_adaptive as set by a person; or NULL */
 	double window_us;                  /* its length */
 };
+
+/*
+ * balance_adaptive_create - what a person says of each switch: enum balance_adaptive by node
+ * @settings:  or NULL
+ * @ret:       for free(); NULL where nothing is said of any
+ * Return: 0 or ERR_NOMEM.
+ */
+int balance_adaptive_create(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
+			    struct error *err);
+
+/*
+ * balance_window_us - how long a window is that people look at: a minute, and three sweeps at least
+ * @interval_us:  between sweeps
+ */
+int64_t balance_window_us(int64_t interval_us);
 
 /*
  * balance_port_rate - what a port sent or received, by its own reading or by that of the other end of its link

@@ -8,6 +8,10 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
+/* A window is as long as this, and as so many sweeps at least. */
+#define WINDOW_US INT64_C(60000000)
+#define WINDOW_SWEEPS 3
+
 void balance_load_of(const struct delta *delta, const struct node *node, const struct port *port,
 		     const struct pma_caps *caps, struct balance_load *ret)
 {
@@ -43,4 +47,9 @@ double balance_port_rate(const struct balance_input *input, uint32_t port, bool 
 	if (!load->known || !(load->elapsed_us > 0))
 		return NAN;
 	return (xmit ? load->xmit_bytes : load->rcv_bytes) / load->elapsed_us;
+}
+
+int64_t balance_window_us(int64_t interval_us)
+{
+	return WINDOW_SWEEPS * interval_us > WINDOW_US ? WINDOW_SWEEPS * interval_us : WINDOW_US;
 }

@@ -7,32 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/balance_words.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cli/command.h"
-#include "collector/judge.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* A window is as long as this, and as so many sweeps at least. */
-enum { WINDOW_S = 60, WINDOW_SWEEPS = 3 };
-
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result)
 {
 	return &answer->shape->groups[result->group];
-}
-
-bool balance_is_told(const struct balance_result *result)
-{
-	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
-}
-
-bool balance_is_second(const struct balance_result *result)
-{
-	return result->direction == BALANCE_RCV &&
-	       (result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER);
 }
 
 bool balance_is_ascii(const struct balance_answer *answer)
@@ -72,35 +58,11 @@ static int find_window(struct balance_answer *answer, struct error *err)
 	const struct sweep_info *sweep = &answer->view.snapshot->sweep;
 	const struct options *options = &answer->options;
 
-	answer->window_us = WINDOW_S * US_PER_S;
-	if (WINDOW_SWEEPS * sweep->interval_us > answer->window_us)
-		answer->window_us = WINDOW_SWEEPS * sweep->interval_us;
+	answer->window_us = balance_window_us(sweep->interval_us);
 	answer->until_us = sweep->wall_us;
 	answer->since_us = options->since_us ? options->since_us : answer->until_us - answer->window_us;
 	if (answer->since_us >= answer->until_us)
 		return nothing_read(err);
-	return 0;
-}
-
-static int list_ports(struct balance_answer *answer, struct error *err)
-{
-	const struct fabric *fabric = answer->view.fabric;
-	size_t i;
-
-	answer->ports = calloc(fabric->port_count + 1, sizeof(*answer->ports));
-	answer->indices = calloc(fabric->port_count + 1, sizeof(*answer->indices));
-	answer->loads = calloc(fabric->port_count + 1, sizeof(*answer->loads));
-	if (!answer->ports || !answer->indices || !answer->loads)
-		return err_nomem(err);
-	for (i = 0; i < fabric->port_count; i++) {
-		const struct port *port = &fabric->ports[i];
-
-		if (!port_is_pollable(fabric, port) || port->peer == FABRIC_NONE)
-			continue;
-		answer->ports[answer->port_count] =
-			(struct history_port){ fabric->nodes[port->node].guid, port->num };
-		answer->indices[answer->port_count++] = (uint32_t)i;
-	}
 	return 0;
 }
 
@@ -133,8 +95,8 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 	for (i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
 		int64_t until_us = answer->until_us - i * answer->window_us;
 
-		code = balance_read(answer, until_us - answer->window_us, until_us, false, NULL, answer->port_count,
-				    answer->loads, err);
+		code = balance_read(answer, until_us - answer->window_us, until_us, false, NULL, 0, answer->loads,
+				    err);
 		if (code <= 0)
 			continue;
 		code = balance_judge(&input, answer->limits, &answer->balance, err);
@@ -165,8 +127,8 @@ static int judge(struct balance_answer *answer, struct error *err)
 	if (code == 0 && !answer->rails)
 		code = step_past(answer, memory, err);
 	if (code == 0)
-		code = balance_read(answer, answer->since_us, answer->until_us, false, NULL, answer->port_count,
-				    answer->loads, err);
+		code = balance_read(answer, answer->since_us, answer->until_us, false, NULL, 0, answer->loads,
+				    err);
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
@@ -175,26 +137,6 @@ static int judge(struct balance_answer *answer, struct error *err)
 		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
 	balance_memory_destroy(memory);
 	return code;
-}
-
-/* What is worse than what: a cause with harm, a cause, harm, the excess. */
-static double badness(const struct balance_result *result)
-{
-	double excess = isnan(result->excess) ? 0 : result->excess;
-
-	return (result->cause != BALANCE_NONE && !balance_is_second(result)) * 4e6 + (result->h && result->m) * 2e6 +
-	       (result->state == BALANCE_ACTIVE) * 1e6 + (result->m ? excess : excess / 1e3);
-}
-
-static int compare_results(const void *a, const void *b, void *ctx)
-{
-	const struct balance *balance = ctx;
-	double left = badness(&balance->results[*(const uint32_t *)a]);
-	double right = badness(&balance->results[*(const uint32_t *)b]);
-
-	if (left != right)
-		return left > right ? -1 : 1;
-	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
 }
 
 /* A group is named by its switch, or by one of its ports. */
@@ -209,20 +151,6 @@ static bool is_selected(const struct balance_answer *answer, const struct balanc
 	return false;
 }
 
-/*
- * One link cannot be balanced. Of several to one switch, what it sends is said by its own group; and a link
- * that is down or slow is so in both directions.
- */
-static bool is_of_interest(const struct balance_answer *answer, const struct balance_result *result)
-{
-	const struct shape_group *group = balance_group_of(answer, result);
-
-	if (group->count < 2)
-		return false;
-	return result->direction == BALANCE_XMIT ||
-	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->m));
-}
-
 static int choose_shown(struct balance_answer *answer, struct error *err)
 {
 	size_t i;
@@ -234,7 +162,7 @@ static int choose_shown(struct balance_answer *answer, struct error *err)
 	for (i = 0; i < answer->balance.count; i++) {
 		const struct balance_result *result = &answer->balance.results[i];
 
-		if (!is_of_interest(answer, result) || !is_selected(answer, result))
+		if (!balance_is_of_interest(answer->shape, result) || !is_selected(answer, result))
 			continue;
 		if (answer->all || !answer->selection.all || balance_is_told(result))
 			answer->shown[answer->shown_count++] = (uint32_t)i;
@@ -245,7 +173,7 @@ static int choose_shown(struct balance_answer *answer, struct error *err)
 		else
 			answer->unknown++;
 	}
-	qsort_r(answer->shown, answer->shown_count, sizeof(*answer->shown), compare_results, &answer->balance);
+	qsort_r(answer->shown, answer->shown_count, sizeof(*answer->shown), balance_compare, &answer->balance);
 	return 0;
 }
 
@@ -272,11 +200,13 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 	if (code == 0)
 		code = find_window(answer, err);
 	if (code == 0)
-		code = list_ports(answer, err);
+		answer->loads = calloc(answer->view.fabric->port_count + 1, sizeof(*answer->loads));
+	if (code == 0 && !answer->loads)
+		code = err_nomem(err);
 	if (code == 0)
 		code = shape_create(answer->view.fabric, &answer->settings.shape, &answer->shape, err);
 	if (code == 0)
-		code = judge_adaptive(&answer->settings.shape, answer->view.fabric, &answer->adaptive, err);
+		code = balance_adaptive_create(&answer->settings.shape, answer->view.fabric, &answer->adaptive, err);
 	if (code == 0)
 		code = read_routes(answer, err);
 	if (code == 0)
@@ -295,8 +225,6 @@ static void done(struct balance_answer *answer)
 	balance_done(&answer->balance);
 	routes_done(&answer->routes);
 	shape_destroy(answer->shape);
-	free(answer->ports);
-	free(answer->indices);
 	free(answer->loads);
 	free(answer->began);
 	free(answer->was_even);

@@ -43,9 +43,6 @@ struct balance_answer {
 	int64_t since_us, until_us;   /* the window that is shown */
 	int64_t window_us;            /* of those before it, that its past is told from */
 	struct history_damage damage;
-	struct history_port *ports;   /* all that can have counters, */
-	uint32_t *indices;            /* and which of the fabric's they are */
-	size_t port_count;
 	struct balance_load *loads;   /* by port of the fabric: in the window that is shown */
 	struct balance balance;       /* of that window */
 	struct selection selection;
@@ -60,7 +57,7 @@ struct balance_answer {
 /*
  * balance_read - what ports counted in (@since_us, @until_us]
  * @round:  the window may begin and end where stored sums do
- * @ports:  indices of answer->ports, or NULL: all
+ * @ports:  indices of @count of the fabric's, or NULL: all that have counters and a peer
  * @loads:  by port of the fabric; those of the ports are set
  * Return: 1; 0 where no sweep was in it; ERR_IO, ERR_NOMEM.
  */
@@ -75,22 +72,10 @@ int balance_print(const struct balance_answer *answer, struct error *err);
 int balance_data(const struct balance_answer *answer, struct error *err);
 int balance_rails(const struct balance_answer *answer, struct error *err);
 
-/* balance_group_of - the group of a result. balance_is_told - is there something to say of it? */
+/* balance_group_of - the group of a result. */
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result);
-bool balance_is_told(const struct balance_result *result);
-
-/* balance_is_second - a lost or slow link, told once more of the other direction. */
-bool balance_is_second(const struct balance_result *result);
 
 /* balance_is_ascii - no block elements: asked for, or the terminal knows none. */
 bool balance_is_ascii(const struct balance_answer *answer);
-
-/*
- * balance_bar - @value of @most as a bar of @columns columns, filled up with spaces; NAN: spaces
- * balance_spark - the same as one character, eight steps high
- */
-struct text;
-void balance_bar(struct text *text, double value, double most, unsigned columns, bool ascii);
-void balance_spark(struct text *text, double value, double most, bool ascii);
 
 #endif

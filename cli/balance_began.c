@@ -27,7 +27,6 @@ struct walk {
 	struct balance_answer *answer;
 	struct balance_load *loads;       /* by port of the fabric */
 	struct balance_member *members;   /* room for the largest group */
-	uint32_t *place;                  /* by port of the fabric: its index in answer->ports, or UINT32_MAX */
 	uint32_t *ports;                  /* of groups that are still looked at */
 	uint32_t results[GROUPS_MOST];
 	bool open[GROUPS_MOST];           /* not found yet */
@@ -38,8 +37,8 @@ struct walk {
 
 static void add_port(struct walk *walk, uint32_t port, size_t *count)
 {
-	if (port != FABRIC_NONE && walk->place[port] != UINT32_MAX)
-		walk->ports[(*count)++] = walk->place[port];
+	if (port != FABRIC_NONE)
+		walk->ports[(*count)++] = port;
 }
 
 /* Members and the other ends of their links, of groups in @which. */
@@ -195,13 +194,9 @@ static int make_room(struct walk *walk, struct error *err)
 		most = answer->shape->groups[i].count > most ? answer->shape->groups[i].count : most;
 	walk->loads = calloc(fabric->port_count + 1, sizeof(*walk->loads));
 	walk->members = calloc(most, sizeof(*walk->members));
-	walk->place = malloc((fabric->port_count + 1) * sizeof(*walk->place));
 	walk->ports = calloc(fabric->port_count + 1, sizeof(*walk->ports));
-	if (!walk->loads || !walk->members || !walk->place || !walk->ports)
+	if (!walk->loads || !walk->members || !walk->ports)
 		return err_nomem(err);
-	memset(walk->place, 0xff, (fabric->port_count + 1) * sizeof(*walk->place));
-	for (i = 0; i < answer->port_count; i++)
-		walk->place[answer->indices[i]] = (uint32_t)i;
 	return 0;
 }
 
@@ -269,7 +264,6 @@ int balance_find_began(struct balance_answer *answer, struct error *err)
 		code = refine(&walk, err);
 	free(walk.loads);
 	free(walk.members);
-	free(walk.place);
 	free(walk.ports);
 	return code;
 }

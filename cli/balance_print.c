@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/balance_words.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -14,6 +15,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
+#include "tui/bars.h"
 
 /* At length: so many groups, and members of each, without --all or a name. In a line: so many groups, and members. */
 enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, LINES_SHOWN = 20, SPARKS = 16, BAR_COLUMNS = 10 };
@@ -68,15 +70,6 @@ static void append_group(const struct balance_answer *answer, const struct balan
 	append_node(answer, group->peer, text);
 }
 
-static const char *test_letters(const struct balance_result *result)
-{
-	static const char *const letters[8] = { "---", "--H", "-M-", "-MH", "T--", "T-H", "TM-", "TMH" };
-	static const char *const unknown[4] = { "?--", "?-H", "?M-", "?MH" };
-	unsigned measured = 2 * result->m + result->h;
-
-	return result->t_known ? letters[4 * result->t + measured] : unknown[measured];
-}
-
 static const char *span_of(const struct balance_answer *answer, const struct balance_began *began, bool words,
 			   char ret[2 * WHEN_SIZE])
 {
@@ -94,121 +87,6 @@ static int percent(double part)
 	return (int)lround(100 * part);
 }
 
-/* "17" or "17, 18", and no more than some. */
-static void append_ports(const struct balance_answer *answer, const struct balance_result *result, bool down,
-			 struct text *text)
-{
-	enum { PORTS_SHOWN = 6 };
-	const struct fabric *fabric = answer->view.fabric;
-	const struct shape_group *group = balance_group_of(answer, result);
-	uint64_t best = 0, rate;
-	uint32_t i, count = 0;
-
-	for (i = 0; i < group->count; i++) {
-		rate = port_rate_bits_per_s(&fabric->ports[result->members[i].port]);
-		best = result->members[i].works && rate > best ? rate : best;
-	}
-	for (i = 0; i < group->count; i++) {
-		const struct port *port = &fabric->ports[result->members[i].port];
-
-		if (down ? result->members[i].works : !result->members[i].works || port_rate_bits_per_s(port) == best)
-			continue;
-		if (count < PORTS_SHOWN)
-			text_appendf(text, "%s%u", count ? ", " : "", port->num);
-		else if (count == PORTS_SHOWN)
-			text_append(text, ", ...");
-		count++;
-	}
-}
-
-static void append_missing(const struct balance_answer *answer, const struct balance_result *result, struct text *text)
-{
-	const struct shape_group *group = balance_group_of(answer, result);
-	uint32_t down = 0, i;
-
-	for (i = 0; i < group->count; i++)
-		down += !result->members[i].works;
-	if (down) {
-		text_appendf(text, "%u of %u links %s not up (port ", down, group->count, down == 1 ? "is" : "are");
-		append_ports(answer, result, true, text);
-		text_append(text, "): the others carry its part");
-	} else {
-		text_appendf(text, "it has %u links where most of its kind have %u", group->count, group->built);
-	}
-}
-
-static void append_routing(const struct balance_answer *answer, const struct balance_result *result, struct text *text)
-{
-	const struct balance_member *hottest = &result->members[result->hottest];
-	const struct shape_group *group = balance_group_of(answer, result);
-	uint32_t i, lids = 0;
-
-	for (i = 0; i < group->count; i++)
-		lids += result->members[i].lids;
-	text_appendf(text, "its tables send %d %% of %u destinations by port %u (fair: %d %%), and the load follows: "
-		     "%d %%",
-		     percent(hottest->destinations), lids, answer->view.fabric->ports[hottest->port].num,
-		     percent(hottest->capacity), percent(hottest->measured));
-}
-
-/* Uneven and harmful, without a cause (yet). */
-static void append_chance(const struct balance_result *result, struct text *text)
-{
-	if (result->t)
-		text_append(text, "uneven, and so are its tables, but not in favour of the same port");
-	else if (result->excess >= result->chance_excess)
-		text_append(text, "uneven beyond chance, with even tables: 'flows' if it stays for 8 of 10 minutes");
-	else if (isfinite(result->chance_excess))
-		text_appendf(text, "uneven, as %.0f flows (or a few more) are by chance: up to %d %% above the mean",
-			     floor(result->flows), percent(result->chance_excess));
-	else
-		text_append(text, "uneven, as few flows are by chance");
-}
-
-/* Why, in a sentence. */
-static void append_reason(const struct balance_answer *answer, const struct balance_result *result, struct text *text)
-{
-	switch (result->cause) {
-	case BALANCE_MISSING_MEMBER:
-		append_missing(answer, result, text);
-		break;
-	case BALANCE_DEGRADED_MEMBER:
-		text_append(text, "slower than its siblings: port ");
-		append_ports(answer, result, false, text);
-		break;
-	case BALANCE_ROUTING:
-		append_routing(answer, result, text);
-		break;
-	case BALANCE_NOT_FOLLOWING:
-		append_routing(answer, result, text);
-		text_append(text, "; adaptive routing spreads what its peers send, and not what it sends");
-		break;
-	case BALANCE_FLOWS:
-		text_appendf(text, "its tables are even, but what is busy keeps meeting on port %u: %d %% above mean, "
-			     "chance seldom makes %d %%", answer->view.fabric->ports[result->members[
-			     result->hottest].port].num, percent(result->excess), percent(result->chance_excess));
-		break;
-	default:
-		if (result->state == BALANCE_UNKNOWN)
-			text_append(text, "not known: too few of its ports were read, or at times too far apart");
-		else if (result->state == BALANCE_IDLE)
-			text_append(text, "idle: its load says nothing");
-		else if (result->t && !result->m)
-			text_append(text, "its tables are uneven, its load is not");
-		else if (result->m && !result->h)
-			text_append(text, "uneven, but nothing suffers from it");
-		else if (result->m && result->adaptive == ADAPTIVE_ON)
-			text_append(text, "uneven although adaptive routing is on; static tables would be no reason");
-		else if (result->m && !result->t_known)
-			text_append(text, "uneven; its tables are not known, and without them there is no cause");
-		else if (result->m)
-			append_chance(result, text);
-		else
-			text_append(text, "even");
-		break;
-	}
-}
-
 /* Three lines at most: who and why, how much, what holds and since when. */
 static void print_heading(const struct balance_answer *answer, const struct balance_result *result,
 			  const struct balance_began *began, bool color)
@@ -223,12 +101,12 @@ static void print_heading(const struct balance_answer *answer, const struct bala
 		text_appendf(&text, ": %s", balance_cause_name(result->cause));
 	text_append(&text, color && result->cause != BALANCE_NONE ? "\033[0m" : "");
 	text_append(&text, result->cause != BALANCE_NONE ? "\n  " : ": ");
-	append_reason(answer, result, &text);
+	balance_append_reason(answer->shape, result, &text);
 	text_append(&text, "\n  ");
 	if (!isnan(result->max_utilization))
 		text_appendf(&text, "hottest %d %% full, mean %d %%; ", percent(result->max_utilization),
 			     percent(result->mean_utilization));
-	text_appendf(&text, "tests %s; adaptive routing %s", test_letters(result),
+	text_appendf(&text, "tests %s; adaptive routing %s", balance_test_letters(result),
 		     balance_adaptive_name(result->adaptive));
 	if (began->wall_us)
 		text_appendf(&text, "\n  uneven for %s (since %s%s)", span_of(answer, began, true, span),
@@ -245,7 +123,7 @@ static void put_share(struct result *result, size_t column, double share, double
 
 	if (isnan(share))
 		return;
-	balance_bar(&text, share, most, BAR_COLUMNS, ascii);
+	bars_append(&text, share, most, BAR_COLUMNS, ascii);
 	text_appendf(&text, "%4d%%", percent(share));
 	result_text(result, column, text_chars(&text));
 	result_show(result, column, NULL, style);
@@ -356,32 +234,12 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 		most = result->members[i].predicted > most ? result->members[i].predicted : most;
 	}
 	for (i = 0; i < count && i < SPARKS; i++)
-		balance_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
+		bars_append_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
 			      balance_is_ascii(answer));
 	if (count > SPARKS)
 		text_append(&text, "+");
 	result_text(table, column, text_chars(&text));
 	text_done(&text);
-}
-
-/* Does a switch whose tables are uneven send too much through the one that this comes from? */
-static bool is_echo(const struct balance_answer *answer, const struct balance_result *result)
-{
-	const struct fabric *fabric = answer->view.fabric;
-	uint32_t from;
-	size_t i;
-
-	if (result->direction != BALANCE_RCV || !result->m || result->hottest == UINT32_MAX)
-		return false;
-	from = fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node;
-	for (i = 0; i < answer->balance.count; i++) {
-		const struct balance_result *other = &answer->balance.results[i];
-
-		if (other->direction == BALANCE_XMIT && other->cause >= BALANCE_ROUTING &&
-		    fabric->ports[fabric->ports[other->members[other->hottest].port].peer].node == from)
-			return true;
-	}
-	return false;
 }
 
 static bool put_group(const struct balance_answer *answer, struct result *table, size_t index)
@@ -393,10 +251,11 @@ static bool put_group(const struct balance_answer *answer, struct result *table,
 	append_group(answer, result, &name);
 	result_text(table, GROUP, text_chars(&name));
 	text_done(&name);
-	result_text(table, TESTS, test_letters(result));
+	result_text(table, TESTS, balance_test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 				     balance_adaptive_name(result->adaptive));
-	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE || is_echo(answer, result))
+	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE ||
+	    balance_is_echo(answer->shape, &answer->balance, result))
 		result_text(table, CAUSE, result->cause != BALANCE_NONE ? balance_cause_name(result->cause) :
 					  result->state == BALANCE_ACTIVE ? "(echo)" :
 					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/balance_rails.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
@@ -15,9 +16,10 @@
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "tui/bars.h"
 
 /* In a table without --all: so many switches, and so many hosts whose rails differ the most. */
-enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12, RAILS_MOST = 32 };
+enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };
 
 enum {
 	SINCE, TIME, KIND, NAME, GUID, CLASS, TIER, PORTS, KNOWN, XMIT, RCV, XMIT_PERCENT, RCV_PERCENT, SHARE, FAIR,
@@ -44,59 +46,14 @@ static const struct column columns[COLUMN_COUNT] = {
 	[OVER] = { .key = "excess_percent", .title = "OVER%", .kind = COLUMN_PERCENT },
 };
 
-/* What some ports carried together; relative to others of its set. */
-struct amount {
-	const char *kind;
-	uint32_t index;        /* of the rail, plane, node or host */
-	double xmit, rcv;      /* bytes per us */
-	double capacity;       /* bits per s of the ports that were read, one direction */
-	uint32_t active, known;
-	double share, fair;    /* of its set; NAN */
-	double excess;         /* over its set's mean; of a host: of its busiest rail over their mean; NAN */
-	char bars[RAILS_MOST * 4 + 4]; /* of a host: its rails */
-};
-
-static void add_port(const struct balance_answer *answer, uint32_t index, struct amount *amount)
+static struct balance_input input_of(const struct balance_answer *answer)
 {
-	const struct port *port = &answer->view.fabric->ports[index];
-	const struct balance_input input = { .shape = answer->shape, .loads = answer->loads };
-	double xmit = balance_port_rate(&input, index, true), rcv = balance_port_rate(&input, index, false);
-
-	if (port->state != PORT_ACTIVE)
-		return;
-	amount->active++;
-	if (isnan(xmit) || isnan(rcv))
-		return;
-	amount->known++;
-	amount->xmit += xmit;
-	amount->rcv += rcv;
-	amount->capacity += (double)port_rate_bits_per_s(port);
+	return (struct balance_input){ .shape = answer->shape, .loads = answer->loads };
 }
 
-static double load_of(const struct amount *amount)
-{
-	return amount->capacity > 0 ? (amount->xmit + amount->rcv) / amount->capacity : NAN;
-}
-
-/* Shares and excess of those that belong together. */
-static void compare_set(struct amount *amounts, size_t count)
-{
-	double load = 0, capacity = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		load += amounts[i].xmit + amounts[i].rcv;
-		capacity += amounts[i].capacity;
-	}
-	for (i = 0; i < count; i++) {
-		amounts[i].share = load > 0 && amounts[i].known ? (amounts[i].xmit + amounts[i].rcv) / load : NAN;
-		amounts[i].fair = capacity > 0 ? amounts[i].capacity / capacity : NAN;
-		amounts[i].excess = amounts[i].fair > 0 ? amounts[i].share / amounts[i].fair - 1 : NAN;
-	}
-}
-
-static void put_amount(const struct balance_answer *answer, struct result *table, const struct amount *amount,
-		       const char *name, double most)
+/* @bars: of a host: its rails; else NULL */
+static void put_amount(const struct balance_answer *answer, struct result *table, const struct balance_amount *amount,
+		       const char *name, double most, const char *bars)
 {
 	struct text bar = { 0 };
 	double excess;
@@ -120,28 +77,19 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 	result_real(table, SHARE, 100 * amount->share);
 	result_real(table, FAIR, 100 * amount->fair);
 	result_real(table, OVER, 100 * excess);
-	if (amount->bars[0])
-		result_text(table, BAR, amount->bars);
+	if (bars)
+		result_text(table, BAR, bars);
 	else if (amount->known) {
-		balance_bar(&bar, load_of(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
+		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
 		result_text(table, BAR, text_chars(&bar));
 	}
 	text_done(&bar);
 }
 
-static double most_of(const struct amount *amounts, size_t count)
-{
-	double most = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		most = load_of(&amounts[i]) > most ? load_of(&amounts[i]) : most;
-	return most;
-}
-
 /* Rails of one class are a set: storage has its own. */
-static bool put_rails(const struct balance_answer *answer, struct result *table, struct amount *amounts)
+static bool put_rails(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
 {
+	const struct balance_input input = input_of(answer);
 	const struct shape *shape = answer->shape;
 	size_t first, next, i;
 	uint32_t j;
@@ -151,14 +99,15 @@ static bool put_rails(const struct balance_answer *answer, struct result *table,
 		uint8_t class = shape->rails[first].class;
 
 		for (next = first; next < shape->rail_count && shape->rails[next].class == class; next++) {
-			amounts[next] = (struct amount){ .kind = "rail", .index = (uint32_t)next };
+			amounts[next] = (struct balance_amount){ .kind = "rail", .index = (uint32_t)next };
 			for (j = 0; j < shape->rails[next].count; j++)
-				add_port(answer, shape->rail_ports[shape->rails[next].first + j], &amounts[next]);
+				balance_amount_add(&input, shape->rail_ports[shape->rails[next].first + j],
+						   &amounts[next]);
 		}
-		compare_set(amounts + first, next - first);
+		balance_amounts_compare(amounts + first, next - first);
 		for (i = first; more && i < next; i++) {
 			put_amount(answer, table, &amounts[i], shape->rails[i].name,
-				   most_of(amounts + first, next - first));
+				   balance_amounts_most(amounts + first, next - first), NULL);
 			result_text(table, CLASS, node_class_name(class));
 			more = result_end_row(table);
 		}
@@ -166,8 +115,9 @@ static bool put_rails(const struct balance_answer *answer, struct result *table,
 	return more;
 }
 
-static bool put_planes(const struct balance_answer *answer, struct result *table, struct amount *amounts)
+static bool put_planes(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
 {
+	const struct balance_input input = input_of(answer);
 	const struct shape *shape = answer->shape;
 	char name[24];
 	size_t spines = 0, i;
@@ -179,19 +129,20 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
 		return true;
 	for (i = 0; i < shape->plane_count; i++)
-		amounts[i] = (struct amount){ .kind = "plane", .index = (uint32_t)i };
+		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
 	for (i = 0; i < answer->view.fabric->port_count; i++) {
 		uint32_t plane = shape->nodes[answer->view.fabric->ports[i].node].plane;
 
 		/* What comes up from the leafs, and goes down to them. */
 		if (shape->nodes[answer->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
 		    shape->ports[i].way == WAY_DOWN)
-			add_port(answer, (uint32_t)i, &amounts[plane]);
+			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
 	}
-	compare_set(amounts, shape->plane_count);
+	balance_amounts_compare(amounts, shape->plane_count);
 	for (i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
-		put_amount(answer, table, &amounts[i], name, most_of(amounts, shape->plane_count));
+		put_amount(answer, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
+			   NULL);
 		more = result_end_row(table);
 	}
 	return more;
@@ -199,17 +150,21 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 
 static int compare_load(const void *a, const void *b)
 {
-	const struct amount *left = a, *right = b;
-	double x = isnan(load_of(left)) ? -1 : load_of(left), y = isnan(load_of(right)) ? -1 : load_of(right);
+	const struct balance_amount *left = a, *right = b;
+	double x = balance_amount_load(left), y = balance_amount_load(right);
 
+	x = isnan(x) ? -1 : x;
+	y = isnan(y) ? -1 : y;
 	if (x != y)
 		return x > y ? -1 : 1;
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
 /* Of each tier the switches above the leafs, by what they have to do with those below. */
-static bool put_tier(const struct balance_answer *answer, struct result *table, struct amount *amounts, unsigned tier)
+static bool put_tier(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts,
+		     unsigned tier)
 {
+	const struct balance_input input = input_of(answer);
 	bool for_people = answer->options.format == RESULT_TABLE && !answer->all, more = true;
 	const struct fabric *fabric = answer->view.fabric;
 	size_t count = 0, i;
@@ -220,17 +175,17 @@ static bool put_tier(const struct balance_answer *answer, struct result *table, 
 
 		if (answer->shape->nodes[i].tier != tier)
 			continue;
-		amounts[count] = (struct amount){ .kind = "switch", .index = (uint32_t)i };
+		amounts[count] = (struct balance_amount){ .kind = "switch", .index = (uint32_t)i };
 		for (j = node->first_port; j < node->first_port + node->ports; j++)
 			if (answer->shape->ports[j].way == WAY_DOWN)
-				add_port(answer, j, &amounts[count]);
+				balance_amount_add(&input, j, &amounts[count]);
 		count++;
 	}
-	compare_set(amounts, count);
+	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
 	for (i = 0; more && i < count && (!for_people || i < SWITCHES_SHOWN); i++) {
 		put_amount(answer, table, &amounts[i], answer->view.names_shown.names[amounts[i].index],
-			   most_of(amounts, count));
+			   balance_amounts_most(amounts, count), NULL);
 		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
 		result_integer(table, TIER, tier);
 		more = result_end_row(table);
@@ -240,69 +195,45 @@ static bool put_tier(const struct balance_answer *answer, struct result *table, 
 	return more;
 }
 
-/* A host's HCAs beside each other: how much more than its rails' mean the busiest has. */
-static void sum_host(const struct balance_answer *answer, const struct shape_host *host, struct amount *amount)
+/* A host's HCAs as one bar each. */
+static void append_bars(const struct balance_answer *answer, const struct shape_host *host, struct text *bars)
 {
-	const struct fabric *fabric = answer->view.fabric;
-	struct amount rails[RAILS_MOST] = { 0 };
-	struct text bars = { 0 };
-	uint32_t count = 0, i, j;
+	const struct balance_input input = input_of(answer);
+	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
+	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
 
-	for (i = 0; i < host->count && count < RAILS_MOST; i++, count++) {
-		const struct node *node = &fabric->nodes[answer->shape->host_nodes[host->first + i]];
-
-		for (j = node->first_port; j < node->first_port + node->ports; j++) {
-			add_port(answer, j, &rails[count]);
-			add_port(answer, j, amount);
-		}
-	}
-	compare_set(rails, count);
-	amount->share = amount->fair = amount->excess = NAN;
-	for (i = 0; i < count; i++) {
-		if (!(rails[i].excess <= amount->excess))
-			amount->excess = rails[i].excess;
-		balance_spark(&bars, load_of(&rails[i]), most_of(rails, count), balance_is_ascii(answer));
-	}
-	snprintf(amount->bars, sizeof(amount->bars), "%s", text_chars(&bars));
-	text_done(&bars);
+	for (i = 0; i < count; i++)
+		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
+			      balance_is_ascii(answer));
 }
 
-static int compare_excess(const void *a, const void *b)
+static bool put_hosts(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
 {
-	const struct amount *left = a, *right = b;
-	double x = isnan(left->excess) ? -1 : left->excess, y = isnan(right->excess) ? -1 : right->excess;
-
-	if (x != y)
-		return x > y ? -1 : 1;
-	return left->index < right->index ? -1 : left->index > right->index;
-}
-
-/* Is a host busy enough that its rails can be held against each other? */
-static bool is_busy(const struct balance_answer *answer, const struct amount *amount)
-{
-	return load_of(amount) * 8e6 / 2 >= answer->limits->active_mean;
-}
-
-static bool put_hosts(const struct balance_answer *answer, struct result *table, struct amount *amounts)
-{
+	const struct balance_input input = input_of(answer);
 	bool for_people = answer->options.format == RESULT_TABLE && !answer->all, more = true;
+	struct balance_amount rails[BALANCE_RAILS_MOST];
 	const struct shape *shape = answer->shape;
 	size_t count = 0, idle = 0, i;
 
 	for (i = 0; i < shape->host_count; i++) {
 		if (shape->hosts[i].count < 2)
 			continue;
-		amounts[count] = (struct amount){ .kind = "host", .index = (uint32_t)i };
-		sum_host(answer, &shape->hosts[i], &amounts[count]);
-		if (for_people && !is_busy(answer, &amounts[count]))
+		amounts[count] = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
+		balance_host_rails(&input, &shape->hosts[i], rails, &amounts[count]);
+		if (for_people && !balance_host_is_busy(&amounts[count], answer->limits))
 			idle++;
 		else
 			count++;
 	}
-	qsort(amounts, count, sizeof(*amounts), compare_excess);
+	qsort(amounts, count, sizeof(*amounts), balance_compare_excess);
 	for (i = 0; more && i < count && (!for_people || i < HOSTS_SHOWN); i++) {
-		put_amount(answer, table, &amounts[i], shape->hosts[amounts[i].index].name, 0);
-		result_text(table, CLASS, node_class_name(shape->hosts[amounts[i].index].class));
+		const struct shape_host *host = &shape->hosts[amounts[i].index];
+		struct text bars = { 0 };
+
+		append_bars(answer, host, &bars);
+		put_amount(answer, table, &amounts[i], host->name, 0, text_chars(&bars));
+		text_done(&bars);
+		result_text(table, CLASS, node_class_name(host->class));
 		more = result_end_row(table);
 	}
 	if (i < count || idle)
@@ -315,8 +246,8 @@ int balance_rails(const struct balance_answer *answer, struct error *err)
 {
 	const struct shape *shape = answer->shape;
 	struct result_options how = options_result(&answer->options);
-	struct amount *amounts = calloc(answer->view.fabric->node_count + shape->rail_count + shape->plane_count +
-					shape->host_count + 1, sizeof(*amounts));
+	struct balance_amount *amounts = calloc(answer->view.fabric->node_count + shape->rail_count +
+						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
 	unsigned tier;

@@ -14,6 +14,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/settings.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
@@ -33,6 +34,8 @@ struct top {
 	int64_t interval_us;
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+	const char *settings_path; /* or NULL: the default */
+	struct settings settings;
 	char path[PATH_MAX];
 	struct child child;
 };
@@ -83,8 +86,9 @@ static int start_collector(struct top *top, struct error *err)
 	char program[] = "ibwire", collect[] = "collect", db[] = "--db", interval[] = "--interval";
 	char ca[] = "--Ca", port[] = "--Port", timeout[] = "--timeout";
 	char interval_text[32], port_text[16], timeout_text[16], ca_text[64];
+	char settings[] = "--settings", settings_text[PATH_MAX];
 	char keys[] = "--security-keys", keys_text[PATH_MAX], smi_ca[] = "--smi-ca", smi_ca_text[64];
-	char *argv[20];
+	char *argv[24];
 	size_t i = 0;
 
 	snprintf(interval_text, sizeof(interval_text), "%" PRId64 "us", top->interval_us);
@@ -114,6 +118,11 @@ static int start_collector(struct top *top, struct error *err)
 		argv[i++] = keys;
 		argv[i++] = keys_text;
 	}
+	if (top->settings_path) {
+		snprintf(settings_text, sizeof(settings_text), "%s", top->settings_path);
+		argv[i++] = settings;
+		argv[i++] = settings_text;
+	}
 	if (top->smi_ca) {
 		snprintf(smi_ca_text, sizeof(smi_ca_text), "%s", top->smi_ca);
 		argv[i++] = smi_ca;
@@ -133,18 +142,58 @@ static void tell_child(void *ctx, struct tui_child_state *ret)
 	snprintf(ret->line, sizeof(ret->line), "%s", child->line);
 }
 
+enum { ARGUMENTS_MOST = 16 };
+
+/* What commands are told that the screen runs: names of all, and how the fabric is asked. */
+struct arguments {
+	const char *common[3], *device[ARGUMENTS_MOST];
+	char port[16], timeout[16];
+};
+
+static size_t add_argument(const char **list, size_t count, const char *option, const char *value)
+{
+	if (!value)
+		return count;
+	list[count] = option;
+	list[count + 1] = value;
+	return count + 2;
+}
+
+static void collect_arguments(const struct top *top, struct arguments *ret)
+{
+	const struct options *common = &top->common;
+	size_t count = 0;
+
+	*ret = (struct arguments){ 0 };
+	snprintf(ret->port, sizeof(ret->port), "%d", common->port);
+	snprintf(ret->timeout, sizeof(ret->timeout), "%d", common->timeout_ms);
+	add_argument(ret->common, 0, "--node-name-map", common->names_path);
+	count = add_argument(ret->device, count, "--Ca", common->ca);
+	count = add_argument(ret->device, count, "--Port", common->port ? ret->port : NULL);
+	count = add_argument(ret->device, count, "--timeout", common->timeout_ms ? ret->timeout : NULL);
+	count = add_argument(ret->device, count, "--security-keys", top->security_keys);
+	add_argument(ret->device, count, "--smi-ca", top->smi_ca);
+}
+
 static int show(struct top *top, const struct name_map *names, struct error *err)
 {
+	struct arguments arguments;
 	struct tui_options options = {
 		.db_path = top->path,
+		.program = "/proc/self/exe",
+		.arguments = arguments.common,
+		.device_arguments = arguments.device,
 		.at_us = top->common.at_us,
 		.names = names,
+		.shape = &top->settings.shape,
+		.balance = &top->settings.health.balance,
 		.clock = clock_system(),
 		.color = top->common.color == COLOR_ALWAYS ? TUI_COLOR_ALWAYS :
 			 top->common.color == COLOR_NEVER  ? TUI_COLOR_NEVER :
 							     TUI_COLOR_AUTO,
 	};
 
+	collect_arguments(top, &arguments);
 	if (top->child.pid) {
 		options.child = tell_child;
 		options.child_ctx = &top->child;
@@ -204,6 +253,9 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 		  .target = &top.security_keys },
 		{ .name = "smi-ca", .kind = OPTION_TEXT, .argument = "NAME[:PORT]",
 		  .help = "that collector's device for SMPs (the HCA, or its part for them)", .target = &top.smi_ca },
+		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
+		  .help = "limits of findings, classes, rails (/etc/ibwire/ibwire.conf)",
+		  .target = &top.settings_path },
 		{ .name = NULL },
 	};
 	struct name_map *names = NULL;
@@ -219,11 +271,14 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	code = tui_check_terminal(err);
 	if (code < 0)
 		return code;
-	code = options_name_map(&top.common, &names, err);
-	if (code < 0)
-		return code;
-	stop_install();
-	code = top.common.at_us ? show_past(&top, names, err) : run(&top, names, err);
+	code = settings_load(top.settings_path, &top.settings, err);
+	if (code == 0)
+		code = options_name_map(&top.common, &names, err);
+	if (code == 0) {
+		stop_install();
+		code = top.common.at_us ? show_past(&top, names, err) : run(&top, names, err);
+	}
+	settings_done(&top.settings);
 	name_map_destroy(names);
 	return code;
 }

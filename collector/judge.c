@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "collector/judge.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 #include "collector/sink.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "fabric/shape.h"
 
 int judge_init(struct judge *judge, const struct health_settings *settings,
@@ -78,40 +76,11 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 	return true;
 }
 
-static uint8_t adaptive_of(const struct shape_settings *settings, const char *name)
-{
-	char shown[NODE_NAME_SIZE];
-	const struct shape_adaptive_rule *rule = settings->adaptive;
-
-	names_short(name, shown);
-	for (; rule && rule->pattern; rule++)
-		if (fnmatch(rule->pattern, name, 0) == 0 || fnmatch(rule->pattern, shown, 0) == 0)
-			return rule->on ? ADAPTIVE_ON : ADAPTIVE_OFF;
-	return ADAPTIVE_UNKNOWN;
-}
-
-int judge_adaptive(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret, struct error *err)
-{
-	uint8_t *adaptive;
-
-	*ret = NULL;
-	if (!settings || !settings->adaptive)
-		return 0;
-	adaptive = calloc(fabric->node_count + 1, sizeof(*adaptive));
-	if (!adaptive)
-		return err_nomem(err);
-	for (size_t i = 0; i < fabric->node_count; i++)
-		if (fabric->nodes[i].type == NODE_SWITCH)
-			adaptive[i] = adaptive_of(settings, fabric->nodes[i].name);
-	*ret = adaptive;
-	return 0;
-}
-
 /* What a person says of each switch of a new fabric. */
 static int follow_adaptive(struct judge *judge, const struct fabric *fabric, struct error *err)
 {
 	free(judge->adaptive);
-	return judge_adaptive(judge->shape_settings, fabric, &judge->adaptive, err);
+	return balance_adaptive_create(judge->shape_settings, fabric, &judge->adaptive, err);
 }
 
 /* The shape of this sweep's fabric. */
@@ -240,6 +209,7 @@ static void look_at_sm(struct judge *judge, const struct sweep_result *result, i
 	}
 	input->sm_known = judge->sm_known;
 	input->sm_guid = judge->sm_guid;
+	input->sm_masters = result->sm_masters;
 }
 
 struct telling {

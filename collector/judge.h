@@ -71,15 +71,6 @@ int judge_init(struct judge *judge, const struct health_settings *settings,
 	       const struct shape_settings *shape_settings, struct error *err);
 void judge_done(struct judge *judge);
 
-/*
- * judge_adaptive - what a person says of each switch: enum balance_adaptive by node
- * @settings:  or NULL
- * @ret:       for free(); NULL where nothing is said of any
- * Return: 0 or ERR_NOMEM.
- */
-int judge_adaptive(const struct shape_settings *settings, const struct fabric *fabric, uint8_t **ret,
-		   struct error *err);
-
 /* judge_restore - findings that were open when the collector ended. Return: 0 or ERR_NOMEM. */
 int judge_restore(struct judge *judge, const struct restored *restored, struct error *err);
 

@@ -16,8 +16,12 @@
 
 #include "analysis/delta.h"
 
+struct balance_load;
 struct error;
+struct metric_port;
 struct reader;
+struct snapshot;
+struct series;
 
 enum history_source { HISTORY_RAW, HISTORY_CHUNK_SUMS, HISTORY_HOUR_SUMS, HISTORY_SOURCE_COUNT };
 
@@ -120,5 +124,71 @@ struct history_sum {
  */
 int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
 			struct error *err);
+
+/* An error counter that moved in one sweep. */
+struct history_error {
+	struct history_port who;
+	int64_t wall_us;  /* of the sweep */
+	enum counter counter;
+	uint64_t value;   /* what was counted */
+	bool at_least;    /* it was reset, or is full: so much or more */
+};
+
+/*
+ * reader_history_errors - call @each for errors in (@since_us, @until_us], wall clock, in order of time, until it
+ * returns false
+ * Only of sweeps whose samples are kept (struct db_status says since when); their cost is that of the errors alone.
+ * Return: 0 or ERR_IO.
+ */
+typedef bool history_error_fn(void *ctx, const struct history_error *error);
+int reader_history_errors(struct reader *reader, int64_t since_us, int64_t until_us, history_error_fn *each, void *ctx,
+			  struct error *err);
+
+/* Whose loads are wanted, and of when. */
+struct load_query {
+	int64_t since_us, until_us;      /* wall clock: (since, until] */
+	bool round;                      /* the window may begin and end where stored sums do: reader_history_round() */
+	const struct snapshot *snapshot; /* of a time near it: its fabric, and what its agents can do */
+	const uint32_t *ports;           /* indices into its fabric; NULL: all that have counters and a peer */
+	size_t port_count;               /* of those; not used where ports is NULL */
+	struct history_damage *damage;   /* counts on; or NULL */
+};
+
+/*
+ * reader_history_loads - what ports carried in a window (analysis/balance.h)
+ * @loads:  by port of the fabric: those of the ports are set
+ * Return: 1; 0 where no sweep was in the window; ERR_IO, ERR_NOMEM.
+ */
+int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
+			 struct error *err);
+/*
+ * history_step_us - how long the steps of a plot or of data may be so that nobody waits for them
+ * @range:    of the window; @span_us: its length
+ * @ports:    that are read
+ * @points:   wanted; twice as many where each sweep can be a point of its own
+ * Return: round (series_round_span()); 0: each sweep is a step.
+ */
+int64_t history_step_us(const struct history_range *range, size_t ports, int64_t span_us, unsigned points);
+
+/* What is to be read into series, and how that went. */
+struct history_series {
+	const struct history_range *range;
+	int64_t longest_us;               /* as in struct history_query: half of the shortest step */
+	const struct history_port *ports; /* what is added up; each is given once */
+	const struct metric_port *metric_ports; /* parallel to them */
+	size_t port_count;
+	struct series **series;           /* series_init() has been called for each (analysis/series.h) */
+	size_t series_count;
+	struct history_damage *damage;    /* counts on; or NULL */
+	/* How many pieces came from where, and whether there was anything of the ports in them. */
+	size_t pieces[HISTORY_SOURCE_COUNT];
+	bool any;
+};
+
+/*
+ * reader_history_series - read a window once into several series of the same ports
+ * Return: 0, also where nothing is stored; ERR_IO; ERR_NOMEM.
+ */
+int reader_history_series(struct reader *reader, struct history_series *query, struct error *err);
 
 #endif

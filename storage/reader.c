@@ -235,22 +235,23 @@ static int read_discovery(struct reader *reader, int64_t sweep, struct db_status
 	return result < 0 ? result : 0;
 }
 
+/* The first sweep whose samples are kept: of windows whose samples expired some rows are left. */
+#define FIRST_KEPT "(SELECT min(id) FROM sweep WHERE id >=" \
+	" (SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2))"
+
 static int read_status(struct reader *reader, int64_t at_us, struct db_status *ret, struct error *err)
 {
 	struct stored_sweep last = { 0 };
 	int64_t newest = 0;
 	int result = at_us ? reader_find_sweep(reader, at_us, &last, err) : reader_newest_id(reader, &newest, err);
 
-	/* Ids rise by one, so nothing has to be counted; of windows whose samples expired some rows are left. */
-#define FIRST_KEPT "(SELECT min(id) FROM sweep WHERE id >=" \
-	" (SELECT coalesce(max(to_sweep), 0) FROM chunk_window WHERE state = 2))"
+	/* Ids rise by one, so nothing has to be counted. */
 	if (!result)
 		result = db_integer(reader->db, "SELECT (SELECT max(id) FROM sweep) - " FIRST_KEPT " + 1", 0,
 				    &ret->sweeps, err);
 	if (!result)
 		result = db_integer(reader->db, "SELECT wall_us FROM sweep WHERE id = " FIRST_KEPT, 0,
 				    &ret->first_wall_us, err);
-#undef FIRST_KEPT
 	if (!result && newest)
 		result = reader_sweep(reader, newest, &last, err);
 	if (result >= 0)
@@ -283,6 +284,23 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	status.size_bytes = file_bytes(reader->path, "") + file_bytes(reader->path, "-wal");
 	*ret = status;
 	return 0;
+}
+
+int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err)
+{
+	struct stored_sweep sweep = { 0 };
+	char sql[256];
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = reader_find_sweep(reader, at_us ? at_us : INT64_MAX, &sweep, err);
+	snprintf(sql, sizeof(sql), "SELECT wall_us FROM sweep WHERE id = max(" FIRST_KEPT ","
+		 " min((SELECT max(id) FROM sweep), %" PRId64 "))", sweep.info.id + steps);
+	if (result >= 0)
+		result = db_integer(reader->db, sql, sweep.info.wall_us, ret_wall_us, err);
+	reader_end(reader);
+	return result;
 }
 
 /* An answer's rows, and the last names of nodes that said none at the time. */
@@ -340,7 +358,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid") ", e.sweep"
 		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
-		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4)"
+		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
 		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
 	int result = db_prepare(reader->db, sql, ret, err);
 
@@ -352,6 +370,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(*ret, 4, query->node_guid);
 	sqlite3_bind_int(*ret, 5, query->limit > 0 ? query->limit : -1);
+	sqlite3_bind_int64(*ret, 6, query->before_id);
 	return 0;
 }
 

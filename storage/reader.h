@@ -81,6 +81,15 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 /* reader_newest - id of the newest sweep (0: none); cheap, for a screen that waits. */
 int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err);
 
+/*
+ * reader_sweep_beside - the sweep that is @steps after (below 0: before) the one that was the newest at a time
+ * The first or last whose samples are kept, where there are not so many.
+ * @at_us:      wall clock; 0: now
+ * @ret_wall_us: when it was
+ * Return: 0; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int64_t *ret_wall_us, struct error *err);
+
 struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
 	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
@@ -166,6 +175,7 @@ struct event_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */
 	const char *kind;           /* or NULL */
 	uint64_t node_guid;         /* 0: any */
+	int64_t before_id;          /* with a lower id than this, to go on where a limit ended; 0: any */
 	int limit;                  /* newest so many, oldest first; 0: all */
 };
 

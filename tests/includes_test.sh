@@ -16,7 +16,7 @@ analysis  base/ fabric/ analysis/
 collector base/ fabric/ wire/ analysis/ collector/
 storage   base/ fabric/ analysis/ collector/sink.h storage/
 export    base/ fabric/ analysis/ storage/reader.h export/
-tui       base/ fabric/ analysis/ storage/reader.h tui/
+tui       base/ fabric/ analysis/ storage/reader.h storage/findings.h storage/history.h storage/saved.h tui/
 cli       base/ fabric/ wire/ analysis/ collector/ storage/ export/ tui/ cli/
 sim       base/ fabric/ sim/
 '

@@ -12,9 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/acknowledge.h"
+#include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
+#include "tui/moment.h"
+#include "tui/prompt.h"
+#include "tui/subject.h"
 #include "tui/table.h"
+#include "tui/terminal.h"
 #include "tui/theme.h"
 #include "tui/tui.h"
 
@@ -29,17 +35,33 @@ struct screen;
 #define KEY_CTRL(letter) ((letter) & 0x1f)
 #define KEY_ESCAPE 27
 
+/* The way from a tab to what is looked at: Esc goes back along it. */
+#define PATH_MAX_DEPTH 8
+
+struct place {
+	const struct screen *screen;
+	struct subject subject; /* that it was opened for; a tab: none */
+};
+
 struct app {
 	const struct tui_options *options;
 	struct theme theme;
 	struct live live;
-	struct table table; /* all ports of what is shown; the header sums them up */
-	bool table_stale;   /* the table has to be made again of the same snapshot */
+	struct moment moment; /* what is known of the time that live.shown is of */
+	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct census census; /* of the same: how big it is, what is not as it was built */
+	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
-	int64_t started_us; /* boottime */
-	int64_t now_us;     /* wall clock of this round */
-	size_t current, previous; /* screens */
-	void **states;      /* one per screen */
+	struct prompt prompt;
+	struct acknowledging acknowledging; /* while it is typed */
+	char message[256];    /* said in the notice line until a time; "": nothing */
+	int64_t message_until_us;
+	int64_t started_us;   /* boottime */
+	int64_t now_us;       /* wall clock of this round */
+	struct place path[PATH_MAX_DEPTH]; /* the first is a tab */
+	size_t depth;         /* places in it, at least 1 */
+	struct rect body;     /* of the last drawing */
+	void **states;        /* one per screen */
 	bool quit;
 };
 
@@ -49,28 +71,76 @@ struct key_help {
 };
 
 struct screen {
-	const char *name;
+	const char *name; /* of a tab as it stands in the header */
+	bool is_tab;      /* has a number, in the order of the table */
 	/* The screen's own state, or NULL with @err; NULL function: it has none. */
 	void *(*create)(struct app *app, struct error *err);
 	void (*destroy)(void *state);
-	/* app->table holds another snapshot. */
+	/* The snapshot, the moment, or the table's numbers are others. Not called before there is a snapshot. */
 	void (*changed)(void *state, struct app *app);
+	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
+	void (*opened)(void *state, struct app *app, const struct subject *subject);
+	/* Asked several times a second, also while it is not in front. Return: whether there is something new to draw. */
+	bool (*poll)(void *state, struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
-	/* The footer; NULL: the common one. */
+	/* The footer; NULL: keys of @footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
-	/* Return: whether the key meant something here; else the common keys are tried. */
+	const struct key_help *footer_keys;
+	/* Return: whether the key meant something here; else the common keys are tried. Typed text is taken here first. */
 	bool (*key)(void *state, struct app *app, int key);
+	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse); /* or NULL */
+	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
+	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
 };
+
+/*
+ * app_init - all screens, and nothing to show yet. app_done - also after an error.
+ * @options:  borrowed
+ * Return: 0 or ERR_NOMEM.
+ */
+int app_init(struct app *app, const struct tui_options *options, struct error *err);
+void app_done(struct app *app);
+
+/*
+ * app_poll - look whether there is something new to show, and take it
+ * Return: 0; ERR_NOMEM. Trouble with the database is shown, and no error.
+ */
+int app_poll(struct app *app, bool *ret_news, struct error *err);
+
+/* app_key, app_mouse - what somebody did. None may follow before app_poll() where app or app->live became stale. */
+void app_key(struct app *app, int key);
+void app_mouse(struct app *app, const struct mouse *mouse);
+
+/* app_draw - everything, on a terminal of this size that was erased. */
+void app_draw(struct app *app, int rows, int columns);
 
 /* screens - the table. Return: its first entry, @ret_count how many. */
 const struct screen *const *screens(size_t *ret_count);
 
-/* The ones that others name. */
-extern const struct screen screen_ports, screen_help;
+/* screen_state - the state of a screen. */
+void *screen_state(const struct app *app, const struct screen *screen);
 
-/* app_show - go to a screen. */
+/* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
+extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
+	screen_detail, screen_text, screen_help;
+
+/* app_screen - the one in front. app_subject - what it was opened for. */
+const struct screen *app_screen(const struct app *app);
+const struct subject *app_subject(const struct app *app);
+
+/* app_show - go to a tab: the path begins anew. */
 void app_show(struct app *app, const struct screen *screen);
+
+/* app_open - one step deeper: a screen for a subject. app_back - one step back; at a tab nothing happens. */
+void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
+void app_back(struct app *app);
+
+/* app_say - a line that is read for some seconds. */
+__attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *fmt, ...);
+
+/* app_go - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
+void app_go(struct app *app, int64_t at_us);
 
 /* app_dims - is what is shown too old to be taken for now? */
 bool app_dims(const struct app *app);
@@ -78,8 +148,16 @@ bool app_dims(const struct app *app);
 /* app_notice - what has to be told in a line of its own, "" for nothing. Return: @ret. */
 const char *app_notice(const struct app *app, char *ret, size_t size);
 
+/* common_key - the keys that mean the same on every screen. common_help - what help says of them. */
+void common_key(struct app *app, int key);
+extern const struct key_help common_help[];
+
 /* header_draw - the fabric in as many lines as the layout gives. */
 void header_draw(const struct app *app, const struct rect *area);
+
+/* tabs_draw - the screens, or the way to what is shown. tabs_at - the tab at a column, or NULL. */
+void tabs_draw(const struct app *app, const struct rect *area);
+const struct screen *tabs_at(const struct app *app, int x);
 
 /* footer_draw_keys - a line of "key meaning" pairs, as many as fit. */
 void footer_draw_keys(const struct app *app, const struct rect *area, const struct key_help *keys);

@@ -9,24 +9,6 @@
 #define SEGMENTS_MAX 16
 #define SEGMENT_GAP 2
 
-void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role)
-{
-	const struct theme *theme = brush->theme;
-	attr_t attributes = theme->attributes[role];
-	short pair = theme->pairs[role];
-
-	if (brush->flags & DRAW_DIM) {
-		/* Old numbers are all alike: no colour of theirs says anything about now. */
-		attributes = (attributes & A_REVERSE) | theme->attributes[ROLE_FAINT];
-		pair = theme->pairs[ROLE_FAINT];
-	}
-	if (brush->flags & DRAW_CURSOR)
-		attributes |= A_REVERSE;
-	attr_set(attributes, pair, NULL);
-	mvaddstr(y, x, fitted);
-	attr_set(A_NORMAL, 0, NULL);
-}
-
 void draw_cell(const struct brush *brush, int y, int x, int columns, const char *text, enum align align,
 	       enum role role)
 {

@@ -5,7 +5,7 @@
 
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 {
-	int header = rows >= 20 ? 3 : rows >= 14 ? 2 : 1;
+	int header = rows >= 30 ? 3 : rows >= 14 ? 2 : 1, tabs = rows >= 12;
 	int y = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -13,6 +13,8 @@ bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 		return false;
 	ret->header = (struct rect){ y, 0, header, columns };
 	y += header;
+	ret->tabs = (struct rect){ y, 0, tabs, columns };
+	y += tabs;
 	ret->notice = (struct rect){ y, 0, notice ? 1 : 0, columns };
 	y += ret->notice.rows;
 	ret->body = (struct rect){ y, 0, rows - y - 1, columns };
@@ -23,35 +25,40 @@ bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 const struct column_info *column_info(enum column column)
 {
 	static const struct column_info infos[COLUMN_COUNT] = {
-		[COLUMN_PORT] = { "PORT", "PORT", "node and number of the port", false },
+		[COLUMN_TAG] = { "TAG", "", "tagged with T or Insert", false },
+		[COLUMN_FINDING] = { "FINDING", "FIND", "the worst finding that is open at the link", false },
+		[COLUMN_PORT] = { "PORT", "PORT", "the end nearer to the hosts (x: the other): node, port", false },
 		[COLUMN_PEER] = { "PEER", "PEER", "the port at the other end of its cable", false },
-		[COLUMN_STATUS] = { "STATUS", "STATUS", "ok, idle, new (one reading so far), silent, locked, down, ...",
+		[COLUMN_STATUS] = { "STATUS", "STATUS", "of the worse end: ok, idle, silent, locked, down, ...",
 				    false },
-		[COLUMN_STATE] = { "STATE", "STATE", "logical and physical state as the port itself says", false },
-		[COLUMN_LINK] = { "LINK", "LINK", "active width and speed", false },
-		[COLUMN_XMIT] = { "XMIT", "TXb/s", "bits per second that the port sends", true },
+		[COLUMN_STATE] = { "STATE", "STATE", "logical and physical state as PORT itself says", false },
+		[COLUMN_LINK] = { "LINK", "LINK", "width and speed; ! is less than it is set to or built for", false },
+		[COLUMN_XMIT] = { "XMIT", "TXb/s", "bits per second from PORT to PEER", true },
 		[COLUMN_XMIT_PERCENT] = { "TX%", "TX%", "the same in percent of the link's data rate", true },
 		[COLUMN_XMIT_BAR] = { "XMIT LOAD", "TX", "the same as a bar", false },
-		[COLUMN_RCV] = { "RCV", "RXb/s", "bits per second that the port receives", true },
+		[COLUMN_RCV] = { "RCV", "RXb/s", "bits per second from PEER to PORT", true },
 		[COLUMN_RCV_PERCENT] = { "RX%", "RX%", "the same in percent of the link's data rate", true },
 		[COLUMN_RCV_BAR] = { "RCV LOAD", "RX", "the same as a bar", false },
-		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second that the port sends", true },
-		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second that the port receives", true },
-		[COLUMN_STALL] = { "~STALL", "~STALL", "time with data that it could not send, estimated from XmitWait",
+		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second that PORT sends", true },
+		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second that PORT receives", true },
+		[COLUMN_STALL] = { "~TXSTALL", "~TXst", "time that PORT had data and could not send (estimate)",
 				   true },
-		[COLUMN_WAIT] = { "WAIT/s", "WAIT/s", "XmitWait ticks per second: had data, could not send", true },
-		[COLUMN_ERRORS] = { "ERRORS", "ERR", "errors counted since the time that the header says", true },
+		[COLUMN_STALL_BACK] = { "~RXSTALL", "~RXst", "the same of PEER", true },
+		[COLUMN_WAIT] = { "TXWAIT/s", "TXw/s", "the same as XmitWait ticks per second of PORT", true },
+		[COLUMN_WAIT_BACK] = { "RXWAIT/s", "RXw/s", "the same of PEER", true },
+		[COLUMN_ERRORS] = { "ERRORS", "ERR", "of PORT / of PEER, since the time that the header says",
+				    true },
 		[COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "the error counters that moved", false },
-		[COLUMN_AGE] = { "AGE", "AGE", "how old the port's newest reading is", true },
-		[COLUMN_LID] = { "LID", "LID", "the LID that the port is asked at", true },
-		[COLUMN_GUID] = { "NODE GUID", "GUID", "who the node is, whatever it is called", false },
+		[COLUMN_AGE] = { "AGE", "AGE", "how old the link's newest reading is", true },
+		[COLUMN_LID] = { "LID", "LID", "the LID that PORT is asked at", true },
+		[COLUMN_GUID] = { "NODE GUID", "GUID", "who PORT's node is, whatever it is called", false },
 	};
 
 	return &infos[column];
 }
 
 /* Widths that come from the data. */
-enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3 };
+enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
 
 /*
  * One step after the other is taken where there is room: a column appears, or
@@ -70,10 +77,12 @@ static const struct layout_step steps[] = {
 	{ COLUMN_XMIT, 6, 0 },
 	{ COLUMN_RCV, 6, 0 },
 	{ COLUMN_ERRORS, 4, 0 },
+	{ COLUMN_FINDING, AS_FINDING, 0 },
+	{ COLUMN_TAG, AS_TAG, 0 },
+	{ COLUMN_PEER, 10, 0 },
 	{ COLUMN_XMIT_BAR, 4, 0 },
 	{ COLUMN_RCV_BAR, 4, 0 },
-	{ COLUMN_PEER, 10, 0 },
-	{ COLUMN_LINK, AS_LINK, 8 },
+	{ COLUMN_LINK, AS_LINK, 9 },
 	{ COLUMN_AGE, 3, 0 },
 	{ COLUMN_PORT, AS_PORT, 17 },
 	{ COLUMN_PEER, AS_PEER, 17 },
@@ -90,7 +99,11 @@ static const struct layout_step steps[] = {
 	{ COLUMN_ERRORS, 7, 0 },
 	/* Beyond: more of what is known. */
 	{ COLUMN_STALL, 6, 0 },
+	{ COLUMN_STALL_BACK, 6, 0 },
+	{ COLUMN_FINDING, AS_KIND, 0 },
 	{ COLUMN_WAIT, 6, 0 },
+	{ COLUMN_WAIT_BACK, 6, 0 },
+	{ COLUMN_ERRORS, 9, 0 },
 	{ COLUMN_WHICH_ERRORS, 16, 0 },
 	{ COLUMN_PORT, AS_PORT, 32 },
 	{ COLUMN_PEER, AS_PEER, 32 },
@@ -110,7 +123,7 @@ static const struct layout_step steps[] = {
 static bool is_elastic(int column)
 {
 	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS;
+	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
 }
 
 static int wanted(const struct layout_step *step, const int *data_columns)
@@ -120,9 +133,13 @@ static int wanted(const struct layout_step *step, const int *data_columns)
 	return step->at_most && columns > step->at_most ? step->at_most : columns;
 }
 
-void layout_columns(int columns, int port_columns, int peer_columns, int link_columns, struct column_place *ret)
+void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	const int data_columns[] = { port_columns, peer_columns, link_columns < 4 ? 4 : link_columns };
+	/* A mark of one that is degraded stands behind width and speed. */
+	const int data_columns[] = {
+		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
+		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
+	};
 	int left = columns, x = 0;
 	size_t i;
 

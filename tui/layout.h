@@ -23,6 +23,7 @@ struct rect {
 /* The parts that every screen has, top to bottom; a part of 0 rows is not there. */
 struct frame {
 	struct rect header; /* the fabric in a few lines */
+	struct rect tabs;   /* the screens, and the way to this one */
 	struct rect notice; /* one line when something has to be told */
 	struct rect body;   /* the screen's own */
 	struct rect footer; /* keys, or what is being typed */
@@ -35,8 +36,10 @@ struct frame {
  */
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
-/* The columns of the table of ports, in their order on the screen. */
+/* The columns of the table of links, in their order on the screen. */
 enum column {
+	COLUMN_TAG,
+	COLUMN_FINDING,
 	COLUMN_PORT,
 	COLUMN_PEER,
 	COLUMN_STATUS,
@@ -51,7 +54,9 @@ enum column {
 	COLUMN_XMIT_PACKETS,
 	COLUMN_RCV_PACKETS,
 	COLUMN_STALL,
+	COLUMN_STALL_BACK,
 	COLUMN_WAIT,
+	COLUMN_WAIT_BACK,
 	COLUMN_ERRORS,
 	COLUMN_WHICH_ERRORS,
 	COLUMN_AGE,
@@ -75,15 +80,19 @@ struct column_place {
 	int x, columns;
 };
 
+/* What the rows need. */
+struct column_needs {
+	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
+	bool findings, tags; /* is there any? Else these columns take no room */
+};
+
 /*
  * layout_columns - which columns a width has room for, and how wide
- * @columns:      of the table
- * @port_columns: of the longest text in COLUMN_PORT; @peer_columns likewise
- * @link_columns: of the longest text in COLUMN_LINK
- * @ret:          COLUMN_COUNT places, in order of x, one blank column between
- *                neighbours, all inside the table
+ * @columns:  of the table
+ * @ret:      COLUMN_COUNT places, in order of x, one blank column between
+ *            neighbours, all inside the table
  */
-void layout_columns(int columns, int port_columns, int peer_columns, int link_columns, struct column_place *ret);
+void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
 
 /*
  * layout_segments - which parts of a line are shown where not all fit

@@ -12,6 +12,9 @@
 #define STATUS_EVERY_US (1 * US_PER_S)
 #define OPEN_EVERY_US (US_PER_S / 2)
 
+/* After a load so many times as long passes before the next one. */
+#define LOAD_SHARE 8
+
 /* The interval of sweeps that were made one at a time, as far as "late" goes. */
 #define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
 
@@ -42,7 +45,6 @@ void live_done(struct live *live)
 {
 	close_reader(live);
 	snapshot_destroy(live->shown);
-	snapshot_destroy(live->pending);
 	error_sums_done(&live->errors);
 }
 
@@ -92,18 +94,22 @@ static void open_reader(struct live *live, int64_t now_us)
 	set_problem(live, "");
 }
 
-/* The newest sweep, or all since the last one that was loaded, in one snapshot. */
+/* The sweep that is asked for, with all since the mark or since the last one that was loaded. */
 static int load(struct live *live, struct snapshot **ret, struct error *err)
 {
 	struct snapshot_query query = { .at_us = live->at_us, .names = live->names };
 	int64_t newest_us = live->status.last.wall_us, gap_us = newest_us - live->loaded_wall_us;
+	int64_t until_us = live->at_us ? live->at_us : newest_us;
 
-	/*
-	 * Each sweep's errors have to be counted once, also where this screen
-	 * missed a sweep. A wall clock that was set back says nothing: then only
-	 * the newest one counts.
-	 */
-	if (!live->at_us && live->loaded_wall_us && gap_us > 0) {
+	if (live->mark_us && until_us > live->mark_us) {
+		query.at_us = until_us;
+		query.window_us = until_us - live->mark_us;
+	} else if (!live->at_us && live->loaded_wall_us && gap_us > 0) {
+		/*
+		 * Each sweep's errors have to be counted once, also where this screen
+		 * missed a sweep. A wall clock that was set back says nothing: then only
+		 * the newest one counts.
+		 */
 		if (gap_us > CATCH_UP_US) {
 			error_sums_done(&live->errors);
 		} else {
@@ -114,29 +120,29 @@ static int load(struct live *live, struct snapshot **ret, struct error *err)
 	return snapshot_load(live->reader, &query, ret, err);
 }
 
-static int take(struct live *live, struct snapshot *snapshot, bool *ret_changed, struct error *err)
+static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 {
 	int64_t end_us = snapshot->sweep.wall_us + snapshot->sweep.duration_us;
-	int status = error_sums_add(&live->errors, snapshot, err);
+	int status;
 
+	/* What is summed up goes on only from sweep to sweep. */
+	if (live->at_us || live->mark_us)
+		error_sums_done(&live->errors);
+	status = error_sums_add(&live->errors, snapshot, err);
 	if (status < 0) {
 		snapshot_destroy(snapshot);
 		return status;
 	}
+	if (live->mark_us)
+		live->errors.since_wall_us = live->mark_us;
 	live->loaded_id = snapshot->sweep.id;
-	live->loaded_wall_us = snapshot->sweep.wall_us;
-	live->loaded_boot_us = clock_boottime_us(live->clock);
+	live->loaded_wall_us = live->at_us ? 0 : snapshot->sweep.wall_us;
 	live->age_at_load_us = clock_wall_us(live->clock) - end_us;
 	if (live->age_at_load_us < 0)
 		live->age_at_load_us = 0;
-	if (live->paused && live->shown) {
-		snapshot_destroy(live->pending);
-		live->pending = snapshot;
-		return 0;
-	}
 	snapshot_destroy(live->shown);
 	live->shown = snapshot;
-	*ret_changed = true;
+	live->stale = false;
 	return 0;
 }
 
@@ -149,31 +155,60 @@ static bool ask_status(struct live *live, int64_t now_us, bool at_once, struct e
 	return reader_status(live->reader, &live->status, err) == 0;
 }
 
+/* Is there something else to be shown than what is? */
+static bool wants_load(const struct live *live, int64_t newest, int64_t now_us)
+{
+	int64_t since_us = now_us - live->loaded_boot_us;
+
+	if (!newest)
+		return false;
+	if (!live->shown || live->stale)
+		return true;
+	/* What takes long to load is loaded less often: the screen's processor time stays bounded. */
+	return !live->at_us && newest != live->loaded_id && since_us >= live->refresh_us &&
+	       since_us >= LOAD_SHARE * live->load_us;
+}
+
+/* A time before the first sweep: what is shown stays. */
+static void refuse(struct live *live, const struct error *why)
+{
+	snprintf(live->refused, sizeof(live->refused), "%s", why->text);
+	live->at_us = live->shown->sweep.wall_us;
+	live->stale = false;
+}
+
 int live_poll(struct live *live, bool *ret_changed, struct error *err)
 {
 	int64_t now_us = clock_boottime_us(live->clock), newest = 0;
 	struct error trouble = { 0 };
 	struct snapshot *snapshot = NULL;
+	bool wanted;
+	int status;
 
 	*ret_changed = false;
-	if (live->at_us && live->shown)
-		return 0;
 	check_file(live);
 	open_reader(live, now_us);
 	if (!live->reader)
 		return 0;
 	if (reader_newest(live->reader, &newest, &trouble) < 0)
 		goto trouble;
-	if (newest == live->loaded_id || !newest || (live->shown && now_us - live->loaded_boot_us < live->refresh_us)) {
-		if (!ask_status(live, now_us, false, &trouble))
-			goto trouble;
-		set_problem(live, "");
-		return 0;
-	}
-	if (!ask_status(live, now_us, true, &trouble) || load(live, &snapshot, &trouble) < 0)
+	wanted = wants_load(live, newest, now_us);
+	if (!ask_status(live, now_us, wanted, &trouble))
 		goto trouble;
+	if (wanted && load(live, &snapshot, &trouble) < 0) {
+		if (trouble.code != ERR_UNAVAILABLE || !live->at_us || !live->shown)
+			goto trouble;
+		refuse(live, &trouble);
+		wanted = false;
+	}
 	set_problem(live, "");
-	return take(live, snapshot, ret_changed, err);
+	if (!wanted)
+		return 0;
+	live->loaded_boot_us = clock_boottime_us(live->clock);
+	live->load_us = live->loaded_boot_us - now_us;
+	status = take(live, snapshot, err);
+	*ret_changed = status == 0;
+	return status;
 trouble:
 	if (trouble.code == ERR_NOMEM)
 		return err_set(err, ERR_NOMEM, "%s", trouble.text);
@@ -182,21 +217,51 @@ trouble:
 	return 0;
 }
 
-bool live_pause(struct live *live, bool paused)
+void live_go(struct live *live, int64_t at_us)
 {
-	live->paused = paused;
-	if (paused || !live->pending)
-		return false;
-	snapshot_destroy(live->shown);
-	live->shown = live->pending;
-	live->pending = NULL;
-	return true;
+	if (!at_us && live->at_us) {
+		/* Errors begin anew: nobody saw those of the time in between. */
+		error_sums_done(&live->errors);
+		live->loaded_wall_us = 0;
+	}
+	live->stale |= at_us != live->at_us;
+	live->at_us = at_us;
+	live->paused = false;
 }
 
-void live_forget_errors(struct live *live)
+void live_step(struct live *live, int64_t steps)
 {
-	error_sums_done(&live->errors);
-	live->errors.since_wall_us = clock_wall_us(live->clock);
+	struct error trouble = { 0 };
+	int64_t at_us = 0;
+
+	if (!live->shown || !live->reader || (!live->at_us && steps > 0))
+		return;
+	if (reader_sweep_beside(live->reader, live->shown->sweep.wall_us, steps, &at_us, &trouble) < 0) {
+		snprintf(live->refused, sizeof(live->refused), "%s", trouble.text);
+		return;
+	}
+	if (steps > 0 && at_us == live->shown->sweep.wall_us)
+		live_go(live, 0);
+	else
+		live_go(live, at_us);
+}
+
+void live_pause(struct live *live)
+{
+	if (!live->shown)
+		return;
+	live->at_us = live->shown->sweep.wall_us;
+	live->paused = true;
+}
+
+void live_mark(struct live *live, int64_t mark_us)
+{
+	live->mark_us = mark_us;
+	live->stale = true;
+	if (!mark_us) {
+		error_sums_done(&live->errors);
+		live->loaded_wall_us = 0;
+	}
 }
 
 int64_t live_age_us(const struct live *live)
@@ -208,7 +273,7 @@ int64_t live_age_us(const struct live *live)
 
 enum live_state live_state(const struct live *live)
 {
-	const struct snapshot *newest = live->pending ? live->pending : live->shown;
+	const struct snapshot *newest = live->shown;
 	int64_t interval_us;
 
 	if (!newest)
@@ -218,5 +283,5 @@ enum live_state live_state(const struct live *live)
 	if (!live->status.live)
 		return LIVE_NO_COLLECTOR;
 	interval_us = newest->sweep.interval_us ? newest->sweep.interval_us : SINGLE_SWEEP_INTERVAL_US;
-	return live_age_us(live) > 2 * interval_us ? LIVE_LATE : LIVE_FRESH;
+	return live_age_us(live) > 2 * interval_us + LOAD_SHARE * live->load_us ? LIVE_LATE : LIVE_FRESH;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * live.h - the newest sweep in the database, followed
+ * live.h - the fabric at the time that is looked at: the newest sweep, followed, or one of the past
  *
  * Asks for the newest sweep's number several times a second, and loads a sweep
  * only when it is another one. What was loaded stays, whatever happens to the
- * database afterwards; what happened is told in words.
+ * database afterwards; what happened is told in words. While the past is looked
+ * at the newest sweep's number and the collector's state are followed all the same.
  */
 #ifndef IBWIRE_TUI_LIVE_H
 #define IBWIRE_TUI_LIVE_H
@@ -24,7 +25,7 @@ enum live_state {
 	LIVE_NOTHING,     /* no sweep yet */
 	LIVE_FRESH,       /* a collector runs, and its data is not older than two intervals */
 	LIVE_LATE,        /* a collector runs, but its data is older than that */
-	LIVE_PAST,        /* a time that was asked for is shown, and nothing new comes */
+	LIVE_PAST,        /* a time that was asked for is shown */
 	LIVE_NO_COLLECTOR, /* nobody collects; the data is what was stored last */
 	LIVE_STATE_COUNT,
 };
@@ -34,19 +35,22 @@ struct live {
 	const struct name_map *names; /* borrowed */
 	const struct clock *clock;    /* borrowed */
 	int64_t refresh_us;
-	int64_t at_us; /* wall clock: this time is shown and no other; 0: the newest sweeps */
+	int64_t at_us;   /* wall clock: this time is shown; 0: the newest sweeps */
+	int64_t mark_us; /* wall clock: numbers are of the time from here to what is shown; 0: of its sweep alone */
+	bool paused;     /* at_us is what was there when somebody wanted to look at it in peace */
+	bool stale;      /* what is asked for is not what is shown */
 	struct reader *reader;
 	dev_t device; /* of the open file: another file of that name is another database */
 	ino_t inode;
 	struct snapshot *shown;
-	struct snapshot *pending; /* newer than shown, while paused */
 	struct error_sums errors;
 	int64_t loaded_id, loaded_wall_us; /* of the newest sweep that was loaded; 0: none */
 	int64_t loaded_boot_us;   /* when that was */
+	int64_t load_us;          /* how long that took */
 	int64_t age_at_load_us;   /* of the newest sweep's end */
 	int64_t asked_status_us, tried_open_us;
 	struct db_status status;
-	bool paused;
+	char refused[512]; /* why the last time that was asked for is not shown; "": it is. Its reader empties it */
 	char problem[512]; /* what is wrong with the database, "" for nothing */
 };
 
@@ -64,16 +68,22 @@ void live_done(struct live *live);
  */
 int live_poll(struct live *live, bool *ret_changed, struct error *err);
 
-/* live_pause - hold what is shown, or let it run again. Return: whether live->shown changed. */
-bool live_pause(struct live *live, bool paused);
+/* live_go - show the sweep that was the newest at a time (wall clock); 0: follow the newest. The next poll loads it. */
+void live_go(struct live *live, int64_t at_us);
 
-/* live_forget_errors - sum errors anew from here on. */
-void live_forget_errors(struct live *live);
+/* live_step - show the sweep that is so many after (below 0: before) the one that is shown; past the newest: follow. */
+void live_step(struct live *live, int64_t steps);
+
+/* live_pause - hold what is shown. live_go(live, 0) lets it run again. */
+void live_pause(struct live *live);
+
+/* live_mark - numbers are of the time since this one (wall clock) from now on; 0: of one sweep again. */
+void live_mark(struct live *live, int64_t mark_us);
 
 /* live_state - how the newest data is. */
 enum live_state live_state(const struct live *live);
 
-/* live_age_us - age of the newest sweep that was loaded, since its end; -1: there is none. */
+/* live_age_us - age of what is shown, since the end of its sweep; -1: there is nothing. */
 int64_t live_age_us(const struct live *live);
 
 #endif

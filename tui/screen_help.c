@@ -13,13 +13,6 @@ struct help {
 	int height;
 };
 
-static const struct key_help common[] = {
-	{ "F1 ? h", "this help; any of them, Esc or q leaves it" },
-	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
-	{ "q F10", "quit" },
-	{ NULL, NULL },
-};
-
 static const struct key_help words[] = {
 	{ "ok", "answers, and its link carries something" },
 	{ "idle", "answers; below 0.01 % of the link's data rate both ways" },
@@ -42,8 +35,8 @@ static const struct key_help words[] = {
 static bool help_line(const struct app *app, size_t line, struct key_help *ret, bool *ret_title)
 {
 	static const struct key_help blank = { "", "" };
-	size_t count;
-	const struct key_help *const parts[] = { screens(&count)[app->previous]->help, common, words };
+	const struct screen *from = app->path[app->depth > 1 ? app->depth - 2 : 0].screen;
+	const struct key_help *const parts[] = { from->help, common_help, words };
 	static const char *const titles[] = { "KEYS HERE", "KEYS EVERYWHERE", "WORDS" };
 	size_t part, at = 0, i;
 
@@ -130,7 +123,7 @@ static void draw_footer(void *state, struct app *app, const struct rect *footer)
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct help *help = state;
-	size_t count, page = help->height > 1 ? (size_t)help->height - 1 : 1;
+	size_t page = help->height > 1 ? (size_t)help->height - 1 : 1;
 
 	switch (pressed) {
 	case KEY_ESCAPE:
@@ -139,7 +132,7 @@ static bool key(void *state, struct app *app, int pressed)
 	case 'h':
 	case KEY_SPECIAL(KEY_F(1)):
 		help->first = 0;
-		app_show(app, screens(&count)[app->previous]);
+		app_back(app);
 		return true;
 	case 'k':
 	case KEY_SPECIAL(KEY_UP):

@@ -126,6 +126,9 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	curs_set(0);
 	/* An escape sequence comes in one piece also over a slow line; a bare Esc should not take a second. */
 	set_escdelay(50);
+	/* A click is told at once, not after a wait for a second one. */
+	mouseinterval(0);
+	mousemask(BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
 	*ret_unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	return 0;
 }
@@ -150,5 +153,21 @@ bool terminal_key(int wait_ms, int *ret_key)
 	if (kind == ERR)
 		return false;
 	*ret_key = kind == KEY_CODE_YES ? -(int)character : (int)character;
+	return true;
+}
+
+bool terminal_mouse(struct mouse *ret)
+{
+	MEVENT event;
+
+	if (getmouse(&event) != OK)
+		return false;
+	*ret = (struct mouse){ .y = event.y, .x = event.x, .twice = event.bstate & BUTTON1_DOUBLE_CLICKED };
+	if (event.bstate & BUTTON4_PRESSED)
+		ret->wheel = -1;
+	else if (event.bstate & BUTTON5_PRESSED)
+		ret->wheel = 1;
+	else if (!(event.bstate & (BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED)))
+		return false;
 	return true;
 }

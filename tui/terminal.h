@@ -9,6 +9,12 @@
 
 struct error;
 
+struct mouse {
+	int y, x;   /* of the terminal */
+	int wheel;  /* -1 up, 1 down, 0: a press of the left button */
+	bool twice; /* a double click */
+};
+
 /*
  * terminal_check - can this terminal do what a screen needs?
  * Return: 0, or ERR_USAGE as terminal_start(); nothing is written to it.
@@ -37,5 +43,8 @@ void terminal_stop(void);
  * Return: whether there was one.
  */
 bool terminal_key(int wait_ms, int *ret_key);
+
+/* terminal_mouse - what the mouse did, after the key KEY_MOUSE. Return: whether it is anything that means something. */
+bool terminal_mouse(struct mouse *ret);
 
 #endif

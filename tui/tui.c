@@ -2,7 +2,6 @@
 #include "tui/tui.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -21,119 +20,38 @@
 /* So many empty reads in a row that took no time mean that the terminal is gone. */
 #define DEAD_READS 20
 
-static const struct screen *current_screen(const struct app *app)
+/*
+ * One key, and those that wait behind it, so that typed-ahead keys are drawn
+ * once; but none after one that made stale what is shown, and not without end
+ * where somebody pastes a book.
+ */
+static bool serve_keys(struct app *app, int wait_ms)
 {
-	size_t count;
+	struct mouse mouse;
+	int count, key;
 
-	return screens(&count)[app->current];
-}
-
-/* What stands in the body as long as there is nothing to show. */
-static void draw_waiting(const struct app *app, const struct rect *body)
-{
-	const struct brush brush = { &app->theme, 0 };
-	int seconds = (int)((clock_boottime_us(app->options->clock) - app->started_us) / US_PER_S);
-	char text[640];
-	int y = body->y + (body->rows > 4 ? 1 : 0);
-
-	if (app->options->child)
-		snprintf(text, sizeof(text), "discovering the fabric ... %d s", seconds);
-	else
-		snprintf(text, sizeof(text), "waiting for the first sweep of the collector that runs ... %d s",
-			 seconds);
-	draw_cell(&brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
-	snprintf(text, sizeof(text), "database: %.500s", app->options->db_path);
-	draw_cell(&brush, y + 1, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
-	if (app->options->child && app->child.line[0])
-		draw_cell(&brush, y + 2, body->x, body->columns, app->child.line, ALIGN_LEFT, ROLE_FAINT);
+	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->stale && !app->live.stale; count++) {
+		if (!terminal_key(count ? 0 : wait_ms, &key))
+			break;
+		if (key == KEY_SPECIAL(KEY_MOUSE) && terminal_mouse(&mouse))
+			app_mouse(app, &mouse);
+		else if (key != KEY_SPECIAL(KEY_RESIZE) && key != KEY_SPECIAL(KEY_MOUSE))
+			app_key(app, key);
+	}
+	return count > 0;
 }
 
 static void draw(struct app *app)
 {
-	const struct screen *screen = current_screen(app);
-	const struct brush brush = { &app->theme, 0 };
-	void *state = app->states[app->current];
-	struct frame frame;
-	char notice[768];
 	int rows, columns;
 
 	getmaxyx(stdscr, rows, columns);
 	erase();
-	app_notice(app, notice, sizeof(notice));
-	if (!layout_frame(rows, columns, notice[0] != '\0', &frame)) {
-		draw_cell(&brush, 0, 0, columns, "too small: 40x10 at least", ALIGN_LEFT, ROLE_WARNING);
-	} else {
-		header_draw(app, &frame.header);
-		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
-			  ROLE_WARNING);
-		if (!app->live.shown && screen != &screen_help)
-			draw_waiting(app, &frame.body);
-		else
-			screen->draw(state, app, &frame.body);
-		screen->draw_footer(state, app, &frame.footer);
-	}
+	app_draw(app, rows, columns);
 	/* Where a screen reader, or a terminal that cannot hide its cursor, has it. */
 	move(rows - 1, 0);
 	wnoutrefresh(stdscr);
 	doupdate();
-}
-
-static int take_snapshot(struct app *app, struct error *err)
-{
-	size_t count, i;
-	int status = table_set_snapshot(&app->table, app->live.shown, &app->live.errors, err);
-
-	if (status < 0)
-		return status;
-	app->table_stale = false;
-	for (i = 0; i < (screens(&count), count); i++)
-		if (screens(&count)[i]->changed)
-			screens(&count)[i]->changed(app->states[i], app);
-	return 0;
-}
-
-static void common_key(struct app *app, int key)
-{
-	switch (key) {
-	case 'q':
-	case KEY_SPECIAL(KEY_F(10)):
-		app->quit = true;
-		break;
-	case '?':
-	case 'h':
-	case KEY_SPECIAL(KEY_F(1)):
-		app_show(app, &screen_help);
-		break;
-	case ' ':
-		if (live_pause(&app->live, !app->live.paused))
-			app->table_stale = true;
-		break;
-	case KEY_CTRL('l'):
-		clearok(curscr, TRUE);
-		break;
-	default:
-		break;
-	}
-}
-
-/*
- * One key, and those that wait behind it, so that typed-ahead keys are drawn
- * once; but none after one that made the table stale, which points to what is
- * gone, and not without end where somebody pastes a book.
- */
-static bool serve_keys(struct app *app, int wait_ms)
-{
-	int count, key;
-
-	for (count = 0; count < KEYS_AT_ONCE && !app->quit && !app->table_stale; count++) {
-		if (!terminal_key(count ? 0 : wait_ms, &key))
-			break;
-		if (key == KEY_SPECIAL(KEY_RESIZE))
-			continue;
-		if (!current_screen(app)->key(app->states[app->current], app, key))
-			common_key(app, key);
-	}
-	return count > 0;
 }
 
 /* The collector ended, and there is nothing to look at: then this is the end too. */
@@ -158,7 +76,7 @@ static int loop(struct app *app, struct error *err)
 	int dead = 0, status;
 
 	while (!app->quit && !stop_requested() && dead < DEAD_READS) {
-		bool changed = false, keys;
+		bool news = false, keys;
 		int64_t before_us = clock_boottime_us(clock);
 
 		keys = serve_keys(app, drawn_s < 0 ? 0 : POLL_MS);
@@ -167,21 +85,14 @@ static int loop(struct app *app, struct error *err)
 			dead = 0;
 		else
 			dead++;
-		/* What a new snapshot replaces is freed: nobody may look at it in between. */
-		status = live_poll(&app->live, &changed, err);
+		status = app_poll(app, &news, err);
 		if (status < 0)
 			return status;
-		if (changed || app->table_stale) {
-			status = take_snapshot(app, err);
-			if (status < 0)
-				return status;
-		}
 		status = check_child(app, err);
 		if (status < 0)
 			return status;
 		/* Without news only the ages move on, once a second. */
-		app->now_us = clock_wall_us(clock);
-		if (!keys && !changed && clock_boottime_us(clock) / US_PER_S == drawn_s)
+		if (!keys && !news && clock_boottime_us(clock) / US_PER_S == drawn_s)
 			continue;
 		drawn_s = clock_boottime_us(clock) / US_PER_S;
 		draw(app);
@@ -189,59 +100,20 @@ static int loop(struct app *app, struct error *err)
 	return 0;
 }
 
-static int create_screens(struct app *app, struct error *err)
-{
-	size_t count, i;
-	const struct screen *const *all = screens(&count);
-
-	app->states = calloc(count, sizeof(*app->states));
-	if (!app->states)
-		return err_nomem(err);
-	for (i = 0; i < count; i++) {
-		if (!all[i]->create)
-			continue;
-		app->states[i] = all[i]->create(app, err);
-		if (!app->states[i])
-			return err ? err->code : ERR_NOMEM;
-	}
-	return 0;
-}
-
-static void destroy_screens(struct app *app)
-{
-	size_t count, i;
-	const struct screen *const *all = screens(&count);
-
-	for (i = 0; app->states && i < count; i++)
-		if (all[i]->destroy)
-			all[i]->destroy(app->states[i]);
-	free(app->states);
-}
-
 int tui_run(const struct tui_options *options, struct error *err)
 {
-	struct app app = { .options = options };
+	struct app app;
 	bool unicode = false;
-	int status;
+	int status = app_init(&app, options, err);
 
-	app.started_us = clock_boottime_us(options->clock);
-	app.now_us = clock_wall_us(options->clock);
-	live_init(&app.live, options->db_path, options->names, options->clock, options->refresh_us);
-	app.live.at_us = options->at_us;
-	table_init(&app.table);
-	status = create_screens(&app, err);
-	if (status < 0)
-		goto out;
-	status = terminal_start(&unicode, err);
-	if (status < 0)
-		goto out;
-	theme_init(&app.theme, options->color, unicode);
-	status = loop(&app, err);
-	terminal_stop();
-out:
-	destroy_screens(&app);
-	table_done(&app.table);
-	live_done(&app.live);
+	if (status == 0)
+		status = terminal_start(&unicode, err);
+	if (status == 0) {
+		theme_init(&app.theme, options->color, unicode);
+		status = loop(&app, err);
+		terminal_stop();
+	}
+	app_done(&app);
 	return status;
 }
 

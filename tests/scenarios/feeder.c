@@ -9,7 +9,10 @@
 #include "fabric/shape.h"
 
 /* How often tables are read while nothing changes: as `ibwire collect` does. */
-#define TABLES_EVERY_US INT64_C(600000000)
+#define TABLES_EVERY_US INT64_C(60000000)
+
+/* The same of subnet managers. */
+#define MASTERS_EVERY_US INT64_C(60000000)
 
 int feeder_init(struct feeder *feeder, struct virtual *world, struct error *err)
 {
@@ -121,6 +124,16 @@ static int read_tables(struct feeder *feeder, const struct virtual_sweep *sweep,
 	return 0;
 }
 
+/* Who says that it is master is asked as the collector does: once a minute, and with every sweep while two do. */
+static unsigned ask_masters(struct feeder *feeder, const struct virtual_sweep *sweep)
+{
+	if (!feeder->masters_us || feeder->masters > 1 || sweep->boot_us - feeder->masters_us >= MASTERS_EVERY_US) {
+		feeder->masters = sweep->sm_masters;
+		feeder->masters_us = sweep->boot_us;
+	}
+	return feeder->masters;
+}
+
 void feeder_want(struct feeder *feeder, const uint64_t *guids, size_t count)
 {
 	if (count)
@@ -160,36 +173,36 @@ static void take_samples(struct feeder *feeder, const struct virtual_sweep *swee
 
 int feeder_step(struct feeder *feeder, int64_t interval_us, struct health_input *ret, struct error *err)
 {
-	struct virtual_sweep sweep;
-	int code = virtual_step(feeder->world, &sweep, err);
+	struct virtual_sweep *sweep = &feeder->sweep;
+	int code = virtual_step(feeder->world, sweep, err);
 
 	if (code < 0)
 		return code;
-	if (sweep.topology_changed || !feeder->shape) {
+	if (sweep->topology_changed || !feeder->shape) {
 		shape_destroy(feeder->shape);
 		feeder->shape = NULL;
-		code = shape_create(sweep.seen, NULL, &feeder->shape, err);
+		code = shape_create(sweep->seen, NULL, &feeder->shape, err);
 		if (code < 0)
 			return code;
-		fill_caps(feeder, sweep.seen);
+		fill_caps(feeder, sweep->seen);
 	}
 	feeder->changed_count = feeder->read_count = 0;
-	code = read_tables(feeder, &sweep, sweep.topology_changed ||
-			   sweep.boot_us - feeder->read_us >= TABLES_EVERY_US, err);
+	code = read_tables(feeder, sweep, sweep->topology_changed ||
+			   sweep->boot_us - feeder->read_us >= TABLES_EVERY_US, err);
 	if (code < 0)
 		return code;
 	feeder->wanted_count = 0;
-	take_samples(feeder, &sweep);
+	take_samples(feeder, sweep);
 	*ret = (struct health_input){
-		.wall_us = sweep.wall_us, .boot_us = sweep.boot_us, .interval_us = interval_us,
-		.fabric = sweep.seen, .shape = feeder->shape, .routes = &feeder->routes,
+		.wall_us = sweep->wall_us, .boot_us = sweep->boot_us, .interval_us = interval_us,
+		.fabric = sweep->seen, .shape = feeder->shape, .routes = &feeder->routes,
 		.routes_changed_us = feeder->changed_us, .routes_changed_guids = feeder->changed_guids,
 		.routes_changed_count = feeder->changed_count, .routes_changed_entries = feeder->changed_entries,
 		.routes_read_guids = feeder->read_guids, .routes_read_count = feeder->read_count,
-		.topology_changed = sweep.topology_changed, .samples = feeder->samples,
-		.sample_count = sweep.sample_count, .locked_guids = sweep.locked_guids,
-		.locked_count = sweep.locked_count, .sm_known = sweep.sm_known, .sm_guid = sweep.sm_guid,
-		.sm_masters = sweep.sm_masters, .caps = feeder->caps,
+		.topology_changed = sweep->topology_changed, .samples = feeder->samples,
+		.sample_count = sweep->sample_count, .locked_guids = sweep->locked_guids,
+		.locked_count = sweep->locked_count, .sm_known = sweep->sm_known, .sm_guid = sweep->sm_guid,
+		.sm_masters = ask_masters(feeder, sweep), .caps = feeder->caps,
 	};
 	return 0;
 }

@@ -13,6 +13,7 @@ struct shape;
 
 struct feeder {
 	struct virtual *world;     /* borrowed */
+	struct virtual_sweep sweep; /* the last one: its samples are parallel to those that health is given */
 	struct shape *shape;       /* of the fabric that was last seen */
 	struct routes routes;      /* as they were last read */
 	int64_t read_us, changed_us;
@@ -21,6 +22,8 @@ struct feeder {
 	size_t wanted_count, read_count;
 	uint32_t *changed_entries;
 	size_t changed_count;
+	unsigned masters;          /* as they were asked last */
+	int64_t masters_us;        /* when; 0: never */
 	struct reading *last;      /* by port of the fabric as built */
 	bool *has_last;
 	struct delta *deltas;      /* by port of the fabric that was last seen */

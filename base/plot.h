@@ -6,8 +6,8 @@
  * mean of a column's time; a dot above one is the largest value in it, where that
  * is a row higher or more. A column without data is blank, one that is 0 is not.
  */
-#ifndef IBWIRE_EXPORT_PLOT_H
-#define IBWIRE_EXPORT_PLOT_H
+#ifndef IBWIRE_BASE_PLOT_H
+#define IBWIRE_BASE_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "export/plot.h"
+#include "base/plot.h"
 
 enum { MOST_LINES = 64, MOST_POINTS = 300 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "export/plot.h"
+#include "base/plot.h"
 
 #include <math.h>
 #include <stdio.h>

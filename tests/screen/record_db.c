@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * record_db.c - a scenario in a database, to look at
+ *
+ * record_db SCENARIO PATH [END]
+ *
+ * The last sweep ends at END (seconds since 1970), without it now.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "tests/screen/record.h"
+
+int main(int argc, char **argv)
+{
+	struct error err = { 0 };
+	int64_t end_us = argc > 3 ? atoll(argv[3]) * US_PER_S : clock_wall_us(clock_system());
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: record_db SCENARIO PATH [END]\n");
+		return 64;
+	}
+	if (record_scenario(argv[1], argv[2], end_us, &err) < 0) {
+		fprintf(stderr, "record_db: %s\n", err.text);
+		return -err.code;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * prompt.h - one line that is typed at the foot of the screen
+ *
+ * Text is UTF-8; keys are as in app.h. Enter gives it to who asked, Esc leaves.
+ */
+#ifndef IBWIRE_TUI_PROMPT_H
+#define IBWIRE_TUI_PROMPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PROMPT_SIZE 256
+
+struct app;
+
+/* Who asked gets what was typed. It may ask again at once. */
+typedef void prompt_fn(struct app *app, const char *text);
+
+struct prompt {
+	char label[64];
+	char text[PROMPT_SIZE];
+	prompt_fn *done; /* NULL: nothing is asked */
+};
+
+void prompt_ask(struct prompt *prompt, const char *label, const char *text, prompt_fn *done);
+
+/* prompt_key - a key while something is asked. Return: whether it was taken. */
+bool prompt_key(struct prompt *prompt, struct app *app, int key);
+
+/* prompt_append - one more typed character; what does not fit is left out. prompt_erase - the last one goes. */
+void prompt_append(char text[PROMPT_SIZE], int key);
+void prompt_erase(char text[PROMPT_SIZE]);
+
+#endif
