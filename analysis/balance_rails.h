@@ -30,7 +30,7 @@ struct balance_amount {
 /* balance_amount_add - one more port, where it is Active; not read: it counts in .active only. */
 void balance_amount_add(const struct balance_input *input, uint32_t port, struct balance_amount *amount);
 
-/* balance_amount_load - sent and received, bytes per us, for each bit per s of capacity; NAN. Half of it: a direction's. */
+/* balance_amount_load - sent and received, bytes per us, by capacity; NAN. Half of it is that of one direction. */
 double balance_amount_load(const struct balance_amount *amount);
 
 /* balance_amounts_most - the largest of those loads, 0 where none is known. */

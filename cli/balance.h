@@ -78,12 +78,4 @@ const struct shape_group *balance_group_of(const struct balance_answer *answer, 
 /* balance_is_ascii - no block elements: asked for, or the terminal knows none. */
 bool balance_is_ascii(const struct balance_answer *answer);
 
-/*
- * balance_bar - @value of @most as a bar of @columns columns, filled up with spaces; NAN: spaces
- * balance_spark - the same as one character, eight steps high
- */
-struct text;
-void balance_bar(struct text *text, double value, double most, unsigned columns, bool ascii);
-void balance_spark(struct text *text, double value, double most, bool ascii);
-
 #endif

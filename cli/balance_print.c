@@ -15,6 +15,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
+#include "tui/bars.h"
 
 /* At length: so many groups, and members of each, without --all or a name. In a line: so many groups, and members. */
 enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, LINES_SHOWN = 20, SPARKS = 16, BAR_COLUMNS = 10 };
@@ -122,7 +123,7 @@ static void put_share(struct result *result, size_t column, double share, double
 
 	if (isnan(share))
 		return;
-	balance_bar(&text, share, most, BAR_COLUMNS, ascii);
+	bars_append(&text, share, most, BAR_COLUMNS, ascii);
 	text_appendf(&text, "%4d%%", percent(share));
 	result_text(result, column, text_chars(&text));
 	result_show(result, column, NULL, style);
@@ -233,7 +234,7 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 		most = result->members[i].predicted > most ? result->members[i].predicted : most;
 	}
 	for (i = 0; i < count && i < SPARKS; i++)
-		balance_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
+		bars_append_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
 			      balance_is_ascii(answer));
 	if (count > SPARKS)
 		text_append(&text, "+");
@@ -253,7 +254,8 @@ static bool put_group(const struct balance_answer *answer, struct result *table,
 	result_text(table, TESTS, balance_test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 				     balance_adaptive_name(result->adaptive));
-	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE || balance_is_echo(answer->shape, &answer->balance, result))
+	if (result->cause != BALANCE_NONE || result->state != BALANCE_ACTIVE ||
+	    balance_is_echo(answer->shape, &answer->balance, result))
 		result_text(table, CAUSE, result->cause != BALANCE_NONE ? balance_cause_name(result->cause) :
 					  result->state == BALANCE_ACTIVE ? "(echo)" :
 					  result->state == BALANCE_IDLE ? "(idle)" : "(unknown)");

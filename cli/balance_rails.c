@@ -16,6 +16,7 @@
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
+#include "tui/bars.h"
 
 /* In a table without --all: so many switches, and so many hosts whose rails differ the most. */
 enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };
@@ -79,7 +80,7 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 	if (bars)
 		result_text(table, BAR, bars);
 	else if (amount->known) {
-		balance_bar(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
+		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
 		result_text(table, BAR, text_chars(&bar));
 	}
 	text_done(&bar);
@@ -202,7 +203,7 @@ static void append_bars(const struct balance_answer *answer, const struct shape_
 	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
 
 	for (i = 0; i < count; i++)
-		balance_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
+		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
 			      balance_is_ascii(answer));
 }
 

@@ -393,7 +393,7 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
  * Start a node's questions: its ports, or its capabilities where they are not
  * known. A node that was silent is asked that alone, and soon without retries: it
  * costs one MAD a sweep while it is dead, and is read in full in the sweep in
- * which it answers. Each port of an HCA is asked by itself, and at the same time: one may be well
+ * which it answers. Each port of an HCA is asked that by itself, at the same time: one may be well
  * while the other is dead, and two that are dead are not waited for one after the other.
  */
 static void ask_node(struct sweep_state *state, uint32_t node_index)

@@ -27,10 +27,13 @@ struct draw {
 	size_t leaf_count, spine_count;
 };
 
-/* draw_begin - write the shape, and get to know it. draw_done() frees. */
+/*
+ * draw_begin - write the shape, and get to know it
+ * draw_end - write @lines behind all that was written; frees them and @draw. Return: 0, ERR_NOMEM
+ */
 int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
 	       struct text *text, struct error *err);
-void draw_done(struct draw *draw);
+int draw_end(struct draw *draw, struct text *lines, struct error *err);
 
 /* draw_number - 0 .. below - 1. draw_between - from .. to. draw_share - 0..1. */
 uint64_t draw_number(struct draw *draw, uint64_t below);

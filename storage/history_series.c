@@ -31,7 +31,8 @@ static bool take_piece(void *ctx, const struct history_piece *piece)
 	filling->begun = true;
 	query->pieces[piece->source]++;
 	for (size_t i = 0; i < query->series_count; i++)
-		filling->failed |= series_begin(query->series[i], piece->from_us, piece->to_us, 1u << piece->source) < 0;
+		filling->failed |=
+			series_begin(query->series[i], piece->from_us, piece->to_us, 1u << piece->source) < 0;
 	return !filling->failed;
 }
 

@@ -74,7 +74,7 @@ static int take_snapshot(struct app *app, struct error *err)
 		return err_set(err, status, "%s", trouble.text);
 	if (status < 0)
 		app_say(app, "%s", trouble.text);
-	census_take(&app->table, &app->moment, &app->census);
+	census_take(&app->table, &app->moment, app->options->shape, &app->census);
 	app->stale = false;
 	for (i = 0; live->shown && i < (screens(&count), count); i++)
 		if (screens(&count)[i]->changed)

@@ -123,7 +123,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_detail, screen_help;
+	screen_detail, screen_text, screen_help;
 
 /* app_screen - the one in front. app_subject - what it was opened for. */
 const struct screen *app_screen(const struct app *app);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/census.h"
 
+#include <stdlib.h>
+
+#include "analysis/balance.h"
 #include "analysis/status.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
@@ -67,7 +70,23 @@ static void join_ends(const struct table *table, const struct moment *moment, st
 	}
 }
 
-void census_take(const struct table *table, const struct moment *moment, struct census *ret)
+static void count_adaptive(const struct fabric *fabric, const struct shape_settings *settings, struct census *ret)
+{
+	uint8_t *adaptive = NULL;
+	size_t i;
+
+	/* Without memory it is not known, as without settings. */
+	if (balance_adaptive_create(settings, fabric, &adaptive, NULL) < 0)
+		return;
+	for (i = 0; adaptive && i < fabric->node_count; i++) {
+		ret->adaptive_on += adaptive[i] == ADAPTIVE_ON;
+		ret->adaptive_off += adaptive[i] == ADAPTIVE_OFF;
+	}
+	free(adaptive);
+}
+
+void census_take(const struct table *table, const struct moment *moment, const struct shape_settings *settings,
+		 struct census *ret)
 {
 	const struct shape *shape = moment->shape;
 	const struct fabric *fabric;
@@ -86,4 +105,5 @@ void census_take(const struct table *table, const struct moment *moment, struct 
 		if (port_is_pollable(fabric, &fabric->ports[i]))
 			count_port(table, shape, i, ret);
 	join_ends(table, moment, ret);
+	count_adaptive(fabric, settings, ret);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 struct moment;
+struct shape_settings;
 struct table;
 
 struct census {
@@ -19,9 +20,16 @@ struct census {
 	size_t links_down;     /* were up within the hour */
 	size_t links_degraded; /* up, and slower than they were built */
 	uint64_t bits_per_s;   /* data rate of all links that are up, one way */
+	/* Switches of which a person says whether they route adaptively; of the others nobody knows. */
+	size_t adaptive_on, adaptive_off;
 };
 
-/* census_take - @moment: of the same snapshot; without a shape nothing is known of hosts and of what was built. */
-void census_take(const struct table *table, const struct moment *moment, struct census *ret);
+/*
+ * census_take - count it
+ * @moment:    of the same snapshot; without a shape nothing is known of hosts and of what was built
+ * @settings:  or NULL
+ */
+void census_take(const struct table *table, const struct moment *moment, const struct shape_settings *settings,
+		 struct census *ret);
 
 #endif

@@ -133,7 +133,8 @@ static void put_place(struct detail *detail, const struct app *app, const struct
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	uint32_t node = fabric_find_node(fabric, place->node_guid);
-	uint32_t port = place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
+	uint32_t port =
+		place->kind == SUBJECT_PORT ? fabric_find_port(fabric, place->node_guid, place->port) : FABRIC_NONE;
 	char name[NODE_NAME_SIZE + 32];
 
 	if (place->kind == SUBJECT_FABRIC) {
@@ -160,7 +161,8 @@ void detail_put(struct detail *detail, const struct app *app, const struct subje
 	if (subject->kind == SUBJECT_FINDING && !row) {
 		page_line(page, NULL);
 		page_putf(page, 0, ROLE_WARNING, "This finding is not open at the shown time.");
-		page_wrap(page, NULL, 0, ROLE_FAINT, "It closed meanwhile, or had not begun. Events (5) tell when; Esc goes back.");
+		page_wrap(page, NULL, 0, ROLE_FAINT,
+			  "It closed meanwhile, or had not begun: see Events (5). Esc goes back.");
 		return;
 	}
 	if (row) {

@@ -26,21 +26,27 @@ static void put_times(struct page *page, const struct finding_row *row, int64_t 
 	page_field(page, NULL, "last seen", LABEL, ROLE_TEXT, when_format_local(finding->last_seen_us, at));
 }
 
-/* Units stand at the end of keys: words are separated for the eye, the unit is left as it is. */
+/* Keys have their unit at the end: "measured percent 59.18". */
 static void put_numbers(struct page *page, const struct finding *finding)
 {
+	struct text text = { 0 };
+
 	for (unsigned i = 0; i < finding->number_count; i++) {
 		double value = finding->numbers[i].value;
-		char text[96], number[32] = "not known";
+		char key[64];
 
-		if (!isnan(value))
-			snprintf(number, sizeof(number), value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
-		snprintf(text, sizeof(text), "%s  %s", number, finding->numbers[i].key);
-		for (char *c = text; *c; c++)
+		snprintf(key, sizeof(key), "%s", finding->numbers[i].key);
+		for (char *c = key; *c; c++)
 			if (*c == '_')
 				*c = ' ';
-		page_field(page, NULL, i ? "" : "numbers", LABEL, ROLE_TEXT, text);
+		text_appendf(&text, "%s%s ", i ? ", " : "", key);
+		if (isnan(value))
+			text_append(&text, "not known");
+		else
+			text_appendf(&text, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.4g", value);
 	}
+	page_field(page, NULL, "numbers", LABEL, ROLE_TEXT, text_chars(&text));
+	text_done(&text);
 }
 
 static void put_hosts(struct page *page, const struct finding *finding)
@@ -78,16 +84,19 @@ void detail_put_finding(struct detail *detail, const struct app *app, const stru
 {
 	const struct finding *finding = &row->finding;
 	const struct finding_kind_info *info = finding_kind_info(finding->kind);
-	const struct subject place = subject_of_finding(row);
+	const struct subject place = subject_of_finding(row), self = { .kind = SUBJECT_FINDING, .id = finding->id };
 	struct page *page = &detail->page;
 	enum role role = finding->severity == FINDING_CRITICAL ? ROLE_CRITICAL :
 			 finding->severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_STRONG;
+	char name[NODE_NAME_SIZE * 2 + 16];
 	int x;
 
-	page_line(page, &place);
-	x = page_putf(page, 0, row->acknowledged.at_us ? ROLE_FAINT : role, "%s", finding_severity_name(finding->severity));
+	page_line(page, &self);
+	x = page_putf(page, 0, row->acknowledged.at_us ? ROLE_FAINT : role, "%s",
+		      finding_severity_name(finding->severity));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(finding->kind));
 	page_putf(page, x + 2, ROLE_STRONG, "%s", finding->subject);
+	page_field(page, &place, "at", LABEL, ROLE_TEXT, subject_name(app, &place, name, sizeof(name)));
 	page_field(page, NULL, "seen", LABEL, ROLE_TEXT, finding->text);
 	put_times(page, row, app->live.shown->sweep.wall_us);
 	page_field(page, NULL, "cause", LABEL, ROLE_STRONG, finding->cause);

@@ -96,8 +96,8 @@ static void put_members(struct page *page, const struct app *app, const struct d
 		put_member(page, app, known, &sums, app->moment.shape->members[i], peer_columns, cells);
 	page_line(page, NULL);
 	page_wrap(page, NULL, 0, ROLE_FAINT,
-		  "OUT, IN: of the link's rate. SHARE: of what all members carry. FAIR: by what each can carry. TABLE: what the "
-		  "switch's forwarding table gives it of the destinations that leave by the group.");
+		  "OUT, IN: of the link's rate. SHARE: of what all members carry. FAIR: by what each can carry. "
+		  "TABLE: what the switch's forwarding table gives it of the destinations that leave by the group.");
 }
 
 void detail_put_group(struct detail *detail, const struct app *app, const struct subject *subject)
@@ -109,7 +109,7 @@ void detail_put_group(struct detail *detail, const struct app *app, const struct
 	char name[NODE_NAME_SIZE * 2 + 16];
 	const struct shape_group *group;
 
-	page_line(page, &node);
+	page_line(page, subject);
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, subject_name(app, subject, name, sizeof(name)));
 	if (index == SHAPE_NONE) {
 		page_line(page, NULL);
@@ -118,9 +118,9 @@ void detail_put_group(struct detail *detail, const struct app *app, const struct
 		return;
 	}
 	group = &shape->groups[index];
-	page_line(page, NULL);
-	page_putf(page, 0, group->count < group->built ? ROLE_WARNING : ROLE_TEXT, "%u links of %u built, tier %u", group->count,
-		  group->built, group->tier);
+	page_line(page, &node);
+	page_putf(page, 0, group->count < group->built ? ROLE_WARNING : ROLE_TEXT,
+		  "%u links of %u built, of a switch of tier %u", group->count, group->built, group->tier);
 	detail_put_findings(detail, app, subject->node_guid, 0);
 	detail_put_plot(detail, app);
 	put_members(page, app, &detail->known, group);

@@ -151,8 +151,8 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "together");
 	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u ports read of %u with a link;  errors %.0f",
-		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)), known,
-		  up, errors);
+		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
+		  known, up, errors);
 }
 
 static void put_who(struct page *page, const struct app *app, uint32_t index)
@@ -161,11 +161,12 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	const struct node *node = &shown->fabric->nodes[index];
 	const struct shape *shape = app->moment.shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
+	const struct subject subject = detail_subject_of_node(app, index);
 	char guid[WORDS_GUID_SIZE];
 	uint32_t port;
 	int x;
 
-	page_line(page, NULL);
+	page_line(page, &subject);
 	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table.order.names[index]);
 	x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_type_name(node->type));
 	if (place)
@@ -179,8 +180,8 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", words_guid(node->guid, guid));
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
-	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u ports", node->vendor_id,
-		  node->device_id, node->revision, node->port_count);
+	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u ports",
+		  node->vendor_id, node->device_id, node->revision, node->port_count);
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
 		if (shown->sweep.sm.known && shown->sweep.sm.guid &&
 		    (shown->fabric->ports[port].guid == shown->sweep.sm.guid || node->guid == shown->sweep.sm.guid)) {
@@ -208,8 +209,8 @@ static void put_groups(struct page *page, const struct app *app, uint32_t node)
 			subject.peer_guid = fabric->nodes[group->peer].guid;
 		page_line(page, &subject);
 		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "group");
-		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built", subject_name(app, &subject, name, sizeof(name)),
-			  group->count, group->built);
+		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
+			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
 }
 
@@ -237,7 +238,8 @@ void detail_put_fabric(struct detail *detail, const struct app *app)
 	page_line(page, NULL);
 	page_putf(page, 0, ROLE_STRONG, "The fabric at %s", when_format_local(shown->sweep.wall_us, at));
 	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT, "%zu switches, %zu HCAs, %zu others; %zu links up; %zu ports, %zu of them down, %zu unused",
+	page_putf(page, 0, ROLE_TEXT,
+		  "%zu switches, %zu HCAs, %zu others; %zu links up; %zu ports, %zu of them down, %zu unused",
 		  summary->switches, summary->hcas, summary->others, summary->links_up, summary->ports,
 		  summary->ports_down, summary->ports_unused);
 	page_line(page, NULL);
@@ -246,9 +248,10 @@ void detail_put_fabric(struct detail *detail, const struct app *app)
 		  rate_format_bits(summary->hosts_rcv_bytes_per_s, in, sizeof(in)), summary->errors,
 		  summary->errors_at_least ? "+" : "");
 	page_line(page, NULL);
-	page_putf(page, 0, ROLE_TEXT, "the sweep asked %u of %u ports, %u answered; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
-		  shown->sweep.ports_asked, shown->sweep.ports_planned, shown->sweep.ports_answered, shown->sweep.mads_sent,
-		  shown->sweep.mads_timed_out);
+	page_putf(page, 0, ROLE_TEXT,
+		  "the sweep asked %u of %u ports, %u answered; %" PRIu64 " MADs sent, %" PRIu64 " unanswered",
+		  shown->sweep.ports_asked, shown->sweep.ports_planned, shown->sweep.ports_answered,
+		  shown->sweep.mads_sent, shown->sweep.mads_timed_out);
 	if (shape) {
 		page_line(page, NULL);
 		page_putf(page, 0, ROLE_TEXT, "%s of %u tiers, %zu hosts, %zu rails", shape_kind_name(shape->kind),
@@ -259,7 +262,8 @@ void detail_put_fabric(struct detail *detail, const struct app *app)
 		if (!summary->words[word])
 			continue;
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_TEXT, "%8zu ports %s", summary->words[word], port_word_name((enum port_word)word));
+		page_putf(page, 0, ROLE_TEXT, "%8zu ports %s", summary->words[word],
+			  port_word_name((enum port_word)word));
 	}
 	detail_put_findings(detail, app, 0, 0);
 }

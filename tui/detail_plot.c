@@ -112,7 +112,8 @@ static void find_members(struct detail_plot *plot, const struct app *app, const 
 		if (port != FABRIC_NONE)
 			add_member(members, shown, port);
 	} else if (place->kind == SUBJECT_NODE) {
-		for (i = fabric->nodes[node].first_port; i < fabric->nodes[node].first_port + fabric->nodes[node].ports; i++)
+		for (i = fabric->nodes[node].first_port; i < fabric->nodes[node].first_port + fabric->nodes[node].ports;
+		     i++)
 			if (fabric->ports[i].peer != FABRIC_NONE && port_is_pollable(fabric, &fabric->ports[i]))
 				add_member(members, shown, i);
 		if (members->count != 1)
@@ -134,8 +135,8 @@ static void find_members(struct detail_plot *plot, const struct app *app, const 
 }
 
 /* The chosen metrics of some ports added up over the window. */
-static int read_members(const struct detail_plot *plot, struct reader *reader, const struct members *members, int columns,
-			struct series series[2], size_t *ret_count, struct error *err)
+static int read_members(const struct detail_plot *plot, struct reader *reader, const struct members *members,
+			int columns, struct series series[2], size_t *ret_count, struct error *err)
 {
 	const struct curve *curve = &curves[plot->metric];
 	struct series *all[2] = { &series[0], &series[1] };
@@ -219,7 +220,8 @@ static bool is_loaded(const struct detail_plot *plot, const struct app *app, con
 	    plot->loaded.metric != plot->metric || plot->loaded.columns != columns ||
 	    plot->loaded.at_us != app->live.at_us)
 		return false;
-	return until_us == plot->until_us || now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
+	return until_us == plot->until_us ||
+	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
 }
 
 bool detail_plot_load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)

@@ -17,7 +17,7 @@
 enum { PORT_NAME_SIZE = NODE_NAME_SIZE + 32, LABEL = 10 };
 
 /* A port's name, and what it is there for: "leaf01/12 (cage 6.2)" "leaf-uplink". */
-static void put_end(struct page *page, const struct app *app, const char *label, uint32_t index, bool opens)
+static void put_end(struct page *page, const struct app *app, const char *label, uint32_t index)
 {
 	const struct shape *shape = app->moment.shape;
 	const struct fabric *fabric = app->live.shown->fabric;
@@ -33,7 +33,7 @@ static void put_end(struct page *page, const struct app *app, const char *label,
 		shape_port_name(shape, index, name, sizeof(name));
 	else
 		words_append_port(app->table.order.names[port->node], port->num, name);
-	page_line(page, opens ? &subject : NULL);
+	page_line(page, &subject);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, label);
 	x = page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_STRONG, name);
 	if (what)
@@ -66,14 +66,16 @@ static void put_link(struct page *page, const struct app *app, uint32_t index)
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "link");
 	if (now)
-		x = page_putf(page, x, ROLE_TEXT, "%s %s", words_link(port, link), rate_format_bits((double)now / 8, rate, sizeof(rate)));
+		x = page_putf(page, x, ROLE_TEXT, "%s %s", words_link(port, link),
+			      rate_format_bits((double)now / 8, rate, sizeof(rate)));
 	else
 		x = page_putf(page, x, ROLE_DOWN, "no rate");
 	if (built)
-		x = page_putf(page, x + 1, built > now ? ROLE_WARNING : ROLE_FAINT, built > now ? "of %s built" : "as built",
+		x = page_putf(page, x + 1, built > now ? ROLE_WARNING : ROLE_FAINT,
+			      built > now ? "of %s built" : "as built",
 			      rate_format_bits((double)built / 8, built_rate, sizeof(built_rate)));
-	page_putf(page, x + 2, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, "%s/%s", port_state_name(port->state),
-		  port_phys_state_name(port->phys_state));
+	page_putf(page, x + 2, port->state == PORT_ACTIVE ? ROLE_TEXT : ROLE_DOWN, "%s/%s",
+		  port_state_name(port->state), port_phys_state_name(port->phys_state));
 }
 
 /* The group that it can be replaced by, and what the switch's table gives it to do. */
@@ -98,8 +100,8 @@ static void put_group(struct page *page, const struct app *app, const struct det
 		mean = group->count ? sum / group->count : 0;
 		page_line(page, &subject);
 		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "one of");
-		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built", subject_name(app, &subject, name, sizeof(name)),
-			  group->count, group->built);
+		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
+			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
 	if (node->type != NODE_SWITCH)
 		return;
@@ -156,7 +158,8 @@ static struct metric counter_metric(enum counter counter)
 }
 
 /* "12+": at least so many. */
-static void put_total(struct page *page, int x, int columns, const struct metric *metric, const struct metric_value *value)
+static void put_total(struct page *page, int x, int columns, const struct metric *metric,
+		      const struct metric_value *value)
 {
 	char number[METRIC_VALUE_SIZE], text[METRIC_VALUE_SIZE + 2];
 	enum role role = !value->has_total || !value->total ? ROLE_FAINT :
@@ -204,8 +207,9 @@ static void put_counter(struct detail *detail, const struct app *app, const stru
 		page_put(page, at->value_x, at->value, ALIGN_RIGHT, ROLE_FAINT, number);
 	}
 	page_putf(page, at->meaning_x, ROLE_FAINT, "%s%s%s", delta->reset & COUNTER_BIT(counter) ? "(was reset) " : "",
-		  delta->saturated & COUNTER_BIT(counter) ? "(is full) " : "", counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA ? metric.meaning :
-		  counter_info(counter)->meaning);
+		  delta->saturated & COUNTER_BIT(counter) ? "(is full) " : "",
+		  counter == COUNTER_XMIT_DATA || counter == COUNTER_RCV_DATA ? metric.meaning
+									      : counter_info(counter)->meaning);
 }
 
 void detail_put_counters(struct detail *detail, const struct app *app, uint32_t index)
@@ -315,9 +319,9 @@ void detail_put_port(struct detail *detail, const struct app *app, uint32_t inde
 	const struct subject of = detail_subject_of_node(app, port->node);
 	struct page *page = &detail->page;
 
-	put_end(page, app, "port", index, false);
+	put_end(page, app, "port", index);
 	if (port->peer != FABRIC_NONE) {
-		put_end(page, app, "peer", port->peer, true);
+		put_end(page, app, "peer", port->peer);
 	} else {
 		page_line(page, NULL);
 		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "peer");

@@ -26,6 +26,16 @@ static const char *write_seconds(int64_t us, char *ret)
 	return ret;
 }
 
+/* How long a sweep took, in few characters. */
+static const char *write_took(int64_t us, char *ret)
+{
+	if (us >= 10 * US_PER_MS && us < US_PER_S)
+		snprintf(ret, SPAN_SIZE, "%d ms", (int)(us / US_PER_MS));
+	else
+		when_format_span(us, ret);
+	return ret;
+}
+
 static const char *write_clock(int64_t wall_us, char *ret, size_t size)
 {
 	time_t seconds = (time_t)(wall_us / US_PER_S);
@@ -171,9 +181,9 @@ static void draw_trust(const struct app *app, const struct brush *brush, const s
 	segments[0].role = ROLE_STRONG;
 	add_state(app, segments, &count);
 	if (shown) {
-		when_format_span(shown->sweep.duration_us, took);
+		write_took(shown->sweep.duration_us, took);
 		if (fresh)
-			add(segments, &count, 1, "sweep %s ago, %s", write_seconds(age_us, span), took);
+			add(segments, &count, 1, "sweep %s ago, %s", format_age(age_us, span, sizeof(span)), took);
 		else
 			add(segments, &count, 3, "sweep took %s", took);
 		add(segments, &count, 0, "answered %s/%s",
@@ -237,11 +247,14 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!summary->words[words[i].word])
 			continue;
-		add(segments, &count, 1, "ports %s %s",
+		add(segments, &count, 1, "%s port%s %s",
 		    write_count(summary->words[words[i].word], number, sizeof(number)),
-		    port_word_name(words[i].word));
+		    summary->words[words[i].word] == 1 ? "" : "s", port_word_name(words[i].word));
 		segments[count - 1].role = words[i].role;
 	}
+	if (census->adaptive_on || census->adaptive_off)
+		add(segments, &count, 3, "AR on %s, off %s", write_count(census->adaptive_on, number, sizeof(number)),
+		    write_count(census->adaptive_off, more, sizeof(more)));
 	if (summary->ports_unused)
 		add(segments, &count, 5, "%s unused", write_count(summary->ports_unused, number, sizeof(number)));
 	draw_segments(brush, area->y + 1, area->x, area->columns, segments, count);

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "tui/app.h"
+#include "tui/screen_text.h"
 
 #define MESSAGE_US (6 * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
@@ -23,6 +24,7 @@ const struct key_help common_help[] = {
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
 	{ "b", "go to where the finding began that the cursor stands on" },
 	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
+	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
 	{ "p", "the front panel of the switch or host that the cursor stands on" },
 	{ "L", "live again" },
 	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
@@ -239,6 +241,10 @@ void common_key(struct app *app, int key)
 		break;
 	case 'a':
 		acknowledge_here(app);
+		break;
+	case 'r':
+		subject_here(app, &subject);
+		text_report(app, &subject);
 		break;
 	case 'p':
 		open_panel_here(app);

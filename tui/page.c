@@ -209,7 +209,8 @@ void page_scroll(const struct page *page, struct page_view *view, long lines)
 
 static void step_down(const struct page *page, struct page_view *view)
 {
-	size_t next = view->cursor == PAGE_NONE ? find(page, view, view->first, 1) : find(page, view, view->cursor + 1, 1);
+	size_t next =
+		view->cursor == PAGE_NONE ? find(page, view, view->first, 1) : find(page, view, view->cursor + 1, 1);
 
 	if (next == PAGE_NONE) {
 		page_scroll(page, view, 1);

@@ -79,7 +79,7 @@ struct page_view {
 
 #define PAGE_NONE ((size_t)-1)
 
-/* page_fit - there is so much room now: no line is wasted, and the cursor is on a line that is seen, if one has a subject. */
+/* page_fit - there is so much room now: no line is wasted, and the cursor is on a seen line with a subject, if any. */
 void page_fit(const struct page *page, struct page_view *view, int height);
 
 /*

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,23 +17,31 @@
 /* Read at most so much at once: a key is not to wait for a command that prints without end. */
 enum { CHUNK = 16384, CHUNKS_AT_ONCE = 64 };
 
+/* A command that is not wanted any more has so long to end by itself. */
+enum { PATIENCE_MS = 500, LOOK_MS = 10 };
+
 /* In the new process; nothing here may fail loudly but by its exit status. */
-static void become(char *const *argv, pid_t parent, int output)
+static void become(char *const *argv, pid_t parent, int columns, int output)
 {
 	int null = open("/dev/null", O_RDWR);
+	char width[16];
 
 	/* The parent may have died before this was asked for. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(127);
 	setpgid(0, 0);
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 || dup2(output, STDERR_FILENO) < 0)
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+	    dup2(output, STDERR_FILENO) < 0)
 		_exit(127);
+	snprintf(width, sizeof(width), "%d", columns);
+	if (columns)
+		setenv("COLUMNS", width, 1);
 	signal(SIGPIPE, SIG_DFL);
 	execv("/proc/self/exe", argv);
 	_exit(127);
 }
 
-int run_start(struct run *run, char *const *argv, struct error *err)
+int run_start(struct run *run, char *const *argv, int columns, struct error *err)
 {
 	pid_t parent = getpid();
 	int ends[2];
@@ -48,7 +59,7 @@ int run_start(struct run *run, char *const *argv, struct error *err)
 	if (!run->pid) {
 		/* Only this end waits where the pipe is full: a command need not expect EAGAIN from stdout. */
 		fcntl(ends[1], F_SETFL, 0);
-		become(argv, parent, ends[1]);
+		become(argv, parent, columns, ends[1]);
 	}
 	close(ends[1]);
 	run->fd = ends[0];
@@ -106,14 +117,25 @@ bool run_poll(struct run *run)
 	return true;
 }
 
+/* It is asked to end, so that what it had begun can be taken back, and then made to. */
+static void end(struct run *run)
+{
+	kill(run->pid, SIGTERM);
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += LOOK_MS) {
+		if (waitpid(run->pid, NULL, WNOHANG) == run->pid)
+			return;
+		poll(NULL, 0, LOOK_MS);
+	}
+	kill(run->pid, SIGKILL);
+	waitpid(run->pid, NULL, 0);
+}
+
 void run_stop(struct run *run)
 {
-	if (run->pid && !run->ended) {
-		kill(run->pid, SIGKILL);
-		waitpid(run->pid, NULL, 0);
-	}
 	if (run->pid && run->fd >= 0)
 		close(run->fd);
+	if (run->pid && !run->ended)
+		end(run);
 	text_done(&run->output);
 	*run = (struct run){ 0 };
 }

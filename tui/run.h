@@ -31,17 +31,18 @@ struct run {
 
 /*
  * run_start - start this program (/proc/self/exe) with other arguments
- * @argv:  argv[0] is the program's name; ends with NULL. What ran before is killed and forgotten.
+ * @argv:     argv[0] is the program's name; ends with NULL. What ran before is ended and forgotten.
+ * @columns:  how wide its tables may be; 0: as they are without a terminal
  *
  * Its stdin is /dev/null; it has a process group of its own, so that what is typed at the terminal is not for it.
  * Return: 0 or ERR_NOMEM.
  */
-int run_start(struct run *run, char *const *argv, struct error *err);
+int run_start(struct run *run, char *const *argv, int columns, struct error *err);
 
 /* run_poll - read what is there. Return: whether there is news: output, or that it ended. */
 bool run_poll(struct run *run);
 
-/* run_stop - kill it where it still runs, and give all memory back. Also of a zeroed struct. */
+/* run_stop - end it where it still runs (it is killed after half a second), and give all memory back. */
 void run_stop(struct run *run);
 
 #endif

@@ -1,33 +1,293 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_balance.c - not written yet */
-#include "tui/app.h"
-#include "tui/draw.h"
+/* screen_balance.c - is the load spread as it could be: a heat map, the worst groups, the rails of hosts */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/shape.h"
+#include "tui/balance_view.h"
+
+struct brush view_brush(const struct app *app, bool cursor)
+{
+	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
+}
+
+const char *view_tier_name(unsigned tier, char ret[16])
+{
+	static const char *const names[] = { "", "leaf", "spine", "core" };
+
+	if (tier >= 1 && tier <= 3)
+		snprintf(ret, 16, "%s", names[tier]);
+	else
+		snprintf(ret, 16, "tier %u", tier % 100);
+	return ret;
+}
+
+/* "14:00:00" of "2026-11-20 14:00:00 CET". */
+const char *view_window(const struct balance_view *view, char *ret, size_t size)
+{
+	char from[WHEN_SIZE], span[WHEN_SIZE];
+	int64_t window_us = view->loads.until_us - view->loads.since_us;
+
+	when_format_local(view->loads.since_us, from);
+	snprintf(span, sizeof(span), "%lld s", (long long)(window_us / US_PER_S));
+	snprintf(ret, size, "measuring: window of %s, began %.8s%s", span, from + 11,
+		 view->loads.damage.count ? ", damaged" : "");
+	return ret;
+}
+
+int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)
+{
+	int line;
+
+	for (line = 0; line < lines && *text; line++) {
+		size_t bytes = text_prefix_bytes(text, (size_t)columns), end = bytes;
+		char part[CELL_SIZE];
+
+		while (text[bytes] && end > 0 && text[end] != ' ')
+			end--;
+		if (!text[bytes] || line == lines - 1 || end == 0)
+			end = line == lines - 1 ? strlen(text) : bytes;
+		snprintf(part, sizeof(part), "%.*s", (int)end, text);
+		draw_cell(brush, y + line, x, columns, part, ALIGN_LEFT, role);
+		text += end;
+		text += strspn(text, " ");
+	}
+	return line;
+}
+
+static void *create(struct app *app, struct error *err)
+{
+	struct balance_view *view = calloc(1, sizeof(*view));
+
+	if (!view) {
+		err_nomem(err);
+		return NULL;
+	}
+	balance_settings_default(&view->limits);
+	if (app->options->balance)
+		view->limits = *app->options->balance;
+	view->tier = 1;
+	view->dirty = true;
+	return view;
+}
+
+static void destroy(void *state)
+{
+	struct balance_view *view = state;
+
+	if (!view)
+		return;
+	loads_done(&view->loads);
+	heat_done(&view->heat);
+	free(view->order);
+	free(view->results);
+	free(view->hosts);
+	free(view);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+
+	(void)app;
+	view->dirty = true;
+}
+
+/* Without a tree there are no tiers, and so no map. */
+static bool has_map(const struct app *app)
+{
+	return app->moment.shape && app->moment.shape->tier_count >= 2;
+}
+
+/* Are there numbers, and all that is made of them? */
+static bool is_made(const struct balance_view *view, const struct app *app)
+{
+	return view->loads.known && view->generation == view->loads.generation && app->moment.shape;
+}
+
+static void make(struct balance_view *view, struct app *app)
+{
+	struct error trouble = { 0 };
+	int code = 0;
+
+	view->generation = 0;
+	heat_done(&view->heat);
+	view->result_count = view->host_count = 0;
+	if (!view->loads.known)
+		return;
+	if (has_map(app))
+		code = map_make(view, app, &trouble);
+	if (code == 0)
+		code = balance_groups_make(view, app, &trouble);
+	if (code == 0)
+		code = hosts_make(view, app, &trouble);
+	if (code < 0)
+		app_say(app, "%s", trouble.text);
+	else
+		view->generation = view->loads.generation;
+}
+
+/* Nothing is read for a screen that nobody sees. */
+static bool poll(void *state, struct app *app)
+{
+	struct balance_view *view = state;
+	const struct loads_source source = {
+		.live = &app->live, .moment = &app->moment, .limits = &view->limits, .shape = app->options->shape,
+		.now_us = clock_boottime_us(app->options->clock),
+	};
+	bool news;
+
+	if (app_screen(app) != &screen_balance || !app->live.shown)
+		return false;
+	if (view->dirty)
+		loads_changed(&view->loads, &source);
+	view->dirty = false;
+	news = loads_poll(&view->loads, &source);
+	if (news || view->generation != view->loads.generation)
+		make(view, app);
+	return news;
+}
+
+static enum balance_part part_of(const struct balance_view *view, const struct app *app)
+{
+	return view->part == PART_MAP && !has_map(app) ? PART_GROUPS : view->part;
+}
+
+static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = view_brush(app, false);
+
+	draw_cell(&brush, body->y + 1, body->x, body->columns,
+		  view->loads.problem[0] ? view->loads.problem : "reading what the links carried ...", ALIGN_LEFT,
+		  ROLE_TEXT);
+}
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	struct balance_view *view = state;
+	const struct brush brush = view_brush(app, false);
+	struct rect rest = *body;
+	char text[256];
 
-	(void)state;
-	draw_cell(&brush, body->y, body->x, body->columns, "balance", ALIGN_LEFT, ROLE_TEXT);
+	if (!is_made(view, app)) {
+		draw_none(view, app, body);
+		return;
+	}
+	if (!has_map(app) && view->part == PART_MAP) {
+		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->moment.shape->reason);
+		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
+		rest.y++;
+		rest.rows--;
+	}
+	switch (part_of(view, app)) {
+	case PART_MAP:
+		map_draw(view, app, &rest);
+		break;
+	case PART_GROUPS:
+		groups_draw(view, app, &rest);
+		break;
+	case PART_HOSTS:
+		hosts_draw(view, app, &rest);
+		break;
+	}
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help map[] = {
+		{ "F1", "help" }, { "v", "measured/predicted/less" }, { "d", "direction" }, { "g", "groups" },
+		{ "H", "hosts" }, { "s", "hottest first" }, { "+ -", "tiers" }, { "Enter", "detail" }, { NULL, NULL },
+	}, groups[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "all groups" }, { "g", "map" }, { "H", "hosts" },
+		{ "b", "begin" }, { NULL, NULL },
+	}, hosts[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "i", "idle ones too" }, { "H", "map" }, { "g", "groups" },
+		{ NULL, NULL },
+	};
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	footer_draw_keys(app, footer, part == PART_MAP ? map : part == PART_GROUPS ? groups : hosts);
 }
 
 static bool key(void *state, struct app *app, int pressed)
 {
-	(void)state;
-	(void)app;
-	(void)pressed;
-	return false;
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (pressed == 'g' || pressed == 'H') {
+		enum balance_part wanted = pressed == 'g' ? PART_GROUPS : PART_HOSTS;
+
+		if (pressed == 'g' && part == PART_GROUPS && !has_map(app))
+			app_say(app, "no map of tiers: %.200s", app->moment.shape ? app->moment.shape->reason : "");
+		view->part = part == wanted ? PART_MAP : wanted;
+		return true;
+	}
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_key(view, app, pressed);
+	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *event)
+{
+	struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (!is_made(view, app))
+		return false;
+	if (part == PART_MAP)
+		return map_mouse(view, app, event);
+	return part == PART_GROUPS ? groups_mouse(view, app, event) : hosts_mouse(view, app, event);
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct balance_view *view = state;
+	enum balance_part part = part_of(view, app);
+
+	if (!is_made(view, app))
+		return;
+	if (part == PART_MAP)
+		map_subject(view, app, ret);
+	else if (part == PART_GROUPS)
+		groups_subject(view, app, ret);
+	else
+		hosts_subject(view, app, ret);
 }
 
 static const struct key_help help[] = {
+	{ "Up Down Left Right", "move over the cells of the map; what stands there is said below it" },
+	{ "v", "measured load, the load that the routes predict of the same traffic, the one less the other" },
+	{ "d", "out of the lower switches, or into them" },
+	{ "+ -", "the tiers above, the tiers below: leaf and spine, spine and core" },
+	{ "s", "the hottest rows first, or by name" },
+	{ "g", "the worst groups first, each with its members: measured, predicted and fair; g: the map" },
+	{ "H", "hosts with several HCAs: rails beside each other, the most uneven first; H: the map" },
+	{ "i", "groups that are even or idle, and idle hosts, too" },
+	{ "T M H", "tests of a group: tables uneven, measured uneven, it hurts; ?: tables not known" },
+	{ "x o ! ?", "links: down, missing, slow or partly gone, not read" },
+	{ "", "a window of 60 s and 3 sweeps at least ends with the shown sweep; 'flows' is taken from findings" },
 	{ NULL, NULL },
 };
 
 const struct screen screen_balance = {
 	.name = "Balance",
 	.is_tab = true,
+	.create = create,
+	.destroy = destroy,
+	.changed = changed,
+	.poll = poll,
 	.draw = draw,
+	.draw_footer = draw_footer,
 	.key = key,
-	.footer_keys = help,
+	.mouse = mouse,
+	.subject = subject,
 	.help = help,
 };

@@ -123,7 +123,8 @@ static bool load_slow(struct screen_state *state, struct app *app, const struct 
 	if (place->kind != SUBJECT_PORT || !app->live.reader)
 		return false;
 	if (subject_equal(&state->slow.place, place) && state->slow.window == state->detail.plot.window &&
-	    (state->slow.wall_us == shown->sweep.wall_us || (!app->live.at_us && now_us - state->slow.boot_us < SLOW_US)))
+	    (state->slow.wall_us == shown->sweep.wall_us ||
+	     (!app->live.at_us && now_us - state->slow.boot_us < SLOW_US)))
 		return false;
 	known->slow_count = 0;
 	known->slow_window_us = query.window_us;
@@ -228,7 +229,8 @@ static void go_to_peer(struct screen_state *state, struct app *app)
 {
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct subject place = place_of(app, &state->subject);
-	uint32_t port = place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
+	uint32_t port =
+		place.kind == SUBJECT_PORT ? fabric_find_port(fabric, place.node_guid, place.port) : FABRIC_NONE;
 
 	if (port == FABRIC_NONE || fabric->ports[port].peer == FABRIC_NONE) {
 		app_say(app, "there is no other end here");
@@ -277,8 +279,8 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
 		return true;
 	}
-	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows || line >= state->detail.page.line_count ||
-	    state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
+	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
+	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
 		return false;
 	view->cursor = line;
 	if (event->twice)
@@ -310,7 +312,7 @@ static const struct key_help help[] = {
 	{ "Enter", "open what the cursor stands on: a peer, a port, a finding, a group" },
 	{ "x", "the other end of the link" },
 	{ "+ - (or Z z)", "a longer or shorter time in the plot: 1 min, 10 min, 1 h, 6 h, 24 h, 7 d" },
-	{ "c", "plot something else: utilization, rate, stall, packets, errors; of a group the hottest member's share" },
+	{ "c", "plot something else: utilization, rate, stall, packets, errors; of a group shares" },
 	{ "v", "absolute values of a port's counters too, and away again" },
 	{ NULL, NULL },
 };

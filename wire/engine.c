@@ -22,7 +22,7 @@
 #define PATIENCE_LEAST_US (20 * US_PER_MS)
 
 /* A node that was never heard may be a slow one: it gets so long, unless it is only asked once more in vain. */
-#define PATIENCE_FIRST_US (600 * US_PER_MS)
+#define PATIENCE_FIRST_US (200 * US_PER_MS)
 
 /*
  * All tries of a question share that time: the last one is sent when so many tenths of it are over, those between at even
@@ -311,10 +311,14 @@ static bool is_lossy(const struct engine *engine)
 	return engine->repeated >= LOSSY_LEAST && engine->repeated * LOSSY_SHARE >= engine->answered;
 }
 
-/* Has the node just left another question open? */
-static bool is_silent(const struct lane *lane, const struct entry *entry)
+/*
+ * Has the node just left another question open? Not one that was never heard, which may be slow; and where
+ * the owner itself asks again, it knows better how long to wait.
+ */
+static bool is_silent(const struct engine *engine, const struct lane *lane, const struct entry *entry)
 {
-	return lane->silent_us && entry->first_us - lane->silent_us < SILENT_US;
+	return engine->settings.retries && lane->answer_us && lane->silent_us &&
+	       entry->first_us - lane->silent_us < SILENT_US;
 }
 
 /* How long the answer to the question of an open flight is waited for, with all its tries. */
@@ -329,7 +333,7 @@ static int64_t patience_us(struct engine *engine, const struct flight *flight)
 		patience = PATIENCE_FIRST_US;
 	if (patience < PATIENCE_LEAST_US)
 		patience = PATIENCE_LEAST_US;
-	if (is_silent(lane, entry))
+	if (is_silent(engine, lane, entry))
 		patience /= TRY_SHARE;
 	return patience < most_us ? patience : most_us;
 }
@@ -341,7 +345,7 @@ static int64_t try_us(struct engine *engine, const struct flight *flight, int64_
 	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
 	int64_t least_us = lane->answer_us * 3 / 2, share;
 
-	if (!entry->retries_left || is_silent(lane, entry))
+	if (!entry->retries_left || is_silent(engine, lane, entry))
 		return patience;
 	share = patience * LAST_TRY_TENTHS / 10 * (entry->tries + 1) / (entry->tries + entry->retries_left);
 	return share > least_us ? share : least_us;
@@ -362,7 +366,7 @@ static bool is_overdue(struct engine *engine, const struct flight *flight, int64
 /* May a question be asked again? Where MADs get lost, more often; else a node that is silent is not asked twice. */
 static bool has_retry(struct engine *engine, struct entry *entry)
 {
-	if (!is_lossy(engine) && is_silent(lanes_of(&engine->lanes, entry->request.node), entry))
+	if (!is_lossy(engine) && is_silent(engine, lanes_of(&engine->lanes, entry->request.node), entry))
 		return false;
 	if (!entry->retries_left && !entry->extended && !entry->request.once && engine->settings.retries &&
 	    is_lossy(engine)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_bars.c - small bars of text */
+#include "tui/bars.h"
+
 #include <math.h>
 
 #include "base/text.h"
-#include "cli/balance.h"
 
 enum { STEPS = 8 };
 
@@ -15,7 +15,7 @@ static double part_of(double value, double most)
 }
 
 /* From the left: an eighth of a column is the least that Unicode has, half a one the least of ASCII. */
-void balance_bar(struct text *text, double value, double most, unsigned columns, bool ascii)
+void bars_append(struct text *text, double value, double most, unsigned columns, bool ascii)
 {
 	static const char *const blocks[STEPS] = {
 		" ", "\u258f", "\u258e", "\u258d", "\u258c", "\u258b", "\u258a", "\u2589",
@@ -35,7 +35,7 @@ void balance_bar(struct text *text, double value, double most, unsigned columns,
 	}
 }
 
-void balance_spark(struct text *text, double value, double most, bool ascii)
+void bars_append_spark(struct text *text, double value, double most, bool ascii)
 {
 	static const char *const blocks[STEPS + 1] = {
 		" ", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588",
