@@ -66,6 +66,7 @@ struct health_node {
 	uint32_t silent_sweeps;
 	int64_t answered_us, silent_wall_us;
 	bool silent;                  /* for long enough to say so */
+	bool silent_echo;             /* and so is the switch that it hangs on */
 	/* Tables: */
 	int64_t hole_us, hole_wall_us; /* since when routes end here, 0: they do not */
 	uint64_t hole_check;           /* step in which they were last seen to */

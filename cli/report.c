@@ -146,8 +146,8 @@ static int put_about(struct report *report, struct error *err)
 	return end_part(result, 0, err);
 }
 
-enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT, END_RCV, END_STATUS, END_AGE,
-       END_COUNT };
+enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT,
+       END_RCV, END_STATUS, END_AGE, END_COUNT };
 
 static const struct column end_columns[END_COUNT] = {
 	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,

@@ -36,7 +36,8 @@ struct report {
  * @options:  without a window, which would be one of counters
  * @typed:    a node or a port
  *
- * Return: 0; ERR_USAGE where it fits nobody, or several; ERR_UNAVAILABLE, ERR_IO, ERR_NOMEM. report_close() in any case.
+ * Return: 0; ERR_USAGE where it fits nobody, or several; ERR_UNAVAILABLE, ERR_IO, ERR_NOMEM.
+ * report_close() in any case.
  */
 int report_open(struct report *report, const struct options *options, const char *typed, struct error *err);
 void report_close(struct report *report);

@@ -61,7 +61,7 @@ static int find_subject(struct report *report, const char *typed, struct error *
 }
 
 
-/* Who was at the other end of those that have none. A cable that was pulled has both ends, unless one has another now. */
+/* Who was at the other end of those that have none. A cable that was pulled has both ends, unless one has another. */
 static int find_past(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
@@ -151,8 +151,8 @@ static int search_gone(const struct view *view, const char *typed, struct gone_n
 		return 0;
 	code = reader_gone_nodes(view->reader, view->at_us, take_gone, &search, err);
 	if (code == 0 && search.count > 1)
-		code = err_set(err, ERR_USAGE, "%zu nodes that are gone were called '%s': give a GUID: %s%s", search.count,
-			       typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
+		code = err_set(err, ERR_USAGE, "%zu nodes that are gone were called '%s': give a GUID: %s%s",
+			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
 	else if (code == 0)
 		code = (int)search.count;
 	text_done(&search.guids);

@@ -180,6 +180,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	struct arguments arguments;
 	struct tui_options options = {
 		.db_path = top->path,
+		.program = "/proc/self/exe",
 		.arguments = arguments.common,
 		.device_arguments = arguments.device,
 		.at_us = top->common.at_us,

@@ -462,7 +462,8 @@ static int ask_sms(struct collector *collector, const struct sweep *sweep, struc
 
 	engine_stop_when(collector->engine, stop_requested);
 	code = sm_watch_run(&collector->sms, collector->engine, sweep->fabric, &collector->memory, sweep->generation,
-			    &collector->result.sm, now_us, deadline_us, err);
+			    &collector->result.sm, now_us, deadline_us, sweep->wall_us, &collector->events,
+			    err);
 	engine_stop_when(collector->engine, NULL);
 	collector->result.sm_masters = collector->sms.masters;
 	return code;

@@ -106,8 +106,8 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 }
 
 /*
- * Or in the middle of one, when they have answered some questions, and others wait: then a second one is waited for, and
- * when all LIDs are looked at, those of them that had answered all.
+ * Or in the middle of one, when they have answered some questions, and others wait: then a second one is waited
+ * for, and when all LIDs are looked at, those of them that had answered all.
  */
 static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 {
@@ -214,7 +214,7 @@ static void a_host_gets_stuck(struct model *model)
 	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
 }
 
-/* Later than that: the sweep does not wait. From then on the node is known to be slow, and what it counted is in its next delta. */
+/* Later than that: the sweep does not wait. Then the node is known to be slow; what it counted is in its next delta. */
 static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
 {
 	struct collector_report report;

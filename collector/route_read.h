@@ -60,7 +60,7 @@ struct route_switch {
 };
 
 struct route_read {
-	int64_t interval_us;   /* the owner's: each table is read once in so long, or slower; 0: tables are never read */
+	int64_t interval_us;   /* the owner's: each table is read once in so long, or slower; 0: none is ever read */
 	struct routes routes;  /* as they were read last */
 	struct route_switch *switches;
 	size_t count, capacity;

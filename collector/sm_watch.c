@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "collector/events.h"
 #include "collector/memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
@@ -44,14 +45,22 @@ static bool is_named(const struct fabric *fabric, const struct port *port, const
 	return false;
 }
 
-static int add_place(struct sm_watch *watch, uint32_t port, struct error *err)
+/* @before: what events told of those of the fabric before */
+static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32_t port,
+		     const struct sm_watch *before, struct error *err)
 {
-	struct sm_place *places = array_grow(watch->places, watch->count, &watch->capacity, sizeof(*places));
+	struct sm_place *places = array_grow(watch->places, watch->count, &watch->capacity, sizeof(*places)), *added;
+	size_t i;
 
 	if (!places)
 		return err_nomem(err);
 	watch->places = places;
-	places[watch->count++] = (struct sm_place){ .port = port };
+	added = &places[watch->count++];
+	*added = (struct sm_place){ .node_guid = fabric->nodes[fabric->ports[port].node].guid,
+				    .num = fabric->ports[port].num, .port = port };
+	for (i = 0; i < before->count; i++)
+		if (before->places[i].node_guid == added->node_guid && before->places[i].num == added->num)
+			added->told = before->places[i].told;
 	return 0;
 }
 
@@ -59,10 +68,12 @@ static int add_place(struct sm_watch *watch, uint32_t port, struct error *err)
 static int list_places(struct sm_watch *watch, const struct fabric *fabric, struct error *err)
 {
 	uint64_t *named = calloc((UINT16_MAX + 1) / 64, sizeof(*named));
+	struct sm_watch before = *watch;
 	int code = named ? 0 : err_nomem(err);
 	uint32_t i;
 
-	watch->count = watch->next = 0;
+	watch->places = NULL;
+	watch->count = watch->capacity = watch->next = 0;
 	for (i = 0; code == 0 && i < fabric->port_count; i++)
 		if (fabric->ports[i].sm_lid && fabric->ports[i].state >= PORT_INIT)
 			named[fabric->ports[i].sm_lid / 64] |= UINT64_C(1) << fabric->ports[i].sm_lid % 64;
@@ -70,8 +81,9 @@ static int list_places(struct sm_watch *watch, const struct fabric *fabric, stru
 		const struct port *port = &fabric->ports[i];
 
 		if (can_be_asked(fabric, port) && (port_is_sm(port) || is_named(fabric, port, named)))
-			code = add_place(watch, i, err);
+			code = add_place(watch, fabric, i, &before, err);
 	}
+	free(before.places);
 	free(named);
 	return code;
 }
@@ -152,9 +164,46 @@ static unsigned count_masters(const struct sm_watch *watch, const struct sm_stat
 	return masters;
 }
 
+static void tell_one(const struct sm_place *place, const struct fabric *fabric, int64_t wall_us,
+		     struct events *events)
+{
+	static const char *const states[] = { "not active", "discovering", "standby", "master" };
+	const struct sm_state *now = &place->now;
+	uint32_t node = fabric->ports[place->port].node;
+	const char *name = fabric->nodes[node].name;
+
+	if (now->known)
+		events_add(events, wall_us, EVENT_SM_OTHER, EVENT_INFO, fabric, node, place->num,
+			   "another subnet manager at %.150s/%u: %s, priority %u", name, place->num,
+			   now->state <= SM_MASTER ? states[now->state] : "state unknown", now->priority);
+	else
+		events_add(events, wall_us, EVENT_SM_OTHER, EVENT_INFO, fabric, node, place->num,
+			   "the subnet manager at %.150s/%u does not answer any more", name, place->num);
+}
+
+/* Those beside the master, as far as they are not what was told; what was there in the first round is no news. */
+static void tell(struct sm_watch *watch, const struct fabric *fabric, const struct sm_state *master, int64_t wall_us,
+		 struct events *events)
+{
+	size_t i;
+
+	for (i = 0; i < watch->count; i++) {
+		struct sm_place *place = &watch->places[i];
+		bool same = place->now.known == place->told.known &&
+			    (!place->now.known || (place->now.state == place->told.state &&
+						   place->now.priority == place->told.priority));
+		bool is_known_master = master->known && master->guid == place->now.guid;
+
+		if (!same && watch->asked && !is_known_master)
+			tell_one(place, fabric, wall_us, events);
+		place->told = place->now;
+	}
+	watch->asked = true;
+}
+
 int sm_watch_run(struct sm_watch *watch, struct engine *engine, const struct fabric *fabric, struct memory *memory,
 		 uint64_t generation, const struct sm_state *master, int64_t now_us, int64_t deadline_us,
-		 struct error *err)
+		 int64_t wall_us, struct events *events, struct error *err)
 {
 	bool due = !watch->asked_us || now_us - watch->asked_us >= SM_WATCH_US || watch->masters > 1;
 	int code = 0, ran;
@@ -179,5 +228,6 @@ int sm_watch_run(struct sm_watch *watch, struct engine *engine, const struct fab
 	if (ran < 0 || code < 0)
 		return ran < 0 ? ran : code;
 	watch->masters = count_masters(watch, master);
+	tell(watch, fabric, master, wall_us, events);
 	return 0;
 }

@@ -20,6 +20,7 @@
 
 struct engine;
 struct error;
+struct events;
 struct fabric;
 struct memory;
 
@@ -32,13 +33,17 @@ struct memory;
 /* A zeroed struct is the start; sm_watch_done() frees what it holds. */
 struct sm_watch {
 	struct sm_place {
+		uint64_t node_guid;
+		uint8_t num;
 		uint32_t port;       /* index into the ports of this generation's fabric */
 		struct sm_state now; /* as it answered last; known: it answered when it was last asked */
+		struct sm_state told; /* the same, as events have it */
 	} *places;
 	size_t count, capacity;
 	size_t next;             /* of many: who is asked first in the next round */
 	uint64_t generation;     /* of the fabric that places are of */
 	bool listed;
+	bool asked;              /* at least one round: what is new from then on is told */
 	uint64_t master_guid;    /* as the sweep found it last; 0: never */
 	int64_t asked_us;        /* CLOCK_BOOTTIME of the last round; 0: never */
 	unsigned masters;        /* different SMs that said so when they were last asked; 0: nobody was asked yet */
@@ -54,12 +59,13 @@ void sm_watch_done(struct sm_watch *watch);
  * @master:       what this sweep heard of the master that this host's port names
  * @now_us:       CLOCK_BOOTTIME
  * @deadline_us:  CLOCK_BOOTTIME at which it is cut, and what was known stands; 0: never
+ * @wall_us, @events:  EVENT_SM_OTHER of those beside the master that are new, others than before, or silent now
  *
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1 (SMInfo).
  */
 int sm_watch_run(struct sm_watch *watch, struct engine *engine, const struct fabric *fabric, struct memory *memory,
 		 uint64_t generation, const struct sm_state *master, int64_t now_us, int64_t deadline_us,
-		 struct error *err);
+		 int64_t wall_us, struct events *events, struct error *err);
 
 #endif

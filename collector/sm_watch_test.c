@@ -49,8 +49,10 @@ static void act(struct model *model)
 	model->sm_act_count++;
 	model->nodes[SECOND].sm = twin ? MASTER : STANDBY;
 	if (script.handover && sweep >= script.handover) {
+		bool over = script.second_until && sweep >= script.second_until;
+
 		model->nodes[SECOND].sm = MASTER;
-		model->nodes[MODEL_OWN_NODE].sm = script.second_until && sweep >= script.second_until ? STANDBY : MASTER;
+		model->nodes[MODEL_OWN_NODE].sm = over ? STANDBY : MASTER;
 		model->sm_node = SECOND;
 	}
 	if (script.appears && sweep >= script.appears)
@@ -131,6 +133,8 @@ static void a_handover_with_an_overlap_is_told_as_such(void **state)
 	run(model, 80);
 	assert_null(told(model, EVENT_FINDING_OPENED));
 	assert_int_equal(model_events_of(model, EVENT_SM_CHANGED), 1);
+	/* The former one is a standby now. */
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
 	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 1);
 	for (size_t i = 0; i < model->event_count; i++)
 		if (!strcmp(model->events[i].kind, EVENT_FINDING_OPENED))
@@ -182,6 +186,27 @@ static void standbys_are_asked_once_a_minute(void **state)
 	/* The master is asked with every sweep as well. */
 	assert_in_range(model->nodes[MODEL_OWN_NODE].sm_asked, 1300, 1330);
 	assert_null(told(model, EVENT_FINDING_OPENED));
+	/* What was there at the beginning is no news; who came is. */
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
+	free(model);
+}
+
+static void fall_silent(struct model *model)
+{
+	model->sm_act_count++;
+	model->nodes[SECOND].sm_silent = model->sweeps >= 20 && model->sweeps < 60;
+}
+
+/* No finding: the fabric has its master. But the one who keeps it wants to know. */
+static void a_standby_that_falls_silent_is_told_once(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	model->before_sweep = fall_silent;
+	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 2);
+	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 0);
 	free(model);
 }
 
@@ -205,6 +230,7 @@ int main(void)
 		cmocka_unit_test(one_that_does_not_answer_is_not_counted),
 		cmocka_unit_test(an_answer_now_and_then_is_not_enough),
 		cmocka_unit_test(standbys_are_asked_once_a_minute),
+		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
 		cmocka_unit_test(a_single_sweep_asks_them),
 	};
 

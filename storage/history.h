@@ -125,6 +125,25 @@ struct history_sum {
 int reader_history_sums(struct reader *reader, const struct history_query *query, struct history_sum *ret,
 			struct error *err);
 
+/* An error counter that moved in one sweep. */
+struct history_error {
+	struct history_port who;
+	int64_t wall_us;  /* of the sweep */
+	enum counter counter;
+	uint64_t value;   /* what was counted */
+	bool at_least;    /* it was reset, or is full: so much or more */
+};
+
+/*
+ * reader_history_errors - call @each for errors in (@since_us, @until_us], wall clock, in order of time, until it
+ * returns false
+ * Only of sweeps whose samples are kept (struct db_status says since when); their cost is that of the errors alone.
+ * Return: 0 or ERR_IO.
+ */
+typedef bool history_error_fn(void *ctx, const struct history_error *error);
+int reader_history_errors(struct reader *reader, int64_t since_us, int64_t until_us, history_error_fn *each, void *ctx,
+			  struct error *err);
+
 /* Whose loads are wanted, and of when. */
 struct load_query {
 	int64_t since_us, until_us;      /* wall clock: (since, until] */

@@ -358,7 +358,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid") ", e.sweep"
 		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
-		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4)"
+		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
 		" ORDER BY id DESC LIMIT ?5) ORDER BY e.id";
 	int result = db_prepare(reader->db, sql, ret, err);
 
@@ -370,6 +370,7 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 		sqlite3_bind_text(*ret, 3, query->kind, -1, SQLITE_STATIC);
 	db_bind_u64(*ret, 4, query->node_guid);
 	sqlite3_bind_int(*ret, 5, query->limit > 0 ? query->limit : -1);
+	sqlite3_bind_int64(*ret, 6, query->before_id);
 	return 0;
 }
 

@@ -175,6 +175,7 @@ struct event_query {
 	int64_t since_us, until_us; /* wall clock; 0: unbounded */
 	const char *kind;           /* or NULL */
 	uint64_t node_guid;         /* 0: any */
+	int64_t before_id;          /* with a lower id than this, to go on where a limit ended; 0: any */
 	int limit;                  /* newest so many, oldest first; 0: all */
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/text.h"
 #include "storage/db.h"
 #include "storage/history_plan.h"
@@ -93,33 +94,101 @@ static int find_all_ports(struct giving *giving, struct error *err)
 	return result;
 }
 
+static void want(struct giving *giving, size_t id, size_t place)
+{
+	if (!id || id >= giving->id_count || giving->place[id] != NOT_WANTED)
+		return;
+	giving->place[id] = (uint32_t)place + 1;
+	giving->who[id] = giving->query->ports[place];
+	giving->ids[giving->wanted++] = (uint32_t)id;
+}
+
+static uint64_t key_of(uint64_t node_guid, uint8_t num)
+{
+	return map_mix(node_guid) ^ num;
+}
+
+/*
+ * Places of the ports that are asked for, by key. Return: 1; 0 where two have the same key, as GUIDs can be made to
+ * have: then each has to be looked for; ERR_NOMEM.
+ */
+static int map_ports(const struct history_query *query, struct map *places, struct error *err)
+{
+	for (size_t i = 0; i < query->port_count; i++) {
+		const struct history_port *port = &query->ports[i], *other;
+		uint64_t key = key_of(port->node_guid, port->num);
+		uint32_t place;
+
+		if (map_get(places, key, &place)) {
+			other = &query->ports[place];
+			if (other->node_guid != port->node_guid || other->num != port->num)
+				return 0;
+		} else if (map_put(places, key, (uint32_t)i) < 0) {
+			return err_nomem(err);
+		}
+	}
+	return 1;
+}
+
+/* Where most are asked for: all that are known are gone through once, a quarter of the time of looking for each. */
+static int pick_ports(struct giving *giving, const struct map *places, struct error *err)
+{
+	sqlite3_stmt *rows;
+	uint32_t place;
+	int result = db_prepare(giving->reader->db,
+				"SELECT p.id, n.guid, p.number FROM port p CROSS JOIN node n ON n.id = p.node", &rows,
+				err);
+
+	if (result < 0)
+		return result;
+	while ((result = db_step(rows, err)) > 0) {
+		uint64_t guid = db_u64(rows, 1);
+		uint8_t num = (uint8_t)sqlite3_column_int(rows, 2);
+
+		if (map_get(places, key_of(guid, num), &place) && giving->query->ports[place].node_guid == guid &&
+		    giving->query->ports[place].num == num)
+			want(giving, (size_t)sqlite3_column_int64(rows, 0), place);
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+static int look_for_ports(struct giving *giving, struct error *err)
+{
+	const struct history_query *query = giving->query;
+	sqlite3_stmt *row;
+	int result = db_prepare(giving->reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
+				" WHERE n.guid = ?1 AND p.number = ?2", &row, err);
+
+	for (size_t i = 0; result >= 0 && i < query->port_count; i++) {
+		db_bind_u64(row, 1, query->ports[i].node_guid);
+		sqlite3_bind_int(row, 2, query->ports[i].num);
+		result = db_step(row, err);
+		if (result > 0)
+			want(giving, (size_t)sqlite3_column_int64(row, 0), i);
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return result;
+}
+
 /* The ids of the ports that are asked for; one that was never known has none, and nothing is stored of it. */
 static int find_ports(struct giving *giving, struct error *err)
 {
 	const struct history_query *query = giving->query;
-	sqlite3_stmt *row;
-	int result;
+	struct map places = { 0 };
+	int result = 0;
 
 	giving->ids = calloc(query->port_count + 1, sizeof(*giving->ids));
 	if (!giving->ids)
 		return err_nomem(err);
-	result = db_prepare(giving->reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
-			    " WHERE n.guid = ?1 AND p.number = ?2", &row, err);
-	for (size_t i = 0; result >= 0 && i < query->port_count; i++) {
-		size_t id;
-
-		db_bind_u64(row, 1, query->ports[i].node_guid);
-		sqlite3_bind_int(row, 2, query->ports[i].num);
-		result = db_step(row, err);
-		id = result > 0 ? (size_t)sqlite3_column_int64(row, 0) : 0;
-		sqlite3_reset(row);
-		if (result <= 0 || id >= giving->id_count || giving->place[id] != NOT_WANTED)
-			continue;
-		giving->place[id] = (uint32_t)i + 1;
-		giving->who[id] = query->ports[i];
-		giving->ids[giving->wanted++] = (uint32_t)id;
-	}
-	sqlite3_finalize(row);
+	if (query->port_count > giving->id_count / PORTS_A_SCAN)
+		result = map_ports(query, &places, err);
+	if (result > 0)
+		result = pick_ports(giving, &places, err);
+	else if (result == 0)
+		result = look_for_ports(giving, err);
+	map_done(&places);
 	qsort(giving->ids, giving->wanted, sizeof(*giving->ids), compare_ids);
 	return result < 0 ? result : 0;
 }

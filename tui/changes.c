@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/changes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,10 +66,17 @@ static const struct kind kinds[] = {
 	{ "collector-unthrottled", SORT_SWEEP, "full rate again" },
 };
 
-/* Findings that say again what an event of its own says. */
-static const enum finding_kind told_by_events[] = {
-	FINDING_ROUTES_CHANGED, FINDING_TOPOLOGY_CHANGED, FINDING_COUNTERS_CLEARED, FINDING_COUNTER_SATURATED,
-	FINDING_LOCKED, FINDING_SM_LOST,
+/* Findings that say again what events of these kinds say, if there are any. */
+static const struct {
+	enum finding_kind finding;
+	const char *events[4];
+} told_by_events[] = {
+	{ FINDING_ROUTES_CHANGED, { "routes-changed" } },
+	{ FINDING_TOPOLOGY_CHANGED, { "node-added", "node-removed", "peer-changed", "link-up" } },
+	{ FINDING_COUNTERS_CLEARED, { "counters-cleared" } },
+	{ FINDING_COUNTER_SATURATED, { "counter-saturated" } },
+	{ FINDING_LOCKED, { "node-locked", "node-unlocked" } },
+	{ FINDING_SM_LOST, { "sm-lost", "sm-changed" } },
 };
 
 #define WORDS_MAX 10
@@ -122,21 +130,46 @@ static int finding_of(const struct happening *happening)
 	return finding_kind_find(word);
 }
 
+static bool has_event(const struct moment *moment, const char *kind)
+{
+	size_t i;
+
+	for (i = 0; kind && i < moment->happening_count; i++)
+		if (!strcmp(moment->happenings[i].kind, kind))
+			return true;
+	return false;
+}
+
+static bool told_by_event(const struct moment *moment, enum finding_kind kind)
+{
+	enum { EVENTS = sizeof(told_by_events[0].events) / sizeof(told_by_events[0].events[0]) };
+	size_t i, event;
+
+	for (i = 0; i < sizeof(told_by_events) / sizeof(told_by_events[0]); i++)
+		for (event = 0; told_by_events[i].finding == kind && event < EVENTS; event++)
+			if (has_event(moment, told_by_events[i].events[event]))
+				return true;
+	return false;
+}
+
+/* Findings that are about something that happened, and no more. */
+static bool is_only_told(enum finding_kind kind)
+{
+	return kind == FINDING_HOST_RESTART || kind == FINDING_ROUTES_CHANGED || kind == FINDING_COUNTERS_CLEARED ||
+	       kind == FINDING_COUNTER_SATURATED || kind == FINDING_LOCKED;
+}
+
 /* Return: false where it is told elsewhere. */
-static bool sort_finding(struct saying *saying)
+static bool sort_finding(const struct moment *moment, struct saying *saying)
 {
 	const struct happening *happening = saying->happening;
 	bool closed = !strcmp(happening->kind, "finding-closed");
 	int kind = finding_of(happening);
-	size_t i;
 
-	if (kind < 0 || !strcmp(happening->kind, "finding-changed"))
+	if (kind < 0 || !strcmp(happening->kind, "finding-changed") || told_by_event(moment, (enum finding_kind)kind))
 		return false;
-	for (i = 0; i < sizeof(told_by_events) / sizeof(told_by_events[0]); i++)
-		if ((int)told_by_events[i] == kind)
-			return false;
-	/* What is worse is shown as a problem as long as it is open. */
-	if (closed ? kind == FINDING_HOST_RESTART : happening->severity != EVENT_INFO)
+	/* What is worse is shown as a problem as long as it is open; that an info is over says nothing. */
+	if (closed ? is_only_told((enum finding_kind)kind) : happening->severity != EVENT_INFO)
 		return false;
 	snprintf(saying->kind, sizeof(saying->kind), "%s", finding_kind_name((enum finding_kind)kind));
 	saying->word = saying->kind;
@@ -212,7 +245,7 @@ static bool read_happening(const struct clusters *clusters, const struct happeni
 	ret->word = kind ? kind->word : happening->kind;
 	if (kind)
 		ret->sort = kind->sort;
-	else if (!strncmp(happening->kind, "finding-", strlen("finding-")) && !sort_finding(ret))
+	else if (!strncmp(happening->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->moment, ret))
 		return false;
 	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "", happening->text);
 	shorten(ret->text, happening->node);
@@ -417,7 +450,8 @@ int changes_make(const struct moment *moment, int64_t since_us, int64_t until_us
 		free(cluster->places);
 	}
 	free(clusters.list);
-	ret->cut = moment->happening_count == MOMENT_EVENTS &&
-		   moment->happenings[moment->happening_count - 1].wall_us > since_us;
+	ret->since_us = since_us;
+	if (moment->happening_count == MOMENT_EVENTS && moment->happenings[MOMENT_EVENTS - 1].wall_us > since_us)
+		ret->since_us = moment->happenings[MOMENT_EVENTS - 1].wall_us;
 	return status;
 }

@@ -10,7 +10,6 @@
 #ifndef IBWIRE_TUI_CHANGES_H
 #define IBWIRE_TUI_CHANGES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +34,7 @@ struct change {
 struct changes {
 	struct change *list; /* by its newest event, newest first */
 	size_t count;
-	bool cut;            /* more events than are known happened: the oldest are missing */
+	int64_t since_us;    /* all that happened after this is told; later than was asked for where too much happened */
 };
 
 /*

@@ -174,6 +174,13 @@ static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
 	make(made);
 	assert_int_equal(made->changes.count, 1);
 	assert_int_equal(made->changes.list[0].count, 1);
+	/* Where there is no such event, the finding says it. */
+	made->moment.happening_count = 0;
+	add(made, 0, "finding-opened", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	add(made, MINUTE_US, "finding-closed", LEAF, "routes-changed leaf01: 4 entries of the table changed");
+	make(made);
+	assert_int_equal(made->changes.count, 1);
+	assert_string_equal(made->changes.list[0].text, "routes-changed leaf01: 4 entries of the table changed");
 }
 
 static void events_of_unknown_kinds_and_nodes_are_told_too(void **state)
@@ -235,6 +242,21 @@ static void only_the_hour_that_is_asked_for_is_told(void **state)
 	assert_string_equal(made->changes.list[0].text, "within");
 }
 
+static void where_too_much_happened_the_time_that_is_told_is_shorter(void **state)
+{
+	struct made *made = *state;
+
+	for (int i = 0; i < MOMENT_EVENTS - 1; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US - 1);
+	made->moment.happening_count = 0;
+	for (int i = 0; i < MOMENT_EVENTS; i++)
+		add(made, i * US_PER_S, "sweep-late", FABRIC_NONE, "late");
+	make(made);
+	assert_true(made->changes.since_us == START_US);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -250,6 +272,7 @@ int main(void)
 		TEST(events_of_unknown_kinds_and_nodes_are_told_too),
 		TEST(every_event_counts_in_one_change),
 		TEST(only_the_hour_that_is_asked_for_is_told),
+		TEST(where_too_much_happened_the_time_that_is_told_is_shorter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

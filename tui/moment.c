@@ -39,12 +39,8 @@ static bool add_finding(void *ctx, const struct finding_row *row)
 	return true;
 }
 
-static bool add_happening(void *ctx, const struct event_row *row)
+void happening_of(const struct event_row *row, struct happening *to)
 {
-	struct happening *to = add_row(ctx, sizeof(*to));
-
-	if (!to)
-		return false;
 	*to = (struct happening){
 		.id = row->id, .wall_us = row->event.wall_us, .severity = row->event.severity,
 		.node_guid = row->event.node_guid, .peer_guid = row->event.peer_guid, .port = row->event.port,
@@ -52,7 +48,15 @@ static bool add_happening(void *ctx, const struct event_row *row)
 	snprintf(to->kind, sizeof(to->kind), "%s", row->event.kind);
 	snprintf(to->node, sizeof(to->node), "%s", row->node ? row->node : "");
 	snprintf(to->text, sizeof(to->text), "%s", row->event.text);
-	return true;
+}
+
+static bool add_happening(void *ctx, const struct event_row *row)
+{
+	struct happening *to = add_row(ctx, sizeof(*to));
+
+	if (to)
+		happening_of(row, to);
+	return to != NULL;
 }
 
 /* Those that wake somebody first, the worst of them before all. */

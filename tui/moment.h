@@ -56,6 +56,9 @@ int moment_load(struct moment *moment, struct reader *reader, const struct snaps
 		int64_t now_us, const struct shape_settings *settings, struct error *err);
 void moment_done(struct moment *moment);
 
+/* happening_of - a stored event as one with texts of its own. */
+void happening_of(const struct event_row *row, struct happening *ret);
+
 /* moment_finding_of - the worst finding that is open at a port (0: of the node itself or any of its ports), or NULL. */
 const struct finding_row *moment_finding_of(const struct moment *moment, uint64_t node_guid, uint8_t port);
 

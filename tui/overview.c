@@ -14,7 +14,7 @@ static const struct { enum part part; size_t at_most; } plan_steps[] = {
 	{ PART_GROUPS, SIZE_MAX }, { PART_PROBLEMS, SIZE_MAX }, { PART_CHANGES, SIZE_MAX },
 };
 
-enum { LINES_LEAST = 2, LINES_MOST = 4 };
+enum { LINES_LEAST = 2, LINES_MOST = 5 };
 
 /* Rows that @count of a part take; a group's first one takes its head too. */
 static int rows_of(enum part part, size_t count)
@@ -90,6 +90,7 @@ static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN
 	[GROUP_COLUMN_SILENT] = { "SILENT", true },
 	[GROUP_COLUMN_DOWN] = { "DOWN", true },
 	[GROUP_COLUMN_STATE] = { "STATE", false },
+	[GROUP_COLUMN_HOTTEST] = { "SENDS MOST", false },
 };
 
 const char *group_column_title(enum group_column column, bool *ret_right)
@@ -103,8 +104,8 @@ static const struct { enum group_column column; int columns; } column_steps[] = 
 	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
 	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 6 }, { GROUP_COLUMN_MIN, 4 },
 	{ GROUP_COLUMN_ERRORS, 6 }, { GROUP_COLUMN_SILENT, 6 }, { GROUP_COLUMN_NAME, 20 }, { GROUP_COLUMN_STATE, 12 },
-	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_DOWN, 4 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_STATE, 22 },
-	{ GROUP_COLUMN_NAME, 40 },
+	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_DOWN, 4 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
+	{ GROUP_COLUMN_STATE, 22 }, { GROUP_COLUMN_HOTTEST, 40 }, { GROUP_COLUMN_NAME, 40 },
 };
 
 void overview_columns(int columns, int name_columns, struct column_place *ret)
@@ -138,7 +139,7 @@ void overview_columns(int columns, int name_columns, struct column_place *ret)
 void overview_problem_places(int columns, struct problem_places *ret)
 {
 	enum { MARK = 1, SEVERITY = 4, SINCE = 6, CAUSE_FROM = 60, CAUSE = 15, CAUSE_WIDE = 20 };
-	int end = columns;
+	int end = columns < OVERVIEW_PROBLEM_COLUMNS ? columns : OVERVIEW_PROBLEM_COLUMNS;
 
 	*ret = (struct problem_places){ .severity_columns = SEVERITY, .subject = MARK + SEVERITY + 1 };
 	if (columns >= CAUSE_FROM) {

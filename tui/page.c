@@ -183,7 +183,7 @@ static size_t find(const struct page *page, const struct page_view *view, size_t
 
 void page_fit(const struct page *page, struct page_view *view, int height)
 {
-	size_t room = height > 0 ? (size_t)height : 0;
+	size_t room = height > 0 ? (size_t)height : 0, end;
 
 	view->height = (int)room;
 	if (page->line_count <= room)
@@ -192,8 +192,9 @@ void page_fit(const struct page *page, struct page_view *view, int height)
 		view->first = page->line_count - room;
 	if (view->cursor != PAGE_NONE && stands(page, view->cursor) && is_seen(view, view->cursor))
 		return;
-	if (view->cursor != PAGE_NONE && view->cursor >= view->first + room && room)
-		view->cursor = find(page, view, view->first + room - 1, -1);
+	end = view->first + room < page->line_count ? view->first + room : page->line_count;
+	if (view->cursor != PAGE_NONE && view->cursor >= end && end)
+		view->cursor = find(page, view, end - 1, -1);
 	else
 		view->cursor = find(page, view, view->first, 1);
 }

@@ -21,7 +21,7 @@ enum { CHUNK = 16384, CHUNKS_AT_ONCE = 64 };
 enum { PATIENCE_MS = 500, LOOK_MS = 10 };
 
 /* In the new process; nothing here may fail loudly but by its exit status. */
-static void become(char *const *argv, pid_t parent, int columns, int output)
+static void become(const char *program, char *const *argv, pid_t parent, int columns, int output)
 {
 	int null = open("/dev/null", O_RDWR);
 	char width[16];
@@ -37,16 +37,18 @@ static void become(char *const *argv, pid_t parent, int columns, int output)
 	if (columns)
 		setenv("COLUMNS", width, 1);
 	signal(SIGPIPE, SIG_DFL);
-	execv("/proc/self/exe", argv);
+	execv(program, argv);
 	_exit(127);
 }
 
-int run_start(struct run *run, char *const *argv, int columns, struct error *err)
+int run_start(struct run *run, const char *program, char *const *argv, int columns, struct error *err)
 {
 	pid_t parent = getpid();
 	int ends[2];
 
 	run_stop(run);
+	if (!program)
+		return err_set(err, ERR_UNAVAILABLE, "no command can be run from here");
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(err, ERR_NOMEM, "cannot start a command: %s", strerror(errno));
 	run->pid = fork();
@@ -59,7 +61,7 @@ int run_start(struct run *run, char *const *argv, int columns, struct error *err
 	if (!run->pid) {
 		/* Only this end waits where the pipe is full: a command need not expect EAGAIN from stdout. */
 		fcntl(ends[1], F_SETFL, 0);
-		become(argv, parent, columns, ends[1]);
+		become(program, argv, parent, columns, ends[1]);
 	}
 	close(ends[1]);
 	run->fd = ends[0];

@@ -30,14 +30,15 @@ struct run {
 };
 
 /*
- * run_start - start this program (/proc/self/exe) with other arguments
+ * run_start - start a program, this one with other arguments
+ * @program:  its path: "/proc/self/exe"; NULL: none may be run
  * @argv:     argv[0] is the program's name; ends with NULL. What ran before is ended and forgotten.
  * @columns:  how wide its tables may be; 0: as they are without a terminal
  *
  * Its stdin is /dev/null; it has a process group of its own, so that what is typed at the terminal is not for it.
- * Return: 0 or ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE without a program; ERR_NOMEM.
  */
-int run_start(struct run *run, char *const *argv, int columns, struct error *err);
+int run_start(struct run *run, const char *program, char *const *argv, int columns, struct error *err);
 
 /* run_poll - read what is there. Return: whether there is news: output, or that it ended. */
 bool run_poll(struct run *run);

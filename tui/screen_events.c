@@ -1,33 +1,641 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* screen_events.c - not written yet */
+/* screen_events.c - what happened, newest first; which error counters moved, at which ports */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "fabric/shape.h"
 #include "tui/app.h"
 #include "tui/draw.h"
+#include "tui/event_list.h"
+#include "tui/list.h"
+#include "tui/port_errors.h"
+
+/* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
+#define BATCH MOMENT_EVENTS
+#define LOAD_US (20 * US_PER_MS)
+
+/* Errors are counted over so long, and again after this while. */
+#define ERRORS_US (3600 * US_PER_S)
+#define ERRORS_EVERY_US (3 * US_PER_S)
+
+struct event_view {
+	struct event_list events;
+	struct list list;
+	int64_t cursor_id;   /* the event that the cursor stands on; 0: it stays on the newest */
+	bool dirty;          /* another moment came */
+	bool errors_shown;
+	struct port_errors errors;
+	struct list error_list;
+	uint64_t error_guid; /* of the port under its cursor; 0: it stays on top */
+	uint8_t error_port;
+};
+
+static void *create(struct app *app, struct error *err)
+{
+	struct event_view *view = calloc(1, sizeof(*view));
+
+	(void)app;
+	if (!view)
+		err_nomem(err);
+	return view;
+}
+
+static void destroy(void *state)
+{
+	struct event_view *view = state;
+
+	if (!view)
+		return;
+	event_list_done(&view->events);
+	port_errors_done(&view->errors);
+	free(view);
+}
+
+static void changed(void *state, struct app *app)
+{
+	struct event_view *view = state;
+
+	(void)app;
+	view->dirty = true;
+}
+
+/* The cursor on its event again, or on the newest. */
+static void find_cursor(struct event_view *view)
+{
+	size_t row = view->cursor_id ? event_list_find(&view->events, view->cursor_id) : 0;
+
+	view->list.cursor = row < view->events.row_count ? row : 0;
+	view->list.count = view->events.row_count;
+}
+
+static void remember(struct event_view *view)
+{
+	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+
+	view->cursor_id = event && view->list.cursor ? event->id : 0;
+}
+
+static void filter_again(struct event_view *view, struct app *app)
+{
+	struct error trouble = { 0 };
+
+	if (event_list_filter(&view->events, &trouble) < 0)
+		app_say(app, "%s", trouble.text);
+	find_cursor(view);
+}
+
+static bool take_moment(struct event_view *view, struct app *app)
+{
+	const struct moment *moment = &app->moment;
+	struct error trouble = { 0 };
+
+	view->dirty = false;
+	/* What happened does not change. */
+	if (view->events.count && moment->happening_count &&
+	    view->events.events[0].id == moment->happenings[0].id)
+		return false;
+	if (event_list_take(&view->events, moment->happenings, moment->happening_count, MOMENT_EVENTS, &trouble) < 0)
+		app_say(app, "%s", trouble.text);
+	find_cursor(view);
+	return true;
+}
+
+struct batch {
+	struct happening *events;
+	size_t count;
+};
+
+static bool add_to_batch(void *ctx, const struct event_row *row)
+{
+	struct batch *batch = ctx;
+
+	if (batch->count < BATCH)
+		happening_of(row, &batch->events[batch->count++]);
+	return true;
+}
+
+static int load_batch(struct event_view *view, struct reader *reader, struct error *err)
+{
+	struct event_list *list = &view->events;
+	const struct event_query query = { .before_id = list->events[list->count - 1].id, .limit = BATCH };
+	struct batch batch = { .events = calloc(BATCH, sizeof(*batch.events)) };
+	int code = batch.events ? reader_events(reader, &query, add_to_batch, &batch, err) : err_nomem(err);
+
+	list->complete |= code == 0 && batch.count < BATCH;
+	while (code == 0 && batch.count)
+		code = event_list_add(list, &batch.events[--batch.count], err);
+	list->complete |= list->count >= EVENT_LIST_MOST;
+	free(batch.events);
+	return code < 0 ? code : event_list_filter(list, err);
+}
+
+/* Near the end of what is there, and further back where a filter lets little through. */
+static bool wants_older(const struct event_view *view)
+{
+	return !view->events.complete && view->events.count &&
+	       view->list.cursor + 2 * (size_t)view->list.height + 1 >= view->events.row_count;
+}
+
+static bool load_older(struct event_view *view, struct app *app)
+{
+	const struct clock *clock = app->options->clock;
+	int64_t began_us = clock_boottime_us(clock);
+	struct error trouble = { 0 };
+	bool loaded = false;
+
+	while (wants_older(view) && app->live.reader && clock_boottime_us(clock) - began_us < LOAD_US) {
+		if (load_batch(view, app->live.reader, &trouble) < 0) {
+			view->events.complete = true;
+			app_say(app, "%s", trouble.text);
+		}
+		loaded = true;
+	}
+	return loaded;
+}
+
+static void find_error_cursor(struct event_view *view)
+{
+	size_t i;
+
+	for (i = 0; view->error_guid && i < view->errors.count; i++)
+		if (view->errors.list[i].node_guid == view->error_guid && view->errors.list[i].port == view->error_port)
+			view->error_list.cursor = i;
+	view->error_list.count = view->errors.count;
+}
+
+static bool load_errors(struct event_view *view, struct app *app)
+{
+	int64_t until_us = app->live.shown->sweep.wall_us, apart_us = until_us - view->errors.until_us;
+	struct error trouble = { 0 };
+
+	if (!app->live.reader || app->live.stale || !apart_us ||
+	    (!app->live.at_us && apart_us > 0 && apart_us < ERRORS_EVERY_US))
+		return false;
+	if (port_errors_read(app->live.reader, until_us - ERRORS_US, until_us, app->live.status.first_wall_us,
+			     &view->errors, &trouble) < 0) {
+		app_say(app, "%s", trouble.text);
+		view->errors.until_us = until_us;
+	}
+	find_error_cursor(view);
+	return true;
+}
+
+/* Nothing is read for a screen that nobody sees. */
+static bool poll(void *state, struct app *app)
+{
+	struct event_view *view = state;
+	bool news = false;
+
+	if (app_screen(app) != &screen_events || !app->live.shown)
+		return false;
+	if (view->dirty)
+		news = take_moment(view, app);
+	if (view->errors_shown)
+		return load_errors(view, app) || news;
+	return load_older(view, app) || news;
+}
+
+static struct brush brush_of(const struct app *app, bool cursor)
+{
+	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
+}
+
+/* "14:00:00", with the day where that is not the day of what is looked at. */
+static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
+{
+	char time[WHEN_SIZE], shown[WHEN_SIZE];
+
+	when_format_local(wall_us, time);
+	when_format_local(shown_us, shown);
+	if (!wall_us)
+		snprintf(ret, size, "-");
+	else if (day && strncmp(time, shown, 10) != 0)
+		snprintf(ret, size, "%.5s %.8s", time + 5, time + 11);
+	else
+		snprintf(ret, size, "%.8s", time + 11);
+}
+
+enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
+
+/* Time has room for a day. What has no room: the kind first, then where (the text tells it too, mostly). */
+static void place_columns(int columns, bool days, struct column_place *ret)
+{
+	int x = 0, i;
+
+	memset(ret, 0, COLUMNS * sizeof(*ret));
+	ret[TIME].columns = days && columns >= 76 ? 14 : 8;
+	ret[SEVERITY].columns = 4;
+	ret[KIND].columns = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
+	ret[WHERE].columns = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
+	for (i = 0; i < COLUMNS; i++) {
+		if (i == TEXT)
+			ret[i].columns = columns - x > 0 ? columns - x : 0;
+		ret[i].x = x;
+		x += ret[i].columns ? ret[i].columns + 1 : 0;
+	}
+}
+
+/* Is the oldest event that is loaded of another day than what is looked at? */
+static bool has_days(const struct event_view *view, const struct app *app)
+{
+	char oldest[WHEN_SIZE], shown[WHEN_SIZE];
+
+	if (!view->events.count)
+		return false;
+	when_format_local(view->events.events[view->events.count - 1].wall_us, oldest);
+	when_format_local(app->live.shown->sweep.wall_us, shown);
+	return strncmp(oldest, shown, 10) != 0;
+}
+
+static enum role role_of(enum event_severity severity)
+{
+	return severity == EVENT_CRITICAL ? ROLE_CRITICAL : severity == EVENT_WARNING ? ROLE_WARNING : ROLE_TEXT;
+}
+
+static void draw_event(const struct event_view *view, const struct app *app, const struct rect *body,
+		       const struct column_place *places, int y, size_t row)
+{
+	static const char *const severities[] = { "info", "warn", "CRIT" };
+	const struct happening *event = event_list_at(&view->events, row);
+	const struct brush brush = brush_of(app, row == view->list.cursor);
+	enum role role = role_of(event->severity);
+	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
+	const char *rest = event_text(event, text, sizeof(text));
+
+	event_where(event, where, sizeof(where));
+	/* What begins with where it happened does not say it twice. */
+	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
+		rest += strlen(where) + strspn(rest + strlen(where), " :");
+	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
+	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
+	draw_cell(&brush, y, body->x, places[TIME].columns, time, ALIGN_RIGHT, ROLE_TEXT);
+	draw_cell(&brush, y, body->x + places[SEVERITY].x, places[SEVERITY].columns,
+		  severities[event->severity <= EVENT_CRITICAL ? event->severity : 0], ALIGN_LEFT, role);
+	draw_cell(&brush, y, body->x + places[KIND].x, places[KIND].columns, event->kind, ALIGN_LEFT, ROLE_TEXT);
+	draw_cell(&brush, y, body->x + places[WHERE].x, places[WHERE].columns, where,
+		  ALIGN_MIDDLE, ROLE_TEXT);
+	draw_cell(&brush, y, body->x + places[TEXT].x, places[TEXT].columns, rest, ALIGN_LEFT, role);
+}
+
+static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
+{
+	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "WHAT HAPPENED" };
+	const struct brush brush = brush_of(app, false);
+	int i;
+
+	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
+	for (i = 0; i < COLUMNS; i++)
+		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, titles[i],
+			  i == TIME ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
+}
+
+static void draw_title(const struct event_view *view, const struct app *app, const struct rect *body)
+{
+	static const char *const least[] = { "", "warnings and worse", "critical ones" };
+	const struct event_filter *filter = &view->events.filter;
+	const struct brush brush = brush_of(app, false);
+	struct segment segments[5] = { 0 };
+	char shown[32], all[32];
+	size_t count = 0;
+
+	format_count(view->events.row_count, 24, shown, sizeof(shown));
+	format_count(view->events.count, 24, all, sizeof(all));
+	if (view->events.row_count != view->events.count)
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s of the newest %s events", shown, all);
+	else
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s events", view->events.complete ? "" :
+			 "the newest ", all);
+	segments[count++].role = ROLE_STRONG;
+	if (filter->least > EVENT_INFO)
+		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", least[filter->least]);
+	if (filter->kind[0])
+		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", filter->kind);
+	if (filter->findings)
+		snprintf(segments[count++].text, sizeof(segments[0].text), "only findings");
+	if (filter->has_regex)
+		snprintf(segments[count++].text, sizeof(segments[0].text), "/%.200s", filter->pattern);
+	for (size_t i = 1; i < count; i++) {
+		segments[i].role = ROLE_WARNING;
+		segments[i].rank = (int)i;
+	}
+	draw_segments(&brush, body->y, body->x, body->columns, segments, count);
+}
+
+/* The whole of a line that was cut, in as many lines as there are for it. */
+static void draw_whole(const struct app *app, const struct rect *body, int y, int lines, const char *text)
+{
+	const struct brush brush = brush_of(app, false);
+
+	for (; lines > 0 && *text; lines--, y++) {
+		size_t bytes = lines > 1 ? text_prefix_bytes(text, (size_t)body->columns) : strlen(text);
+		char part[CELL_SIZE];
+
+		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
+		draw_cell(&brush, y, body->x, body->columns, part, ALIGN_LEFT, ROLE_STRONG);
+		text += bytes;
+	}
+}
+
+static void draw_events(struct event_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = brush_of(app, false);
+	int foot = body->rows >= 14 ? 2 : 1, line;
+	struct column_place places[COLUMNS];
+	const struct happening *event;
+	char text[256], whole[512], time[WHEN_SIZE];
+
+	place_columns(body->columns, has_days(view, app), places);
+	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
+	draw_title(view, app, body);
+	draw_heads(app, body, places, body->y + 1);
+	for (line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
+		draw_event(view, app, body, places, body->y + 2 + line, view->list.first + (size_t)line);
+	if (!view->events.row_count)
+		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
+			  "no event passes the filter (Esc: without it)" : "nothing has happened", ALIGN_LEFT,
+			  ROLE_TEXT);
+	event = event_list_at(&view->events, view->list.cursor);
+	if (!event)
+		return;
+	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
+		 event_text(event, text, sizeof(text)));
+	draw_whole(app, body, body->y + body->rows - foot, foot, whole);
+}
+
+/* A port's name, or its GUID where it is gone. */
+static void write_port(const struct app *app, const struct port_error *error, char *ret, size_t size)
+{
+	const struct subject subject = { .kind = SUBJECT_PORT, .node_guid = error->node_guid, .port = error->port };
+
+	subject_name(app, &subject, ret, size);
+}
+
+static void draw_error(const struct event_view *view, const struct app *app, const struct rect *body, int y,
+		       size_t row)
+{
+	const struct port_error *error = &view->errors.list[row];
+	const struct brush brush = brush_of(app, row == view->error_list.cursor);
+	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
+	int64_t shown_us = app->live.shown->sweep.wall_us;
+	char text[CELL_SIZE], count[32];
+
+	draw_cell(&brush, y, x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
+	format_count(error->total, 7, text, sizeof(text));
+	snprintf(count, sizeof(count), "%.20s%s", text, error->at_least ? "+" : "");
+	draw_cell(&brush, y, x, 8, count, ALIGN_RIGHT, ROLE_WARNING);
+	x += 9;
+	write_time(error->first_us, shown_us, false, text, sizeof(text));
+	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
+	x += 9;
+	write_time(error->last_us, shown_us, false, text, sizeof(text));
+	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
+	x += 9;
+	write_port(app, error, text, sizeof(text));
+	draw_cell(&brush, y, x, name, text, ALIGN_MIDDLE, ROLE_TEXT);
+	x += name + 1;
+	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_words(error, text, 256), ALIGN_LEFT,
+		  ROLE_TEXT);
+}
+
+static void draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
+{
+	const struct brush brush = brush_of(app, false);
+	struct segment segments[3] = { 0 };
+	char from[WHEN_SIZE];
+	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
+
+	when_format_local(view->errors.since_us, from);
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %.8s on", view->errors.count,
+		 view->errors.count == 1 ? "port with" : "ports with", from + 11);
+	segments[0].role = ROLE_STRONG;
+	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
+	segments[1].rank = 1;
+	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
+	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, body->y + 1, x + 27, name + 1, "PORT", ALIGN_LEFT, ROLE_HEAD);
+	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "WHAT", ALIGN_LEFT, ROLE_HEAD);
+	list_fit(&view->error_list, view->errors.count, body->rows - 2);
+	for (line = 0; line < view->error_list.height && view->error_list.first + (size_t)line < view->errors.count;
+	     line++)
+		draw_error(view, app, body, body->y + 2 + line, view->error_list.first + (size_t)line);
+	if (!view->errors.count)
+		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter moved", ALIGN_LEFT,
+			  ROLE_TEXT);
+}
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	const struct brush brush = { &app->theme, 0 };
+	struct event_view *view = state;
 
-	(void)state;
-	draw_cell(&brush, body->y, body->x, body->columns, "events", ALIGN_LEFT, ROLE_TEXT);
+	if (view->errors_shown)
+		draw_errors(view, app, body);
+	else
+		draw_events(view, app, body);
+}
+
+static void draw_footer(void *state, struct app *app, const struct rect *footer)
+{
+	static const struct key_help events[] = {
+		{ "F1", "help" }, { "Enter", "go there" }, { "d", "detail" }, { "/", "filter" }, { "s", "severity" },
+		{ "f", "findings" }, { "K", "kind" }, { "e", "errors" }, { NULL, NULL },
+	}, errors[] = {
+		{ "F1", "help" }, { "Enter", "detail" }, { "e", "events" }, { NULL, NULL },
+	};
+	const struct event_view *view = state;
+
+	footer_draw_keys(app, footer, view->errors_shown ? errors : events);
+}
+
+static void take_pattern(struct app *app, const char *typed)
+{
+	struct event_view *view = screen_state(app, &screen_events);
+	struct error trouble = { 0 };
+
+	if (event_list_pattern(&view->events, typed, &trouble) < 0) {
+		app_say(app, "%s", trouble.text);
+		prompt_ask(&app->prompt, "/", typed, take_pattern);
+		return;
+	}
+	filter_again(view, app);
+}
+
+static bool is_filtered(const struct event_filter *filter)
+{
+	return filter->has_regex || filter->kind[0] || filter->findings || filter->least > EVENT_INFO;
+}
+
+static void clear_filter(struct event_view *view, struct app *app)
+{
+	struct event_filter *filter = &view->events.filter;
+
+	event_list_pattern(&view->events, "", NULL);
+	filter->kind[0] = '\0';
+	filter->findings = false;
+	filter->least = EVENT_INFO;
+	filter_again(view, app);
+}
+
+static void go_to_event(struct event_view *view, struct app *app)
+{
+	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+
+	if (!event)
+		return;
+	/* It is the newest there, and the cursor is to be on it still when time goes on. */
+	view->cursor_id = event->id;
+	app_go(app, event->wall_us);
+	app_say(app, "the fabric as it was when that happened; L: live again");
+}
+
+static void subject(void *state, const struct app *app, struct subject *ret)
+{
+	const struct event_view *view = state;
+	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+
+	(void)app;
+	if (view->errors_shown) {
+		if (view->error_list.cursor < view->errors.count)
+			*ret = (struct subject){ .kind = SUBJECT_PORT,
+						 .node_guid = view->errors.list[view->error_list.cursor].node_guid,
+						 .port = view->errors.list[view->error_list.cursor].port };
+		return;
+	}
+	if (event)
+		*ret = (struct subject){ .kind = !event->node_guid ? SUBJECT_FABRIC : event->port ? SUBJECT_PORT :
+						 SUBJECT_NODE,
+					 .node_guid = event->node_guid, .port = event->port };
+}
+
+static void remember_error(struct event_view *view)
+{
+	size_t row = view->error_list.cursor;
+
+	view->error_guid = row && row < view->errors.count ? view->errors.list[row].node_guid : 0;
+	view->error_port = view->error_guid ? view->errors.list[row].port : 0;
+}
+
+static void toggle_kind(struct event_view *view, struct app *app)
+{
+	struct event_filter *filter = &view->events.filter;
+	const struct happening *event = event_list_at(&view->events, view->list.cursor);
+
+	if (filter->kind[0])
+		filter->kind[0] = '\0';
+	else if (event)
+		snprintf(filter->kind, sizeof(filter->kind), "%s", event->kind);
+	filter_again(view, app);
+}
+
+static bool event_key(struct event_view *view, struct app *app, int pressed)
+{
+	struct event_filter *filter = &view->events.filter;
+	struct subject here = { SUBJECT_NONE };
+
+	switch (pressed) {
+	case '/':
+	case KEY_SPECIAL(KEY_F(3)):
+	case KEY_SPECIAL(KEY_F(4)):
+		prompt_ask(&app->prompt, "/", filter->pattern, take_pattern);
+		return true;
+	case 's':
+		filter->least = (filter->least + 1) % (EVENT_CRITICAL + 1);
+		filter_again(view, app);
+		return true;
+	case 'f':
+		filter->findings = !filter->findings;
+		filter_again(view, app);
+		return true;
+	case 'K':
+		toggle_kind(view, app);
+		return true;
+	case 'd':
+		subject(view, app, &here);
+		if (here.kind != SUBJECT_NONE)
+			app_open(app, &screen_detail, &here);
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		go_to_event(view, app);
+		return true;
+	case KEY_ESCAPE:
+		if (!is_filtered(filter))
+			return false;
+		clear_filter(view, app);
+		return true;
+	default:
+		if (!list_key(&view->list, pressed))
+			return false;
+		remember(view);
+		return true;
+	}
 }
 
 static bool key(void *state, struct app *app, int pressed)
 {
-	(void)state;
-	(void)app;
-	(void)pressed;
-	return false;
+	struct event_view *view = state;
+
+	if (pressed == 'e') {
+		view->errors_shown = !view->errors_shown;
+		return true;
+	}
+	if (!view->errors_shown)
+		return event_key(view, app, pressed);
+	if (!list_key(&view->error_list, pressed))
+		return false;
+	remember_error(view);
+	return true;
+}
+
+static bool mouse(void *state, struct app *app, const struct mouse *event)
+{
+	struct event_view *view = state;
+	struct list *list = view->errors_shown ? &view->error_list : &view->list;
+	int line = event->y - app->body.y - 2;
+
+	if (event->wheel)
+		list_wheel(list, event->wheel);
+	else if (line >= 0 && line < list->height)
+		list_move_to(list, list->first + (size_t)line);
+	else
+		return false;
+	if (view->errors_shown)
+		remember_error(view);
+	else
+		remember(view);
+	return true;
 }
 
 static const struct key_help help[] = {
+	{ "Up Down j k", "move; on the first row the cursor stays with the newest event, else with its own" },
+	{ "Enter", "go to the time of the event: everything is shown as it was then" },
+	{ "d", "detail of the node or port that it happened to" },
+	{ "/ F3 F4", "only what matches a regular expression: kind, where, text; in small or large letters" },
+	{ "s", "warnings and worse, critical ones, all" },
+	{ "f", "only what findings opened, changed, closed" },
+	{ "K", "only events of this kind; again: all kinds" },
+	{ "Esc", "no filter any more" },
+	{ "e", "error counters that moved in the hour before the shown time, by port; e: events again" },
+	{ "", "older events are loaded as you go down" },
 	{ NULL, NULL },
 };
 
 const struct screen screen_events = {
 	.name = "Events",
 	.is_tab = true,
+	.create = create,
+	.destroy = destroy,
+	.changed = changed,
+	.poll = poll,
 	.draw = draw,
+	.draw_footer = draw_footer,
 	.key = key,
-	.footer_keys = help,
+	.mouse = mouse,
+	.subject = subject,
 	.help = help,
 };

@@ -166,7 +166,7 @@ static void take(struct app *app, const char *note)
 	state->outcome[0] = '\0';
 	state->began_us = clock_boottime_us(app->options->clock);
 	/* execv() takes char * for historical reasons and changes nothing. */
-	if (run_start(&state->run, (char *const *)args, 0, &trouble) < 0)
+	if (run_start(&state->run, app->options->program, (char *const *)args, 0, &trouble) < 0)
 		app_say(app, "%s", trouble.text);
 }
 
@@ -226,8 +226,12 @@ static bool poll_run(void *data, struct app *app)
 		return true;
 	last_line(&state->run, line, sizeof(line));
 	state->failed = state->run.exit_status != 0;
-	snprintf(state->outcome, sizeof(state->outcome), "%s%s: %s", state->name, state->failed ? " was not taken" : "",
-		 line[0] ? line : state->failed ? "it ended without a word" : "taken");
+	/* What went well stands in the list. */
+	if (state->failed)
+		snprintf(state->outcome, sizeof(state->outcome), "%s was not taken: %s", state->name,
+			 line[0] ? line : "it ended without a word");
+	else
+		snprintf(state->outcome, sizeof(state->outcome), "%s is taken", state->name);
 	state->dirty = true;
 	state->loaded_boot_us = 0;
 	if (app_screen(app) != &screen_snapshots)
@@ -297,22 +301,18 @@ static void draw_heads(const struct brush *brush, const struct columns *at, cons
 static void draw_status(const struct screen_state *state, const struct app *app, const struct brush *brush, int y,
 			const struct rect *body)
 {
-	char text[640], span[WHEN_SIZE];
+	char text[640];
 	enum role role = ROLE_FAINT;
 
 	if (state->run.pid && !state->run.ended) {
-		snprintf(text, sizeof(text), "taking %s ... %s", state->name,
-			 when_format_span((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S *
-						  US_PER_S,
-					  span));
+		snprintf(text, sizeof(text), "taking %s ... %lld s", state->name,
+			 (long long)((clock_boottime_us(app->options->clock) - state->began_us) / US_PER_S));
 		role = ROLE_GOOD;
 	} else if (state->problem[0] || state->outcome[0]) {
 		snprintf(text, sizeof(text), "%s", state->problem[0] ? state->problem : state->outcome);
 		role = state->problem[0] || state->failed ? ROLE_WARNING : ROLE_GOOD;
 	} else {
-		snprintf(text, sizeof(text),
-			 "a difference has a row for each %s (y: another); removing: ibwire snapshot remove",
-			 by_words[state->by]);
+		snprintf(text, sizeof(text), "a difference has a row for each %s (y: another)", by_words[state->by]);
 	}
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, role);
 }

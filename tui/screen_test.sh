@@ -132,9 +132,13 @@ top="$IBWIRE top --db fabric.db"
 start 80x24 "$top"
 shows "it says that the data is live" "LIVE"
 shows "and how much was answered" "answered 379/381"
-shows "and who manages the subnet" "SM node0001 mlx5_0"
-shows "and what there is" "128 HCAs, 20 switches  links 191 up  ports 2 down  1 silent  1 locked"
-shows "and what the hosts send" "hosts send 10.6 Tb/s"
+shows "and who manages the subnet" "SM node0001 ok"
+shows "and what answers to others only" "1 locked"
+shows "and what there is" "128 hosts, 20 switches  links 193:  2 down  1 port silent"
+shows "the overview comes first: no problems" "PROBLEMS 0"
+shows "and that not all is known" "2 of 381 ports did not answer"
+shows "and the groups of ports" "leaf up"
+shows "2 is the links" "PORT  " 2
 equal "80 columns have the ten that matter" "$(line "$(head_line)" | tr -s ' ')" \
 	"PORT PEER STATUS LINK TXb/s▼ TX RXb/s RX ERR AGE"
 contains "the busiest port is first" "$(first_row)" "leaf01/1"
@@ -190,12 +194,13 @@ hides "PgDn goes on" "$before"
 shows "PgUp back" "$before" PPage PPage
 shows "Space holds the picture" "PAUSED at" Space
 hides "and lets it go" "PAUSED" Space
-shows "z sums errors anew" "errors 0 since" z
 keys q
 restored "q" 0
 
 # Other sizes, one running screen resized.
 start 120x40 "$top"
+shows "a high terminal says what the hosts send" "hosts send 10.6 Tb/s"
+keys 2
 shows "120 columns: words and units in full" "190.0 Gb/s  95%"
 shows "and a hint of every key" "r reverse"
 contains "with unsupported as a whole word" "$(keys / u n s u p; sleep 0.5; seen)" "unsupported"
@@ -204,6 +209,7 @@ tm resize-window -t top -x 200 -y 60
 shows "200 columns: resized at once, with packets, waits and counters" "WHICH ERRORS"
 contains "and the counters that moved" "$(keys / l e a f 0 2 / 2; sleep 0.5; seen)" "symbol_errors 2"
 shows "and all ports again" "384 of" Escape
+shows "z sums errors anew" "errors 0 since" z
 equal "60 rows are used" "$(seen | grep -c 'HDR')" 55
 tm resize-window -t top -x 40 -y 10
 shows "40x10 has the least" "PORT           STATUS TXb/s▼  RXb/s  ERR"
@@ -288,6 +294,7 @@ if seen | LC_ALL=C grep -q '[^ -~]'; then
 else
 	pass "only ASCII where the locale is not UTF-8"
 fi
+shows "the links too" "PORT  " 2
 contains "with bars of ASCII" "$(first_row)" "####"
 shows "and order marked in ASCII" "TXb/sv"
 keys q
@@ -333,8 +340,8 @@ fi
 # A time that was.
 collect 6 60
 start 100x24 "$top --at now"
-shows "the screen of a time says which" "AS IT WAS at 20"
-shows "with what there was then" "128 HCAs, 20 switches"
+shows "the screen of a time says which" "HISTORY -"
+shows "with what there was then" "128 hosts, 20 switches"
 keys q
 restored "a time is left" 0
 start 100x24 "$top --at 2001-01-01"

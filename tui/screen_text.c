@@ -117,7 +117,7 @@ static void start(struct screen_state *state, struct app *app)
 	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
 
 	forget(state);
-	if (run_start(&state->run, state->args, columns, &trouble) < 0)
+	if (run_start(&state->run, app->options->program, state->args, columns, &trouble) < 0)
 		app_say(app, "%s", trouble.text);
 }
 
@@ -205,14 +205,14 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	}
 }
 
-/* The next line with what is searched for, from the cursor on, round the end. */
+/* The next line with what is searched for, or the one before, round the end; @step 0: also that of the cursor. */
 static void find(struct app *app, int step)
 {
 	struct screen_state *state = screen_state(app, &screen_text);
 	size_t count = state->line_count;
 
-	for (size_t i = 1; state->search[0] && i <= count; i++) {
-		size_t line = (state->list.cursor + (step > 0 ? i : count - i % count)) % count;
+	for (size_t i = step ? 1 : 0; state->search[0] && i <= count && count; i++) {
+		size_t line = (state->list.cursor + (step < 0 ? count - i % count : i)) % count;
 
 		if (!strcasestr(state->text + state->lines[line], state->search))
 			continue;
@@ -227,11 +227,8 @@ static void search(struct app *app, const char *typed)
 	struct screen_state *state = screen_state(app, &screen_text);
 
 	snprintf(state->search, sizeof(state->search), "%s", typed);
-	/* Also where the cursor stands. */
-	if (typed[0] && state->line_count) {
-		state->list.cursor = state->list.cursor ? state->list.cursor - 1 : state->line_count - 1;
-		find(app, 1);
-	}
+	if (typed[0])
+		find(app, 0);
 }
 
 static int write_all(int fd, const char *bytes, size_t len)

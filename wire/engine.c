@@ -25,13 +25,16 @@
 #define PATIENCE_FIRST_US (200 * US_PER_MS)
 
 /*
- * All tries of a question share that time: the last one is sent when so many tenths of it are over, those between at even
- * distances. None is given up before a quarter of it, though it was sent late.
+ * All tries of a question share that time: the last one is sent when so many tenths of it are over, those between at
+ * even distances. None is given up before a quarter of it, though it was sent late.
  */
 #define LAST_TRY_TENTHS 7
 #define TRY_SHARE 4
 
-/* A node that left a question open not longer ago is silent: another one is sent to it once, and waited for a quarter of its time. */
+/*
+ * A node that left a question open not longer ago is silent: another one is sent to it once, and waited
+ * for a quarter of its time.
+ */
 #define SILENT_US (100 * US_PER_MS)
 
 /* MADs that were given up are remembered for their late answers: so many beside the window. */

@@ -12,11 +12,12 @@
  *
  * How long an answer may take is learnt from each node: a question is given up when it
  * is older than four of its node's usual answer times, and at least 20 ms (200 ms
- * where the node was never heard). Within that time it is sent again, as often as there are retries; the answer to any
- * of these MADs is the question's. Then it is called back as timed out. So a dead node delays a run by 20 ms, and one that has
- * just left a question open by 5 ms for the next one, which is sent once. What was given up no longer counts against the
- * limits. Its answer, should it still come, only
- * teaches how slow the node is: the next question is waited for longer.
+ * where the node was never heard). Within that time it is sent again, as often as there are
+ * retries; the answer to any of these MADs is the question's. Then it is called back as timed out, and no
+ * longer counts against the limits. So a dead node delays a run by 20 ms; the next question to one that has
+ * just left a question open is sent once, and given up after 5 ms.
+ * The answer to what was given up, should it still come, only teaches how slow the node is: the next
+ * question is waited for longer.
  *
  * Where nobody at all is heard the nodes are not to blame: the wire stands still, or
  * this process did. So a MAD is given up only when one that was sent later was answered; in

@@ -116,7 +116,7 @@ static void the_dead_are_found_out_by_asking_the_living(void **state)
 	bed_destroy(bed);
 }
 
-/* Nodes with many questions waiting die half way: of each one question takes its time, and the next is soon given up. */
+/* Nodes with many questions waiting die: of each one question takes its time, and the next is soon given up. */
 static void a_node_that_has_just_left_a_question_open_is_not_waited_for_as_long(void **state)
 {
 	struct bed *bed = create(1, 32);

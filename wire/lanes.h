@@ -88,7 +88,7 @@ uint32_t lanes_take(struct lanes *lanes);
 /* lanes_take_from - the first of a node's queue, not to be sent. Return: LANES_NONE where it is empty. */
 uint32_t lanes_take_from(struct lanes *lanes, uint32_t node);
 
-/* lanes_remove - take an entry out of its queue, not to be sent: it is answered. It counts as live until lanes_finish(). */
+/* lanes_remove - take an entry out of its queue, not to be sent: it is answered. It lives until lanes_finish(). */
 void lanes_remove(struct lanes *lanes, uint32_t entry);
 
 /* lanes_land - one of a node's requests is in flight no more: before lanes_finish() or lanes_put_back() of it. */

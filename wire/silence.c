@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-/* After so long without an answer from anybody a question is repeated: often enough that the dead are found out in time. */
+/* After so long without an answer from anybody a question is repeated: so the dead are found out in time. */
 #define SILENCE_US (5 * US_PER_MS)
 
 /* Nothing heard for so long, though that was tried with several: everything stood still. */

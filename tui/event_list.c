@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tui/event_list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "fabric/names.h"
+
+void event_list_done(struct event_list *list)
+{
+	if (list->filter.has_regex)
+		regfree(&list->filter.regex);
+	free(list->events);
+	free(list->rows);
+	memset(list, 0, sizeof(*list));
+}
+
+int event_list_add(struct event_list *list, const struct happening *event, struct error *err)
+{
+	struct happening *moved = array_grow(list->events, list->count, &list->capacity, sizeof(*moved));
+
+	if (!moved)
+		return err_nomem(err);
+	list->events = moved;
+	list->events[list->count++] = *event;
+	return 0;
+}
+
+/* Where the events begin that are older than all that came anew; count where the two do not meet. */
+static size_t first_older(const struct event_list *list, int64_t oldest)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (list->events[i].id == oldest)
+			return i + 1;
+	return list->count;
+}
+
+int event_list_take(struct event_list *list, const struct happening *events, size_t count, size_t most,
+		    struct error *err)
+{
+	size_t older = count ? first_older(list, events[count - 1].id) : list->count;
+	size_t kept = list->count - older, capacity = count + kept + 1;
+	struct happening *room;
+
+	/* Nothing that was there goes on from what came. */
+	if (count < most || !kept)
+		list->complete = count < most;
+	if (count < most)
+		kept = 0;
+	room = calloc(capacity, sizeof(*room));
+	if (!room)
+		return err_nomem(err);
+	if (count)
+		memcpy(room, events, count * sizeof(*room));
+	if (kept)
+		memcpy(room + count, list->events + older, kept * sizeof(*room));
+	free(list->events);
+	list->events = room;
+	list->count = count + kept;
+	list->capacity = capacity;
+	return event_list_filter(list, err);
+}
+
+bool event_is_of_finding(const struct happening *event)
+{
+	return strncmp(event->kind, "finding-", strlen("finding-")) == 0;
+}
+
+static bool passes(const struct event_filter *filter, const struct happening *event)
+{
+	char where[NODE_NAME_SIZE + 8], text[256], all[NODE_NAME_SIZE + 320];
+
+	if (event->severity < filter->least || (filter->findings && !event_is_of_finding(event)) ||
+	    (filter->kind[0] && strcmp(filter->kind, event->kind)))
+		return false;
+	if (!filter->has_regex)
+		return true;
+	snprintf(all, sizeof(all), "%s %s %s", event->kind, event_where(event, where, sizeof(where)),
+		 event_text(event, text, sizeof(text)));
+	return regexec(&filter->regex, all, 0, NULL, 0) == 0;
+}
+
+int event_list_filter(struct event_list *list, struct error *err)
+{
+	size_t i;
+
+	if (list->count > list->row_capacity) {
+		uint32_t *rows = reallocarray(list->rows, list->capacity, sizeof(*rows));
+
+		if (!rows)
+			return err_nomem(err);
+		list->rows = rows;
+		list->row_capacity = list->capacity;
+	}
+	list->row_count = 0;
+	for (i = 0; i < list->count; i++)
+		if (passes(&list->filter, &list->events[i]))
+			list->rows[list->row_count++] = (uint32_t)i;
+	return 0;
+}
+
+int event_list_pattern(struct event_list *list, const char *pattern, struct error *err)
+{
+	struct event_filter *filter = &list->filter;
+	char why[128];
+	regex_t regex;
+	int code;
+
+	if (pattern[0]) {
+		code = regcomp(&regex, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+		if (code) {
+			regerror(code, &regex, why, sizeof(why));
+			return err_set(err, ERR_USAGE, "no regular expression: %s", why);
+		}
+	}
+	if (filter->has_regex)
+		regfree(&filter->regex);
+	filter->has_regex = pattern[0] != '\0';
+	if (filter->has_regex)
+		filter->regex = regex;
+	snprintf(filter->pattern, sizeof(filter->pattern), "%s", pattern);
+	return 0;
+}
+
+size_t event_list_find(const struct event_list *list, int64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < list->row_count; i++)
+		if (list->events[list->rows[i]].id <= id)
+			return i;
+	return list->row_count;
+}
+
+const struct happening *event_list_at(const struct event_list *list, size_t row)
+{
+	return row < list->row_count ? &list->events[list->rows[row]] : NULL;
+}
+
+const char *event_where(const struct happening *event, char *ret, size_t size)
+{
+	char name[NODE_NAME_SIZE];
+
+	ret[0] = '\0';
+	if (!event->node_guid)
+		return ret;
+	names_short(event->node, name);
+	if (event->port)
+		snprintf(ret, size, "%s/%u", name, event->port);
+	else
+		snprintf(ret, size, "%s", name);
+	return ret;
+}
+
+/* "MF0;NAME:MODEL/U1" at the beginning of a text. Return: its bytes, 0 where there is none; @ret_name: those of NAME. */
+static size_t managed_name(const char *text, size_t *ret_name)
+{
+	const char *name = text + strlen("MF0;"), *colon, *end;
+
+	if (strncmp(text, "MF0;", strlen("MF0;")))
+		return 0;
+	colon = name + strcspn(name, ": ");
+	if (*colon != ':')
+		return 0;
+	end = colon + strcspn(colon, "/ ");
+	if (strncmp(end, "/U1", 3))
+		return 0;
+	*ret_name = (size_t)(colon - name);
+	return (size_t)(end + 3 - text);
+}
+
+const char *event_text(const struct happening *event, char *ret, size_t size)
+{
+	const char *from = event->text;
+	size_t to = 0, name = 0, bytes;
+
+	while (*from && to + 1 < size) {
+		bytes = managed_name(from, &name);
+		if (bytes && name < size - to - 1) {
+			memcpy(ret + to, from + strlen("MF0;"), name);
+			to += name;
+			from += bytes;
+		} else {
+			ret[to++] = *from++;
+		}
+	}
+	ret[to] = '\0';
+	return ret;
+}
