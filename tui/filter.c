@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/filter.h"
 
+#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <wchar.h>
 
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
@@ -236,6 +238,18 @@ void filter_append(struct filter *filter, const char *bytes)
 		return;
 	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
 	filter_set(filter, typed);
+}
+
+void filter_type(struct filter *filter, int key)
+{
+	char bytes[MB_LEN_MAX + 1];
+	mbstate_t shift = { 0 };
+	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
+
+	if (len == (size_t)-1)
+		return;
+	bytes[len] = '\0';
+	filter_append(filter, bytes);
 }
 
 void filter_erase(struct filter *filter)

@@ -83,6 +83,8 @@ static const struct layout_step steps[] = {
 	{ COLUMN_XMIT_BAR, 4, 0 },
 	{ COLUMN_RCV_BAR, 4, 0 },
 	{ COLUMN_LINK, AS_LINK, 9 },
+	{ COLUMN_PORT, AS_PORT, 16 },
+	{ COLUMN_PEER, AS_PEER, 13 },
 	{ COLUMN_AGE, 3, 0 },
 	{ COLUMN_PORT, AS_PORT, 17 },
 	{ COLUMN_PEER, AS_PEER, 17 },

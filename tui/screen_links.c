@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -208,18 +206,6 @@ static bool move_key(struct links_screen *self, int key)
 	return true;
 }
 
-static void append_character(struct filter *filter, int key)
-{
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
-
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
-}
-
 static bool filter_key(struct links_screen *self, int key)
 {
 	struct filter *filter = &self->links.filter;
@@ -249,7 +235,7 @@ static bool filter_key(struct links_screen *self, int key)
 		if (key < ' ')
 			return move_key(self, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		append_character(filter, key);
+		filter_type(filter, key);
 		break;
 	}
 	rearrange(self);
@@ -424,9 +410,9 @@ static const struct key_help help[] = {
 	{ "  tier:2", "with an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
 	{ "  rail:3", "of rail mlx5_3; rail:mlx5_3, rail:storage: by the rail's name" },
 	{ "  host:node01", "of this host, or of those whose names begin so; class:compute, class:storage, ..." },
-	{ "  role:leaf-uplink", "leaf-to-host, leaf-uplink, spine-downlink, across, ... of either end" },
+	{ "  role:leaf-up", "what an end is for begins so: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
 	{ "  state:degraded", "degraded, or a word of STATUS at either end: down, silent, idle, ..." },
-	{ "  speed:ndr width:1x", "what the link runs at" },
+	{ "  speed:ndr", "what the link runs at; width:1x" },
 	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
 	{ "Esc", "no filter any more" },
 	{ "Left Right", "sort by the next column; a press on its head does it too" },
