@@ -120,14 +120,19 @@ static int draw_count(const struct links_screen *self, const struct app *app, co
 {
 	const struct brush brush = { &app->theme, 0 };
 	const struct links *links = &self->links;
-	char shown[32], all[32], text[160];
+	struct column_place places[COLUMN_COUNT];
+	char shown[32], all[32], order[32] = "", text[200];
 
+	/* A narrow terminal may not show the column that they are ordered by. */
+	links_places(app, links, footer->columns, places);
+	if (!places[links->sort].columns)
+		snprintf(order, sizeof(order), "by %s  ", column_info(links->sort)->title);
 	format_count(links->row_count, 24, shown, sizeof(shown));
 	format_count(links->count - (links->show_unused ? 0 : links->unused_count), 24, all, sizeof(all));
-	snprintf(text, sizeof(text), "%s%s%s of %s links", self->follows ? "following  " : "",
-		 links->tagged_only ? "tagged only  " : "", shown, all);
+	snprintf(text, sizeof(text), "%s%s%s%s of %s links", self->follows ? "following  " : "",
+		 links->tagged_only ? "tagged only  " : "", order, shown, all);
 	if ((int)strlen(text) > footer->columns / 2)
-		snprintf(text, sizeof(text), "%s of %s links", shown, all);
+		snprintf(text, sizeof(text), "%s%s of %s links", order, shown, all);
 	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_RIGHT, ROLE_FAINT);
 	return (int)strlen(text);
 }
