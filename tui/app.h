@@ -125,6 +125,9 @@ void *screen_state(const struct app *app, const struct screen *screen);
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
 	screen_detail, screen_text, screen_help;
 
+/* screen_links_show - go to the links, those that a filter (tui/filter.h) lets through. */
+void screen_links_show(struct app *app, const char *typed);
+
 /* app_screen - the one in front. app_subject - what it was opened for. */
 const struct screen *app_screen(const struct app *app);
 const struct subject *app_subject(const struct app *app);

@@ -263,9 +263,11 @@ static struct cluster *find_cluster(struct clusters *clusters, const struct sayi
 	for (i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
+		int64_t apart_us = cluster->change.first_us - saying->happening->wall_us;
+
 		if (cluster->sort == saying->sort &&
 		    (saying->sort < SORT_CLOSED || !strcmp(cluster->kind, saying->kind)))
-			return cluster->change.first_us - saying->happening->wall_us <= CHANGE_APART_US ? cluster : NULL;
+			return apart_us <= CHANGE_APART_US ? cluster : NULL;
 	}
 	return NULL;
 }

@@ -84,7 +84,7 @@ static void reboot(struct made *made, int64_t after_us, uint32_t host)
 
 	down->peer_guid = made->sample.fabric->nodes[host].guid;
 	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
-	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: its HCA went down");
+	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: it went down");
 	restart->severity = EVENT_INFO;
 }
 
@@ -221,7 +221,8 @@ static void every_event_counts_in_one_change(void **state)
 
 			counted += change->count;
 			assert_true(change->first_us <= change->last_us);
-			assert_true(change->last_us - change->first_us <= (int64_t)(change->count - 1) * CHANGE_APART_US);
+			assert_true(change->last_us - change->first_us <=
+				    (int64_t)(change->count - 1) * CHANGE_APART_US);
 			assert_true(change->text[0] && change->brief[0]);
 			if (i)
 				assert_true(change[-1].last_us >= change->last_us);

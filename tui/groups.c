@@ -103,6 +103,8 @@ static void add_load(struct port_group *row, const struct row_view *view, uint32
 
 static void add_port(struct port_group *row, const struct row_view *view, uint32_t index, bool up)
 {
+	if (row->first == FABRIC_NONE)
+		row->first = index;
 	if (!up) {
 		row->down += !view->unused;
 		return;
@@ -111,9 +113,8 @@ static void add_port(struct port_group *row, const struct row_view *view, uint32
 	row->silent += view->word == WORD_SILENT || view->word == WORD_LOCKED;
 	row->no_counters += view->word == WORD_UNSUPPORTED || view->word == WORD_UNPLANNED;
 	add_load(row, view, index);
-	if (!isnan(view->stall_percent)) {
-		row->stall_percent = row->stall_known++ ? row->stall_percent + view->stall_percent : view->stall_percent;
-	}
+	if (!isnan(view->stall_percent))
+		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
 	if (!isnan(view->errors))
 		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
 	row->errors_at_least |= view->at_least;
@@ -275,6 +276,17 @@ static void name_kind(struct port_group *row, int kind, bool other)
 			 kind >= KIND_IN ? "in" : "out");
 }
 
+/* What has to be typed to see its links. */
+static void filter_kind(const struct making *making, struct port_group *row, int kind)
+{
+	char role[SHAPE_ROLE_SIZE];
+
+	if (kind < KIND_UP)
+		snprintf(row->filter, sizeof(row->filter), "class:%s", node_class_name((uint8_t)(kind % CLASS_COUNT)));
+	else if (row->first != FABRIC_NONE && shape_port_role(making->shape, row->first, role))
+		snprintf(row->filter, sizeof(row->filter), "role:%s", role);
+}
+
 static void name_own(const struct making *making, struct port_group *row, const struct shape_group *group)
 {
 	char *const *names = making->table->order.names;
@@ -300,6 +312,7 @@ static void collect(struct making *making, struct port_groups *ret)
 		if (!making->rows[i].ports && !making->rows[i].down)
 			continue;
 		name_kind(&making->rows[i], (int)i, making->has_own[i]);
+		filter_kind(making, &making->rows[i], (int)i);
 		ret->list[ret->count++] = making->rows[i];
 	}
 }
@@ -329,7 +342,7 @@ int groups_make(const struct table *table, const struct moment *moment, struct p
 	for (i = 0; i < ROWS_MAX; i++) {
 		struct port_group *row = &making.rows[i];
 
-		row->hottest = FABRIC_NONE;
+		row->first = row->hottest = FABRIC_NONE;
 		row->mean_percent = row->min_percent = row->max_percent = NAN;
 		row->bytes_per_s = row->stall_percent = row->errors = NAN;
 	}

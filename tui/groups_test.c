@@ -185,14 +185,28 @@ static void every_port_counts_in_exactly_its_row(void **state)
 	}
 }
 
+static void a_group_says_how_to_find_its_links(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	make(made);
+	assert_string_equal(find(made, "compute in")->filter, "class:compute");
+	assert_string_equal(find(made, "leaf up")->filter, "role:leaf-uplink");
+	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
+}
+
 static void nothing_known_is_not_zero(void **state)
 {
 	struct made *made = *state;
 	char text[CELL_SIZE];
 
 	fill(made, true);
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++)
-		made->table.views[i].xmit_percent = made->table.views[i].stall_percent = made->table.views[i].errors = NAN;
+	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
+		struct row_view *view = &made->table.views[i];
+
+		view->xmit_percent = view->stall_percent = view->errors = NAN;
+	}
 	make(made);
 	assert_true(isnan(made->groups.list[0].mean_percent) && isnan(made->groups.list[0].max_percent));
 	assert_true(isnan(made->groups.list[0].stall_percent) && isnan(made->groups.list[0].errors));
@@ -332,6 +346,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_port_counts_in_exactly_its_row),
+		TEST(a_group_says_how_to_find_its_links),
 		TEST(nothing_known_is_not_zero),
 		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
 		TEST(what_somebody_knows_of_has_no_row_and_no_state),

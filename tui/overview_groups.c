@@ -58,7 +58,8 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		if (isnan(group->errors))
 			snprintf(ret, CELL_SIZE, "-");
 		else
-			format_count((uint64_t)group->errors, (unsigned)columns - group->errors_at_least, ret, CELL_SIZE);
+			format_count((uint64_t)group->errors, (unsigned)columns - group->errors_at_least, ret,
+				     CELL_SIZE);
 		if (group->errors_at_least && group->errors > 0)
 			strcat(ret, "+");
 		return group->errors > 0 ? ROLE_WARNING : ROLE_FAINT;

@@ -173,6 +173,16 @@ static void rearrange(struct links_screen *self)
 	settle(self);
 }
 
+void screen_links_show(struct app *app, const char *typed)
+{
+	struct links_screen *self = screen_state(app, &screen_links);
+
+	filter_set(&self->links.filter, typed);
+	self->mode = MODE_TABLE;
+	self->dirty = true;
+	app_show(app, &screen_links);
+}
+
 static void sort_by(struct links_screen *self, enum column column)
 {
 	if (self->links.sort != column)
