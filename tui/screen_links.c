@@ -120,14 +120,19 @@ static int draw_count(const struct links_screen *self, const struct app *app, co
 {
 	const struct brush brush = { &app->theme, 0 };
 	const struct links *links = &self->links;
-	char shown[32], all[32], text[160];
+	struct column_place places[COLUMN_COUNT];
+	char shown[32], all[32], order[32] = "", text[200];
 
+	/* A narrow terminal may not show the column that they are ordered by. */
+	links_places(app, links, footer->columns, places);
+	if (!places[links->sort].columns)
+		snprintf(order, sizeof(order), "by %s  ", column_info(links->sort)->title);
 	format_count(links->row_count, 24, shown, sizeof(shown));
 	format_count(links->count - (links->show_unused ? 0 : links->unused_count), 24, all, sizeof(all));
-	snprintf(text, sizeof(text), "%s%s%s of %s links", self->follows ? "following  " : "",
-		 links->tagged_only ? "tagged only  " : "", shown, all);
+	snprintf(text, sizeof(text), "%s%s%s%s of %s links", self->follows ? "following  " : "",
+		 links->tagged_only ? "tagged only  " : "", order, shown, all);
 	if ((int)strlen(text) > footer->columns / 2)
-		snprintf(text, sizeof(text), "%s of %s links", shown, all);
+		snprintf(text, sizeof(text), "%s%s of %s links", order, shown, all);
 	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_RIGHT, ROLE_FAINT);
 	return (int)strlen(text);
 }
@@ -218,7 +223,6 @@ static bool move_key(struct links_screen *self, int key)
 
 static bool filter_key(struct links_screen *self, int key)
 {
-	char bytes[PROMPT_CHARACTER_SIZE];
 	struct filter *filter = &self->links.filter;
 
 	switch (key) {
@@ -246,7 +250,7 @@ static bool filter_key(struct links_screen *self, int key)
 		if (key < ' ')
 			return move_key(self, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		filter_append(filter, prompt_character(key, bytes));
+		filter_type(filter, key);
 		break;
 	}
 	rearrange(self);
@@ -421,9 +425,9 @@ static const struct key_help help[] = {
 	{ "  tier:2", "with an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
 	{ "  rail:3", "of rail mlx5_3; rail:mlx5_3, rail:storage: by the rail's name" },
 	{ "  host:node01", "of this host, or of those whose names begin so; class:compute, class:storage, ..." },
-	{ "  role:leaf-uplink", "leaf-to-host, leaf-uplink, spine-downlink, across, ... of either end" },
+	{ "  role:leaf-up", "what an end is for begins so: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
 	{ "  state:degraded", "degraded, or a word of STATUS at either end: down, silent, idle, ..." },
-	{ "  speed:ndr width:1x", "what the link runs at" },
+	{ "  speed:ndr", "what the link runs at; width:1x" },
 	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
 	{ "Esc", "no filter any more" },
 	{ "Left Right", "sort by the next column; a press on its head does it too" },

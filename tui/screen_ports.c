@@ -94,8 +94,8 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" }, { "Arrows", "port" }, { "PgUp PgDn", "switch" }, { "/", "find" }, { "v", "load errors state" },
-		{ "Enter", "detail" }, { "q", "quit" }, { NULL, NULL },
+		{ "F1", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
+		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
 	};
 	const struct ports_screen *self = state;
 	const struct filter *filter = &self->front.boxes.filter;
@@ -155,7 +155,6 @@ static bool box_key(struct ports_screen *self, struct app *app, int key)
 
 static bool typed_key(struct ports_screen *self, struct app *app, int key)
 {
-	char bytes[PROMPT_CHARACTER_SIZE];
 	struct filter *filter = &self->front.boxes.filter;
 
 	switch (key) {
@@ -184,7 +183,7 @@ static bool typed_key(struct ports_screen *self, struct app *app, int key)
 		if (key < ' ')
 			return box_key(self, app, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		filter_append(filter, prompt_character(key, bytes));
+		filter_type(filter, key);
 		break;
 	}
 	look_for(self, app);
