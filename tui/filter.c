@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/filter.h"
 
-#include <limits.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <wchar.h>
+
+#include "tui/prompt.h"
 
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
@@ -230,36 +230,22 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 	return !filter->term_count;
 }
 
-void filter_append(struct filter *filter, const char *bytes)
-{
-	char typed[FILTER_SIZE + 8];
-
-	if (strlen(filter->typed) + strlen(bytes) >= FILTER_SIZE)
-		return;
-	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
-	filter_set(filter, typed);
-}
+_Static_assert(FILTER_SIZE == PROMPT_SIZE, "a filter is typed as a prompt is");
 
 void filter_type(struct filter *filter, int key)
 {
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
+	char typed[FILTER_SIZE];
 
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
+	memcpy(typed, filter->typed, sizeof(typed));
+	prompt_append(typed, key);
+	filter_set(filter, typed);
 }
 
 void filter_erase(struct filter *filter)
 {
 	char typed[FILTER_SIZE];
-	size_t len = strlen(filter->typed);
 
 	memcpy(typed, filter->typed, sizeof(typed));
-	while (len > 0 && ((unsigned char)typed[len - 1] & 0xc0) == 0x80)
-		len--;
-	typed[len ? len - 1 : 0] = '\0';
+	prompt_erase(typed);
 	filter_set(filter, typed);
 }

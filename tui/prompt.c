@@ -6,6 +6,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/text.h"
 #include "tui/app.h"
 
 void prompt_ask(struct prompt *prompt, const char *label, const char *text, prompt_fn *done)
@@ -17,11 +18,15 @@ void prompt_ask(struct prompt *prompt, const char *label, const char *text, prom
 
 void prompt_append(char text[PROMPT_SIZE], int key)
 {
-	char bytes[MB_LEN_MAX + 1];
+	char bytes[MB_LEN_MAX + 1], harmless[8 * MB_LEN_MAX];
 	mbstate_t shift = { 0 };
 	size_t len = wcrtomb(bytes, (wchar_t)key, &shift), used = strlen(text);
 
-	if (len == (size_t)-1 || used + len >= PROMPT_SIZE)
+	/* What is pasted is shown, too: nothing that moves a terminal, or of which it does not know how wide it is. */
+	if (len == (size_t)-1 || used + len >= PROMPT_SIZE || wcwidth((wchar_t)key) < 0)
+		return;
+	text_sanitise(bytes, len, harmless, sizeof(harmless));
+	if (key != ' ' && (strlen(harmless) != len || memcmp(bytes, harmless, len)))
 		return;
 	memcpy(text + used, bytes, len);
 	text[used + len] = '\0';
