@@ -272,10 +272,17 @@ static void without_room_there_is_no_plot(void **state)
 
 static void a_plot_that_reaches_up_to_anothers_highest_has_its_axis(void **state)
 {
-	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN }, high = { noon_us, noon_us + hour_us, 870, 930 };
+	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
+			  high = { noon_us, noon_us + hour_us, 870, 930 };
 	struct plot plot = {
-		.points = &high, .count = 1, .from_us = noon_us, .until_us = noon_us + hour_us, .width = 40, .height = 10,
-		.label = plain, .ascii = true,
+		.points = &high,
+		.count = 1,
+		.from_us = noon_us,
+		.until_us = noon_us + hour_us,
+		.width = 40,
+		.height = 10,
+		.label = plain,
+		.ascii = true,
 	};
 	struct drawn of_high, of_low;
 

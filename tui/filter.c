@@ -230,22 +230,31 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 	return !filter->term_count;
 }
 
-_Static_assert(FILTER_SIZE == PROMPT_SIZE, "a filter is typed as a prompt is");
+void filter_append(struct filter *filter, const char *bytes)
+{
+	char typed[FILTER_SIZE + 8];
+
+	if (strlen(filter->typed) + strlen(bytes) >= FILTER_SIZE)
+		return;
+	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
+	filter_set(filter, typed);
+}
 
 void filter_type(struct filter *filter, int key)
 {
-	char typed[FILTER_SIZE];
+	char bytes[PROMPT_CHARACTER_SIZE];
 
-	memcpy(typed, filter->typed, sizeof(typed));
-	prompt_append(typed, key);
-	filter_set(filter, typed);
+	filter_append(filter, prompt_character(key, bytes));
 }
 
 void filter_erase(struct filter *filter)
 {
 	char typed[FILTER_SIZE];
+	size_t len = strlen(filter->typed);
 
 	memcpy(typed, filter->typed, sizeof(typed));
-	prompt_erase(typed);
+	while (len > 0 && ((unsigned char)typed[len - 1] & 0xc0) == 0x80)
+		len--;
+	typed[len ? len - 1 : 0] = '\0';
 	filter_set(filter, typed);
 }

@@ -122,7 +122,7 @@ static void typing_and_erasing_work_in_whole_characters(void **state)
 
 static void control_characters_are_not_taken(void **state)
 {
-	static const int keys[] = { 0x7f, 0x85, 0x9b, 0x202e, '\t', 'a', ' ', 'b' };
+	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
 	struct filter filter = { 0 };
 	size_t i;
 

@@ -45,7 +45,7 @@ struct port_group {
 	char filter[48];       /* of the others: what lets its links through (tui/filter.h) */
 	uint32_t ports;        /* whose link is up */
 	uint32_t known;        /* of these, with a rate */
-	uint32_t silent, down; /* down: its link was up within the hour; not among ports */
+	uint32_t silent;
 	uint32_t no_counters;  /* of ports: unsupported, or not asked by the settings */
 	/* Percent of the link's data rate that the ports send, over known; NAN where none is. */
 	double mean_percent, min_percent, max_percent;

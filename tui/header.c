@@ -77,7 +77,7 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	} else if (live_state(&app->live) == LIVE_PAST) {
 		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
 
-		add(segments, count, 0, "HISTORY -%s", when_format_span(ago_us - ago_us % US_PER_S, span));
+		add(segments, count, 0, "HISTORY -%s", write_seconds(ago_us - ago_us % US_PER_S, span));
 		segments[*count - 1].role = role;
 		add(segments, count, 0, "%s", when_format_local(app->live.shown->sweep.wall_us, at));
 	} else {
