@@ -77,8 +77,13 @@ struct series_plot {
 	int64_t from_us, until_us; /* wall clock: its left and its right edge */
 	unsigned width, height;    /* columns and lines of the whole text */
 	bool ascii;
-	double top;                /* where its axis ends, in what is shown (bits, per hour, percent); 0: as needed */
+	/* In what is shown (bits, per hour, percent): */
+	double top;                /* where its axis ends; 0: as needed */
+	double reach;              /* what it goes up to at least; 0: nothing. series_high() of another plot beside it */
 };
+
+/* series_high - the highest value of all steps, in what is shown; 0 where nothing is known. */
+double series_high(const struct series *series);
 
 /* series_plot - append the lines of plot_draw() (base/plot.h) for a series. Return: 0 or ERR_NOMEM. */
 int series_plot(const struct series *series, const struct series_plot *plot, struct text *ret);

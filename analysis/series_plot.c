@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* series_plot.c - a series as lines of text */
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/series.h"
@@ -37,13 +38,22 @@ static const char *plot_label(const void *ctx, double value, char *ret, size_t s
 	return metric_format_value(metric, value / metric_shown_factor(metric), ret, size);
 }
 
+double series_high(const struct series *series)
+{
+	double high = 0;
+
+	for (size_t i = 0; i < series->count; i++)
+		high = fmax(high, fmax(series->steps[i].high, series->steps[i].mean));
+	return high * metric_shown_factor(&series->metric);
+}
+
 int series_plot(const struct series *series, const struct series_plot *plot, struct text *ret)
 {
 	struct plot_point *points = calloc(series->count + 1, sizeof(*points));
 	const struct plot drawn = {
 		.points = points, .count = series->count, .from_us = plot->from_us, .until_us = plot->until_us,
 		.width = plot->width, .height = plot->height, .label = plot_label, .label_ctx = &series->metric,
-		.ascii = plot->ascii, .top = plot->top,
+		.ascii = plot->ascii, .top = plot->top, .reach = plot->reach,
 	};
 	double factor = metric_shown_factor(&series->metric);
 	int code;

@@ -31,6 +31,7 @@ struct plot {
 	const char *(*label)(const void *ctx, double value, char *ret, size_t size);
 	const void *label_ctx;
 	double top;                /* where the axis ends; 0: as the points need it */
+	double reach;              /* what it goes up to at least, so that two plots have one axis; 0: nothing */
 };
 
 #define PLOT_LABEL_SIZE 32

@@ -50,7 +50,8 @@ static int tell_gone(sqlite3 *db, int64_t sweep, reader_gone_fn *each, void *ctx
 {
 	static const char query[] =
 		"SELECT n.guid, v.description, (SELECT s.wall_us FROM sweep s WHERE s.id >= v.from_sweep"
-		" AND s.id < v.to_sweep ORDER BY s.id DESC LIMIT 1), " WALL_FROM("v.to_sweep") " FROM node n CROSS JOIN node_version v"
+		" AND s.id < v.to_sweep ORDER BY s.id DESC LIMIT 1), " WALL_FROM("v.to_sweep")
+		" FROM node n CROSS JOIN node_version v"
 		" ON v.node = n.id AND v.from_sweep = (SELECT max(o.from_sweep) FROM node_version o"
 		" WHERE o.node = n.id AND o.from_sweep <= ?1) WHERE v.to_sweep <= ?1 ORDER BY n.id";
 	sqlite3_stmt *rows = NULL, *names = NULL;
@@ -92,7 +93,8 @@ static int find_peer(sqlite3 *db, uint64_t node_guid, uint8_t port, int64_t swee
 {
 	static const char query[] =
 		"SELECT f.guid, o.number, (SELECT l.description FROM node_version l WHERE l.node = f.id"
-		" AND l.from_sweep <= ?3 ORDER BY l.from_sweep DESC LIMIT 1), CASE WHEN v.to_sweep <= ?3 THEN " WALL_FROM("v.to_sweep")
+		" AND l.from_sweep <= ?3 ORDER BY l.from_sweep DESC LIMIT 1),"
+		" CASE WHEN v.to_sweep <= ?3 THEN " WALL_FROM("v.to_sweep")
 		" END FROM node n CROSS JOIN port p ON p.node = n.id AND p.number = ?2"
 		" CROSS JOIN port_version v ON v.port = p.id AND v.from_sweep <= ?3 AND v.peer IS NOT NULL"
 		" CROSS JOIN port o ON o.id = v.peer CROSS JOIN node f ON f.id = o.node"

@@ -26,7 +26,8 @@ int acknowledge_until(const char *typed, int64_t now_us, int64_t *ret_us, struct
 	if (code < 0)
 		return code;
 	if (span_us > INT64_MAX - now_us)
-		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for an end that is not known", typed);
+		return err_set(err, ERR_USAGE, "'%.40s' is too long: leave it empty for an end that is not known",
+			       typed);
 	*ret_us = now_us + span_us;
 	return 0;
 }

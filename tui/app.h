@@ -88,13 +88,13 @@ struct screen {
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
-	/* Asked several times a second, also while it is not in front. Return: whether there is something new to draw. */
+	/* Asked several times a second, in front or not. Return: whether there is something new to draw. */
 	bool (*poll)(void *state, struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
 	/* The footer; NULL: keys of @footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
 	const struct key_help *footer_keys;
-	/* Return: whether the key meant something here; else the common keys are tried. Typed text is taken here first. */
+	/* Return: whether the key meant something here; else the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
 	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse); /* or NULL */
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
@@ -137,6 +137,9 @@ void *screen_state(const struct app *app, const struct screen *screen);
 /* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
 	screen_detail, screen_text, screen_help, screen_setup;
+
+/* screen_links_show - go to the links, those that a filter (tui/filter.h) lets through. */
+void screen_links_show(struct app *app, const char *typed);
 
 /* app_screen - the one in front. app_subject - what it was opened for. */
 const struct screen *app_screen(const struct app *app);

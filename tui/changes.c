@@ -152,11 +152,25 @@ static bool told_by_event(const struct moment *moment, enum finding_kind kind)
 	return false;
 }
 
-/* Findings that are about something that happened, and no more. */
-static bool is_only_told(enum finding_kind kind)
+/* Was it never more than an info? Where its opening is not known any more: is it of a kind that is none? */
+static bool was_info(const struct moment *moment, const struct happening *closed, int kind)
 {
-	return kind == FINDING_HOST_RESTART || kind == FINDING_ROUTES_CHANGED || kind == FINDING_COUNTERS_CLEARED ||
-	       kind == FINDING_COUNTER_SATURATED || kind == FINDING_LOCKED;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < moment->happening_count; i++) {
+		const struct happening *happening = &moment->happenings[i];
+
+		if (happening->node_guid != closed->node_guid || happening->port != closed->port ||
+		    strncmp(happening->kind, "finding-", strlen("finding-")) ||
+		    !strcmp(happening->kind, closed->kind) || finding_of(happening) != kind)
+			continue;
+		if (happening->severity != EVENT_INFO)
+			return false;
+		found = true;
+	}
+	return found || kind == FINDING_HOST_RESTART || kind == FINDING_ROUTES_CHANGED ||
+	       kind == FINDING_COUNTERS_CLEARED || kind == FINDING_COUNTER_SATURATED || kind == FINDING_LOCKED;
 }
 
 /* Return: false where it is told elsewhere. */
@@ -169,7 +183,7 @@ static bool sort_finding(const struct moment *moment, struct saying *saying)
 	if (kind < 0 || !strcmp(happening->kind, "finding-changed") || told_by_event(moment, (enum finding_kind)kind))
 		return false;
 	/* What is worse is shown as a problem as long as it is open; that an info is over says nothing. */
-	if (closed ? is_only_told((enum finding_kind)kind) : happening->severity != EVENT_INFO)
+	if (closed ? was_info(moment, happening, kind) : happening->severity != EVENT_INFO)
 		return false;
 	snprintf(saying->kind, sizeof(saying->kind), "%s", finding_kind_name((enum finding_kind)kind));
 	saying->word = saying->kind;
@@ -263,9 +277,11 @@ static struct cluster *find_cluster(struct clusters *clusters, const struct sayi
 	for (i = clusters->count; i-- > 0;) {
 		struct cluster *cluster = &clusters->list[i];
 
+		int64_t apart_us = cluster->change.first_us - saying->happening->wall_us;
+
 		if (cluster->sort == saying->sort &&
 		    (saying->sort < SORT_CLOSED || !strcmp(cluster->kind, saying->kind)))
-			return cluster->change.first_us - saying->happening->wall_us <= CHANGE_APART_US ? cluster : NULL;
+			return apart_us <= CHANGE_APART_US ? cluster : NULL;
 	}
 	return NULL;
 }

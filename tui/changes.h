@@ -34,7 +34,7 @@ struct change {
 struct changes {
 	struct change *list; /* by its newest event, newest first */
 	size_t count;
-	int64_t since_us;    /* all that happened after this is told; later than was asked for where too much happened */
+	int64_t since_us;    /* all after this is told; later than was asked for where too much happened */
 };
 
 /*

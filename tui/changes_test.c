@@ -84,7 +84,7 @@ static void reboot(struct made *made, int64_t after_us, uint32_t host)
 
 	down->peer_guid = made->sample.fabric->nodes[host].guid;
 	add(made, after_us + 30 * US_PER_S, "link-up", host, "now active");
-	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: its HCA went down");
+	restart = add(made, after_us + 40 * US_PER_S, "finding-opened", host, "host-restart node0001: it went down");
 	restart->severity = EVENT_INFO;
 }
 
@@ -164,6 +164,20 @@ static void what_is_wrong_is_told_when_it_is_over(void **state)
 	assert_string_equal(made->changes.list[0].brief, "leaf01 link-degraded closed");
 }
 
+static void that_an_info_is_over_says_nothing(void **state)
+{
+	struct made *made = *state;
+
+	add(made, 0, "finding-opened", LEAF, "congestion leaf01/1: incast");
+	add(made, 1, "finding-closed", LEAF, "congestion leaf01/1: incast");
+	add(made, 2, "finding-opened", LEAF + 1, "congestion leaf02/1: trunk")->severity = EVENT_WARNING;
+	add(made, 3, "finding-closed", LEAF + 1, "congestion leaf02/1: trunk");
+	make(made);
+	assert_int_equal(made->changes.count, 2);
+	assert_string_equal(made->changes.list[0].text, "closed: congestion leaf02/1: trunk");
+	assert_string_equal(made->changes.list[1].text, "congestion leaf01/1: incast");
+}
+
 static void what_an_event_says_is_not_said_again_by_its_finding(void **state)
 {
 	struct made *made = *state;
@@ -221,7 +235,8 @@ static void every_event_counts_in_one_change(void **state)
 
 			counted += change->count;
 			assert_true(change->first_us <= change->last_us);
-			assert_true(change->last_us - change->first_us <= (int64_t)(change->count - 1) * CHANGE_APART_US);
+			assert_true(change->last_us - change->first_us <=
+				    (int64_t)(change->count - 1) * CHANGE_APART_US);
 			assert_true(change->text[0] && change->brief[0]);
 			if (i)
 				assert_true(change[-1].last_us >= change->last_us);
@@ -268,6 +283,7 @@ int main(void)
 		TEST(a_single_event_speaks_for_itself_with_short_names),
 		TEST(links_of_hosts_and_of_switches_are_apart),
 		TEST(what_is_wrong_is_told_when_it_is_over),
+		TEST(that_an_info_is_over_says_nothing),
 		TEST(what_an_event_says_is_not_said_again_by_its_finding),
 		TEST(events_of_unknown_kinds_and_nodes_are_told_too),
 		TEST(every_event_counts_in_one_change),

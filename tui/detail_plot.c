@@ -282,11 +282,14 @@ static void title_of(const struct detail_plot *plot, size_t i, char *ret, size_t
 
 static void draw_one(const struct detail_plot *plot, size_t i, int width, int height, bool unicode, struct text *ret)
 {
-	const struct series_plot how = {
+	struct series_plot how = {
 		.from_us = plot->since_us, .until_us = plot->until_us, .width = width > 0 ? (unsigned)width : 0,
 		.height = height > 0 ? (unsigned)height : 0, .ascii = !unicode,
 	};
 
+	/* Out and in have one axis: they are to be compared. */
+	for (size_t other = 0; other < plot->series_count; other++)
+		how.reach = fmax(how.reach, series_high(&plot->series[other]));
 	series_plot(&plot->series[i], &how, ret);
 }
 

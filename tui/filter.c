@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "tui/prompt.h"
+
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
 	[FILTER_ROLE] = "role",   [FILTER_HOST] = "host",   [FILTER_SPEED] = "speed",   [FILTER_WIDTH] = "width",
@@ -236,6 +238,13 @@ void filter_append(struct filter *filter, const char *bytes)
 		return;
 	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
 	filter_set(filter, typed);
+}
+
+void filter_type(struct filter *filter, int key)
+{
+	char bytes[PROMPT_CHARACTER_SIZE];
+
+	filter_append(filter, prompt_character(key, bytes));
 }
 
 void filter_erase(struct filter *filter)

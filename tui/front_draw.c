@@ -44,8 +44,9 @@ static struct face face_of(const struct front *front, const struct app *app, uin
 static const char *sign_of(const struct face *face, enum front_view view, bool unicode, char ret[8])
 {
 	static const char *const signs[WORD_COUNT] = {
-		[WORD_IDLE] = "-", [WORD_NEW] = "n", [WORD_MIRRORED] = "m", [WORD_UNPLANNED] = "u", [WORD_UNFINISHED] = "u",
-		[WORD_INIT] = "i", [WORD_UNSUPPORTED] = "u", [WORD_LOCKED] = "L", [WORD_SILENT] = "?", [WORD_DOWN] = "x",
+		[WORD_IDLE] = "-",       [WORD_NEW] = "n",    [WORD_MIRRORED] = "m",    [WORD_UNPLANNED] = "u",
+		[WORD_UNFINISHED] = "u", [WORD_INIT] = "i",   [WORD_UNSUPPORTED] = "u", [WORD_LOCKED] = "L",
+		[WORD_SILENT] = "?",     [WORD_DOWN] = "x",
 	};
 	int eighths = isnan(face->percent) ? 0 : (int)(face->percent / 12.5);
 
@@ -194,7 +195,8 @@ static enum mark box_mark(const struct front *front, const struct app *app, cons
 	uint32_t i, port;
 
 	for (i = 0; i < (host ? host->count : 1); i++) {
-		const struct node *node = &fabric->nodes[host ? app->moment.shape->host_nodes[host->first + i] : box->node];
+		uint32_t index = host ? app->moment.shape->host_nodes[host->first + i] : box->node;
+		const struct node *node = &fabric->nodes[index];
 
 		for (port = node->first_port; port < node->first_port + node->ports; port++) {
 			uint32_t finding = front->finding_of[port];
@@ -277,8 +279,9 @@ static void draw_title(const struct front *front, const struct app *app)
 	struct segment segments[5] = { 0 };
 
 	if (!box) {
-		draw_cell(&brush, area->y, area->x, area->columns, "what was looked at is not in the fabric of this time; "
-			  "PgUp PgDn: another", ALIGN_LEFT, ROLE_WARNING);
+		draw_cell(&brush, area->y, area->x, area->columns,
+			  "what was looked at is not in the fabric of this time; PgUp PgDn: another", ALIGN_LEFT,
+			  ROLE_WARNING);
 		return;
 	}
 	snprintf(segments[0].text, sizeof(segments[0].text), "%.200s", boxes_name(&front->boxes, box));
@@ -392,7 +395,8 @@ static void draw_facts(const struct front *front, const struct app *app)
 		 words_link(&app->table.snapshot->fabric->ports[port], link), face.degraded ? " degraded" : "");
 	segments[1].role = face.degraded ? ROLE_WARNING : ROLE_TEXT;
 	segments[1].rank = 3;
-	snprintf(segments[2].text, sizeof(segments[2].text), "%s", face.view->unused ? "unused" : port_word_name(face.word));
+	snprintf(segments[2].text, sizeof(segments[2].text), "%s",
+		 face.view->unused ? "unused" : port_word_name(face.word));
 	segments[2].role = word_role(face.word);
 	segments[2].rank = 1;
 	count = 3;
@@ -418,7 +422,8 @@ void front_draw(struct front *front, const struct app *app, const struct rect *b
 	size_t i;
 
 	panel_parts(body, &front->parts);
-	panel_plan(front->parts.cells.rows, front->parts.cells.columns, &front->box, front->label_columns, &front->plan);
+	panel_plan(front->parts.cells.rows, front->parts.cells.columns, &front->box, front->label_columns,
+		   &front->plan);
 	if (front->parts.list.rows)
 		draw_list(front, app);
 	draw_title(front, app);

@@ -101,19 +101,16 @@ static void add_load(struct port_group *row, const struct row_view *view, uint32
 	row->buckets[bucket < GROUP_BUCKETS ? bucket : GROUP_BUCKETS - 1]++;
 }
 
-static void add_port(struct port_group *row, const struct row_view *view, uint32_t index, bool up)
+static void add_port(struct port_group *row, const struct row_view *view, uint32_t index)
 {
-	if (!up) {
-		row->down += !view->unused;
-		return;
-	}
+	if (row->first == FABRIC_NONE)
+		row->first = index;
 	row->ports++;
 	row->silent += view->word == WORD_SILENT || view->word == WORD_LOCKED;
 	row->no_counters += view->word == WORD_UNSUPPORTED || view->word == WORD_UNPLANNED;
 	add_load(row, view, index);
-	if (!isnan(view->stall_percent)) {
-		row->stall_percent = row->stall_known++ ? row->stall_percent + view->stall_percent : view->stall_percent;
-	}
+	if (!isnan(view->stall_percent))
+		row->stall_percent = view->stall_percent + (row->stall_known++ ? row->stall_percent : 0);
 	if (!isnan(view->errors))
 		row->errors = isnan(row->errors) ? view->errors : row->errors + view->errors;
 	row->errors_at_least |= view->at_least;
@@ -128,8 +125,8 @@ static void add_ports(struct making *making)
 		const struct port *port = &fabric->ports[i];
 		int row = port_is_pollable(fabric, port) ? row_of(making, i) : NO_KIND;
 
-		if (row != NO_KIND)
-			add_port(&making->rows[row], &making->table->views[i], i, port->state >= PORT_INIT);
+		if (row != NO_KIND && port->state >= PORT_INIT)
+			add_port(&making->rows[row], &making->table->views[i], i);
 	}
 	for (i = 0; i < ROWS_MAX; i++) {
 		if (making->rows[i].known)
@@ -211,13 +208,52 @@ static bool is_told(const struct finding *finding)
 	return finding->severity >= FINDING_WARNING || finding->kind == FINDING_CONGESTION;
 }
 
-static void blame_port(struct making *making, uint32_t index, const struct finding_row *finding)
+static void blame_row(struct making *making, int row, const struct finding_row *finding)
 {
-	int row = index == FABRIC_NONE ? NO_KIND : row_of(making, index);
 	const struct finding_row **worst = row == NO_KIND ? NULL : &making->rows[row].worst;
 
 	if (worst && (!*worst || finding->finding.severity > (*worst)->finding.severity))
 		*worst = finding;
+}
+
+static void blame_port(struct making *making, uint32_t index, const struct finding_row *finding)
+{
+	if (index != FABRIC_NONE)
+		blame_row(making, row_of(making, index), finding);
+}
+
+/* Which row a link from one node to another belongs to, where no port says so any more: it is down. */
+static int kind_between(const struct making *making, uint32_t from, uint32_t to)
+{
+	const struct shape_node *low = &making->shape->nodes[from], *high = &making->shape->nodes[to];
+
+	if (making->fabric->nodes[from].type != NODE_SWITCH)
+		return KIND_OUT + low->class;
+	if (making->fabric->nodes[to].type != NODE_SWITCH)
+		return KIND_IN + high->class;
+	if (low->tier && high->tier == low->tier + 1)
+		return KIND_UP + low->tier;
+	if (high->tier && low->tier == high->tier + 1)
+		return KIND_DOWN + low->tier;
+	return KIND_ACROSS;
+}
+
+static void blame_link(struct making *making, uint32_t node, const struct finding_row *finding)
+{
+	const struct fabric *fabric = making->fabric;
+	uint32_t port = fabric_node_port(fabric, node, finding->finding.port);
+	uint32_t peer = fabric_find_node(fabric, finding->finding.peer_guid);
+	bool both = is_of_link(&finding->finding);
+
+	if (port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE) {
+		blame_port(making, port, finding);
+		if (both)
+			blame_port(making, fabric->ports[port].peer, finding);
+	} else if (peer != FABRIC_NONE) {
+		blame_row(making, kind_between(making, node, peer), finding);
+		if (both)
+			blame_row(making, kind_between(making, peer, node), finding);
+	}
 }
 
 /* Which rows a finding speaks of. */
@@ -231,11 +267,7 @@ static void blame(struct making *making, const struct finding_row *finding)
 	if (group != SHAPE_NONE) {
 		blame_port(making, making->shape->members[making->shape->groups[group].first], finding);
 	} else if (finding->finding.port) {
-		uint32_t port = fabric_node_port(fabric, node, finding->finding.port);
-
-		blame_port(making, port, finding);
-		if (port != FABRIC_NONE && is_of_link(&finding->finding))
-			blame_port(making, fabric->ports[port].peer, finding);
+		blame_link(making, node, finding);
 	} else if (making->shape->nodes[node].up_group != SHAPE_NONE) {
 		/* What is on everybody's way would else darken every row. */
 		const struct shape_group *up = &making->shape->groups[making->shape->nodes[node].up_group];
@@ -275,6 +307,17 @@ static void name_kind(struct port_group *row, int kind, bool other)
 			 kind >= KIND_IN ? "in" : "out");
 }
 
+/* What has to be typed to see its links. */
+static void filter_kind(const struct making *making, struct port_group *row, int kind)
+{
+	char role[SHAPE_ROLE_SIZE];
+
+	if (kind < KIND_UP)
+		snprintf(row->filter, sizeof(row->filter), "class:%s", node_class_name((uint8_t)(kind % CLASS_COUNT)));
+	else if (row->first != FABRIC_NONE && shape_port_role(making->shape, row->first, role))
+		snprintf(row->filter, sizeof(row->filter), "role:%s", role);
+}
+
 static void name_own(const struct making *making, struct port_group *row, const struct shape_group *group)
 {
 	char *const *names = making->table->order.names;
@@ -297,9 +340,10 @@ static void collect(struct making *making, struct port_groups *ret)
 		ret->list[ret->count++] = *row;
 	}
 	for (i = 0; i < KIND_COUNT; i++) {
-		if (!making->rows[i].ports && !making->rows[i].down)
+		if (!making->rows[i].ports)
 			continue;
 		name_kind(&making->rows[i], (int)i, making->has_own[i]);
+		filter_kind(making, &making->rows[i], (int)i);
 		ret->list[ret->count++] = making->rows[i];
 	}
 }
@@ -329,7 +373,7 @@ int groups_make(const struct table *table, const struct moment *moment, struct p
 	for (i = 0; i < ROWS_MAX; i++) {
 		struct port_group *row = &making.rows[i];
 
-		row->hottest = FABRIC_NONE;
+		row->first = row->hottest = FABRIC_NONE;
 		row->mean_percent = row->min_percent = row->max_percent = NAN;
 		row->bytes_per_s = row->stall_percent = row->errors = NAN;
 	}

@@ -42,12 +42,14 @@ enum group_state {
 struct port_group {
 	char name[GROUP_NAME_SIZE];
 	struct subject own;    /* of a switch's row: the switch's group; else NONE */
+	char filter[48];       /* of the others: what lets its links through (tui/filter.h) */
 	uint32_t ports;        /* whose link is up */
 	uint32_t known;        /* of these, with a rate */
-	uint32_t silent, down; /* down: its link was up within the hour; not among ports */
+	uint32_t silent;
 	uint32_t no_counters;  /* of ports: unsupported, or not asked by the settings */
 	/* Percent of the link's data rate that the ports send, over known; NAN where none is. */
 	double mean_percent, min_percent, max_percent;
+	uint32_t first;        /* any of its ports */
 	uint32_t hottest;      /* the port of max_percent, or FABRIC_NONE */
 	double bytes_per_s;    /* sum over known, NAN where none is */
 	double stall_percent;  /* mean over those with an estimate, NAN where none has */
@@ -55,7 +57,7 @@ struct port_group {
 	double errors;         /* sum; NAN where no error counter was read */
 	bool errors_at_least;
 	uint32_t buckets[GROUP_BUCKETS]; /* of known: 0 to 10 percent, ... 90 and more */
-	const struct finding_row *worst; /* of the findings at its ports that nobody acknowledged; borrowed of the moment */
+	const struct finding_row *worst; /* of its ports' findings that nobody acknowledged; borrowed of the moment */
 };
 
 struct port_groups {
@@ -74,7 +76,7 @@ void groups_done(struct port_groups *groups);
 
 enum group_state group_state(const struct port_group *group);
 
-/* group_state_word - "ok", "unknown", "WARN", "CRIT", "incast"; "CRIT routing" where @columns has room. Return: @ret. */
+/* group_state_word - "ok", "unknown", "WARN", "incast"; "CRIT routing" where @columns has room. Return: @ret. */
 const char *group_state_word(const struct port_group *group, int columns, char *ret, size_t size);
 
 /*

@@ -127,7 +127,7 @@ static void near(double a, double b)
 /* One row, counted port by port in another way than the code under test. */
 static void check_row(const struct made *made, const char *name, const struct port_group *group)
 {
-	uint32_t ports = 0, known = 0, silent = 0, down = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
+	uint32_t ports = 0, known = 0, silent = 0, buckets[GROUP_BUCKETS] = { 0 }, stalls = 0;
 	double sum = 0, min = 1e9, max = -1, stall = 0, errors = NAN;
 
 	for (uint32_t i = 0; i < made->sample.fabric->port_count; i++) {
@@ -135,10 +135,8 @@ static void check_row(const struct made *made, const char *name, const struct po
 
 		if (!row_name(made, i) || strcmp(row_name(made, i), name))
 			continue;
-		if (!is_up(made, i)) {
-			down += !view->unused;
+		if (!is_up(made, i))
 			continue;
-		}
 		ports++;
 		silent += view->word == WORD_SILENT;
 		if (!isnan(view->stall_percent))
@@ -158,7 +156,6 @@ static void check_row(const struct made *made, const char *name, const struct po
 	assert_int_equal(group->ports, ports);
 	assert_int_equal(group->known, known);
 	assert_int_equal(group->silent, silent);
-	assert_int_equal(group->down, down);
 	near(group->mean_percent, known ? sum / known : NAN);
 	near(group->min_percent, known ? min : NAN);
 	near(group->max_percent, known ? max : NAN);
@@ -185,14 +182,28 @@ static void every_port_counts_in_exactly_its_row(void **state)
 	}
 }
 
+static void a_group_says_how_to_find_its_links(void **state)
+{
+	struct made *made = *state;
+
+	fill(made, true);
+	make(made);
+	assert_string_equal(find(made, "compute in")->filter, "class:compute");
+	assert_string_equal(find(made, "leaf up")->filter, "role:leaf-uplink");
+	assert_string_equal(find(made, "spine down")->filter, "role:spine-downlink");
+}
+
 static void nothing_known_is_not_zero(void **state)
 {
 	struct made *made = *state;
 	char text[CELL_SIZE];
 
 	fill(made, true);
-	for (size_t i = 0; i < made->sample.fabric->port_count; i++)
-		made->table.views[i].xmit_percent = made->table.views[i].stall_percent = made->table.views[i].errors = NAN;
+	for (size_t i = 0; i < made->sample.fabric->port_count; i++) {
+		struct row_view *view = &made->table.views[i];
+
+		view->xmit_percent = view->stall_percent = view->errors = NAN;
+	}
 	make(made);
 	assert_true(isnan(made->groups.list[0].mean_percent) && isnan(made->groups.list[0].max_percent));
 	assert_true(isnan(made->groups.list[0].stall_percent) && isnan(made->groups.list[0].errors));
@@ -260,6 +271,20 @@ static void a_finding_of_a_link_shows_in_both_of_its_directions(void **state)
 	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_WARNING);
 	assert_int_equal(group_state(find(made, "compute out")), GROUP_STATE_WARNING);
 	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_OK);
+}
+
+static void a_link_that_is_down_shows_where_it_was(void **state)
+{
+	struct made *made = *state;
+	struct finding_row *row;
+
+	fill(made, true);
+	row = add_finding(made, FINDING_LINK_DOWN, FINDING_WARNING, 33, "cable");
+	row->finding.peer_guid = made->sample.fabric->nodes[LEAVES * (SAMPLE_HOSTS_PER_LEAF + 1)].guid;
+	make(made);
+	assert_int_equal(group_state(find(made, "leaf up")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "spine down")), GROUP_STATE_WARNING);
+	assert_int_equal(group_state(find(made, "compute in")), GROUP_STATE_OK);
 }
 
 static void incast_is_told_where_it_is_sent_to(void **state)
@@ -332,10 +357,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(every_port_counts_in_exactly_its_row),
+		TEST(a_group_says_how_to_find_its_links),
 		TEST(nothing_known_is_not_zero),
 		TEST(a_switch_whose_group_has_a_finding_has_a_row_of_its_own),
 		TEST(what_somebody_knows_of_has_no_row_and_no_state),
 		TEST(a_finding_of_a_link_shows_in_both_of_its_directions),
+		TEST(a_link_that_is_down_shows_where_it_was),
 		TEST(incast_is_told_where_it_is_sent_to),
 		TEST(the_worse_of_two_findings_counts),
 		cmocka_unit_test(below_95_percent_nothing_is_said_to_be_well),

@@ -77,7 +77,7 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	} else if (live_state(&app->live) == LIVE_PAST) {
 		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
 
-		add(segments, count, 0, "HISTORY -%s", when_format_span(ago_us - ago_us % US_PER_S, span));
+		add(segments, count, 0, "HISTORY -%s", write_seconds(ago_us - ago_us % US_PER_S, span));
 		segments[*count - 1].role = role;
 		add(segments, count, 0, "%s", when_format_local(app->live.shown->sweep.wall_us, at));
 	} else {
@@ -145,7 +145,8 @@ static void add_sm(const struct app *app, struct segment *segments, size_t *coun
 	else if (sm->state != 3)
 		add(segments, count, 1, "SM %s (no master)", sm_name(app, name, sizeof(name)));
 	else if (lost)
-		add(segments, count, 1, "SM %s (%s)", sm_name(app, name, sizeof(name)), *cause ? cause : "see problems");
+		add(segments, count, 1, "SM %s (%s)", sm_name(app, name, sizeof(name)),
+		    *cause ? cause : "see problems");
 	else
 		add(segments, count, 2, "SM %s ok", sm_name(app, name, sizeof(name)));
 	segments[*count - 1].role = sm->lid && sm->known && sm->state == 3 && !lost ? ROLE_TEXT : ROLE_WARNING;
@@ -208,7 +209,8 @@ static void add_links(const struct app *app, struct segment *segments, size_t *c
 	const struct census *census = &app->census;
 	char number[32];
 
-	add(segments, count, 0, "links %s%s", write_count(census->links_up + census->links_down, number, sizeof(number)),
+	add(segments, count, 0, "links %s%s",
+	    write_count(census->links_up + census->links_down, number, sizeof(number)),
 	    census->links_down || census->links_degraded ? ":" : "");
 	if (census->links_down) {
 		add(segments, count, 0, "%s down", write_count(census->links_down, number, sizeof(number)));
@@ -221,7 +223,8 @@ static void add_links(const struct app *app, struct segment *segments, size_t *c
 	if (!census->links_down && !census->links_degraded)
 		add(segments, count, 1, "all up");
 	if (census->bits_per_s)
-		add(segments, count, 3, "capacity %s", rate_format_bits((double)census->bits_per_s / 8, number, sizeof(number)));
+		add(segments, count, 3, "capacity %s",
+		    rate_format_bits((double)census->bits_per_s / 8, number, sizeof(number)));
 }
 
 static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)

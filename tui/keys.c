@@ -23,7 +23,7 @@ const struct key_help common_help[] = {
 	{ "{ } [ ]", "a minute back and on, an hour back and on" },
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
 	{ "b", "go to where the finding began that the cursor stands on" },
-	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
+	{ "a", "acknowledge it: why it may wait, how long; or take that back" },
 	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
 	{ "p", "the front panel of the switch or host that the cursor stands on" },
 	{ "L", "live again" },

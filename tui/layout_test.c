@@ -125,7 +125,7 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 static void eighty_columns_hold_the_ten_that_matter(void **state)
 {
 	static const enum column wanted[] = { COLUMN_PORT, COLUMN_PEER,	   COLUMN_STATUS,  COLUMN_LINK, COLUMN_XMIT,
-					      COLUMN_RCV,  COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS, COLUMN_AGE };
+					      COLUMN_RCV,  COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS, COLUMN_LOAD };
 	const struct column_needs needs = { 17, 17, 5, false, false };
 	struct column_place places[COLUMN_COUNT];
 	size_t i;

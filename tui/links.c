@@ -22,7 +22,7 @@ void links_init(struct links *links)
 {
 	memset(links, 0, sizeof(*links));
 	/* The busiest first: what an operator looks for before anything is typed. */
-	links->sort = COLUMN_XMIT;
+	links->sort = COLUMN_LOAD;
 	links->descending = true;
 }
 
@@ -305,6 +305,11 @@ double links_per_s(const struct links *links, uint32_t port, enum counter counte
 	row = &links->table->snapshot->rows[port];
 	/* As with bytes: a sweep without this port has no numbers of it, whatever the window summed up. */
 	return row->status == SAMPLE_OK ? rate_per_s(&row->sum, counter) : NAN;
+}
+
+double links_load(const struct link_row *link)
+{
+	return fmax(link->percent[0], link->percent[1]);
 }
 
 double links_errors(const struct links *links, const struct link_row *link)

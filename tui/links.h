@@ -105,8 +105,11 @@ bool links_passes(const struct links *links, const struct link_row *link);
 /* links_sort - order the rows: what is not known last in both directions, equals by name. In links_sort.c. */
 void links_sort(struct links *links);
 
-/* links_per_s - a counter's units per second at a port; NAN where that is FABRIC_NONE or has no numbers in this sweep. */
+/* links_per_s - a counter's units per second at a port; NAN where that is FABRIC_NONE, or not known in this sweep. */
 double links_per_s(const struct links *links, uint32_t port, enum counter counter);
+
+/* links_load - percent in the busier direction; NAN where neither is known. */
+double links_load(const struct link_row *link);
 
 /* links_errors - errors of both ends; NAN where neither is known. */
 double links_errors(const struct links *links, const struct link_row *link);

@@ -62,6 +62,8 @@ static enum role cell_role(const struct links *links, const struct link_row *lin
 	case COLUMN_STATUS:
 	case COLUMN_STATE:
 		return word_role((enum port_word)link->word);
+	case COLUMN_LOAD:
+		return link->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(links_load(link));
 	case COLUMN_XMIT:
 	case COLUMN_XMIT_PERCENT:
 	case COLUMN_XMIT_BAR:

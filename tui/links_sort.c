@@ -58,6 +58,8 @@ static double key_of(const struct links *links, const struct link_row *link)
 	case COLUMN_LINK:
 		rate = port_rate_bits_per_s(&fabric->ports[link->ends[0]]);
 		return rate ? (double)rate : NAN;
+	case COLUMN_LOAD:
+		return links_load(link);
 	case COLUMN_XMIT:
 		return link->bytes_per_s[side];
 	case COLUMN_RCV:

@@ -88,7 +88,6 @@ static const struct { const char *title; bool right; } group_titles[GROUP_COLUMN
 	[GROUP_COLUMN_STALL] = { "~STALL", true },
 	[GROUP_COLUMN_ERRORS] = { "ERRORS", true },
 	[GROUP_COLUMN_SILENT] = { "SILENT", true },
-	[GROUP_COLUMN_DOWN] = { "DOWN", true },
 	[GROUP_COLUMN_STATE] = { "STATE", false },
 	[GROUP_COLUMN_HOTTEST] = { "SENDS MOST", false },
 };
@@ -104,7 +103,7 @@ static const struct { enum group_column column; int columns; } column_steps[] = 
 	{ GROUP_COLUMN_NAME, 14 }, { GROUP_COLUMN_MEAN, 4 }, { GROUP_COLUMN_MAX, 4 }, { GROUP_COLUMN_STATE, 7 },
 	{ GROUP_COLUMN_PORTS, 5 }, { GROUP_COLUMN_HISTOGRAM, 10 }, { GROUP_COLUMN_STALL, 6 }, { GROUP_COLUMN_MIN, 4 },
 	{ GROUP_COLUMN_ERRORS, 6 }, { GROUP_COLUMN_SILENT, 6 }, { GROUP_COLUMN_NAME, 20 }, { GROUP_COLUMN_STATE, 12 },
-	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_DOWN, 4 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
+	{ GROUP_COLUMN_PORTS, 6 }, { GROUP_COLUMN_RATE, 10 }, { GROUP_COLUMN_HOTTEST, 17 },
 	{ GROUP_COLUMN_STATE, 22 }, { GROUP_COLUMN_HOTTEST, 40 }, { GROUP_COLUMN_NAME, 40 },
 };
 

@@ -22,7 +22,7 @@ struct overview_ask {
 struct overview_plan {
 	int problems_head;                /* 1 row, always */
 	int problems, problems_rows;      /* of @problem_lines for each, or 1 that says that there is none */
-	int problem_lines;                /* 2: with its evidence; 3 to 5: with what to do, hosts, more of the evidence */
+	int problem_lines;                /* 2: with its evidence; 3 to 5: with what to do, hosts, more of it */
 	int changes, changes_rows;
 	int groups_head, groups_head_rows;
 	int groups, groups_rows;
@@ -43,7 +43,6 @@ enum group_column {
 	GROUP_COLUMN_STALL,
 	GROUP_COLUMN_ERRORS,
 	GROUP_COLUMN_SILENT,
-	GROUP_COLUMN_DOWN,
 	GROUP_COLUMN_STATE,
 	GROUP_COLUMN_HOTTEST,
 	GROUP_COLUMN_COUNT,

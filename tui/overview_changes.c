@@ -57,7 +57,8 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 
 	if (!rows)
 		return;
-	snprintf(text, sizeof(text), "CHANGES %s", write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
+	snprintf(text, sizeof(text), "CHANGES %s",
+		 write_told(changes, app->live.shown->sweep.wall_us, times, sizeof(times)));
 	draw_cell(brush, y, body->x, body->columns, text, ALIGN_LEFT, ROLE_STRONG);
 	if (!changes->count) {
 		draw_cell(brush, y, x, columns, "nothing", ALIGN_LEFT, ROLE_FAINT);

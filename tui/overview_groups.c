@@ -33,8 +33,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 	};
 	double percent = column == GROUP_COLUMN_MEAN ? group->mean_percent :
 			 column == GROUP_COLUMN_MIN ? group->min_percent : group->max_percent;
-	uint32_t number = column == GROUP_COLUMN_PORTS ? group->ports :
-			  column == GROUP_COLUMN_SILENT ? group->silent : group->down;
+	uint32_t number = column == GROUP_COLUMN_PORTS ? group->ports : group->silent;
 
 	switch (column) {
 	case GROUP_COLUMN_NAME:
@@ -58,7 +57,8 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		if (isnan(group->errors))
 			snprintf(ret, CELL_SIZE, "-");
 		else
-			format_count((uint64_t)group->errors, (unsigned)columns - group->errors_at_least, ret, CELL_SIZE);
+			format_count((uint64_t)group->errors, (unsigned)columns - group->errors_at_least, ret,
+				     CELL_SIZE);
 		if (group->errors_at_least && group->errors > 0)
 			strcat(ret, "+");
 		return group->errors > 0 ? ROLE_WARNING : ROLE_FAINT;
@@ -70,8 +70,7 @@ static enum role write_cell(const struct app *app, const struct port_group *grou
 		return states[group_state(group)];
 	default:
 		format_count(number, (unsigned)columns, ret, CELL_SIZE);
-		return column == GROUP_COLUMN_PORTS ? ROLE_TEXT : !number ? ROLE_FAINT :
-		       column == GROUP_COLUMN_SILENT ? ROLE_SILENT : ROLE_DOWN;
+		return column == GROUP_COLUMN_PORTS ? ROLE_TEXT : number ? ROLE_SILENT : ROLE_FAINT;
 	}
 }
 

@@ -149,8 +149,8 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 		draw_wrapped(brush, y, y + 1, body, text, ROLE_FAINT);
 }
 
-static void draw_problem(const struct overview_view *view, const struct app *app, const struct brush *plain, size_t index,
-			 int y, const struct rect *body)
+static void draw_problem(const struct overview_view *view, const struct app *app, const struct brush *plain,
+			 size_t index, int y, const struct rect *body)
 {
 	const struct finding_row *row = view->problems[index];
 	bool known = row->acknowledged.at_us, critical = row->finding.severity == FINDING_CRITICAL;

@@ -33,7 +33,8 @@ static const char *text_of(const struct page *page, size_t line, size_t part)
 
 static void wrapped_text_is_complete_and_cut_between_words(void **state)
 {
-	static const char text[] = "a random placement of flows is uneven by itself, so an uneven load alone says nothing";
+	static const char text[] =
+		"a random placement of flows is uneven by itself, so an uneven load alone says nothing";
 	struct page page = { 0 };
 
 	(void)state;
@@ -49,7 +50,8 @@ static void wrapped_text_is_complete_and_cut_between_words(void **state)
 
 			assert_true((int)strlen(part) <= columns - 8);
 			assert_true(part[0] != ' ');
-			snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", line ? " " : "", part);
+			snprintf(joined + strlen(joined), sizeof(joined) - strlen(joined), "%s%s", line ? " " : "",
+				 part);
 		}
 		assert_string_equal(joined, text);
 	}
@@ -64,7 +66,8 @@ static void a_word_that_is_too_long_is_cut_and_a_wide_one_does_not_hang(void **s
 	page_begin(&page, 12);
 	page_wrap(&page, NULL, 2, ROLE_TEXT, "0123456789012345678901234567890");
 	assert_int_equal(page.line_count, 4);
-	page_wrap(&page, NULL, 0, ROLE_TEXT, "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5");
+	page_wrap(&page, NULL, 0, ROLE_TEXT,
+		  "\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5\xe6\x9c\xac\xe6\x97\xa5");
 	check_bounds(&page);
 	page_wrap(&page, NULL, 0, ROLE_TEXT, "");
 	page_field(&page, NULL, "nothing", 8, ROLE_TEXT, NULL);

@@ -78,7 +78,8 @@ static bool try_cells(int rows, int columns, const struct panel_box *box, int ce
 	cages = banks ? (box->columns + banks * box->per_cage - 1) / (banks * box->per_cage) : 1;
 	*ret = (struct panel_plan){
 		.box = *box, .cell_rows = cell_rows, .cell_columns = cell_columns, .gap = gap,
-		.bank_columns = cages * box->per_cage, .lines = banks * (box->rows * cell_rows + gap) - (banks ? gap : 0),
+		.bank_columns = cages * box->per_cage,
+		.lines = banks * (box->rows * cell_rows + gap) - (banks ? gap : 0),
 	};
 	if (ret->lines > rows || ret->bank_columns * cell_columns > columns)
 		return false;
@@ -92,7 +93,8 @@ static bool try_cells(int rows, int columns, const struct panel_box *box, int ce
 void panel_plan(int rows, int columns, const struct panel_box *box, int label_columns, struct panel_plan *ret)
 {
 	static const struct { int columns, rows, gap; } styles[] = {
-		{ 22, 3, 1 }, { 18, 3, 1 }, { 14, 3, 1 }, { 12, 3, 1 }, { 10, 3, 1 }, { 10, 3, 0 }, { 7, 2, 1 }, { 7, 2, 0 },
+		{ 22, 3, 1 }, { 18, 3, 1 }, { 14, 3, 1 }, { 12, 3, 1 }, { 10, 3, 1 }, { 10, 3, 0 }, { 7, 2, 1 },
+		{ 7, 2, 0 },
 	};
 	const struct panel_box nothing = { 1, 0, 1 };
 	size_t i;

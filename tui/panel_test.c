@@ -122,7 +122,8 @@ static void parts_never_overlap_nor_leave_the_body(void **state)
 		for (columns = LAYOUT_MIN_COLUMNS; columns <= 300; columns++) {
 			const struct rect body = { 3, 0, rows, columns };
 			struct panel_parts parts;
-			const struct rect *all[] = { &parts.list, &parts.title, &parts.cells, &parts.legend, &parts.facts };
+			const struct rect *all[] = { &parts.list, &parts.title, &parts.cells, &parts.legend,
+						     &parts.facts };
 			size_t i, j;
 
 			panel_parts(&body, &parts);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -122,14 +120,19 @@ static int draw_count(const struct links_screen *self, const struct app *app, co
 {
 	const struct brush brush = { &app->theme, 0 };
 	const struct links *links = &self->links;
-	char shown[32], all[32], text[160];
+	struct column_place places[COLUMN_COUNT];
+	char shown[32], all[32], order[32] = "", text[200];
 
+	/* A narrow terminal may not show the column that they are ordered by. */
+	links_places(app, links, footer->columns, places);
+	if (!places[links->sort].columns)
+		snprintf(order, sizeof(order), "by %s  ", column_info(links->sort)->title);
 	format_count(links->row_count, 24, shown, sizeof(shown));
 	format_count(links->count - (links->show_unused ? 0 : links->unused_count), 24, all, sizeof(all));
-	snprintf(text, sizeof(text), "%s%s%s of %s links", self->follows ? "following  " : "",
-		 links->tagged_only ? "tagged only  " : "", shown, all);
+	snprintf(text, sizeof(text), "%s%s%s%s of %s links", self->follows ? "following  " : "",
+		 links->tagged_only ? "tagged only  " : "", order, shown, all);
 	if ((int)strlen(text) > footer->columns / 2)
-		snprintf(text, sizeof(text), "%s of %s links", shown, all);
+		snprintf(text, sizeof(text), "%s%s of %s links", order, shown, all);
 	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_RIGHT, ROLE_FAINT);
 	return (int)strlen(text);
 }
@@ -170,6 +173,16 @@ static void rearrange(struct links_screen *self)
 	settle(self);
 }
 
+void screen_links_show(struct app *app, const char *typed)
+{
+	struct links_screen *self = screen_state(app, &screen_links);
+
+	filter_set(&self->links.filter, typed);
+	self->mode = MODE_TABLE;
+	self->dirty = true;
+	app_show(app, &screen_links);
+}
+
 static void sort_by(struct links_screen *self, enum column column)
 {
 	if (self->links.sort != column)
@@ -208,18 +221,6 @@ static bool move_key(struct links_screen *self, int key)
 	return true;
 }
 
-static void append_character(struct filter *filter, int key)
-{
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
-
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
-}
-
 static bool filter_key(struct links_screen *self, int key)
 {
 	struct filter *filter = &self->links.filter;
@@ -249,7 +250,7 @@ static bool filter_key(struct links_screen *self, int key)
 		if (key < ' ')
 			return move_key(self, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		append_character(filter, key);
+		filter_type(filter, key);
 		break;
 	}
 	rearrange(self);
@@ -424,9 +425,9 @@ static const struct key_help help[] = {
 	{ "  tier:2", "with an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
 	{ "  rail:3", "of rail mlx5_3; rail:mlx5_3, rail:storage: by the rail's name" },
 	{ "  host:node01", "of this host, or of those whose names begin so; class:compute, class:storage, ..." },
-	{ "  role:leaf-uplink", "leaf-to-host, leaf-uplink, spine-downlink, across, ... of either end" },
+	{ "  role:leaf-up", "what an end is for begins so: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
 	{ "  state:degraded", "degraded, or a word of STATUS at either end: down, silent, idle, ..." },
-	{ "  speed:ndr width:1x", "what the link runs at" },
+	{ "  speed:ndr", "what the link runs at; width:1x" },
 	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
 	{ "Esc", "no filter any more" },
 	{ "Left Right", "sort by the next column; a press on its head does it too" },

@@ -84,16 +84,16 @@ static void find_kept(struct overview *overview)
 
 static void keep(struct overview *overview)
 {
-	size_t cursor = overview->list.cursor;
+	const struct overview_view *view = &overview->view;
+	size_t cursor = overview->list.cursor, group = cursor - view->problem_count;
 
 	overview->kept_finding = 0;
 	overview->kept_group[0] = '\0';
 	/* At the top one wants to see what is worst, whatever that is. */
-	if (cursor && cursor < overview->view.problem_count)
-		overview->kept_finding = overview->view.problems[cursor]->finding.id;
-	else if (cursor >= overview->view.problem_count && cursor - overview->view.problem_count < overview->view.groups.count)
-		memcpy(overview->kept_group, overview->view.groups.list[cursor - overview->view.problem_count].name,
-		       sizeof(overview->kept_group));
+	if (cursor && cursor < view->problem_count)
+		overview->kept_finding = view->problems[cursor]->finding.id;
+	else if (cursor >= view->problem_count && group < view->groups.count)
+		memcpy(overview->kept_group, view->groups.list[group].name, sizeof(overview->kept_group));
 }
 
 /* Bring it up to what is shown. What there is no memory for is left out: the next sweep tries again. */
@@ -113,17 +113,16 @@ static void update(struct overview *overview, const struct app *app)
 }
 
 /* What is seen of the problems and of the groups: around the cursor, where that is in them. */
-static void follow_cursor(struct overview *overview)
+static void follow_cursor(struct overview_view *view)
 {
-	const struct overview_plan *plan = &overview->view.plan;
-	size_t cursor = overview->list.cursor, problems = overview->view.problem_count, groups = overview->view.groups.count;
-	int seen = plan->problems_rows / plan->problem_lines;
+	bool among_problems = view->cursor < view->problem_count;
+	int seen = view->plan.problems_rows / view->plan.problem_lines;
 
-	overview->view.first_problem = layout_scroll(overview->view.first_problem, cursor < problems ? cursor : overview->view.first_problem,
-						problems, seen);
-	overview->view.first_group = layout_scroll(overview->view.first_group,
-					      cursor >= problems ? cursor - problems : overview->view.first_group, groups,
-					      plan->groups_rows);
+	view->first_problem = layout_scroll(view->first_problem, among_problems ? view->cursor : view->first_problem,
+					    view->problem_count, seen);
+	view->first_group = layout_scroll(view->first_group,
+					  among_problems ? view->first_group : view->cursor - view->problem_count,
+					  view->groups.count, view->plan.groups_rows);
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -140,18 +139,33 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	list_fit(&overview->list, overview->view.problem_count + overview->view.groups.count,
 		 overview->view.plan.problems_rows / overview->view.plan.problem_lines);
 	overview->view.cursor = overview->list.cursor;
-	follow_cursor(overview);
+	follow_cursor(&overview->view);
 	overview_draw_problems(&overview->view, app, &brush, body);
 	overview_draw_changes(&overview->view, app, &brush, body);
 	overview_draw_groups(&overview->view, app, &brush, body);
 }
 
+/* The group under the cursor that is no switch's own, or NULL: what Enter shows of it are its links. */
+static const struct port_group *plain_group(const struct overview *overview)
+{
+	size_t index = overview->list.cursor - overview->view.problem_count;
+
+	if (overview->list.cursor < overview->view.problem_count || index >= overview->view.groups.count)
+		return NULL;
+	return overview->view.groups.list[index].filter[0] ? &overview->view.groups.list[index] : NULL;
+}
+
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct overview *overview = state;
-	bool taken = list_key(&overview->list, pressed);
+	const struct port_group *group = plain_group(overview);
+	bool taken;
 
-	(void)app;
+	if (group && (pressed == '\r' || pressed == '\n' || pressed == KEY_SPECIAL(KEY_ENTER))) {
+		screen_links_show(app, group->filter);
+		return true;
+	}
+	taken = list_key(&overview->list, pressed);
 	if (taken)
 		keep(overview);
 	return taken;
@@ -206,9 +220,11 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	else
 		return false;
 	keep(overview);
-	subject(state, app, &here);
-	if (mouse->twice && here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
+	if (mouse->twice && !key(state, app, '\r')) {
+		subject(state, app, &here);
+		if (here.kind != SUBJECT_NONE)
+			app_open(app, &screen_detail, &here);
+	}
 	return true;
 }
 
@@ -220,14 +236,15 @@ static const struct key_help footer_keys[] = {
 static const struct key_help help[] = {
 	{ "Up Down PgUp PgDn", "the cursor: through the problems, then through the groups" },
 	{ "Home End", "the first, the last; k j g G do the same" },
-	{ "Enter", "on a group: its uplinks, else its worst problem, else the port that sends most" },
-	{ "b a", "go to where a problem began; acknowledge it, or take that back" },
-	{ "CRIT WARN ack", "a problem's severity; ack: somebody knows of it, and said why it may wait" },
-	{ "CHANGES 1h", "of the hour before the shown time; what belongs together is one" },
+	{ "Enter", "detail of a problem, of a switch's uplinks; of a group its links" },
+	{ "b a", "go to where it began; acknowledge it, or take that back" },
+	{ "CRIT WARN ack", "severity; ack: somebody knows of it, and why it may wait" },
+	{ "CHANGES 1h", "before the shown time; what belongs together is one" },
 	{ "compute out in", "what hosts send, and what is sent to them" },
-	{ "leaf up", "what leafs send to the tier above; spine down: what spines send to the one below" },
-	{ "other", "without the switches above, which have a problem and so a row of their own" },
-	{ "MEAN MIN MAX", "what its ports send, in percent of their links' data rates" },
+	{ "leaf up", "what leafs send to the tier above" },
+	{ "spine down", "what spines send to the tier below" },
+	{ "other", "without the switches above: these have a problem" },
+	{ "MEAN MIN MAX", "what its ports send, in percent of the links' data rates" },
 	{ "0 ... 100%", "how many ports send 0 to 10 percent, 10 to 20, ..." },
 	{ "unknown", "of a group: fewer than 95 percent of its ports were read" },
 	{ NULL, NULL },

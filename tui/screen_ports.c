@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_ports.c - the front panel of a switch or host */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -97,8 +95,8 @@ static void draw(void *state, struct app *app, const struct rect *body)
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" }, { "Arrows", "port" }, { "PgUp PgDn", "switch" }, { "/", "find" }, { "v", "load errors state" },
-		{ "Enter", "detail" }, { "q", "quit" }, { NULL, NULL },
+		{ "F1", "help" },	     { "Arrows", "port" },  { "PgUp PgDn", "switch" }, { "/", "find" },
+		{ "v", "load errors state" }, { "Enter", "detail" }, { "q", "quit" },	       { NULL, NULL },
 	};
 	const struct ports_screen *self = state;
 	const struct filter *filter = &self->front.boxes.filter;
@@ -141,18 +139,6 @@ static void look_for(struct ports_screen *self, struct app *app)
 		list_move_to(&front->list, row);
 	else
 		choose_row(self, app, 0);
-}
-
-static void append_character(struct filter *filter, int key)
-{
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
-
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
 }
 
 static bool box_key(struct ports_screen *self, struct app *app, int key)
@@ -198,7 +184,7 @@ static bool typed_key(struct ports_screen *self, struct app *app, int key)
 		if (key < ' ')
 			return box_key(self, app, key) ||
 			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		append_character(filter, key);
+		filter_type(filter, key);
 		break;
 	}
 	look_for(self, app);

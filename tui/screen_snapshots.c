@@ -268,7 +268,7 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 	bool later = app->live.at_us && row->wall_us > app->live.shown->sweep.wall_us;
 	enum role role = later ? ROLE_FAINT : ROLE_TEXT;
 	int x = body->x, width = body->columns;
-	char text[64], note[SAVED_NOTE_SIZE];
+	char text[64];
 
 	draw_cell(brush, y, x, width, "", ALIGN_LEFT, role);
 	draw_cell(brush, y, x, 2, row->id == state->tagged ? "*" : "", ALIGN_LEFT, ROLE_STRONG);
@@ -281,8 +281,7 @@ static void draw_row(const struct screen_state *state, const struct app *app, co
 		  row->ports_answered < row->ports_asked ? ROLE_WARNING : role);
 	draw_cell(brush, y, x + at->slow_x, width - at->slow_x < 5 ? width - at->slow_x : 5, row->slow ? "yes" : "no",
 		  ALIGN_LEFT, role);
-	text_sanitise(row->note, strlen(row->note), note, sizeof(note));
-	draw_cell(brush, y, x + at->note_x, width - at->note_x, note, ALIGN_LEFT, role);
+	draw_cell(brush, y, x + at->note_x, width - at->note_x, row->note, ALIGN_LEFT, role);
 }
 
 static void draw_heads(const struct brush *brush, const struct columns *at, const struct rect *body)

@@ -202,6 +202,9 @@ const char *words_cell(const struct links *links, const struct error_sums *sums,
 	case COLUMN_LINK:
 		write_link(&fabric->ports[link->ends[0]], link->degraded, ret);
 		break;
+	case COLUMN_LOAD:
+		format_percent(links_load(link), ret, CELL_SIZE);
+		break;
 	case COLUMN_XMIT:
 	case COLUMN_RCV:
 		format_rate(link->bytes_per_s[side ^ (column == COLUMN_RCV)], (unsigned)columns, ret, CELL_SIZE);

@@ -112,7 +112,8 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 		check_widths(&detail, &stage, &subject);
 	}
 	for (uint32_t i = 0; i < shape->group_count; i++) {
-		struct subject subject = { .kind = SUBJECT_GROUP, .node_guid = fabric->nodes[shape->groups[i].node].guid };
+		struct subject subject = { .kind = SUBJECT_GROUP,
+					   .node_guid = fabric->nodes[shape->groups[i].node].guid };
 
 		if (shape->groups[i].kind != GROUP_UP)
 			subject.peer_guid = fabric->nodes[shape->groups[i].peer].guid;
@@ -120,7 +121,8 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 		check_widths(&detail, &stage, &subject);
 	}
 	for (size_t i = 0; i < stage.app.moment.finding_count; i++) {
-		const struct subject subject = { .kind = SUBJECT_FINDING, .id = stage.app.moment.findings[i].finding.id };
+		const struct subject subject = { .kind = SUBJECT_FINDING,
+						 .id = stage.app.moment.findings[i].finding.id };
 
 		check_widths(&detail, &stage, &subject);
 	}

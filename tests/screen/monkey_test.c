@@ -33,8 +33,8 @@ static unsigned below(unsigned limit)
 static int random_key(void)
 {
 	static const int special[] = {
-		KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PPAGE, KEY_NPAGE, KEY_HOME, KEY_END, KEY_ENTER, KEY_BACKSPACE,
-		KEY_BTAB, KEY_IC, KEY_DC, KEY_F(1), KEY_F(2), KEY_F(3), KEY_F(4), KEY_F(5), KEY_F(6), KEY_F(9),
+		KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PPAGE, KEY_NPAGE, KEY_HOME, KEY_END, KEY_ENTER,
+		KEY_BACKSPACE, KEY_BTAB, KEY_IC, KEY_DC, KEY_F(1), KEY_F(2), KEY_F(3), KEY_F(4), KEY_F(5), KEY_F(6), KEY_F(9),
 	};
 	static const char often[] = "123456\r\r\r\t\033\033<>{}[]bLm /sgGjkv";
 
@@ -106,8 +106,8 @@ static void play(const char *scenario, int64_t seconds, unsigned most)
 
 static void random_keys_clicks_and_sizes_harm_nothing(void **state)
 {
-	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane", "nothing-three-tiers",
-						 "rack-off" };
+	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
+						 "nothing-three-tiers", "rack-off" };
 	const char *seconds = getenv("IBWIRE_MONKEY_S"), *seed = getenv("IBWIRE_SEED");
 	int64_t share = seconds ? atoll(seconds) / 4 : 0;
 

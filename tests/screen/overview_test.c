@@ -227,6 +227,22 @@ static void skewed_routes_have_a_row_and_lead_to_the_switch(void **state)
 	stage_close(&stage);
 }
 
+static void a_group_leads_to_its_links(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "pair-two-bad-cables", 0);
+	stage_keys(&stage, "jj\r");
+	assert_ptr_equal(app_screen(&stage.app), &screen_links);
+	shows("/class:compute");
+	shows("64 of ");
+	stage_keys(&stage, "1Gk\r");
+	shows("/role:leaf-uplink");
+	hides("node0001");
+	stage_close(&stage);
+}
+
 static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **state)
 {
 	struct stage stage;
@@ -272,6 +288,7 @@ int main(void)
 		TEST_IN_FOLDER(a_reboot_is_one_line_and_no_problem),
 		TEST_IN_FOLDER(counters_that_were_cleared_are_one_line),
 		TEST_IN_FOLDER(skewed_routes_have_a_row_and_lead_to_the_switch),
+		TEST_IN_FOLDER(a_group_leads_to_its_links),
 		TEST_IN_FOLDER(the_cursor_stays_on_its_problem_when_another_is_acknowledged),
 		TEST_IN_FOLDER(the_mouse_chooses_a_problem_and_opens_it),
 	};

@@ -28,7 +28,7 @@ struct stage {
 void stage_open(struct stage *stage, const char *path, int64_t wall_us, int64_t at_us, int rows, int columns);
 void stage_close(struct stage *stage);
 
-/* stage_key - a key as in app.h; what follows from it is loaded and drawn. stage_keys - characters, one after the other. */
+/* stage_key - a key as in app.h; what follows from it is loaded and drawn. stage_keys - characters. */
 void stage_key(struct stage *stage, int key);
 void stage_keys(struct stage *stage, const char *keys);
 void stage_mouse(struct stage *stage, const struct mouse *mouse);
