@@ -89,8 +89,8 @@ void keep_put(struct keep *keep, const char *name, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(value, sizeof(value), fmt, args);
 	va_end(args);
-	snprintf(whole, sizeof(whole), "%s%.47s", keep->scope, name);
-	set(keep, whole, trim(value));
+	if (snprintf(whole, sizeof(whole), "%s%s", keep->scope, name) < (int)sizeof(whole))
+		set(keep, whole, trim(value));
 }
 
 const char *keep_get(const struct keep *keep, const char *name)

@@ -45,22 +45,22 @@ static void row_texts(const struct setup_screen *self, const struct app *app, si
 	case ROW_COLORS:
 		ret[0] = "colours";
 		ret[1] = setup_colors_name(setup->colors);
-		ret[2] = "at most; auto: as many as the terminal has. NO_COLOR and --color win";
+		ret[2] = "at most; NO_COLOR and --color win";
 		break;
 	case ROW_CHARACTERS:
 		ret[0] = "characters";
 		ret[1] = setup->ascii ? "ASCII" : "all";
-		ret[2] = "all: as the locale allows; ASCII: where lines and bars look wrong";
+		ret[2] = "ASCII: where bars and lines look wrong";
 		break;
 	case ROW_REFRESH:
 		ret[0] = "refresh";
 		ret[1] = setup_refresh_name(app);
-		ret[2] = "how often new numbers are shown; collecting goes on as it does";
+		ret[2] = "of new numbers at most; collecting stays as it is";
 		break;
 	case ROW_MOUSE:
 		ret[0] = "mouse";
 		ret[1] = setup->no_mouse ? "off" : "on";
-		ret[2] = "on: press rows, tabs and heads, Shift selects text; off: the terminal selects";
+		ret[2] = "on: Shift selects text; off: the terminal does";
 		break;
 	default:
 		column = self->columns[row - ROW_COLUMNS];
