@@ -403,6 +403,7 @@ static void note_read(struct health *health, struct health_node *node)
 {
 	bool changed = node->routes_us == health->now_us;
 
+	health->first_reads |= node->read_us == HEALTH_LONG_AGO;
 	node->read_us = health->now_us;
 	if (!node->want_us)
 		return;

@@ -384,15 +384,31 @@ static void hold_hole(struct health *health, const struct health_hole *hole)
 	health_touch_below(health, open, hole->node);
 }
 
-/* Has this switch's table been read since the hole was seen? Else it is asked for. */
+/*
+ * Has this switch's table been read when the hole had lasted long enough? Else it is asked for. One that was
+ * read sooner may have been torn still, and mended since.
+ */
 static bool is_confirmed(struct health *health, const struct health_hole *hole)
 {
 	struct health_node *node = &health->nodes[hole->node];
 
-	if (node->read_us > node->hole_us)
+	if (node->read_us >= node->hole_us + health->settings.down_after_us)
 		return true;
 	health_want(health, hole->node);
 	return false;
+}
+
+/* A table that was written anew may have other holes than it had: those begin now. */
+static void restart_holes(struct health *health)
+{
+	const struct health_input *input = health->input;
+	uint32_t at;
+	size_t i;
+
+	for (i = 0; i < input->routes_changed_count; i++)
+		if (map_get(&health->by_guid, input->routes_changed_guids[i], &at) && health->nodes[at].hole_us &&
+		    !health_find(health, FINDING_BLACK_HOLE, health->nodes[at].guid, 0, 0))
+			health->nodes[at].hole_us = health->now_us;
 }
 
 /* Look again; a node keeps the time at which its routes were first seen to end. */
@@ -402,7 +418,10 @@ static void check_routes(struct health *health)
 	size_t i;
 
 	health->checked_generation = health->generation;
+	health->checked_us = health->now_us;
+	health->first_reads = false;
 	health->hole_count = 0;
+	restart_holes(health);
 	if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
 		health->failed = true;
 	for (i = 0; i < health->hole_count; i++) {
@@ -419,6 +438,16 @@ static void check_routes(struct health *health)
 			health->nodes[i].hole_us = 0;
 }
 
+/*
+ * Tables that are read and are as they were need no new look: that would be the dearest part of most sweeps. Those
+ * that come one by one at the beginning are looked at together.
+ */
+static bool is_check_due(const struct health *health)
+{
+	return health->input->routes_changed_count || health->checked_generation != health->generation ||
+	       (health->first_reads && health->now_us - health->checked_us >= health->settings.down_after_us);
+}
+
 static void judge_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
@@ -426,7 +455,7 @@ static void judge_holes(struct health *health)
 
 	if (!input->routes || !input->routes->count)
 		return;
-	if (input->routes_changed_count || input->routes_read_count || health->checked_generation != health->generation)
+	if (is_check_due(health))
 		check_routes(health);
 	for (i = 0; i < health->hole_count; i++) {
 		const struct health_hole *hole = &health->holes[i];

@@ -2,6 +2,47 @@
 /* Nodes whose links are up and whose performance agents do not answer. */
 #include "analysis/health_state.h"
 
+/* Is an HCA behind switches alone that answer nothing themselves? */
+static bool is_echo(const struct health *health, const struct health_node *node)
+{
+	uint32_t cabled = 0, i;
+
+	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+		const struct health_node *other;
+
+		if (health->ports[i].peer == HEALTH_NONE)
+			continue;
+		other = &health->nodes[health->ports[health->ports[i].peer].node];
+		if (other->type != NODE_SWITCH || !other->silent_sweeps)
+			return false;
+		cabled++;
+	}
+	return cabled > 0;
+}
+
+/*
+ * A subnet manager takes a switch that is silent to it for gone, and with it the routes to what is behind. These
+ * HCAs are silent because of their switch: it is told, and they are not, nor counted; when it answers again they
+ * have as long as anybody. One that was told before stays.
+ */
+static void mark_echoes(struct health *health)
+{
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++) {
+		struct health_node *node = &health->nodes[i];
+
+		node->silent_echo = node->type == NODE_CA && node->asked && !node->answered && is_echo(health, node) &&
+				    !health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
+		if (!node->silent_echo)
+			continue;
+		health->nodes_silent -= node->silent;
+		node->silent = true;
+		node->silent_sweeps = 0;
+		node->answered_us = health->now_us;
+	}
+}
+
 /* Which nodes do not answer, and for how long. */
 static void find_silent(struct health *health)
 {
@@ -32,6 +73,7 @@ static void find_silent(struct health *health)
 			       health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
 		health->nodes_silent += node->silent;
 	}
+	mark_echoes(health);
 	/* So many at once are no faults of theirs: coverage says it. */
 	health->silence_of_many = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_asked;
 }
@@ -79,7 +121,7 @@ static void tell_silent(struct health *health)
 		uint32_t first = HEALTH_NONE, count = 0;
 
 		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-			if (!health->nodes[at].silent)
+			if (!health->nodes[at].silent || health->nodes[at].silent_echo)
 				continue;
 			count++;
 			if (first == HEALTH_NONE || health->nodes[at].guid < health->nodes[first].guid)

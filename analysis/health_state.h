@@ -66,6 +66,7 @@ struct health_node {
 	uint32_t silent_sweeps;
 	int64_t answered_us, silent_wall_us;
 	bool silent;                  /* for long enough to say so */
+	bool silent_echo;             /* and so is the switch that it hangs on */
 	/* Tables: */
 	int64_t hole_us, hole_wall_us; /* since when routes end here, 0: they do not */
 	uint64_t hole_check;           /* step in which they were last seen to */
@@ -228,6 +229,8 @@ struct health {
 	int64_t cleared_us;           /* when the batch began */
 	uint32_t nodes_added, nodes_gone, links_added, links_gone, links_moved; /* in this step's topology */
 	uint64_t checked_generation;  /* of the fabric for which routes were checked */
+	int64_t checked_us;           /* when; 0: never */
+	bool first_reads;             /* tables came since then that were not read before in this run */
 	struct health_hole *holes;
 	size_t hole_count, hole_capacity;
 };

@@ -109,6 +109,12 @@ static void nodes_that_are_silent(void **state)
 		{ "all HCAs of a host are one", &rails, "wait 60; silent h3; wait 30", "node-silent warning h3 "
 		  "mlx5_0" },
 		{ "a switch", &rails, "wait 60; silent leaf1; wait 30", "node-silent critical leaf1" },
+		{ "a switch, and those behind it", &rails, "wait 60; silent leaf1; silent h0.1; silent h1.1; silent "
+		  "h2.1; silent h3.1; silent h4.1; silent h5.1; wait 60; answer leaf1; wait 20; answer h0.1; answer "
+		  "h1.1; answer h2.1; answer h3.1; answer h4.1; answer h5.1; wait 120",
+		  "node-silent critical leaf1 closed" },
+		{ "one behind a switch, before it", &rails, "wait 60; silent h3.1; wait 40; silent leaf1; silent h4.1; "
+		  "wait 40", "node-silent critical leaf1; node-silent warning h3 mlx5_1" },
 		{ "so many that it is not theirs", &rails,
 		  "wait 60; silent h0; silent h1; silent h2; wait 40", "coverage warning fabric" },
 	};

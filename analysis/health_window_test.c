@@ -177,6 +177,32 @@ static void cables_and_tables(void **state)
 	CHECK(cases, false);
 }
 
+/*
+ * A table that a subnet manager has mended after 20 s, and that nobody has read since: it is read before anything
+ * is said. @again: other destinations are lost meanwhile, as where one host after the other restarts.
+ */
+static void a_hole_that_was_mended_unseen_is_not_told(void **state)
+{
+	(void)state;
+	for (unsigned again = 0; again < 2; again++) {
+		struct world *world = world_create(&single);
+
+		world_run(world, "routes; wait 60; skew leaf0 99 1; reread leaf0");
+		for (unsigned i = 0; i < 30; i++) {
+			world_sweeps(world, 1);
+			if (i == 2)
+				world_settle_routes(world);
+			if (again && i < 24 && i % 3 == 2)
+				world_run(world, i % 6 == 2 ? "skew leaf0 98 1; reread leaf0" :
+							      "skew leaf0 99 1; reread leaf0");
+			else if (again && i == 24)
+				world_settle_routes(world);
+		}
+		assert_null(world_find(world, FINDING_BLACK_HOLE));
+		world_destroy(world);
+	}
+}
+
 /* A switch that carries more than its table explains is asked for, and not for ever where the table is as it was. */
 static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
 {
@@ -205,6 +231,7 @@ int main(void)
 		cmocka_unit_test(congestion_at_its_root),
 		cmocka_unit_test(rails_of_hosts),
 		cmocka_unit_test(cables_and_tables),
+		cmocka_unit_test(a_hole_that_was_mended_unseen_is_not_told),
 		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
 	};
 

@@ -63,4 +63,15 @@ struct metric_value {
 void metric_of(const struct metric *metric, const struct metric_port *port, const struct delta *delta,
 	       struct metric_value *ret);
 
+/*
+ * metric_format_value - a rate or a share for people: "182.4 Gb/s", "12.3k/s", "0.25/h", "83.1 %"
+ * metric_format_total - a total: "1.5 TB", "12,345" as "12.3k"
+ * "-" for NAN. Return: @ret.
+ * metric_shown_factor - how many of what is shown are in one of the metric's unit: bits, "per hour"
+ */
+#define METRIC_VALUE_SIZE 32
+const char *metric_format_value(const struct metric *metric, double value, char *ret, size_t size);
+double metric_shown_factor(const struct metric *metric);
+const char *metric_format_total(const struct metric *metric, uint64_t total, char *ret, size_t size);
+
 #endif

@@ -17,6 +17,7 @@
 #include "analysis/metric.h"
 
 struct error;
+struct text;
 
 struct series_step {
 	int64_t from_us, until_us; /* wall clock: (from, until] */
@@ -70,5 +71,27 @@ void series_done(struct series *series);
 int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned tags);
 void series_add(struct series *series, const struct metric_port *port, const struct delta *delta, int64_t samples);
 void series_end(struct series *series);
+
+/* What a plot of a series is drawn with. */
+struct series_plot {
+	int64_t from_us, until_us; /* wall clock: its left and its right edge */
+	unsigned width, height;    /* columns and lines of the whole text */
+	bool ascii;
+	/* In what is shown (bits, per hour, percent): */
+	double top;                /* where its axis ends; 0: as needed */
+	double reach;              /* what it goes up to at least; 0: nothing. series_high() of a plot beside it */
+};
+
+/* series_high - the highest value of all steps, in what is shown; 0 where nothing is known. */
+double series_high(const struct series *series);
+
+/* series_plot - append the lines of plot_draw() (base/plot.h) for a series. Return: 0 or ERR_NOMEM. */
+int series_plot(const struct series *series, const struct series_plot *plot, struct text *ret);
+
+/* series_round_span - the least round span (1 s, 2 s, 5 s ... 28 days) that is at least as long as @span_us. */
+int64_t series_round_span(int64_t span_us);
+
+/* series_is_unknown - is nothing known in any step: was the counter read nowhere? */
+bool series_is_unknown(const struct series *series);
 
 #endif

@@ -41,6 +41,13 @@ const char *port_word_name(enum port_word word)
 	return names[word];
 }
 
+enum port_word port_word_worse(enum port_word a, enum port_word b)
+{
+	if (a <= WORD_IDLE && b <= WORD_IDLE)
+		return a == WORD_OK || b == WORD_OK ? WORD_OK : WORD_IDLE;
+	return a > b ? a : b;
+}
+
 enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s)
 {

@@ -42,6 +42,9 @@ enum port_word {
 /* port_word_name - "ok", "idle", ...: what `status` is in every output. */
 const char *port_word_name(enum port_word word);
 
+/* port_word_worse - of a link with these at its ends: that of the worse one; idle only where both are. */
+enum port_word port_word_worse(enum port_word a, enum port_word b);
+
 /*
  * port_word - the word of JSON, CSV and tables
  * @status:  of the port in the sweep that is shown

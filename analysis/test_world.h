@@ -136,6 +136,8 @@ const struct world_told *world_find(const struct world *world, enum finding_kind
 /* The parts of it: is a link up; tables as a subnet manager makes them; one of them skewed; one of them read. */
 bool world_link_is_up(const struct world *world, const struct world_link *link);
 void world_make_routes(struct world *world);
+/* world_settle_routes - the subnet manager makes all tables even; what was read of them stays as it was. */
+void world_settle_routes(struct world *world);
 void world_skew(struct world *world, uint32_t at, uint8_t num, unsigned count);
 void world_read_table(struct world *world, uint32_t at);
 

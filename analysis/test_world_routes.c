@@ -66,17 +66,30 @@ static uint8_t even_port(const struct world *world, uint32_t at, uint32_t lid)
 	return ROUTES_NO_PORT;
 }
 
-void world_make_routes(struct world *world)
+void world_settle_routes(struct world *world)
 {
 	uint32_t at, lid;
 
+	for (at = 0; at < world->made.leafs + world->made.spines; at++)
+		for (lid = 1; lid <= world->node_count; lid++) {
+			uint8_t port = even_port(world, at, lid);
+
+			world->changes[at] += world->tables[at][lid] != port;
+			world->tables[at][lid] = port;
+		}
+}
+
+void world_make_routes(struct world *world)
+{
+	bool first = !world->has_routes;
+	uint32_t at;
+
 	world->has_routes = true;
-	for (at = 0; at < world->made.leafs + world->made.spines; at++) {
-		for (lid = 1; lid <= world->node_count; lid++)
-			world->tables[at][lid] = even_port(world, at, lid);
+	world_settle_routes(world);
+	for (at = 0; at < world->made.leafs + world->made.spines; at++)
 		world_read_table(world, at);
-	}
-	world->changed_count = 0;
+	if (first)
+		world->changed_count = 0;
 }
 
 /* So many destinations that left by another uplink leave by this one. */

@@ -61,16 +61,6 @@ void cells_status(struct result *result, size_t column, enum port_word word)
 	result_show(result, column, NULL, styles[word]);
 }
 
-/* Below what both ends are set to: what they could be set to is often no cable's business. */
-static bool is_degraded(const struct port *port, const struct port *peer)
-{
-	uint8_t widths = port->width_enabled & peer->width_enabled;
-	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
-
-	return (widths && link_width_lanes(port->width) < link_width_lanes(link_width_best(widths))) ||
-	       (speeds && port->speed < link_speed_best(speeds));
-}
-
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t index)
 {
 	const struct port *port = &view->fabric->ports[index];
@@ -82,10 +72,22 @@ void cells_link(struct result *result, size_t column, const struct view *view, u
 		return;
 	snprintf(link, sizeof(link), "%ux %s", lanes, speed);
 	result_text(result, column, link);
-	if (port->peer == FABRIC_NONE || !is_degraded(port, &view->fabric->ports[port->peer]))
+	if (port->peer == FABRIC_NONE || !port_is_below_enabled(port, &view->fabric->ports[port->peer]))
 		return;
 	snprintf(link, sizeof(link), "%ux %s low", lanes, speed);
 	result_show(result, column, link, STYLE_WARNING);
+}
+
+void cells_width_and_speed(struct result *result, size_t width_column, size_t speed_column, const struct port *port)
+{
+	char width[16];
+
+	if (link_width_lanes(port->width)) {
+		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
+		result_text(result, width_column, width);
+	}
+	if (port->speed != LINK_SPEED_NONE)
+		result_text(result, speed_column, link_speed_name((enum link_speed)port->speed));
 }
 
 void cells_state(struct result *result, size_t column, const struct port *port)

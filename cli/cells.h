@@ -30,6 +30,9 @@ void cells_status(struct result *result, size_t column, enum port_word word);
 /* cells_link - "4x HDR" for a table, "4x EDR low" where it is below what both ends have enabled. */
 void cells_link(struct result *result, size_t column, const struct view *view, uint32_t port);
 
+/* cells_width_and_speed - "4x" and "HDR" for data. */
+void cells_width_and_speed(struct result *result, size_t width_column, size_t speed_column, const struct port *port);
+
 /* cells_state - "Active", and in a table its colour. */
 void cells_state(struct result *result, size_t column, const struct port *port);
 

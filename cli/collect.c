@@ -34,7 +34,7 @@
 
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
-#define DEFAULT_ROUTES_US (600 * US_PER_S)
+#define DEFAULT_ROUTES_US (60 * US_PER_S)
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_KEEP_RAW_US (7 * US_PER_DAY)
@@ -144,7 +144,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, what looks for changes, tables. */
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric) +
-	       route_read_cost(fabric, options->routes_us, options->interval_us);
+	       route_read_cost(fabric, options->routes_us, route_read_beat_per_s(options->max_mads_per_s),
+			       options->interval_us);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
@@ -253,7 +254,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
 		  &ret->asking.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
-		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table at least so often, 0: never (10m)",
+		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table so often, 0: never (1m)",
 		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },

@@ -2,14 +2,13 @@
 /* health_ack.c - `ibwire health ack`: somebody knows of a finding, and says why it may wait */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/login.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/health.h"
@@ -45,20 +44,6 @@ static int parse_id(const char *typed, int64_t *ret, struct error *err)
 		return err_set(err, ERR_USAGE, "'%.64s' is no number of a finding (ibwire health shows them as #12)",
 			       typed);
 	return 0;
-}
-
-/* Who is it that says so: behind sudo the one who called it. */
-static void who_am_i(char *ret, size_t size)
-{
-	const char *sudo = getenv("SUDO_USER");
-	const struct passwd *entry = sudo && *sudo ? NULL : getpwuid(getuid());
-
-	if (sudo && *sudo)
-		text_sanitise(sudo, strlen(sudo), ret, size);
-	else if (entry)
-		text_sanitise(entry->pw_name, strlen(entry->pw_name), ret, size);
-	else
-		snprintf(ret, size, "uid %u", (unsigned)getuid());
 }
 
 static int acknowledge(const struct view *view, const char *path, const char *typed,
@@ -102,7 +87,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	if (!back && (!reason || !*reason))
 		return err_set(err, ERR_USAGE, "say why it may wait: ibwire health ack %s --reason 'cable is ordered' "
 			       "[--for 8h]", options->argv[0]);
-	who_am_i(said.person, sizeof(said.person));
+	login_name(said.person, sizeof(said.person));
 	text_sanitise(reason ? reason : "", reason ? strlen(reason) : 0, said.reason, sizeof(said.reason));
 	said.until_us = back ? said.at_us : for_us ? said.at_us + for_us : 0;
 	code = options_db_path(options, false, path, sizeof(path), err);

@@ -68,15 +68,4 @@ int history_top(struct history *history, const struct subjects *subjects, struct
 /* history_nothing - the error where a window holds nothing of what was asked. Return: ERR_UNAVAILABLE. */
 int history_nothing(const struct history *history, const struct subject *subject, struct error *err);
 
-/*
- * history_format_value - a rate or a share for people: "182.4 Gb/s", "12.3k/s", "0.25/h", "83.1 %"
- * history_format_total - a total: "1.5 TB", "12,345" as "12.3k"
- * "-" for NAN. Return: @ret.
- * history_shown_factor - how many of what is shown are in one of the metric's unit: bits, "per hour"
- */
-#define HISTORY_VALUE_SIZE 32
-const char *history_format_value(const struct metric *metric, double value, char *ret, size_t size);
-double history_shown_factor(const struct metric *metric);
-const char *history_format_total(const struct metric *metric, uint64_t total, char *ret, size_t size);
-
 #endif

@@ -13,12 +13,11 @@
 #include "base/when.h"
 #include "cli/history.h"
 #include "export/escape.h"
-#include "export/plot.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 
-/* Without --step: so many points at most where each sweep can be one, else about so many; rows of a table. */
-enum { SWEEPS_MOST = 400, POINTS = 200, ROWS = 12, PLOT_LINES = 12 };
+/* Without --step: about so many points, or a point for each sweep; rows of a table. */
+enum { POINTS = 200, ROWS = 12, PLOT_LINES = 12 };
 
 enum {
 	TIME, UNTIL, SUBJECT, NODE_GUID, NODE, PORT, COUNTER, UNIT, MIN, MEAN, MAX, TOTAL, AT_LEAST, SAMPLES, PORTS,
@@ -53,96 +52,19 @@ struct reading_one {
 	bool coarse_too;           /* else a table has the fine steps */
 	size_t pieces[HISTORY_SOURCE_COUNT];
 	bool any;                  /* something was read of it */
-	bool failed;               /* no memory */
 };
-
-static bool take_piece(void *ctx, const struct history_piece *piece)
-{
-	struct reading_one *one = ctx;
-	unsigned tag = 1u << piece->source;
-	bool first = !(one->pieces[0] + one->pieces[1] + one->pieces[2]);
-
-	one->pieces[piece->source]++;
-	for (size_t i = 0; i < one->history->metric_count; i++) {
-		if (!first)
-			series_end(&one->fine[i]);
-		one->failed |= series_begin(&one->fine[i], piece->from_us, piece->to_us, tag) < 0;
-		if (!one->coarse_too || one->failed)
-			continue;
-		if (!first)
-			series_end(&one->coarse[i]);
-		one->failed |= series_begin(&one->coarse[i], piece->from_us, piece->to_us, tag) < 0;
-	}
-	return !one->failed;
-}
-
-static bool take_delta(void *ctx, size_t port, const struct history_port *who, const struct delta *delta,
-		       int64_t samples)
-{
-	struct reading_one *one = ctx;
-
-	(void)who;
-	one->any = true;
-	for (size_t i = 0; i < one->history->metric_count; i++) {
-		series_add(&one->fine[i], &one->ports[port], delta, samples);
-		if (one->coarse_too)
-			series_add(&one->coarse[i], &one->ports[port], delta, samples);
-	}
-	return true;
-}
-
-static void end_pieces(struct reading_one *one)
-{
-	if (!(one->pieces[0] + one->pieces[1] + one->pieces[2]))
-		return;
-	for (size_t i = 0; i < one->history->metric_count; i++) {
-		series_end(&one->fine[i]);
-		if (one->coarse_too)
-			series_end(&one->coarse[i]);
-	}
-}
-
-/* The least round span that is at least as long. */
-static int64_t round_step(int64_t span_us)
-{
-	static const int64_t steps_s[] = {
-		1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 2 * 3600, 3 * 3600, 4 * 3600,
-		6 * 3600, 8 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 14 * 86400, 28 * 86400,
-	};
-	size_t count = sizeof(steps_s) / sizeof(*steps_s);
-
-	for (size_t i = 0; i < count; i++)
-		if (steps_s[i] * US_PER_S >= span_us)
-			return steps_s[i] * US_PER_S;
-	return (span_us / (28 * 86400 * US_PER_S) + 1) * 28 * 86400 * US_PER_S;
-}
-
-/* The shortest step that lets stored sums be read, where samples, or shorter sums, would be too many to wait for. */
-static int64_t least_step(const struct history *history, size_t ports)
-{
-	enum { ROWS_MOST = 3000000 };
-	const struct history_range *range = &history->range;
-	int64_t samples = (range->until - range->after) * (int64_t)ports;
-
-	/* A piece is half a step at most. */
-	if (range->hour_us && range->chunk_sweeps && samples / range->chunk_sweeps > ROWS_MOST)
-		return 2 * range->hour_us;
-	return range->chunk_us && samples > ROWS_MOST ? 2 * range->chunk_us : 0;
-}
 
 /* Steps of the points, and of a table's rows; 0: each sweep is one. */
 static void choose_steps(const struct history *history, size_t ports, int64_t *ret_fine_us, int64_t *ret_coarse_us)
 {
-	int64_t span_us = history->until_us - history->since_us, least_us = least_step(history, ports);
+	int64_t span_us = history->until_us - history->since_us;
 	int64_t sweeps = history->range.until - history->range.after;
 
 	*ret_fine_us = *ret_coarse_us = history->step_us;
 	if (history->step_us)
 		return;
-	*ret_fine_us = sweeps <= SWEEPS_MOST ? 0 : span_us / POINTS > least_us ? span_us / POINTS : least_us;
-	if (*ret_fine_us)
-		*ret_fine_us = round_step(*ret_fine_us);
-	*ret_coarse_us = sweeps <= ROWS ? 0 : round_step(span_us / ROWS);
+	*ret_fine_us = history_step_us(&history->range, ports, span_us, POINTS);
+	*ret_coarse_us = sweeps <= ROWS ? 0 : series_round_span(span_us / ROWS);
 	if (*ret_coarse_us && *ret_coarse_us < *ret_fine_us)
 		*ret_coarse_us = *ret_fine_us;
 }
@@ -181,20 +103,24 @@ static void done(struct reading_one *one)
 static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us, struct error *err)
 {
 	struct history *history = one->history;
-	const struct history_consumer consumer = { take_piece, take_delta, one };
-	struct history_query query = {
-		.after = history->range.after, .until = history->range.until, .longest_us = fine_us / 2,
-		.ports = one->subject->ports, .port_count = one->subject->port_count,
-		.damage = &history->damage,
+	struct series *all[2 * HISTORY_METRICS_MOST];
+	struct history_series query = {
+		.range = &history->range, .longest_us = fine_us / 2,
+		.ports = one->subject->ports, .metric_ports = one->ports, .port_count = one->subject->port_count,
+		.series = all, .damage = &history->damage,
 	};
 	int code = prepare(one, fine_us, coarse_us, err);
 
-	for (size_t i = 0; i < history->metric_count; i++)
-		query.counters |= history->metrics[i].counters;
+	for (size_t i = 0; i < history->metric_count; i++) {
+		all[query.series_count++] = &one->fine[i];
+		if (one->coarse_too)
+			all[query.series_count++] = &one->coarse[i];
+	}
 	if (code == 0)
-		code = reader_history(history->view.reader, &query, &consumer, err);
-	end_pieces(one);
-	return code == 0 && one->failed ? err_nomem(err) : code;
+		code = reader_history_series(history->view.reader, &query, err);
+	memcpy(one->pieces, query.pieces, sizeof(one->pieces));
+	one->any = query.any;
+	return code;
 }
 
 static void put_source(struct result *result, unsigned tags)
@@ -228,17 +154,17 @@ static void put_who(struct result *result, const struct history *history, const 
 
 static void put_value(struct result *result, size_t column, const struct metric *metric, double value)
 {
-	char shown[HISTORY_VALUE_SIZE];
+	char shown[METRIC_VALUE_SIZE];
 
 	if (isnan(value))
 		return;
 	result_real(result, column, value);
-	result_show(result, column, history_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
+	result_show(result, column, metric_format_value(metric, value, shown, sizeof(shown)), STYLE_PLAIN);
 }
 
 static bool put_step(struct result *result, const struct metric *metric, const struct series_step *step)
 {
-	char number[HISTORY_VALUE_SIZE], shown[HISTORY_VALUE_SIZE + 8];
+	char number[METRIC_VALUE_SIZE], shown[METRIC_VALUE_SIZE + 8];
 
 	result_integer(result, TIME, step->from_us);
 	result_integer(result, UNTIL, step->until_us);
@@ -248,7 +174,7 @@ static bool put_step(struct result *result, const struct metric *metric, const s
 	if (step->has_total) {
 		result_unsigned(result, TOTAL, step->total);
 		snprintf(shown, sizeof(shown), "%s%s", step->at_least ? ">= " : "",
-			 history_format_total(metric, step->total, number, sizeof(number)));
+			 metric_format_total(metric, step->total, number, sizeof(number)));
 		result_show(result, TOTAL, shown, STYLE_PLAIN);
 	}
 	if (step->samples)
@@ -271,37 +197,18 @@ static bool put_points(struct result *result, const struct history *history, con
 	return more;
 }
 
-/* What is round in the unit that is shown (bits for bytes, an hour for errors) is to be round on the axis. */
-static const char *plot_label(const void *ctx, double value, char *ret, size_t size)
-{
-	const struct metric *metric = ctx;
-
-	return history_format_value(metric, value / history_shown_factor(metric), ret, size);
-}
-
 static int print_plot(const struct history *history, const struct series *series, unsigned width, struct error *err)
 {
-	struct plot_point *points = calloc(series->count + 1, sizeof(*points));
-	struct plot plot = {
-		.points = points, .count = series->count, .from_us = history->since_us, .until_us = history->until_us,
-		.width = width, .height = PLOT_LINES, .label = plot_label, .label_ctx = &series->metric,
+	const struct series_plot plot = {
+		.from_us = history->since_us, .until_us = history->until_us, .width = width, .height = PLOT_LINES,
 		.ascii = history->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
 	};
-	double factor = history_shown_factor(&series->metric);
 	struct text text = { 0 };
-	int code;
+	int code = series_plot(series, &plot, &text);
 
-	if (!points)
-		return err_nomem(err);
-	for (size_t i = 0; i < series->count; i++)
-		points[i] = (struct plot_point){ series->steps[i].from_us, series->steps[i].until_us,
-						 series->steps[i].mean * factor,
-						 series->steps[i].high * factor };
-	code = plot_draw(&plot, &text);
 	if (code == 0)
 		fputs(text_chars(&text), stdout);
 	text_done(&text);
-	free(points);
 	return code < 0 ? err_nomem(err) : 0;
 }
 
@@ -352,15 +259,6 @@ static int print_table(const struct reading_one *one, const struct series *serie
 	return code;
 }
 
-/* A counter that these devices have not, or a share of something that is not known. */
-static bool nothing_known(const struct series *series)
-{
-	for (size_t i = 0; i < series->count; i++)
-		if (series->steps[i].samples)
-			return false;
-	return true;
-}
-
 /* A heading, the plot where somebody looks at a terminal, and the table. */
 static int print_for_people(const struct reading_one *one, bool first, struct error *err)
 {
@@ -371,10 +269,10 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
 		struct text heading = { 0 };
 
-		append_heading(one, fine, rows, how.width && !nothing_known(fine), &heading);
+		append_heading(one, fine, rows, how.width && !series_is_unknown(fine), &heading);
 		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
 		text_done(&heading);
-		if (nothing_known(fine)) {
+		if (series_is_unknown(fine)) {
 			printf("not known: the port was read, and this is not told by its device%s\n",
 			       one->subject->port_count > 1 ? " (nor by the others')" : "");
 			continue;

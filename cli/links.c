@@ -110,32 +110,18 @@ static void fill_end(struct result *result, const size_t *to, const struct view 
 	result_real(result, to[END_AGE], end->age_s);
 }
 
-/* A link is as its worse end; idle only where both are. */
-static enum port_word worse(enum port_word a, enum port_word b)
-{
-	if (a <= WORD_IDLE && b <= WORD_IDLE)
-		return a == WORD_OK || b == WORD_OK ? WORD_OK : WORD_IDLE;
-	return a > b ? a : b;
-}
-
 static bool put_row(struct result *result, const struct view *view, const struct port_view pair[2])
 {
 	const struct port *port = &view->fabric->ports[pair[0].port];
-	char width[16];
 
 	result_integer(result, TIME, view->snapshot->sweep.wall_us);
 	fill_end(result, ends[0], view, &pair[0]);
 	fill_end(result, ends[1], view, &pair[1]);
 	cells_link(result, LINK, view, pair[0].port);
-	if (link_width_lanes(port->width)) {
-		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
-		result_text(result, WIDTH, width);
-	}
-	if (port->speed != LINK_SPEED_NONE)
-		result_text(result, SPEED, link_speed_name((enum link_speed)port->speed));
+	cells_width_and_speed(result, WIDTH, SPEED, port);
 	result_real(result, RATE, pair[0].rate_gbps);
 	result_real(result, WINDOW, pair[0].window_s);
-	cells_status(result, STATUS, worse(pair[0].word, pair[1].word));
+	cells_status(result, STATUS, port_word_worse(pair[0].word, pair[1].word));
 	return result_end_row(result);
 }
 

@@ -44,10 +44,10 @@ static bool see_unlocked(void *ctx, const struct event_row *row)
 	struct loading *loading = ctx;
 	uint32_t locked;
 
-	/* It is there, so that no memory is needed. */
-	if (map_get(loading->locked, row->event.node_guid, &locked) && place(loading, row) > locked)
-		map_put(loading->locked, row->event.node_guid, 0);
-	return true;
+	if (map_get(loading->locked, row->event.node_guid, &locked) && place(loading, row) > locked &&
+	    map_put(loading->locked, row->event.node_guid, 0) < 0)
+		loading->no_memory = true;
+	return !loading->no_memory;
 }
 
 int locked_load(struct reader *reader, int64_t at_us, struct map *ret, struct error *err)

@@ -7,7 +7,6 @@
  * Names that are good stay, as comments. An HCA's name is its host's to give:
  * where it is cabled today says nothing of whose it is tomorrow, so it gets none.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "cli/topology.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -293,11 +293,12 @@ static int print_map(const struct topology *topology, struct error *err)
 	struct text text = { 0 };
 	int code = suggestion.place && suggestion.counted ? suggest(&suggestion, &text) : ERR_NOMEM;
 
-	if (code < 0 || text_failed(&text))
+	if (code == 0) {
+		code = output_text(&text, err);
+	} else {
+		text_done(&text);
 		code = err_nomem(err);
-	else if (fwrite(text_chars(&text), 1, text.len, stdout) != text.len && errno != EPIPE)
-		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
-	text_done(&text);
+	}
 	map_done(&suggestion.known);
 	free(suggestion.place);
 	free(suggestion.counted);
@@ -308,10 +309,7 @@ int names_run(const struct command *command, int argc, char **argv, struct error
 {
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
-		{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database",
-		  &options.from, 0 },
-		{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)",
-		  &options.settings_path, 0 },
+		TOPOLOGY_SOURCE_OPTIONS(options),
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	struct topology topology;

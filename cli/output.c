@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* output.c - what options mean for files and the terminal */
+/* output.c - what options mean for files and the terminal; texts on stdout */
+#include "cli/output.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +15,18 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+
+int output_text(struct text *text, struct error *err)
+{
+	int code = 0;
+
+	if (text_failed(text))
+		code = err_nomem(err);
+	else if (fwrite(text_chars(text), 1, text->len, stdout) != text->len && errno != EPIPE)
+		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
+	text_done(text);
+	return code;
+}
 
 static int read_file(const char *path, struct text *text)
 {

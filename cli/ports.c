@@ -100,17 +100,10 @@ static void fill_identity(struct result *result, const struct view *view, const 
 
 static void fill_link(struct result *result, const struct view *view, const struct port *port, uint32_t index)
 {
-	char width[16];
-
 	cells_state(result, STATE, port);
 	result_text(result, PHYS_STATE, port_phys_state_name(port->phys_state));
 	cells_link(result, LINK, view, index);
-	if (link_width_lanes(port->width)) {
-		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
-		result_text(result, WIDTH, width);
-	}
-	if (port->speed != LINK_SPEED_NONE)
-		result_text(result, SPEED, link_speed_name((enum link_speed)port->speed));
+	cells_width_and_speed(result, WIDTH, SPEED, port);
 }
 
 /* Where it is in the fabric's shape, and on the front of its switch. */

@@ -17,7 +17,7 @@
 #include "cli/command.h"
 #include "cli/health.h"
 #include "cli/options.h"
-#include "cli/selection.h"
+#include "cli/report.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"
@@ -27,65 +27,7 @@
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
 
-enum { EVENTS_SHOWN = 60, WINDOW_COUNT = 3 };
-
-struct report {
-	struct view view;
-	const struct options *options;
-	uint32_t node;             /* that was named, or whose port was */
-	uint32_t *ports;           /* that it is about: a port and its peer, or all ports of a node */
-	size_t port_count;
-	bool of_node;
-	int64_t until_us, window_us[WINDOW_COUNT];
-	struct history_sum *sums[WINDOW_COUNT]; /* by ports */
-	struct history_damage damage;
-	bool first_part;
-};
-
-/* --- what it is about --- */
-
-static int add_port(struct report *report, uint32_t port)
-{
-	uint32_t *ports = reallocarray(report->ports, report->port_count + 1, sizeof(*ports));
-
-	if (!ports)
-		return ERR_NOMEM;
-	report->ports = ports;
-	ports[report->port_count++] = port;
-	return 0;
-}
-
-static int find_subject(struct report *report, const char *typed, struct error *err)
-{
-	const struct fabric *fabric = report->view.fabric;
-	struct selection selection;
-	uint32_t named = FABRIC_NONE;
-	char *argument = (char *)typed;
-	int code = selection_init(&selection, fabric, &argument, 1, err);
-
-	if (code < 0)
-		return code;
-	report->node = FABRIC_NONE;
-	for (uint32_t i = 0; i < fabric->port_count; i++)
-		if (selection_names_port(&selection, i))
-			named = i;
-	for (uint32_t i = 0; i < fabric->node_count; i++)
-		if (selection.nodes[i])
-			report->node = i;
-	if (named != FABRIC_NONE) {
-		code = add_port(report, named);
-		if (code == 0 && fabric->ports[named].peer != FABRIC_NONE)
-			code = add_port(report, fabric->ports[named].peer);
-	} else {
-		report->of_node = true;
-		for (uint32_t i = 0; code == 0 && i < fabric->port_count; i++)
-			if (selection.ports[i] && port_is_pollable(fabric, &fabric->ports[i]) &&
-			    port_view_was_seen(&report->view, i))
-				code = add_port(report, i);
-	}
-	selection_done(&selection);
-	return code < 0 ? err_nomem(err) : 0;
-}
+enum { EVENTS_SHOWN = 60 };
 
 /* --- parts --- */
 
@@ -112,8 +54,8 @@ static int end_part(struct result *result, int code, struct error *err)
 	return code;
 }
 
-enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_PEER,
-       ABOUT_PEER_GUID, ABOUT_UNTIL, ABOUT_COUNT };
+enum { ABOUT_NODE, ABOUT_GUID, ABOUT_SYSTEM, ABOUT_TYPE, ABOUT_VENDOR, ABOUT_DEVICE, ABOUT_REVISION, ABOUT_GONE,
+       ABOUT_PEER, ABOUT_PEER_GUID, ABOUT_PEER_UNTIL, ABOUT_UNTIL, ABOUT_COUNT };
 
 static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_NODE] = { .key = "subject", .title = "subject", .kind = COLUMN_TEXT },
@@ -123,6 +65,9 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_VENDOR] = { .key = "vendor_id", .title = "vendor", .kind = COLUMN_HEX },
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
+	/* These have a line in a table only where they say something. */
+	[ABOUT_GONE] = { .key = "gone_since", .title = "gone since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER] = { .key = "peer", .title = "other end", .kind = COLUMN_TEXT },
 	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  its GUID", .kind = COLUMN_GUID },
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
@@ -135,14 +80,50 @@ static void port_text(const struct report *report, uint32_t port, char *ret, siz
 	snprintf(ret, size, "%s/%u", report->view.names_shown.names[entry->node], entry->num);
 }
 
+/* The other end of a cable that is no longer there. */
+static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
+{
+	uint32_t node = fabric_find_node(report->view.fabric, past->guid);
+	char name[NODE_NAME_SIZE];
+
+	names_short(past->name, name);
+	snprintf(ret, size, "%s/%u", node == FABRIC_NONE ? name : report->view.names_shown.names[node], past->port);
+}
+
+static void put_about_peer(const struct report *report, struct result *result)
+{
+	const struct fabric *fabric = report->view.fabric;
+	const struct past_peer *past = &report->past[0];
+	char name[NODE_NAME_SIZE + 8];
+
+	if (report->of_node || (report->port_count < 2 && !past->guid))
+		return;
+	if (past->guid)
+		past_text(report, past, name, sizeof(name));
+	else
+		port_text(report, report->ports[1], name, sizeof(name));
+	result_text(result, ABOUT_PEER, name);
+	result_unsigned(result, ABOUT_PEER_GUID,
+			past->guid ? past->guid : fabric->nodes[fabric->ports[report->ports[1]].node].guid);
+	if (past->guid)
+		result_integer(result, ABOUT_PEER_UNTIL, past->until_us);
+}
+
 static int put_about(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
 	const struct node *node = &fabric->nodes[report->node];
 	char name[NODE_NAME_SIZE + 8];
+	struct column columns[ABOUT_COUNT];
 	struct result *result;
-	int code = begin_part(report, "about", "", true, about_columns, ABOUT_COUNT, &result, err);
+	int code;
 
+	memcpy(columns, about_columns, sizeof(columns));
+	if (report->gone_us)
+		columns[ABOUT_GONE].flags = 0;
+	if (!report->of_node && report->past[0].guid)
+		columns[ABOUT_PEER_UNTIL].flags = 0;
+	code = begin_part(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	if (report->of_node)
@@ -157,19 +138,16 @@ static int put_about(struct report *report, struct error *err)
 	result_unsigned(result, ABOUT_VENDOR, node->vendor_id);
 	result_unsigned(result, ABOUT_DEVICE, node->device_id);
 	result_unsigned(result, ABOUT_REVISION, node->revision);
-	if (!report->of_node && report->port_count > 1) {
-		port_text(report, report->ports[1], name, sizeof(name));
-		result_text(result, ABOUT_PEER, name);
-		result_unsigned(result, ABOUT_PEER_GUID,
-				fabric->nodes[fabric->ports[report->ports[1]].node].guid);
-	}
+	put_about_peer(report, result);
+	if (report->gone_us)
+		result_integer(result, ABOUT_GONE, report->gone_us);
 	result_integer(result, ABOUT_UNTIL, report->until_us);
 	result_end_row(result);
 	return end_part(result, 0, err);
 }
 
-enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_XMIT, END_RCV, END_STATUS, END_AGE,
-       END_COUNT };
+enum { END_PORT, END_STATE, END_PHYS, END_LINK, END_RATE, END_LID, END_PEER, END_PEER_UNTIL, END_XMIT,
+       END_RCV, END_STATUS, END_AGE, END_COUNT };
 
 static const struct column end_columns[END_COUNT] = {
 	[END_PORT] = { .key = "port", .title = "PORT", .kind = COLUMN_TEXT,
@@ -181,19 +159,42 @@ static const struct column end_columns[END_COUNT] = {
 	[END_LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 5 },
 	[END_PEER] = { .key = "peer", .title = "OTHER END", .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
+	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 1 },
 	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE, .priority = 1 },
 	[END_STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
 	[END_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 4 },
 };
 
+/* Whom a port is cabled to, or was. */
+static void put_end_peer(const struct report *report, size_t at, struct result *result)
+{
+	uint32_t peer = report->view.fabric->ports[report->ports[at]].peer;
+	const struct past_peer *past = &report->past[at];
+	char name[NODE_NAME_SIZE + 16];
+
+	if (peer != FABRIC_NONE) {
+		port_text(report, peer, name, sizeof(name));
+		result_text(result, END_PEER, name);
+	} else if (past->guid) {
+		past_text(report, past, name, sizeof(name) - sizeof(NAMES_WAS));
+		result_text(result, END_PEER, name);
+		result_integer(result, END_PEER_UNTIL, past->until_us);
+		strcat(name, NAMES_WAS);
+		result_show(result, END_PEER, name, STYLE_PLAIN);
+	}
+}
+
 static int put_ends(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
+	char title[96], then[WHEN_SIZE];
 	struct result *result;
-	int code = begin_part(report, "ports", report->of_node ? "PORTS" : "BOTH ENDS", false, end_columns, END_COUNT,
-			      &result, err);
+	int code;
 
+	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
+		 when_format_local(report->view.at_us, then));
+	code = begin_part(report, "ports", title, false, end_columns, END_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->port_count; i++) {
@@ -209,10 +210,7 @@ static int put_ends(struct report *report, struct error *err)
 		cells_link(result, END_LINK, &report->view, report->ports[i]);
 		result_real(result, END_RATE, view.rate_gbps);
 		result_integer(result, END_LID, fabric_port_lid(fabric, port));
-		if (port->peer != FABRIC_NONE) {
-			port_text(report, port->peer, name, sizeof(name));
-			result_text(result, END_PEER, name);
-		}
+		put_end_peer(report, i, result);
 		cells_rate(result, END_XMIT, &view, view.xmit_bytes_per_s);
 		cells_rate(result, END_RCV, &view, view.rcv_bytes_per_s);
 		cells_status(result, END_STATUS, view.word);
@@ -490,16 +488,13 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	/* The state at the end; what was counted over the windows is read apart. */
 	now = options;
 	now.since_us = 0;
-	code = view_open(&now, false, &report.view, err);
-	if (code < 0)
-		return code;
-	code = find_subject(&report, options.argv[0], err);
+	code = report_open(&report, &now, options.argv[0], err);
+	/* What led to its end is asked about, however long ago that is. */
+	if (code == 0 && report.gone_us && !options.since_us)
+		report.window_us[2] += report.until_us - report.gone_us;
 	if (code == 0)
 		code = put_report(&report, err);
 	view_tell_damage(report.damage.count, report.damage.first);
-	for (int i = 0; i < WINDOW_COUNT; i++)
-		free(report.sums[i]);
-	free(report.ports);
-	view_done(&report.view);
+	report_close(&report);
 	return code;
 }

@@ -201,61 +201,68 @@ static int no_memory(struct parsing *parsing)
 	return 0;
 }
 
-static int add_class(struct parsing *parsing, uint8_t class, const char *pattern, size_t len)
+/* Room for one more rule, and behind it an empty one that ends the list. Return: the list, or NULL: no memory. */
+static void *grow_rules(void *rules, size_t count, size_t size)
 {
-	struct settings *settings = parsing->settings;
-	/* One more stays free: it ends the list. */
-	struct shape_class_rule *rules = reallocarray(settings->class_rules, settings->class_count + 2, sizeof(*rules));
-	const char *kept = keep_string(settings, pattern, len);
+	char *grown = reallocarray(rules, count + 2, size);
 
-	if (rules)
-		settings->class_rules = rules;
-	if (!rules || !kept)
-		return no_memory(parsing);
-	rules[settings->class_count++] = (struct shape_class_rule){ kept, class };
-	rules[settings->class_count] = (struct shape_class_rule){ 0 };
-	return 1;
+	if (grown)
+		memset(grown + count * size, 0, 2 * size);
+	return grown;
 }
 
-static int add_rail(struct parsing *parsing, const char *rail, const char *pattern, size_t len)
+static bool add_class(struct settings *settings, uint8_t class, const char *pattern)
 {
-	struct settings *settings = parsing->settings;
-	struct shape_rail_rule *rules = reallocarray(settings->rail_rules, settings->rail_count + 2, sizeof(*rules));
-	const char *kept = keep_string(settings, pattern, len), *name = keep_string(settings, rail, strlen(rail));
+	struct shape_class_rule *rules = grow_rules(settings->class_rules, settings->class_count, sizeof(*rules));
 
-	if (rules)
-		settings->rail_rules = rules;
-	if (!rules || !kept || !name)
-		return no_memory(parsing);
-	rules[settings->rail_count++] = (struct shape_rail_rule){ kept, name };
-	rules[settings->rail_count] = (struct shape_rail_rule){ 0 };
-	return 1;
+	if (!rules)
+		return false;
+	settings->class_rules = rules;
+	rules[settings->class_count++] = (struct shape_class_rule){ pattern, class };
+	return true;
 }
 
-static int add_adaptive(struct parsing *parsing, bool on, const char *pattern, size_t len)
+static bool add_rail(struct settings *settings, const char *rail, const char *pattern)
 {
-	struct settings *settings = parsing->settings;
-	struct shape_adaptive_rule *rules = reallocarray(settings->adaptive_rules, settings->adaptive_count + 2,
-							 sizeof(*rules));
-	const char *kept = keep_string(settings, pattern, len);
+	struct shape_rail_rule *rules = grow_rules(settings->rail_rules, settings->rail_count, sizeof(*rules));
 
-	if (rules)
-		settings->adaptive_rules = rules;
-	if (!rules || !kept)
-		return no_memory(parsing);
-	rules[settings->adaptive_count++] = (struct shape_adaptive_rule){ kept, on };
-	rules[settings->adaptive_count] = (struct shape_adaptive_rule){ 0 };
-	return 1;
+	if (!rules)
+		return false;
+	settings->rail_rules = rules;
+	rules[settings->rail_count++] = (struct shape_rail_rule){ pattern, rail };
+	return true;
+}
+
+static bool add_adaptive(struct settings *settings, bool on, const char *pattern)
+{
+	struct shape_adaptive_rule *rules = grow_rules(settings->adaptive_rules, settings->adaptive_count,
+						       sizeof(*rules));
+
+	if (!rules)
+		return false;
+	settings->adaptive_rules = rules;
+	rules[settings->adaptive_count++] = (struct shape_adaptive_rule){ pattern, on };
+	return true;
 }
 
 static int add_pattern(struct parsing *parsing, const char *section, const char *key, int class, const char *pattern,
 		       size_t len)
 {
-	if (!strcmp(section, "class"))
-		return add_class(parsing, (uint8_t)class, pattern, len);
-	if (!strcmp(section, "rail"))
-		return add_rail(parsing, key, pattern, len);
-	return add_adaptive(parsing, !strcmp(key, "on"), pattern, len);
+	struct settings *settings = parsing->settings;
+	const char *kept = keep_string(settings, pattern, len), *name;
+	bool added;
+
+	if (!kept) {
+		added = false;
+	} else if (!strcmp(section, "class")) {
+		added = add_class(settings, (uint8_t)class, kept);
+	} else if (!strcmp(section, "rail")) {
+		name = keep_string(settings, key, strlen(key));
+		added = name && add_rail(settings, name, kept);
+	} else {
+		added = add_adaptive(settings, !strcmp(key, "on"), kept);
+	}
+	return added ? 1 : no_memory(parsing);
 }
 
 /* [class] storage = oss*, mds*    [rail] rail0 = * mlx5_0 */

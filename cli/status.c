@@ -23,7 +23,7 @@ enum {
 	STATE, LIVE, COLLECTOR_PID, THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, PORTS_DOWN, SM, SM_LID, SM_GUID,
-	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY_TIME,
+	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY_TIME,
 	DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
@@ -68,6 +68,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SM_STATE] = { .key = "sm_state", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[SM_PRIORITY] = { .key = "sm_priority", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[SM_ACT_COUNT] = { .key = "sm_act_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[SM_OTHERS] = { .key = "other_sms", .title = "  others at", .kind = COLUMN_LIST, .flags = QUIET },
 	[MADS] = { .key = "mads_sent", .title = "MADs of that sweep", .kind = COLUMN_INTEGER },
 	[MADS_TIMED_OUT] = { .key = "mads_timed_out", .title = "  timed out", .kind = COLUMN_INTEGER },
 	[MADS_RETRIED] = { .key = "mads_retried", .title = "  retried", .kind = COLUMN_INTEGER },
@@ -263,6 +264,36 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	result_show(result, SM, line, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING);
 }
 
+/* How many subnet managers a table names before it only counts them. */
+enum { SMS_NAMED = 6 };
+
+/* Where else a subnet manager runs, as PortInfo says: standbys, mostly. */
+static void fill_other_sms(struct result *result, struct page *page, const struct sm_state *sm)
+{
+	const struct fabric *fabric = page->view.fabric;
+	struct text shown = { 0 };
+	uint32_t i, count = 0;
+
+	result_empty(result, SM_OTHERS);
+	for (i = 0; fabric && i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		const struct node *node = &fabric->nodes[port->node];
+
+		if (!port_is_sm(port) || (node->type == NODE_SWITCH ? port->num != 0 : port->state < PORT_INIT) ||
+		    (sm->known && port->guid == sm->guid))
+			continue;
+		result_item(result, SM_OTHERS, node->name);
+		if (count++ < SMS_NAMED)
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", node->name);
+	}
+	if (count > SMS_NAMED)
+		text_appendf(&shown, " and %u more", count - SMS_NAMED);
+	result_show(result, SM_OTHERS, text_chars(&shown), STYLE_PLAIN);
+	if (count)
+		say(page, SM_OTHERS);
+	text_done(&shown);
+}
+
 /* How many nodes a table names before it only counts them. */
 enum { NODES_NAMED = 6 };
 
@@ -394,6 +425,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 		fill_unfinished(result, page);
 		fill_discovery(result, db);
 		fill_sm(result, &page->view, &db->last.sm);
+		fill_other_sms(result, page, &db->last.sm);
 	}
 	if (page->view.fabric) {
 		fill_fabric(result, &page->view, &page->locked);

@@ -18,6 +18,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+#include "tui/keep.h"
 #include "tui/tui.h"
 
 /* A person watches: more often than a collector that runs for months. */
@@ -142,10 +143,48 @@ static void tell_child(void *ctx, struct tui_child_state *ret)
 	snprintf(ret->line, sizeof(ret->line), "%s", child->line);
 }
 
+enum { ARGUMENTS_MOST = 16 };
+
+/* What commands are told that the screen runs: names of all, and how the fabric is asked. */
+struct arguments {
+	const char *common[3], *device[ARGUMENTS_MOST];
+	char port[16], timeout[16];
+};
+
+static size_t add_argument(const char **list, size_t count, const char *option, const char *value)
+{
+	if (!value)
+		return count;
+	list[count] = option;
+	list[count + 1] = value;
+	return count + 2;
+}
+
+static void collect_arguments(const struct top *top, struct arguments *ret)
+{
+	const struct options *common = &top->common;
+	size_t count = 0;
+
+	*ret = (struct arguments){ 0 };
+	snprintf(ret->port, sizeof(ret->port), "%d", common->port);
+	snprintf(ret->timeout, sizeof(ret->timeout), "%d", common->timeout_ms);
+	add_argument(ret->common, 0, "--node-name-map", common->names_path);
+	count = add_argument(ret->device, count, "--Ca", common->ca);
+	count = add_argument(ret->device, count, "--Port", common->port ? ret->port : NULL);
+	count = add_argument(ret->device, count, "--timeout", common->timeout_ms ? ret->timeout : NULL);
+	count = add_argument(ret->device, count, "--security-keys", top->security_keys);
+	add_argument(ret->device, count, "--smi-ca", top->smi_ca);
+}
+
 static int show(struct top *top, const struct name_map *names, struct error *err)
 {
+	struct arguments arguments;
+	char keep[PATH_MAX];
 	struct tui_options options = {
 		.db_path = top->path,
+		.program = "/proc/self/exe",
+		.arguments = arguments.common,
+		.device_arguments = arguments.device,
 		.at_us = top->common.at_us,
 		.names = names,
 		.shape = &top->settings.shape,
@@ -156,6 +195,9 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 							     TUI_COLOR_AUTO,
 	};
 
+	collect_arguments(top, &arguments);
+	if (keep_path(keep, sizeof(keep)))
+		options.keep_path = keep;
 	if (top->child.pid) {
 		options.child = tell_child;
 		options.child_ctx = &top->child;

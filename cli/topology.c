@@ -167,10 +167,7 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	};
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
-		{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database",
-		  &options.from, 0 },
-		{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)",
-		  &options.settings_path, 0 },
+		TOPOLOGY_SOURCE_OPTIONS(options),
 		{ "summary", 's', OPTION_FLAG, NULL, "show: the summary alone", &options.summary, 0 },
 		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },

@@ -27,6 +27,13 @@ struct topology_options {
 	bool hosts;       /* dot: hosts too */
 };
 
+/* What says where the fabric is from: two of a command's struct option_spec. @options: its struct topology_options */
+#define TOPOLOGY_SOURCE_OPTIONS(options) \
+	{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database", \
+	  &(options).from, 0 }, \
+	{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)", \
+	  &(options).settings_path, 0 }
+
 /* A fabric out of the database or a file, and its shape. */
 struct topology {
 	struct view view;            /* where it is from the database */

@@ -103,9 +103,11 @@ static int find_lid(const struct fabric *fabric, const char *typed, struct end *
 }
 
 /* A switch has its port 0, an HCA the one that is up. */
-static int port_of_node(const struct fabric *fabric, uint32_t index, uint32_t *ret, struct error *err)
+static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, struct error *err)
 {
+	const struct fabric *fabric = view->fabric;
 	const struct node *node = &fabric->nodes[index];
+	const char *name = view->names_shown.names[index];
 	uint32_t found = FABRIC_NONE, up = 0, i;
 
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -119,30 +121,32 @@ static int port_of_node(const struct fabric *fabric, uint32_t index, uint32_t *r
 		}
 	}
 	if (!up)
-		return err_set(err, ERR_USAGE, "%s has no port with a link", node->name);
+		return err_set(err, ERR_USAGE, "%s has no port with a link", name);
 	if (up > 1)
-		return err_set(err, ERR_USAGE, "%s has %u ports with a link: name one, such as '%s/%u'", node->name, up,
-			       node->name, fabric->ports[found].num);
+		return err_set(err, ERR_USAGE, "%s has %u ports with a link: name one, such as '%s/%u'", name, up, name,
+			       fabric->ports[found].num);
 	*ret = found;
 	return 0;
 }
 
 /* A port of a switch is no end: what is behind it is, or the switch. */
-static int check_end(const struct fabric *fabric, uint32_t index, struct error *err)
+static int check_end(const struct view *view, uint32_t index, struct error *err)
 {
+	const struct fabric *fabric = view->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct node *node = &fabric->nodes[port->node];
+	const char *name = view->names_shown.names[port->node];
 
-	if (node->type != NODE_SWITCH || port->num == 0)
+	if (fabric->nodes[port->node].type != NODE_SWITCH || port->num == 0)
 		return 0;
 	if (port->peer != FABRIC_NONE)
 		return err_set(err, ERR_USAGE, "a route ends at a host or at a switch: name '%s', or '%s' behind its "
-			       "port %u", node->name, fabric->nodes[fabric->ports[port->peer].node].name, port->num);
-	return err_set(err, ERR_USAGE, "a route ends at a host or at a switch: name '%s'", node->name);
+			       "port %u", name, view->names_shown.names[fabric->ports[port->peer].node], port->num);
+	return err_set(err, ERR_USAGE, "a route ends at a host or at a switch: name '%s'", name);
 }
 
-static int find_end(const struct fabric *fabric, char *typed, struct end *ret, struct error *err)
+static int find_end(const struct view *view, char *typed, struct end *ret, struct error *err)
 {
+	const struct fabric *fabric = view->fabric;
 	struct selection selection;
 	struct error as_name = { 0 }, as_lid = { 0 };
 	int code = selection_init(&selection, fabric, &typed, 1, &as_name);
@@ -159,9 +163,9 @@ static int find_end(const struct fabric *fabric, char *typed, struct end *ret, s
 			ret->port = i;
 	for (i = 0; i < fabric->node_count && ret->port == FABRIC_NONE && code == 0; i++)
 		if (selection.nodes[i])
-			code = port_of_node(fabric, i, &ret->port, err);
+			code = port_of_node(view, i, &ret->port, err);
 	selection_done(&selection);
-	return code ? code : check_end(fabric, ret->port, err);
+	return code ? code : check_end(view, ret->port, err);
 }
 
 /* --- the hops --- */
@@ -181,16 +185,10 @@ static void fill_route(struct result *result, const struct view *view, const str
 static void fill_link(struct result *result, const struct view *view, uint32_t index)
 {
 	const struct port *port = &view->fabric->ports[index];
-	char width[16];
 
 	cells_state(result, STATE, port);
 	cells_link(result, LINK, view, index);
-	if (link_width_lanes(port->width)) {
-		snprintf(width, sizeof(width), "%ux", link_width_lanes(port->width));
-		result_text(result, WIDTH, width);
-	}
-	if (port->speed != LINK_SPEED_NONE)
-		result_text(result, SPEED, link_speed_name((enum link_speed)port->speed));
+	cells_width_and_speed(result, WIDTH, SPEED, port);
 }
 
 static void fill_ends(struct result *result, const struct view *view, uint32_t from, uint32_t to)
@@ -378,9 +376,9 @@ int topology_route(const struct command *command, const struct options *options,
 	code = view_open(options, false, &view, err);
 	if (code < 0)
 		return code;
-	code = find_end(view.fabric, options->argv[1], &from, err);
+	code = find_end(&view, options->argv[1], &from, err);
 	if (code == 0)
-		code = find_end(view.fabric, options->argv[2], &to, err);
+		code = find_end(&view, options->argv[2], &to, err);
 	if (code == 0)
 		code = reader_routes(view.reader, view.at_us, &routes, err);
 	if (code == 0)

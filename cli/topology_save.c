@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "cli/topology.h"
 #include "fabric/netfile.h"
 
@@ -66,15 +67,10 @@ int topology_save(const struct topology *topology, const char *path, struct erro
 	int code;
 
 	left_out = netfile_write(&text, topology->fabric);
-	if (text_failed(&text)) {
-		text_done(&text);
-		return err_nomem(err);
-	}
 	if (!strcmp(path, "-"))
-		code = fwrite(text.chars, 1, text.len, stdout) == text.len ? 0 :
-			err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
+		code = output_text(&text, err);
 	else
-		code = write_file(path, &text, err);
+		code = text_failed(&text) ? err_nomem(err) : write_file(path, &text, err);
 	text_done(&text);
 	if (code == 0 && left_out)
 		log_warning("%zu link%s not up: left out of %s", left_out, left_out == 1 ? " is" : "s are", path);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* topology_show.c - `ibwire topology show`: text for people, and rows of nodes or one of sums for programs */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "cli/topology.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -263,7 +263,6 @@ static int print_text(const struct topology_options *options, const struct topol
 		      struct error *err)
 {
 	struct text text = { 0 };
-	int code = 0;
 
 	topology_summary(topology, &text);
 	if (!options->summary) {
@@ -271,12 +270,7 @@ static int print_text(const struct topology_options *options, const struct topol
 		topology_tree(topology, &text);
 		topology_matrix(topology, width, &text);
 	}
-	if (text_failed(&text))
-		code = err_nomem(err);
-	else if (fwrite(text_chars(&text), 1, text.len, stdout) != text.len && errno != EPIPE)
-		code = err_set(err, ERR_IO, "cannot write the output: %s", strerror(errno));
-	text_done(&text);
-	return code;
+	return output_text(&text, err);
 }
 
 int topology_show(const struct topology_options *options, const struct topology *topology, struct error *err)

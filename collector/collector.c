@@ -24,6 +24,7 @@
 #include "collector/memory.h"
 #include "collector/route_read.h"
 #include "collector/sink.h"
+#include "collector/sm_watch.h"
 #include "collector/sweep.h"
 #include "collector/sweep_events.h"
 #include "collector/sweep_result.h"
@@ -43,10 +44,12 @@
 /* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
 #define DISCOVERY_HOLD_US (60 * US_PER_S)
 
-/* Forwarding tables may take this part of the rate, or of this many MADs per second, and this part of the time. */
+/* Forwarding tables may take this part of the rate, the beat and what is urgent, and this part of the time. */
 #define ROUTES_SHARE 20
-#define ROUTES_RATE 20000
 #define ROUTES_TIME_SHARE 10
+
+/* So do questions to subnet managers, when it is time for them. */
+#define SMS_TIME_SHARE 10
 
 /* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
 #define ROUTES_STORED 4096
@@ -67,6 +70,7 @@ struct collector {
 	struct link_look look;
 	struct details details;
 	struct route_read routes;
+	struct sm_watch sms;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
 	struct sweep_events sweep_events;
@@ -429,7 +433,8 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	unsigned rate = settings->max_mads_per_s, window = collector->settings->routes_window;
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
-		.smps = (uint64_t)((rate ? rate : ROUTES_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.beat_per_s = route_read_beat_per_s(rate),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
@@ -445,6 +450,22 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
 	engine_set_rate(collector->engine, rate, settings->window);
+	return code;
+}
+
+/* Who else manages the subnet: a handful of SMPs once a minute, so also behind a sweep that was cut. */
+static int ask_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
+{
+	int64_t now_us = clock_boottime_us(collector->clock), interval_us = collector->settings->interval_us;
+	int64_t deadline_us = collector->settings->count == 1 ? 0 : now_us + interval_us / SMS_TIME_SHARE;
+	int code;
+
+	engine_stop_when(collector->engine, stop_requested);
+	code = sm_watch_run(&collector->sms, collector->engine, sweep->fabric, &collector->memory, sweep->generation,
+			    &collector->result.sm, now_us, deadline_us, sweep->wall_us, &collector->events,
+			    err);
+	engine_stop_when(collector->engine, NULL);
+	collector->result.sm_masters = collector->sms.masters;
 	return code;
 }
 
@@ -467,6 +488,8 @@ static int one_sweep(struct collector *collector, bool last, struct error *err)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	code = read_routes(collector, &sweep, err);
+	if (code == 0)
+		code = ask_sms(collector, &sweep, err);
 	if (code < 0)
 		return code;
 	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
@@ -587,6 +610,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	conservation_done(&collector.conservation);
 	details_done(&collector.details);
 	route_read_done(&collector.routes);
+	sm_watch_done(&collector.sms);
 	sweep_result_done(&collector.result);
 	return code;
 }

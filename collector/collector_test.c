@@ -146,8 +146,8 @@ static void a_dead_node_costs_one_question_a_sweep(void **state)
 	model_run(model, 3, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 3);
 	assert_int_equal(model->requests_to[LEAF], 3);
-	/* Three patiences of 20 ms, beside what the others take. */
-	assert_true(report.sweep_us < 70000);
+	/* 20 ms for all three of them, beside what the others take. */
+	assert_true(report.sweep_us < 25000);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
 	free(model);
 	model = model_create(6);
@@ -181,51 +181,6 @@ static void a_node_that_returns_is_read_in_that_sweep(void **state)
 }
 
 /* The others do not wait for the dead: not for their timeouts, and not in the window. */
-static void ten_hosts_die(struct model *model)
-{
-	size_t i;
-
-	for (i = 0; i < 10; i++)
-		model->nodes[HOST + i].silent = model->sweeps >= 2;
-}
-
-static void ten_dead_nodes_delay_nobody(void **state)
-{
-	struct collector_report clean, dead;
-	struct model *model = model_create(15);
-
-	(void)state;
-	model_run(model, 2, &clean, NULL);
-	model->sweeps = 0;
-	model->before_sweep = ten_hosts_die;
-	/* In the sweep in which they die, and in those that follow. */
-	model_run(model, 3, &dead, NULL);
-	assert_int_equal(dead.ports_answered, LIVE_PORTS - 10);
-	assert_true(dead.sweep_us < clean.sweep_us + 3 * 20000 + 5000);
-	model->sweeps = 0;
-	model_run(model, 8, &dead, NULL);
-	assert_true(dead.sweep_us < clean.sweep_us + 20000 + 5000);
-	free(model);
-}
-
-/* Slow is not dead: what a node usually takes is learnt, and waited for. */
-static void a_slow_node_is_waited_for_once_it_is_known(void **state)
-{
-	struct collector_report report;
-	struct model *model = model_create(16);
-
-	(void)state;
-	model->nodes[HOST].answer_us = 60000;
-	model->nodes[HOST + 5].answer_us = 15000;
-	/* At first sight, and when there is something to go by. */
-	model_run(model, 1, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	model_run(model, 4, &report, NULL);
-	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	assert_int_equal(report.mads_timed_out, 0);
-	free(model);
-}
-
 static void a_fifth_of_all_mads_is_lost(void **state)
 {
 	uint64_t seed;
@@ -468,8 +423,6 @@ int main(void)
 		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
 		cmocka_unit_test(a_dead_node_costs_one_question_a_sweep),
 		cmocka_unit_test(a_node_that_returns_is_read_in_that_sweep),
-		cmocka_unit_test(ten_dead_nodes_delay_nobody),
-		cmocka_unit_test(a_slow_node_is_waited_for_once_it_is_known),
 		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
 		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
 		cmocka_unit_test(a_full_counter_is_told_once),

@@ -209,6 +209,7 @@ static void look_at_sm(struct judge *judge, const struct sweep_result *result, i
 	}
 	input->sm_known = judge->sm_known;
 	input->sm_guid = judge->sm_guid;
+	input->sm_masters = result->sm_masters;
 }
 
 struct telling {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "collector/events.h"
 #include "collector/memory.h"
@@ -232,14 +233,27 @@ static uint64_t all_blocks(const struct route_read *read)
 	return blocks;
 }
 
-/* By the beat some of them are due, in turn; a round in each interval. */
-static void keep_beat(struct route_read *read)
+double route_read_beat_per_s(unsigned max_mads_per_s)
+{
+	return (max_mads_per_s ? max_mads_per_s : ROUTE_READ_RATE) * (ROUTE_READ_PERCENT / 100.0);
+}
+
+/* Blocks that are due in such a time: a round in each interval, or as fast as may be. */
+static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, double beat_per_s)
+{
+	double due = (double)all * (double)us / (double)routes_interval_us, most = beat_per_s * (double)us / US_PER_S;
+
+	return beat_per_s > 0 && due > most ? most : due;
+}
+
+/* By the beat some of them are due, in turn. */
+static void keep_beat(struct route_read *read, double beat_per_s)
 {
 	uint64_t all = all_blocks(read);
 	size_t count = read->fabric->node_count, i;
 
 	if (read->beat_us)
-		read->credit += (double)all * (double)(read->now_us - read->beat_us) / (double)read->interval_us;
+		read->credit += blocks_due(all, read->now_us - read->beat_us, read->interval_us, beat_per_s);
 	read->beat_us = read->now_us;
 	if (read->credit > (double)all)
 		read->credit = (double)all;
@@ -341,6 +355,16 @@ static uint64_t ask_some(struct route_read *read, bool urgent, uint64_t most)
 	return asked;
 }
 
+/* Where one table was written anew, others were or will be. */
+static void note_changes(struct route_read *read)
+{
+	size_t i;
+
+	for (i = 0; i < read->count; i++)
+		if (read->switches[i].changed)
+			read->changed_us = read->now_us;
+}
+
 static void note_failures(struct route_read *read)
 {
 	size_t i;
@@ -431,7 +455,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	if (read->sweep == 1 && fabric->node_count)
 		read->next_due = read->next_asked = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
 	look_at_topology(read, generation);
-	keep_beat(read);
+	keep_beat(read, limits->beat_per_s);
 	spread_wants(read);
 	asked = ask_some(read, true, limits->smps);
 	if (asked < limits->smps)
@@ -441,6 +465,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	if (ran < 0 || read->code < 0)
 		return ran < 0 ? ran : read->code;
 	note_failures(read);
+	note_changes(read);
 	tell(read, wall_us, events);
 	return list_blocks(read, limits->blocks ? limits->blocks : SIZE_MAX);
 }
@@ -464,7 +489,8 @@ void route_read_keep(struct route_read *read)
 	read->block_count = 0;
 }
 
-uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, int64_t interval_us)
+uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double beat_per_s,
+			 int64_t interval_us)
 {
 	uint64_t blocks = 0;
 	size_t i;
@@ -474,5 +500,5 @@ uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us
 			blocks += block_count(fabric->nodes[i].lft_top);
 	if (!routes_interval_us)
 		return 0;
-	return (uint64_t)((double)blocks * (double)interval_us / (double)routes_interval_us + 0.5);
+	return (uint64_t)(blocks_due(blocks, interval_us, routes_interval_us, beat_per_s) + 0.5);
 }

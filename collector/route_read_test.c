@@ -37,6 +37,7 @@ struct bed {
 	struct routes stored; /* what a sink would have */
 	int64_t now_us;
 	uint64_t random, generation, smps_per_sweep, blocks_per_sweep;
+	double beat_per_s;
 	uint8_t tables[SWITCHES][LIDS];
 	unsigned asked[SWITCHES]; /* MADs that reached it */
 	bool silent[SWITCHES];
@@ -185,7 +186,7 @@ static void store(struct bed *bed)
 /* One sweep; returns how many MADs it took. */
 static unsigned sweep(struct bed *bed)
 {
-	const struct route_read_limits limits = { .smps = bed->smps_per_sweep,
+	const struct route_read_limits limits = { .smps = bed->smps_per_sweep, .beat_per_s = bed->beat_per_s,
 						  .blocks = bed->blocks_per_sweep };
 	unsigned before = 0, after = 0, i;
 	int64_t began_us = bed->now_us;
@@ -243,8 +244,67 @@ static void all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_be
 	for (i = 0; i < SWITCHES; i++)
 		assert_in_range(bed.asked[i], 4 * BLOCKS - BLOCKS, 4 * BLOCKS + BLOCKS);
 	assert_int_equal(bed.events.count, 0);
-	assert_int_equal(route_read_cost(bed.fabric, 600 * US_PER_S, SWEEP_US), SWITCHES * BLOCKS / 60);
-	assert_int_equal(route_read_cost(bed.fabric, 0, SWEEP_US), 0);
+	assert_int_equal(route_read_cost(bed.fabric, 600 * US_PER_S, 0, SWEEP_US), SWITCHES * BLOCKS / 60);
+	assert_int_equal(route_read_cost(bed.fabric, 0, 0, SWEEP_US), 0);
+	bed_done(&bed);
+}
+
+/* Once a minute where that is little; as often as the share of the rate allows where it is much. */
+static void the_beat_takes_no_more_than_its_share(void **state)
+{
+	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
+	unsigned i, k;
+
+	(void)state;
+	for (k = 0; k < sizeof(shares) / sizeof(shares[0]); k++) {
+		double per_s = SWITCHES * BLOCKS / 60.0, total = 0;
+		struct bed bed;
+
+		bed_init(&bed, 8);
+		bed.read.interval_us = 60 * US_PER_S;
+		bed.beat_per_s = shares[k];
+		for (i = 0; i < 8; i++)
+			sweep(&bed);
+		for (i = 0; i < 240; i++)
+			total += sweep(&bed);
+		per_s = shares[k] > 0 && shares[k] < per_s ? shares[k] : per_s;
+		assert_true(total >= 2400 * per_s - BLOCKS && total <= 2400 * per_s + BLOCKS);
+		assert_int_equal(route_read_cost(bed.fabric, 60 * US_PER_S, shares[k], 2400 * US_PER_S),
+				 (uint64_t)(2400 * per_s + 0.5));
+		bed_done(&bed);
+	}
+	/* 1,280 switches with 280 blocks in ten minutes, 48 with 17 well within one. */
+	assert_true(route_read_beat_per_s(0) == 600 && route_read_beat_per_s(20000) == 600);
+	assert_true(1280 * 280 / route_read_beat_per_s(20000) < 600 && 48 * 17 / route_read_beat_per_s(20000) < 60);
+}
+
+/* The SM wrote to many; the beat comes to one of them, and then all are looked at, until nothing changes. */
+static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
+{
+	unsigned i, before;
+	struct bed bed;
+
+	(void)state;
+	bed_init(&bed, 9);
+	for (i = 0; i < 20; i++)
+		sweep(&bed);
+	store(&bed);
+	for (i = 0; i < SWITCHES; i++)
+		bed.tables[i][300] ^= 1;
+	before = known_tables(&bed);
+	assert_int_equal(before, 0);
+	for (i = 0; i < 4 && !known_tables(&bed); i++)
+		sweep(&bed);
+	assert_in_range(known_tables(&bed), 1, 2);
+	assert_int_equal(sweep(&bed), SWITCHES * BLOCKS);
+	assert_int_equal(known_tables(&bed), SWITCHES);
+	store(&bed);
+	/* Once more a minute later, and that is all. */
+	for (i = 0; i < 4; i++)
+		assert_in_range(sweep(&bed), 0, BLOCKS);
+	assert_true(sweep(&bed) + sweep(&bed) >= SWITCHES * BLOCKS);
+	for (i = 0; i < 20; i++)
+		assert_in_range(sweep(&bed), 0, BLOCKS);
 	bed_done(&bed);
 }
 
@@ -582,6 +642,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_beat),
+		cmocka_unit_test(the_beat_takes_no_more_than_its_share),
+		cmocka_unit_test(a_change_that_the_beat_finds_has_all_tables_read),
 		cmocka_unit_test(a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_minute),
 		cmocka_unit_test(what_changed_is_one_event_for_each_switch_or_one_for_many),
 		cmocka_unit_test(who_does_not_answer_stays_as_known_and_is_asked_seldom),

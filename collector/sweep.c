@@ -328,17 +328,12 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct sweep_state *state = ctx;
-	uint32_t node_index = state->fabric->ports[request->tag].node, next;
+	uint32_t node_index = state->fabric->ports[request->tag].node;
 	struct node_memory *node = memory_node(state->memory, node_index);
 
 	(void)at_us;
-	if (result == REQUEST_TIMED_OUT) {
+	if (result == REQUEST_TIMED_OUT)
 		*memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
-		/* An HCA's other port may be well. */
-		next = is_switch(state, node_index) ? FABRIC_NONE : next_asked(state, node_index, request->tag + 1);
-		if (next != FABRIC_NONE)
-			ask_caps(state, next);
-	}
 	if (result != REQUEST_ANSWERED)
 		return;
 	count_answer(state, request->tag);
@@ -368,7 +363,10 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		state->result->bad_answers++;
 		return;
 	}
-	ask_ports(state, node_index);
+	if (is_switch(state, node_index))
+		ask_ports(state, node_index);
+	else
+		ask_port(state, request->tag);
 }
 
 static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
@@ -395,7 +393,8 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
  * Start a node's questions: its ports, or its capabilities where they are not
  * known. A node that was silent is asked that alone, and soon without retries: it
  * costs one MAD a sweep while it is dead, and is read in full in the sweep in
- * which it answers.
+ * which it answers. Each port of an HCA is asked that by itself, at the same time: one may be well
+ * while the other is dead, and two that are dead are not waited for one after the other.
  */
 static void ask_node(struct sweep_state *state, uint32_t node_index)
 {
@@ -404,9 +403,14 @@ static void ask_node(struct sweep_state *state, uint32_t node_index)
 
 	if (port == FABRIC_NONE)
 		return;
-	if (memory->caps.known && !memory->silent_sweeps)
+	if (memory->caps.known && !memory->silent_sweeps) {
 		ask_ports(state, node_index);
-	else
+		return;
+	}
+	ask_caps(state, port);
+	if (is_switch(state, node_index))
+		return;
+	while ((port = next_asked(state, node_index, port + 1)) != FABRIC_NONE)
 		ask_caps(state, port);
 }
 

@@ -35,7 +35,7 @@ struct sweep_settings {
  *
  * ClassPortInfo is asked once per node, before its ports. An agent that does not
  * answer its first question, or two in a row later on, is not asked more in this
- * sweep; a node that was silent in the last sweep is asked a single question. The ports of
+ * sweep; a node that was silent in the last sweep is asked a single question, an HCA one at each port. The ports of
  * a switch have one agent, those of an HCA each its own: a silent one says nothing of the other.
  * Ports that the last sweep did not come to are asked first.
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.

@@ -29,6 +29,7 @@ struct sweep_result {
 	int64_t node_spread_us; /* the same within one switch, the largest */
 	struct sm_state sm;
 	bool sm_open;         /* it ended before SMInfo was answered or given up */
+	unsigned sm_masters;  /* SMs that say that they are master (sm_watch.h); 0: not known */
 };
 
 void sweep_result_done(struct sweep_result *result);

@@ -105,9 +105,11 @@ static void answer_smp(const struct model *model, size_t node, uint8_t mad[MAD_S
 		assert_true(header.modifier < MODEL_LIDS / ROUTES_BLOCK);
 		memcpy(info, model->nodes[node].lft + header.modifier * ROUTES_BLOCK, ROUTES_BLOCK);
 	} else if (header.attribute == SMP_SM_INFO) {
-		put_be64(info, model_guid(MODEL_NODES - 1));
+		const struct model_node *at = &model->nodes[node];
+
+		put_be64(info, model_guid(at->sm ? node : MODEL_OWN_NODE));
 		put_be32(info + 16, model->sm_act_count);
-		info[20] = 3;
+		info[20] = at->sm ? at->sm : 3;
 	} else if (header.attribute == SMP_PORT_INFO) {
 		info[31] = LINK_WIDTH_4X;
 		info[32] = !model_is_up(model, node, header.modifier) ? PORT_DOWN
@@ -220,6 +222,8 @@ static bool is_heard(struct model *model, const struct model_node *node, const u
 
 	if (mad[1] == CLASS_PERFORMANCE && detail != DETAIL_ATTRIBUTE_COUNT && node->ignored & 1u << detail)
 		return false;
+	if (mad_is_smp(mad) && mad_read_header(mad).attribute == SMP_SM_INFO && node->sm_silent)
+		return false;
 	return !node->silent && model_random(model) % 100 >= model->loss_percent;
 }
 
@@ -237,11 +241,14 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	model->now_us++;
 	if (model->stop_after && !--model->stop_after)
 		raise(SIGTERM);
+	if (model->act_after && !--model->act_after)
+		model->act(model);
 	index = find_receiver(model, to, mad);
 	if (index == MODEL_NODES)
 		return 0;
 	node = &model->nodes[index];
 	count_request(model, index, mad);
+	node->sm_asked += mad_is_smp(mad) && mad_read_header(mad).attribute == SMP_SM_INFO;
 	if (mad_is_smp(mad) && node->mkey && get_be64(mad + 24) != node->mkey) {
 		node->smps_refused++;
 		return 0;

@@ -105,7 +105,7 @@ struct fabric *model_build_fabric(const struct model *model, bool all)
 		     port++) {
 			struct port added = { .num = (uint8_t)port, .lid = model_is_switch(i) ? 0 : model->nodes[i].lid,
 					      .width = LINK_WIDTH_4X, .speed = LINK_SPEED_HDR,
-					      .cap_mask = 1 << 14,
+					      .cap_mask = 1 << 14 | (uint32_t)(model->nodes[i].sm > 0) << 1,
 					      .guid = model->nodes[i].planes ? 0x9000 + i : 0 };
 
 			added.state = port == 0 || model_is_up(model, i, port) ? PORT_ACTIVE : PORT_DOWN;
@@ -232,7 +232,7 @@ static void discover_cancel(void *ctx)
 
 static uint16_t sm_lid(void *ctx)
 {
-	return ((struct model *)ctx)->nodes[MODEL_OWN_NODE].lid;
+	return ((struct model *)ctx)->nodes[((struct model *)ctx)->sm_node].lid;
 }
 
 void model_init(struct model *model, uint64_t seed)
@@ -244,6 +244,7 @@ void model_init(struct model *model, uint64_t seed)
 	model->now_us = 1000000;
 	model->wall_offset_us = 1795183200LL * US_PER_S;
 	model->traffic = true;
+	model->sm_node = MODEL_OWN_NODE;
 	model->interval_us = 10 * US_PER_S;
 	snprintf(model->boot_id, sizeof(model->boot_id), "boot-1");
 	for (i = 0; i < MODEL_NODES; i++) {

@@ -71,6 +71,9 @@ struct model_node {
 	bool ports_lost;   /* the next discovery finds it without its ports, as where an SMP is lost */
 	bool desc_lost;    /* and without its description */
 	bool absent;       /* discovery does not find it */
+	uint8_t sm;        /* SMInfo.SMState of a subnet manager at its first port; 0: none runs here */
+	bool sm_silent;    /* it does not answer SMInfo; its node does */
+	unsigned sm_asked; /* how often it was asked for SMInfo */
 	bool hung;         /* nor this one, but its links are up */
 	bool no_caps;      /* has no ClassPortInfo */
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
@@ -113,6 +116,8 @@ struct model {
 	int64_t store_us;        /* so long a sweep takes to be stored */
 	unsigned queue_pairs_moved; /* at what was a node's queue pair answers the node so much behind it */
 	unsigned stop_after;     /* so many MADs, then somebody stops the collector; 0: nobody does */
+	unsigned act_after;      /* so many MADs, then act() is called, once; 0: it is not */
+	void (*act)(struct model *model);
 	bool discovery_fails;
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;
@@ -128,6 +133,7 @@ struct model {
 	int64_t interval_us, routes_interval_us;
 	struct routes routes;    /* what the sink was given; routes_done() */
 	bool switches_only;
+	size_t sm_node;          /* whom the collector's host takes for its master */
 	uint32_t sm_act_count;
 };
 

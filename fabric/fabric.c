@@ -177,6 +177,11 @@ bool port_is_pollable(const struct fabric *fabric, const struct port *port)
 	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;
 }
 
+bool port_is_sm(const struct port *port)
+{
+	return port->cap_mask >> 1 & 1;
+}
+
 size_t fabric_count_links(const struct fabric *fabric)
 {
 	size_t links = 0, i;
@@ -189,6 +194,16 @@ size_t fabric_count_links(const struct fabric *fabric)
 uint64_t port_rate_bits_per_s(const struct port *port)
 {
 	return link_rate_bits_per_s(port->width, port->speed);
+}
+
+/* What they could be set to is often no cable's business. */
+bool port_is_below_enabled(const struct port *port, const struct port *peer)
+{
+	uint8_t widths = port->width_enabled & peer->width_enabled;
+	uint16_t speeds = port->speed_enabled & peer->speed_enabled;
+
+	return (widths && link_width_lanes(port->width) < link_width_lanes(link_width_best(widths))) ||
+	       (speeds && port->speed < link_speed_best(speeds));
 }
 
 bool node_is_aggregation(const struct node *node)

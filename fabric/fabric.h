@@ -144,11 +144,17 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
  */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
 
+/* port_is_sm - does a subnet manager run at it? Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask, IsSM). */
+bool port_is_sm(const struct port *port);
+
 /* fabric_count_links - how many links there are: pairs of ports that are peers. */
 size_t fabric_count_links(const struct fabric *fabric);
 
 /* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
 uint64_t port_rate_bits_per_s(const struct port *port);
+
+/* port_is_below_enabled - is a link that is up narrower or slower than what both its ends are set to? */
+bool port_is_below_enabled(const struct port *port, const struct port *peer);
 
 /*
  * node_is_aggregation - is this CA a SHARP aggregation node: a CA inside a

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* rail_build.h - what rails.c finds of one class of hosts, and rail_list.c writes down; nobody else includes it */
+/*
+ * rail_build.h - what rail_keys.c and rails.c find of one class of hosts, and rail_list.c writes down; nobody else
+ * includes it
+ */
 #ifndef IBWIRE_FABRIC_RAIL_BUILD_H
 #define IBWIRE_FABRIC_RAIL_BUILD_H
 
@@ -25,6 +28,22 @@ struct rail_build {
 	uint32_t *scratch;
 	size_t miswired_capacity;
 };
+
+/*
+ * rail_find_keys - give each port of the class the key of its device, and find the keys that are rails
+ *
+ * Sets by_port, full_names, key, keys, rail_of_key, count. Return: 0, ERR_NOMEM.
+ */
+int rail_find_keys(struct rail_build *rails);
+
+/*
+ * rail_port_in_use - the @nth port of an HCA that stands for it, from 0 up: those with a cable, or the first where none
+ * has one. Return: FABRIC_NONE behind the last.
+ */
+uint32_t rail_port_in_use(const struct shape_build *build, uint32_t node, uint32_t nth);
+
+/* rail_by_settings - the name that the settings give an HCA's rail, or NULL (borrowed from them). */
+const char *rail_by_settings(const struct shape_build *build, uint32_t node);
 
 /* rail_leaf_of - the row of the switch that a port is cabled to, or SHAPE_NONE. */
 uint32_t rail_leaf_of(const struct rail_build *rails, uint32_t port);

@@ -107,16 +107,33 @@ static void assert_rails(const struct cluster *cluster, const struct shape *shap
 				assert_int_equal(rail_of(cluster, shape, i, j), j);
 }
 
+/* The shape of a cluster as it is cabled as a rule, and its rails are as they were made. */
+static struct shape *rails_as_made(struct cluster *cluster)
+{
+	struct shape *shape;
+
+	cable(cluster);
+	shape = net_shape(cluster->fabric, NULL);
+	assert_rails(cluster, shape);
+	return shape;
+}
+
+static void assert_rails_and_none_miswired(const char *(*name_hca)(unsigned, unsigned, char *, size_t))
+{
+	struct cluster cluster = cluster_new(name_hca);
+	struct shape *shape = rails_as_made(&cluster);
+
+	assert_int_equal(shape->miswired_count, 0);
+	net_done(cluster.fabric, shape);
+}
+
 static void a_device_of_most_hosts_is_a_rail(void **state)
 {
 	struct cluster cluster = cluster_new(plain);
-	struct shape *shape;
+	struct shape *shape = rails_as_made(&cluster);
 	unsigned i;
 
 	(void)state;
-	cable(&cluster);
-	shape = net_shape(cluster.fabric, NULL);
-	assert_rails(&cluster, shape);
 	for (i = 0; i < RAILS; i++) {
 		assert_int_equal(shape->rails[i].count, HOSTS);
 		assert_int_equal(shape->rails[i].leafs, 1);
@@ -129,26 +146,16 @@ static void a_device_of_most_hosts_is_a_rail(void **state)
 
 static void a_missing_hca_shifts_nobody(void **state)
 {
-	struct cluster cluster = cluster_new(with_gaps);
-	struct shape *shape;
-
 	(void)state;
-	cable(&cluster);
-	shape = net_shape(cluster.fabric, NULL);
-	assert_rails(&cluster, shape);
-	assert_int_equal(shape->miswired_count, 0);
-	net_done(cluster.fabric, shape);
+	assert_rails_and_none_miswired(with_gaps);
 }
 
 static void names_of_two_drivers_are_one_rail_and_numbers_are_numbers(void **state)
 {
 	struct cluster cluster = cluster_new(two_drivers);
-	struct shape *shape;
+	struct shape *shape = rails_as_made(&cluster);
 
 	(void)state;
-	cable(&cluster);
-	shape = net_shape(cluster.fabric, NULL);
-	assert_rails(&cluster, shape);
 	assert_string_equal(shape->rails[2].name, "HCA-5");
 	assert_string_equal(shape->rails[3].name, "HCA-11"); /* behind HCA-5 */
 	net_done(cluster.fabric, shape);
@@ -156,15 +163,8 @@ static void names_of_two_drivers_are_one_rail_and_numbers_are_numbers(void **sta
 
 static void an_unnamed_hca_is_of_the_rail_that_its_leaf_serves(void **state)
 {
-	struct cluster cluster = cluster_new(some_unnamed);
-	struct shape *shape;
-
 	(void)state;
-	cable(&cluster);
-	shape = net_shape(cluster.fabric, NULL);
-	assert_rails(&cluster, shape);
-	assert_int_equal(shape->miswired_count, 0);
-	net_done(cluster.fabric, shape);
+	assert_rails_and_none_miswired(some_unnamed);
 }
 
 static void two_swapped_cables_are_miswired(void **state)

@@ -27,10 +27,13 @@ struct draw {
 	size_t leaf_count, spine_count;
 };
 
-/* draw_begin - write the shape, and get to know it. draw_done() frees. */
+/*
+ * draw_begin - write the shape, and get to know it
+ * draw_end - write @lines behind all that was written; frees them and @draw. Return: 0, ERR_NOMEM
+ */
 int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size,
 	       struct text *text, struct error *err);
-void draw_done(struct draw *draw);
+int draw_end(struct draw *draw, struct text *lines, struct error *err);
 
 /* draw_number - 0 .. below - 1. draw_between - from .. to. draw_share - 0..1. */
 uint64_t draw_number(struct draw *draw, uint64_t below);
@@ -41,6 +44,40 @@ double draw_share(struct draw *draw);
 #define DRAW_NAME_SIZE 300
 const char *draw_port_name(const struct draw *draw, uint32_t port, char ret[DRAW_NAME_SIZE]);
 const char *draw_node_name(const struct draw *draw, uint32_t node, char ret[DRAW_NAME_SIZE]);
+
+/* Nodes of ports: of one, of the port at the other end of its link. */
+bool draw_is_switch(const struct draw *draw, uint32_t node);
+uint32_t draw_node_of(const struct draw *draw, uint32_t port);
+uint32_t draw_peer_node(const struct draw *draw, uint32_t port);
+
+/*
+ * draw_trunk, draw_switch, draw_host, draw_hca, draw_link - a place with nothing else around it, in use from then on
+ * @switches:  @count to choose from
+ * @trunk:     a link between switches; else one to an HCA
+ * @ret:       of a trunk, of an HCA and of a link (the end that a switch has): a port; a node; an index of draw->hosts
+ *
+ * Hosts are those of the main job. Return: whether one was found in DRAW_TRIES tries.
+ */
+#define DRAW_TRIES 300
+bool draw_trunk(struct draw *draw, uint32_t *ret);
+bool draw_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret);
+bool draw_host(struct draw *draw, size_t *ret);
+bool draw_hca(struct draw *draw, uint32_t *ret);
+bool draw_link(struct draw *draw, bool trunk, uint32_t *ret);
+
+/* draw_host_is_free - all of its HCAs, and their leafs, are left alone. draw_use_host - no longer. */
+bool draw_host_is_free(const struct draw *draw, const struct host *host);
+void draw_use_host(struct draw *draw, const struct host *host);
+
+/*
+ * draw_say_port, draw_say_node - "at 301s WHAT NAME REST" and "expect KIND NAME TRUTH", NAME that of the port or node
+ *
+ * Return: true.
+ */
+bool draw_say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+		   const char *truth, uint32_t port);
+bool draw_say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
+		   const char *truth, uint32_t node);
 
 /* What a fault wants of the jobs that run. */
 enum draw_needs { NEEDS_NOTHING, NEEDS_TRAFFIC, NEEDS_QUIET };

@@ -1,172 +1,38 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* scenario_fault.c - faults drawn at random, each with what should be said of it */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "sim/scenario_draw.h"
 #include "sim/virtual.h"
 
-#define TRIES 300
-
-static bool is_switch(const struct draw *draw, uint32_t node)
+static bool narrow(struct draw *draw, int64_t at_s, bool trunk)
 {
-	return draw->built->nodes[node].type == NODE_SWITCH;
-}
+	uint32_t port;
 
-static uint32_t node_of(const struct draw *draw, uint32_t port)
-{
-	return draw->built->ports[port].node;
-}
-
-static uint32_t peer_node(const struct draw *draw, uint32_t port)
-{
-	return draw->built->ports[draw->built->ports[port].peer].node;
-}
-
-/* A trunk's end of which both switches are left alone by others. */
-static bool pick_trunk(struct draw *draw, uint32_t *ret)
-{
-	int tries;
-
-	for (tries = 0; tries < TRIES; tries++) {
-		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
-
-		if (draw->used[node_of(draw, port)] || draw->used[peer_node(draw, port)])
-			continue;
-		draw->used[node_of(draw, port)] = draw->used[peer_node(draw, port)] = true;
-		*ret = port;
-		return true;
-	}
-	return false;
-}
-
-static bool pick_switch(struct draw *draw, const uint32_t *switches, size_t count, uint32_t *ret)
-{
-	int tries;
-
-	for (tries = 0; count && tries < TRIES; tries++) {
-		uint32_t node = switches[draw_number(draw, count)];
-
-		if (draw->used[node])
-			continue;
-		draw->used[node] = true;
-		*ret = node;
-		return true;
-	}
-	return false;
-}
-
-/* All of a host's HCAs, and their leafs, are left alone. */
-static bool host_is_free(const struct draw *draw, const struct host *host)
-{
-	size_t i;
-
-	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
-		if (draw->used[node_of(draw, draw->hosts.hcas[i].port)] ||
-		    draw->used[peer_node(draw, draw->hosts.hcas[i].port)])
-			return false;
-	return true;
-}
-
-static void use_host(struct draw *draw, const struct host *host)
-{
-	size_t i;
-
-	for (i = host->first_hca; i < host->first_hca + host->hca_count; i++)
-		draw->used[node_of(draw, draw->hosts.hcas[i].port)] = true;
-}
-
-/* A host of the main job. */
-static bool pick_host(struct draw *draw, size_t *ret)
-{
-	int tries;
-
-	for (tries = 0; tries < TRIES; tries++) {
-		size_t host = draw_number(draw, draw->hosts.host_count - draw->storage);
-
-		if (!host_is_free(draw, &draw->hosts.hosts[host]))
-			continue;
-		use_host(draw, &draw->hosts.hosts[host]);
-		*ret = host;
-		return true;
-	}
-	return false;
-}
-
-static bool pick_hca(struct draw *draw, uint32_t *ret)
-{
-	const struct host *host;
-	size_t index;
-
-	if (!pick_host(draw, &index))
-		return false;
-	host = &draw->hosts.hosts[index];
-	*ret = draw->hosts.hcas[host->first_hca + draw_number(draw, host->hca_count)].port;
-	return true;
-}
-
-/* Of a link, the end that a switch has; of a trunk either. */
-static bool pick_link(struct draw *draw, bool trunk, uint32_t *ret)
-{
-	uint32_t hca;
-
-	if (trunk)
-		return pick_trunk(draw, ret);
-	if (!pick_hca(draw, &hca))
-		return false;
-	*ret = draw->built->ports[hca].peer;
-	return true;
-}
-
-/* "at 301s WHAT NAME/PORT REST", "expect KIND NAME/PORT REST" */
-static bool say_port(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
-		     const char *truth, uint32_t port)
-{
-	char name[DRAW_NAME_SIZE];
-
-	draw_port_name(draw, port, name);
-	text_appendf(draw->text, "at %ds %s %s %s\nexpect %s %s %s\n", (int)at_s, what, name, rest, kind, name, truth);
-	return true;
-}
-
-static bool say_node(struct draw *draw, int64_t at_s, const char *what, const char *rest, const char *kind,
-		     const char *truth, uint32_t node)
-{
-	char name[DRAW_NAME_SIZE];
-
-	draw_node_name(draw, node, name);
-	text_appendf(draw->text, "at %ds %s %s %s\nexpect %s %s %s\n", (int)at_s, what, name, rest, kind, name, truth);
-	return true;
+	return draw_link(draw, trunk, &port) &&
+	       draw_say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
+			     "severity=warning within=110s", port);
 }
 
 static bool narrow_trunk(struct draw *draw, int64_t at_s)
 {
-	uint32_t port;
-
-	return pick_link(draw, true, &port) &&
-	       say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
-			"severity=warning within=110s", port);
+	return narrow(draw, at_s, true);
 }
 
 static bool narrow_edge(struct draw *draw, int64_t at_s)
 {
-	uint32_t port;
-
-	return pick_link(draw, false, &port) &&
-	       say_port(draw, at_s, "width", draw_number(draw, 2) ? "1x" : "2x", "link-degraded",
-			"severity=warning within=110s", port);
+	return narrow(draw, at_s, false);
 }
 
 static bool slow_link(struct draw *draw, int64_t at_s)
 {
 	uint32_t port;
 
-	return pick_link(draw, draw_number(draw, 2), &port) &&
-	       say_port(draw, at_s, "speed", draw_number(draw, 2) ? "EDR" : "FDR", "link-degraded",
-			"severity=warning within=110s", port);
+	return draw_link(draw, draw_number(draw, 2), &port) &&
+	       draw_say_port(draw, at_s, "speed", draw_number(draw, 2) ? "EDR" : "FDR", "link-degraded",
+			     "severity=warning within=110s", port);
 }
 
 static bool flapping_link(struct draw *draw, int64_t at_s)
@@ -178,56 +44,60 @@ static bool flapping_link(struct draw *draw, int64_t at_s)
 	snprintf(rest, sizeof(rest), "times=%d every=%ds for=%ds", (int)draw_between(draw, 3, 6), every_s,
 		 (int)draw_between(draw, 1, 4));
 	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
-	return pick_link(draw, draw_number(draw, 2), &port) &&
-	       say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	return draw_link(draw, draw_number(draw, 2), &port) &&
+	       draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+}
+
+/* A counter that rises: so many an hour, and what else stands in its line. */
+struct counting {
+	const char *counter;
+	int least, most;
+	const char *rest;
+	enum { ON_ANY_LINK, ON_A_TRUNK, TO_A_HOST } where;
+	const char *kind, *truth;
+};
+
+static bool counting(struct draw *draw, int64_t at_s, const struct counting *what)
+{
+	char rest[64];
+	uint32_t port;
+
+	snprintf(rest, sizeof(rest), "%s=%d%s", what->counter, (int)draw_between(draw, what->least, what->most),
+		 what->rest);
+	return draw_link(draw, what->where == ON_ANY_LINK ? draw_number(draw, 2) : what->where == ON_A_TRUNK, &port) &&
+	       draw_say_port(draw, at_s, "errors", rest, what->kind, what->truth, port);
 }
 
 static bool symbol_errors(struct draw *draw, int64_t at_s)
 {
-	char rest[64];
-	uint32_t port;
-
-	snprintf(rest, sizeof(rest), "symbol_errors=%d", (int)draw_between(draw, 200, 5000));
-	return pick_link(draw, draw_number(draw, 2), &port) &&
-	       say_port(draw, at_s, "errors", rest, "symbol-errors", "severity=warning within=10m", port);
+	return counting(draw, at_s, &(struct counting){ "symbol_errors", 200, 5000, "", ON_ANY_LINK, "symbol-errors",
+							"severity=warning within=10m" });
 }
 
 static bool receive_errors(struct draw *draw, int64_t at_s)
 {
-	char rest[64];
-	uint32_t port;
-
-	snprintf(rest, sizeof(rest), "rcv_errors=%d echo=0.8", (int)draw_between(draw, 120, 5000));
-	return pick_link(draw, draw_number(draw, 2), &port) &&
-	       say_port(draw, at_s, "errors", rest, "receive-errors", "severity=warning within=10m", port);
+	return counting(draw, at_s, &(struct counting){ "rcv_errors", 120, 5000, " echo=0.8", ON_ANY_LINK,
+							"receive-errors", "severity=warning within=10m" });
 }
 
 static bool trunk_discards(struct draw *draw, int64_t at_s)
 {
-	char rest[64];
-	uint32_t port;
-
-	snprintf(rest, sizeof(rest), "xmit_discards=%d", (int)draw_between(draw, 1800, 30000));
-	return pick_link(draw, true, &port) &&
-	       say_port(draw, at_s, "errors", rest, "xmit-discards", "severity=warning within=10m", port);
+	return counting(draw, at_s, &(struct counting){ "xmit_discards", 1800, 30000, "", ON_A_TRUNK, "xmit-discards",
+							"severity=warning within=10m" });
 }
 
 static bool edge_discards(struct draw *draw, int64_t at_s)
 {
-	char rest[64];
-	uint32_t port;
-
-	snprintf(rest, sizeof(rest), "xmit_discards=%d", (int)draw_between(draw, 6000, 30000));
-	return pick_link(draw, false, &port) &&
-	       say_port(draw, at_s, "errors", rest, "xmit-discards", "within=10m", port);
+	return counting(draw, at_s, &(struct counting){ "xmit_discards", 6000, 30000, "", TO_A_HOST, "xmit-discards",
+							"within=10m" });
 }
 
 static bool pulled_trunk(struct draw *draw, int64_t at_s)
 {
 	uint32_t port;
 
-	return pick_trunk(draw, &port) &&
-	       say_port(draw, at_s, "down", "", "link-down", "severity=warning within=80s", port);
+	return draw_trunk(draw, &port) &&
+	       draw_say_port(draw, at_s, "down", "", "link-down", "severity=warning within=80s", port);
 }
 
 /* One HCA of several: the host lives. */
@@ -237,9 +107,9 @@ static bool dead_hca(struct draw *draw, int64_t at_s)
 	const char *hca;
 	uint32_t port;
 
-	if (draw->kind != NET_SHAPE_RAIL || !pick_hca(draw, &port))
+	if (draw->kind != NET_SHAPE_RAIL || !draw_hca(draw, &port))
 		return false;
-	hca = draw->built->nodes[node_of(draw, port)].name;
+	hca = draw->built->nodes[draw_node_of(draw, port)].name;
 	draw_port_name(draw, draw->built->ports[port].peer, leaf);
 	text_appendf(draw->text, "at %ds off \"%s\"\nexpect node-missing|link-down \"%s|%s\" severity=warning "
 		     "within=80s\n", (int)at_s, hca, leaf, hca);
@@ -250,24 +120,26 @@ static bool silent_hca(struct draw *draw, int64_t at_s)
 {
 	uint32_t port;
 
-	return pick_hca(draw, &port) &&
-	       say_node(draw, at_s, "silent", "", "node-silent", "severity=warning within=80s", node_of(draw, port));
+	return draw_hca(draw, &port) &&
+	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=warning within=80s",
+			     draw_node_of(draw, port));
 }
 
 static bool silent_switch(struct draw *draw, int64_t at_s)
 {
 	uint32_t node;
 
-	return pick_switch(draw, draw_number(draw, 2) ? draw->leafs : draw->spines,
+	return draw_switch(draw, draw_number(draw, 2) ? draw->leafs : draw->spines,
 			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
-	       say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
+	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
 }
 
 static bool locked_node(struct draw *draw, int64_t at_s)
 {
 	uint32_t port;
 
-	return pick_hca(draw, &port) && say_node(draw, at_s, "lock", "", "locked", "within=80s", node_of(draw, port));
+	return draw_hca(draw, &port) &&
+	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", draw_node_of(draw, port));
 }
 
 static bool rebooted_host(struct draw *draw, int64_t at_s)
@@ -275,7 +147,7 @@ static bool rebooted_host(struct draw *draw, int64_t at_s)
 	const char *name;
 	size_t host;
 
-	if (!pick_host(draw, &host))
+	if (!draw_host(draw, &host))
 		return false;
 	name = draw->hosts.hosts[host].name;
 	text_appendf(draw->text, "at %ds off hosts=%s for=%ds\nexpect host-restart host:%s within=2m\n", (int)at_s,
@@ -289,19 +161,19 @@ static bool dead_rack(struct draw *draw, int64_t at_s)
 	size_t count = 4, first, i;
 	int tries;
 
-	for (tries = 0; tries < TRIES; tries++) {
+	for (tries = 0; tries < DRAW_TRIES; tries++) {
 		first = draw_number(draw, draw->hosts.host_count - draw->storage - count);
-		for (i = 0; i < count && host_is_free(draw, &draw->hosts.hosts[first + i]); i++)
+		for (i = 0; i < count && draw_host_is_free(draw, &draw->hosts.hosts[first + i]); i++)
 			;
 		if (i == count)
 			break;
 	}
-	if (tries == TRIES)
+	if (tries == DRAW_TRIES)
 		return false;
 	text_appendf(draw->text, "at %ds off hosts=%s-%s\nexpect node-missing|host-restart|link-down ", (int)at_s,
 		     draw->hosts.hosts[first].name, draw->hosts.hosts[first + count - 1].name);
 	for (i = 0; i < count; i++) {
-		use_host(draw, &draw->hosts.hosts[first + i]);
+		draw_use_host(draw, &draw->hosts.hosts[first + i]);
 		text_appendf(draw->text, "%shost:%s", i ? "|" : "", draw->hosts.hosts[first + i].name);
 	}
 	text_append(draw->text, " within=3m\n");
@@ -312,22 +184,22 @@ static bool dead_spine(struct draw *draw, int64_t at_s)
 {
 	uint32_t node;
 
-	return pick_switch(draw, draw->spines, draw->spine_count, &node) &&
-	       say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+	return draw_switch(draw, draw->spines, draw->spine_count, &node) &&
+	       draw_say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
 }
 
 static bool dead_leaf(struct draw *draw, int64_t at_s)
 {
 	uint32_t node, i;
 
-	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &node))
+	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &node))
 		return false;
 	/* Two hosts look at the fabric from the first leafs. */
 	for (i = 0; i < draw->built->node_count; i++)
-		if (!is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
-		    peer_node(draw, draw->built->nodes[i].first_port) == node)
+		if (!draw_is_switch(draw, i) && host_is_management(draw->built->nodes[i].desc) &&
+		    draw_peer_node(draw, draw->built->nodes[i].first_port) == node)
 			return false;
-	return say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
+	return draw_say_node(draw, at_s, "off", "", "node-missing", "severity=warning within=80s", node);
 }
 
 static bool swapped_cables(struct draw *draw, int64_t at_s)
@@ -336,12 +208,12 @@ static bool swapped_cables(struct draw *draw, int64_t at_s)
 	const struct host *host;
 	size_t index, rail;
 
-	if (draw->kind != NET_SHAPE_RAIL || !pick_host(draw, &index))
+	if (draw->kind != NET_SHAPE_RAIL || !draw_host(draw, &index))
 		return false;
 	host = &draw->hosts.hosts[index];
 	rail = draw_number(draw, host->hca_count - 1);
-	draw_node_name(draw, node_of(draw, draw->hosts.hcas[host->first_hca + rail].port), a);
-	draw_node_name(draw, node_of(draw, draw->hosts.hcas[host->first_hca + rail + 1].port), b);
+	draw_node_name(draw, draw_node_of(draw, draw->hosts.hcas[host->first_hca + rail].port), a);
+	draw_node_name(draw, draw_node_of(draw, draw->hosts.hcas[host->first_hca + rail + 1].port), b);
 	text_appendf(draw->text, "at %ds swap %s %s\nexpect rail-miswired %s|%s within=80s\n", (int)at_s, a, b, a, b);
 	return true;
 }
@@ -353,12 +225,12 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 
 	(void)at_s;
 	/* Between spines and cores of a small fabric there are too few to say what is usual. */
-	if (!pick_trunk(draw, &port) || (node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
-					 peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
+	if (!draw_trunk(draw, &port) || (draw_node_of(draw, port) > draw->leafs[draw->leaf_count - 1] &&
+					 draw_peer_node(draw, port) > draw->leafs[draw->leaf_count - 1]))
 		return false;
 	text_appendf(draw->text, "at 0 unplug %s\nexpect uplinks-missing %s|%s within=3m\n",
-		     draw_port_name(draw, port, name), draw_node_name(draw, node_of(draw, port), low),
-		     draw_node_name(draw, peer_node(draw, port), high));
+		     draw_port_name(draw, port, name), draw_node_name(draw, draw_node_of(draw, port), low),
+		     draw_node_name(draw, draw_peer_node(draw, port), high));
 	return true;
 }
 
@@ -376,14 +248,14 @@ static bool skewed_leaf(struct draw *draw, int64_t at_s)
 	uint32_t port;
 
 	/* A job that one has slowed down does not feel another. */
-	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
+	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
 	/* The leaf's end of it; of a trunk between spines and cores the lower one. */
-	if (node_of(draw, port) > peer_node(draw, port))
+	if (draw_node_of(draw, port) > draw_peer_node(draw, port))
 		port = draw->built->ports[port].peer;
 	snprintf(rest, sizeof(rest), "to=%u part=%.2f", draw->built->ports[port].num, 0.4 + 0.3 * draw_share(draw));
-	return say_node(draw, at_s, "skew", rest, "uplink-imbalance",
-			"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
+	return draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
 /* Of the parallel links from one switch down to another, one gets nearly all. */
@@ -395,24 +267,25 @@ static bool skewed_spine(struct draw *draw, int64_t at_s)
 	uint32_t port, i;
 
 	/* A job that one has slowed down does not feel another. */
-	if (draw->follows_tables || !take_tables(draw) || !pick_trunk(draw, &port))
+	if (draw->follows_tables || !take_tables(draw) || !draw_trunk(draw, &port))
 		return false;
-	if (node_of(draw, port) < peer_node(draw, port))
+	if (draw_node_of(draw, port) < draw_peer_node(draw, port))
 		port = built->ports[port].peer;
 	for (i = 0; i < draw->trunk_count; i++)
-		parallel += node_of(draw, draw->trunks[i]) == node_of(draw, port) &&
-			    peer_node(draw, draw->trunks[i]) == peer_node(draw, port);
+		parallel += draw_node_of(draw, draw->trunks[i]) == draw_node_of(draw, port) &&
+			    draw_peer_node(draw, draw->trunks[i]) == draw_peer_node(draw, port);
 	snprintf(rest, sizeof(rest), "to=%u part=1", built->ports[port].num);
-	return parallel > 1 && say_node(draw, at_s, "skew", rest, "uplink-imbalance",
-					"cause=routing severity=warning within=150s since=90s", node_of(draw, port));
+	return parallel > 1 &&
+	       draw_say_node(draw, at_s, "skew", rest, "uplink-imbalance",
+			     "cause=routing severity=warning within=150s since=90s", draw_node_of(draw, port));
 }
 
 static bool nic_unused(struct draw *draw, int64_t at_s)
 {
 	uint32_t port;
 
-	return draw->kind == NET_SHAPE_RAIL && pick_hca(draw, &port) &&
-	       say_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", node_of(draw, port));
+	return draw->kind == NET_SHAPE_RAIL && draw_hca(draw, &port) &&
+	       draw_say_node(draw, at_s, "leave main", "", "nic-unused", "within=16m", draw_node_of(draw, port));
 }
 
 static bool fallen_back(struct draw *draw, int64_t at_s)
@@ -420,7 +293,7 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 	const char *name;
 	size_t host;
 
-	if (draw->kind != NET_SHAPE_RAIL || !pick_host(draw, &host))
+	if (draw->kind != NET_SHAPE_RAIL || !draw_host(draw, &host))
 		return false;
 	name = draw->hosts.hosts[host].name;
 	/* Nobody can tell it from a job's end but by how long it ran. */
@@ -459,10 +332,10 @@ static bool black_hole(struct draw *draw, int64_t at_s)
 	char leaf[DRAW_NAME_SIZE], hca[DRAW_NAME_SIZE];
 	uint32_t port, node;
 
-	if (!take_tables(draw) || !pick_switch(draw, draw->leafs, draw->leaf_count, &node) || !pick_hca(draw, &port))
+	if (!take_tables(draw) || !draw_switch(draw, draw->leafs, draw->leaf_count, &node) || !draw_hca(draw, &port))
 		return false;
-	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=12m\n", (int)at_s,
-		     draw_node_name(draw, node, leaf), draw_node_name(draw, node_of(draw, port), hca), leaf);
+	text_appendf(draw->text, "at %ds hole %s %s\nexpect black-hole %s within=2m\n", (int)at_s,
+		     draw_node_name(draw, node, leaf), draw_node_name(draw, draw_node_of(draw, port), hca), leaf);
 	return true;
 }
 
@@ -476,7 +349,7 @@ static bool collisions(struct draw *draw, int64_t at_s)
 	unsigned sender_count = 0, pairs = 0;
 	size_t begin = draw_number(draw, draw->hosts.hca_count), j;
 
-	if (!pick_switch(draw, draw->leafs, draw->leaf_count, &leaf))
+	if (!draw_switch(draw, draw->leafs, draw->leaf_count, &leaf))
 		return false;
 	table = routes_find(virtual_tables(draw->world), built->nodes[leaf].guid);
 	for (i = built->nodes[leaf].first_port, trunk = 0; i < built->nodes[leaf].first_port + built->nodes[leaf].ports;
@@ -485,20 +358,21 @@ static bool collisions(struct draw *draw, int64_t at_s)
 
 		if (peer == FABRIC_NONE)
 			continue;
-		if (is_switch(draw, node_of(draw, peer)))
+		if (draw_is_switch(draw, draw_node_of(draw, peer)))
 			trunk = draw_number(draw, 4) || !trunk ? i : trunk;
-		else if (!host_is_management(built->nodes[node_of(draw, peer)].desc))
+		else if (!host_is_management(built->nodes[draw_node_of(draw, peer)].desc))
 			senders[sender_count++] = peer;
 	}
 	text_appendf(draw->text, "job colliding pairs load=0.6 coupled=no starts=later pairs=\"");
 	for (j = 0; j < draw->hosts.hca_count && pairs < sender_count && pairs < 10; j++) {
 		uint32_t to = draw->hosts.hcas[(begin + j) % draw->hosts.hca_count].port;
 
-		if (peer_node(draw, to) == leaf ||
+		if (draw_peer_node(draw, to) == leaf ||
 		    routes_out_port(table, built->ports[to].lid) != built->ports[trunk].num)
 			continue;
-		text_appendf(draw->text, "%s%s>%s", pairs ? "," : "", built->nodes[node_of(draw, senders[pairs])].name,
-			     built->nodes[node_of(draw, to)].name);
+		text_appendf(draw->text, "%s%s>%s", pairs ? "," : "",
+			     built->nodes[draw_node_of(draw, senders[pairs])].name,
+			     built->nodes[draw_node_of(draw, to)].name);
 		pairs++;
 	}
 	text_appendf(draw->text, "\"\nat %ds start colliding\nexpect uplink-imbalance %s cause=flows severity=warning "

@@ -128,10 +128,5 @@ int scenario_draw_life(uint64_t seed, unsigned hours, unsigned faults, enum scen
 	write_life_jobs(&draw, length_s);
 	write_reboots(&draw, length_s);
 	write_trifles(&draw, length_s);
-	text_append(text, text_chars(&lines));
-	if (text_failed(text) || text_failed(&lines))
-		code = err_nomem(err);
-	text_done(&lines);
-	draw_done(&draw);
-	return code;
+	return draw_end(&draw, &lines, err);
 }

@@ -83,6 +83,17 @@ static void sort_switches(struct draw *draw)
 	free(leaf);
 }
 
+static void draw_done(struct draw *draw)
+{
+	host_table_done(&draw->hosts);
+	free(draw->used);
+	free(draw->leafs);
+	free(draw->spines);
+	free(draw->trunks);
+	virtual_destroy(draw->world);
+	memset(draw, 0, sizeof(*draw));
+}
+
 int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum scenario_size size, struct text *text,
 	       struct error *err)
 {
@@ -116,15 +127,16 @@ int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum 
 	return code;
 }
 
-void draw_done(struct draw *draw)
+int draw_end(struct draw *draw, struct text *lines, struct error *err)
 {
-	host_table_done(&draw->hosts);
-	free(draw->used);
-	free(draw->leafs);
-	free(draw->spines);
-	free(draw->trunks);
-	virtual_destroy(draw->world);
-	memset(draw, 0, sizeof(*draw));
+	int code = 0;
+
+	text_append(draw->text, text_chars(lines));
+	if (text_failed(draw->text) || text_failed(lines))
+		code = err_nomem(err);
+	text_done(lines);
+	draw_done(draw);
+	return code;
 }
 
 /* Jobs that give every link something to do, in one of several ways. */
@@ -215,10 +227,5 @@ int scenario_draw(uint64_t seed, unsigned faults, enum net_shape_kind kind, enum
 		draw.text = text;
 		write_jobs(&draw);
 	}
-	text_append(text, text_chars(&lines));
-	if (text_failed(text) || text_failed(&lines))
-		code = err_nomem(err);
-	text_done(&lines);
-	draw_done(&draw);
-	return code;
+	return draw_end(&draw, &lines, err);
 }

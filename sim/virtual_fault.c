@@ -363,6 +363,7 @@ static int apply_route(struct virtual *world, const struct virtual_event *event,
 		break;
 	case EVENT_SM_HANDOVER:
 		hand_over(world);
+		world->sm_masters = 1;
 		break;
 	case EVENT_SM_TWO:
 		world->sm_masters = 2;

@@ -21,6 +21,7 @@
 #include "analysis/delta.h"
 #include "base/err.h"
 #include "storage/codec.h"
+#include "storage/codec_group.h"
 #include "storage/hot_block.h"
 #include "storage/test_day.h"
 
@@ -384,11 +385,86 @@ static void damaged_bytes_give_an_error_or_samples(void **state)
 		if (read_back(hot, bytes.data, bytes.len, back, count))
 			refused++;
 		else
-			for (unsigned i = 0; !hot && i < count; i++)
+			for (unsigned i = 0; i < count; i++)
 				assert_true(back[i].elapsed_us >= 0 && !(back[i].unknown & ~COUNTER_ALL));
 	}
 	print_message("# note: %u of %u damaged blocks and chunks were refused\n", refused, rounds);
 	assert_in_range(refused, 1, rounds - 1);
+	bytes_done(&bytes);
+}
+
+/* One sample in a block of hot: its bytes behind the head are @sample. */
+static int read_one(const uint8_t *sample, size_t len)
+{
+	struct codec_sample back[CODEC_BLOCK_PORTS];
+	uint8_t bytes[200] = { 1, 1 }; /* the version; the first port */
+
+	memcpy(bytes + 5, sample, len);
+	return read_back(true, bytes, 5 + len, back, CODEC_BLOCK_PORTS);
+}
+
+/* Its lengths are right, but no writer wrote it. */
+static void a_sample_of_hot_that_cannot_be_is_refused(void **state)
+{
+	/* 5 bytes of lengths, 8 of what is unknown, 8 of the time (twice it, or less 1 where it is below 0). */
+	uint8_t sample[22] = { 9, [5] = 1, [13] = 2 };
+
+	(void)state;
+	assert_int_equal(read_one(sample, 21), 0);
+	sample[13] = 1;
+	assert_int_equal(read_one(sample, 21), ERR_IO);
+	sample[13] = 2;
+	sample[12] = 0x80;
+	assert_int_equal(read_one(sample, 21), ERR_IO);
+	/* A byte of the first counter, which is unknown; then it is another that is. */
+	sample[12] = 0;
+	sample[0] = 9 | 1 << 4;
+	sample[21] = 7;
+	assert_int_equal(read_one(sample, 22), ERR_IO);
+	sample[5] = 2;
+	assert_int_equal(read_one(sample, 22), 0);
+}
+
+/* A block put behind columns adds the samples that it holds, and a damaged one changes none of them. */
+static void blocks_of_hot_become_columns(void **state)
+{
+	static struct codec_series series[CODEC_BLOCK_PORTS], before[CODEC_BLOCK_PORTS];
+	struct codec_sample samples[CODEC_BLOCK_PORTS];
+	struct bytes bytes = { 0 };
+	static const uint8_t padding[HOT_PADDING];
+
+	(void)state;
+	memset(series, 0, sizeof(series));
+	for (unsigned place = 0; place < CODEC_CHUNK_SWEEPS - 1; place++) {
+		size_t len;
+
+		draw_samples(samples, CODEC_BLOCK_PORTS);
+		bytes.len = 0;
+		write_drawn(true, &bytes, samples, CODEC_BLOCK_PORTS);
+		len = bytes.len;
+		assert_int_equal(bytes_append(&bytes, padding, sizeof(padding)), 0);
+		memcpy(before, series, sizeof(before));
+		assert_int_equal(hot_read_series(bytes.data, len - 1, series, place), ERR_IO);
+		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
+			assert_int_equal(series[i].group.count, before[i].group.count);
+			assert_true(series[i].group.any_unknown == before[i].group.any_unknown);
+		}
+		assert_int_equal(hot_read_series(bytes.data, len, series, place), 0);
+		for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
+			const struct codec_group *group = &series[i].group;
+			unsigned last = before[i].group.count;
+
+			assert_int_equal(group->count, last + samples[i].there);
+			if (!samples[i].there)
+				continue;
+			assert_int_equal(group->at[last], place);
+			assert_true(group->unknown[last] == samples[i].unknown);
+			assert_true(group->any_unknown == (before[i].group.any_unknown | samples[i].unknown));
+			assert_true(series[i].elapsed_us[last] == (uint64_t)samples[i].elapsed_us);
+			for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+				assert_true(group->value[j][last] == samples[i].value[j]);
+		}
+	}
 	bytes_done(&bytes);
 }
 
@@ -479,6 +555,8 @@ int main(void)
 		cmocka_unit_test(writing_appends),
 		cmocka_unit_test(what_is_cut_or_longer_or_of_another_kind_is_refused),
 		cmocka_unit_test(damaged_bytes_give_an_error_or_samples),
+		cmocka_unit_test(a_sample_of_hot_that_cannot_be_is_refused),
+		cmocka_unit_test(blocks_of_hot_become_columns),
 		cmocka_unit_test(random_bytes_give_an_error_or_samples),
 		cmocka_unit_test(a_noisy_day_takes_less_than_a_byte_more_than_its_noise),
 		cmocka_unit_test(what_stands_still_costs_a_few_bytes),

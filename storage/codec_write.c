@@ -43,12 +43,22 @@ int bytes_append(struct bytes *bytes, const void *data, size_t len)
 	return 0;
 }
 
+/* Is there a number that is not 0? In most columns the first is. */
+static bool any_of(const uint64_t *values, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (values[i])
+			return true;
+	return false;
+}
+
 static void write_counter(struct bit_writer *out, const struct codec_column *column, const struct codec_group *group)
 {
-	uint64_t room[CODEC_CHUNK_SWEEPS], known_left[CODEC_CHUNK_SWEEPS], any = 0;
+	uint64_t room[CODEC_CHUNK_SWEEPS], known_left[CODEC_CHUNK_SWEEPS];
 	struct codec_shares shares;
 	const uint64_t *left = codec_group_left(group, column, &shares, room);
 	unsigned count = group->count;
+	bool any;
 
 	if (group->any_unknown & COUNTER_BIT(column->counter)) {
 		uint8_t known[CODEC_CHUNK_SWEEPS];
@@ -60,9 +70,7 @@ static void write_counter(struct bit_writer *out, const struct codec_column *col
 	}
 	if (!count)
 		return;
-	for (unsigned i = 0; i < count; i++)
-		any |= left[i];
-	any |= shares.of_words | shares.of_answers;
+	any = shares.of_words || shares.of_answers || any_of(left, count);
 	bits_put(out, !any, 1);
 	if (!any)
 		return;
@@ -198,9 +206,11 @@ static void part_group(const struct codec_group *all, const bool *second, bool w
 	ret->any_unknown = 0;
 	for (unsigned i = 0; i < count; i++)
 		codec_group_add(ret, all->unknown[from[i]], all->at[from[i]]);
-	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
+	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++) {
+#pragma GCC unroll 4
 		for (unsigned i = 0; i < count; i++)
 			ret->value[j][i] = all->value[j][from[i]];
+	}
 }
 
 static void write_groups(struct bit_writer *out, const struct codec_group *all)

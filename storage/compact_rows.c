@@ -16,25 +16,61 @@
 enum { SUM_WINDOW, SUM_PORT, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
 enum { ABSOLUTE_SWEEP, ABSOLUTE_PORT, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };
 
+struct rows_cursor;
+
+/* From here on the first port that has a row. */
+typedef void find_fn(struct rows_cursor *cursor);
+
 struct rows {
 	sqlite3_vtab base;
 	const struct compaction *compaction;
+	find_fn *find;
 };
 
 struct rows_cursor {
 	sqlite3_vtab_cursor base;
 	const struct compaction *compaction;
+	find_fn *find;
 	size_t at; /* of the step's ports; COMPACT_PORTS: the end */
 };
 
-static int connect_rows(sqlite3 *db, const struct compaction *compaction, const struct text *declaration,
-			sqlite3_vtab **ret)
+/* One that has a chunk, and so a sum as well. */
+static void find_packed(struct rows_cursor *cursor)
+{
+	const size_t *chunk_at = cursor->compaction->chunk_at;
+
+	while (cursor->at < COMPACT_PORTS && chunk_at[cursor->at] == chunk_at[cursor->at + 1])
+		cursor->at++;
+}
+
+static const struct stored_reading *reading_at(const struct rows_cursor *cursor)
+{
+	return &cursor->compaction->last[cursor->compaction->next_port + cursor->at];
+}
+
+/* One whose last reading is not stored. */
+static void find_absolute(struct rows_cursor *cursor)
+{
+	const struct compaction *compaction = cursor->compaction;
+
+	for (; cursor->at < COMPACT_PORTS; cursor->at++) {
+		if (compaction->next_port + cursor->at >= compaction->port_count)
+			cursor->at = COMPACT_PORTS - 1;
+		else if (reading_at(cursor)->there && reading_at(cursor)->read_sweep != reading_at(cursor)->base_sweep)
+			return;
+	}
+}
+
+static int connect_rows(sqlite3 *db, const struct compaction *compaction, find_fn *find,
+			const struct text *declaration, sqlite3_vtab **ret)
 {
 	int code = text_failed(declaration) ? SQLITE_NOMEM :
 		sql_declare(db, text_chars(declaration), sizeof(struct rows), ret);
 
-	if (code == SQLITE_OK)
+	if (code == SQLITE_OK) {
 		((struct rows *)*ret)->compaction = compaction;
+		((struct rows *)*ret)->find = find;
+	}
 	return code;
 }
 
@@ -47,7 +83,7 @@ static int connect_chunks(sqlite3 *db, void *aux, int argc, const char *const *a
 	(void)argv;
 	(void)message;
 	text_append(&sql, "CREATE TABLE new_chunk (id INTEGER, samples BLOB)");
-	code = connect_rows(db, aux, &sql, ret);
+	code = connect_rows(db, aux, find_packed, &sql, ret);
 	text_done(&sql);
 	return code;
 }
@@ -64,7 +100,7 @@ static int connect_sums(sqlite3 *db, void *aux, int argc, const char *const *arg
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
 		text_appendf(&sql, ", %s", counter_info((enum counter)i)->key);
 	text_append(&sql, ")");
-	code = connect_rows(db, aux, &sql, ret);
+	code = connect_rows(db, aux, find_packed, &sql, ret);
 	text_done(&sql);
 	return code;
 }
@@ -81,7 +117,7 @@ static int connect_absolutes(sqlite3 *db, void *aux, int argc, const char *const
 	text_append(&sql, "CREATE TABLE new_absolute (sweep, port, at_us, wall_us, wide");
 	sql_declare_counters(&sql);
 	text_append(&sql, ")");
-	code = connect_rows(db, aux, &sql, ret);
+	code = connect_rows(db, aux, find_absolute, &sql, ret);
 	text_done(&sql);
 	return code;
 }
@@ -107,6 +143,7 @@ static int open_cursor(sqlite3_vtab *table, sqlite3_vtab_cursor **ret)
 	if (!cursor)
 		return SQLITE_NOMEM;
 	cursor->compaction = ((struct rows *)table)->compaction;
+	cursor->find = ((struct rows *)table)->find;
 	*ret = &cursor->base;
 	return SQLITE_OK;
 }
@@ -117,16 +154,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-/* From here on the first port that has a chunk, which has a sum as well. */
-static void find_packed(struct rows_cursor *cursor)
-{
-	const size_t *chunk_at = cursor->compaction->chunk_at;
-
-	while (cursor->at < COMPACT_PORTS && chunk_at[cursor->at] == chunk_at[cursor->at + 1])
-		cursor->at++;
-}
-
-static int first_packed(sqlite3_vtab_cursor *base, int number, const char *name, int argc, sqlite3_value **argv)
+static int first_row(sqlite3_vtab_cursor *base, int number, const char *name, int argc, sqlite3_value **argv)
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 
@@ -135,56 +163,16 @@ static int first_packed(sqlite3_vtab_cursor *base, int number, const char *name,
 	(void)argc;
 	(void)argv;
 	cursor->at = 0;
-	find_packed(cursor);
+	cursor->find(cursor);
 	return SQLITE_OK;
 }
 
-static int next_packed(sqlite3_vtab_cursor *base)
+static int next_row(sqlite3_vtab_cursor *base)
 {
 	struct rows_cursor *cursor = (struct rows_cursor *)base;
 
 	cursor->at++;
-	find_packed(cursor);
-	return SQLITE_OK;
-}
-
-static const struct stored_reading *reading_at(const struct rows_cursor *cursor)
-{
-	return &cursor->compaction->last[cursor->compaction->next_port + cursor->at];
-}
-
-/* From here on the first port whose last reading is not stored. */
-static void find_absolute(struct rows_cursor *cursor)
-{
-	const struct compaction *compaction = cursor->compaction;
-
-	for (; cursor->at < COMPACT_PORTS; cursor->at++) {
-		if (compaction->next_port + cursor->at >= compaction->port_count)
-			cursor->at = COMPACT_PORTS - 1;
-		else if (reading_at(cursor)->there && reading_at(cursor)->read_sweep != reading_at(cursor)->base_sweep)
-			return;
-	}
-}
-
-static int first_absolute(sqlite3_vtab_cursor *base, int number, const char *name, int argc, sqlite3_value **argv)
-{
-	struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	(void)number;
-	(void)name;
-	(void)argc;
-	(void)argv;
-	cursor->at = 0;
-	find_absolute(cursor);
-	return SQLITE_OK;
-}
-
-static int next_absolute(sqlite3_vtab_cursor *base)
-{
-	struct rows_cursor *cursor = (struct rows_cursor *)base;
-
-	cursor->at++;
-	find_absolute(cursor);
+	cursor->find(cursor);
 	return SQLITE_OK;
 }
 
@@ -264,17 +252,17 @@ static int absolute_column(sqlite3_vtab_cursor *base, sqlite3_context *context, 
 	return SQLITE_OK;
 }
 
-#define ROWS(connect, first, next, column) \
+#define ROWS(connect, column) \
 	{ .xConnect = (connect), .xBestIndex = best_index, .xDisconnect = disconnect, .xOpen = open_cursor, \
-	  .xClose = close_cursor, .xFilter = (first), .xNext = (next), .xEof = at_end, .xColumn = (column), \
+	  .xClose = close_cursor, .xFilter = first_row, .xNext = next_row, .xEof = at_end, .xColumn = (column), \
 	  .xRowid = rowid }
 
 int compact_rows_register(struct compaction *compaction, struct error *err)
 {
 	static const sqlite3_module modules[] = {
-		ROWS(connect_chunks, first_packed, next_packed, chunk_column),
-		ROWS(connect_sums, first_packed, next_packed, sum_column),
-		ROWS(connect_absolutes, first_absolute, next_absolute, absolute_column),
+		ROWS(connect_chunks, chunk_column),
+		ROWS(connect_sums, sum_column),
+		ROWS(connect_absolutes, absolute_column),
 	};
 	static const char *const names[] = { "new_chunk", "new_sum", "new_absolute" };
 

@@ -164,7 +164,6 @@ void stripe_unpack(struct compaction *compaction, uint32_t port)
 	size_t sweeps = (size_t)(compaction->to_sweep - compaction->from_sweep);
 	struct stripe *stripe = compaction->stripe;
 	size_t block = (port - stripe->from_port) / CODEC_BLOCK_PORTS;
-	struct codec_sample unpacked[CODEC_BLOCK_PORTS];
 
 	for (size_t i = 0; i < CODEC_BLOCK_PORTS; i++)
 		stripe->series[i].group.count = stripe->series[i].group.any_unknown = 0;
@@ -172,15 +171,8 @@ void stripe_unpack(struct compaction *compaction, uint32_t port)
 		const uint8_t *packed = stripe->packed.data + stripe->rows[block][place].at;
 		size_t len = stripe->rows[block][place].len;
 
-		if (!len)
-			continue;
-		if (hot_read_padded(packed, len, unpacked) < 0) {
+		if (len && hot_read_series(packed, len, stripe->series, (unsigned)place) < 0)
 			note_damage(compaction, port, place);
-			continue;
-		}
-		for (size_t i = 0; i < CODEC_BLOCK_PORTS; i++)
-			if (unpacked[i].there)
-				codec_series_add(&stripe->series[i], &unpacked[i], (unsigned)place);
 	}
 }
 

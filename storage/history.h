@@ -18,8 +18,10 @@
 
 struct balance_load;
 struct error;
+struct metric_port;
 struct reader;
 struct snapshot;
+struct series;
 
 enum history_source { HISTORY_RAW, HISTORY_CHUNK_SUMS, HISTORY_HOUR_SUMS, HISTORY_SOURCE_COUNT };
 
@@ -159,5 +161,34 @@ struct load_query {
  */
 int reader_history_loads(struct reader *reader, const struct load_query *query, struct balance_load *loads,
 			 struct error *err);
+/*
+ * history_step_us - how long the steps of a plot or of data may be so that nobody waits for them
+ * @range:    of the window; @span_us: its length
+ * @ports:    that are read
+ * @points:   wanted; twice as many where each sweep can be a point of its own
+ * Return: round (series_round_span()); 0: each sweep is a step.
+ */
+int64_t history_step_us(const struct history_range *range, size_t ports, int64_t span_us, unsigned points);
+
+/* What is to be read into series, and how that went. */
+struct history_series {
+	const struct history_range *range;
+	int64_t longest_us;               /* as in struct history_query: half of the shortest step */
+	const struct history_port *ports; /* what is added up; each is given once */
+	const struct metric_port *metric_ports; /* parallel to them */
+	size_t port_count;
+	struct series **series;           /* series_init() has been called for each (analysis/series.h) */
+	size_t series_count;
+	struct history_damage *damage;    /* counts on; or NULL */
+	/* How many pieces came from where, and whether there was anything of the ports in them. */
+	size_t pieces[HISTORY_SOURCE_COUNT];
+	bool any;
+};
+
+/*
+ * reader_history_series - read a window once into several series of the same ports
+ * Return: 0, also where nothing is stored; ERR_IO; ERR_NOMEM.
+ */
+int reader_history_series(struct reader *reader, struct history_series *query, struct error *err);
 
 #endif

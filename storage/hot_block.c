@@ -19,11 +19,13 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "storage/codec_group.h"
 
 #define HOT_VERSION 1
 #define NUMBERS (1 + COUNTER_TRAFFIC_COUNT)
 #define LENGTHS ((NUMBERS + 1) / 2)
 #define HAS_UNKNOWN 9
+#define COUNTER_ALL (COUNTER_BIT(COUNTER_COUNT) - 1)
 #define SAMPLE_MOST (LENGTHS + 8 + 8 * NUMBERS)
 _Static_assert(HOT_BLOCK_MOST == 5 + CODEC_BLOCK_PORTS * SAMPLE_MOST, "the longest block");
 _Static_assert(HOT_PADDING >= SAMPLE_MOST + 8, "a sample may begin where they end");
@@ -54,6 +56,20 @@ static unsigned put(uint8_t *at, uint64_t value)
 	value = htole64(value);
 	memcpy(at, &value, sizeof(value));
 	return bytes;
+}
+
+/* What the reader would refuse, with all samples beside it, is kept as what it can be. */
+static struct codec_sample put_right(const struct codec_sample *sample)
+{
+	struct codec_sample ret = *sample;
+
+	ret.unknown &= COUNTER_ALL;
+	if (ret.elapsed_us < 0)
+		ret.elapsed_us = 0;
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		if (ret.unknown & COUNTER_BIT(i))
+			ret.value[i] = 0;
+	return ret;
 }
 
 static uint8_t *put_sample(uint8_t *at, const struct codec_sample *sample, int64_t before_us)
@@ -106,10 +122,17 @@ int hot_write_block(struct bytes *out, const struct codec_sample *samples)
 	for (int i = 0; i < 4; i++)
 		*at++ = (uint8_t)(there >> 8 * i);
 	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-		if (!samples[i].there)
+		const struct codec_sample *sample = &samples[i];
+		struct codec_sample right;
+
+		if (!sample->there)
 			continue;
-		at = put_sample(at, &samples[i], before_us);
-		before_us = samples[i].elapsed_us;
+		if (sample->unknown || sample->elapsed_us < 0) {
+			right = put_right(sample);
+			sample = &right;
+		}
+		at = put_sample(at, sample, before_us);
+		before_us = sample->elapsed_us;
 	}
 	out->len = (size_t)(at - out->data);
 	return 0;
@@ -132,70 +155,139 @@ static uint64_t get(const uint8_t *at)
 	return le64toh(value);
 }
 
-/* Return: the byte behind it, or NULL where a length cannot be. At most SAMPLE_MOST bytes further. */
-static inline const uint8_t *get_sample(const uint8_t *at, struct codec_sample *sample, int64_t before_us)
+/* What of a sample is no counter. */
+struct head {
+	counter_set unknown;
+	int64_t elapsed_us;
+};
+
+/* Is a counter 0 where it is not known, as it was written? */
+static bool is_unknown_empty(counter_set unknown, const uint64_t *value, size_t stride)
 {
-	uint64_t lengths = get(at) & masks[LENGTHS];
-	uint64_t *value = sample->value;
+	for (size_t i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		if (unknown & COUNTER_BIT(i) && value[i * stride])
+			return false;
+	return true;
+}
+
+/*
+ * @head:  of the sample before it, and then of this one
+ * @value:  the counters' places, @stride numbers apart
+ *
+ * Return: the byte behind it, at most SAMPLE_MOST further, or NULL where it is no sample that was written: a length, a
+ * time or a set that cannot be, or a number of a counter that is not known.
+ */
+static inline __attribute__((always_inline)) const uint8_t *get_sample(const uint8_t *at, struct head *head,
+								       uint64_t *value, size_t stride)
+{
+	uint64_t lengths = get(at) & masks[LENGTHS], packets[2], multicast[2];
 	unsigned bytes = lengths & 15;
 
 	/* A length above 8 has another bit beside that of 8. */
 	if (bytes > HAS_UNKNOWN || lengths & EIGHTS & (lengths << 1 | lengths << 2 | lengths << 3))
 		return NULL;
 	at += LENGTHS;
-	sample->there = true;
-	sample->unknown = 0;
+	head->unknown = 0;
 	if (bytes == HAS_UNKNOWN) {
-		sample->unknown = get(at);
+		head->unknown = get(at);
 		at += 8;
 		bytes = 8;
 	}
-	sample->elapsed_us = (int64_t)((uint64_t)before_us + unfold(get(at) & masks[bytes]));
+	head->elapsed_us = (int64_t)((uint64_t)head->elapsed_us + unfold(get(at) & masks[bytes]));
+	if (head->elapsed_us < 0 || head->unknown & ~COUNTER_ALL)
+		return NULL;
 	at += bytes;
-	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
+	for (size_t i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
 		lengths >>= 4;
-		value[i] = get(at) & masks[lengths & 15];
+		value[i * stride] = get(at) & masks[lengths & 15];
 		at += lengths & 15;
 	}
 	/* The others had to be there first. */
-	value[COUNTER_UNICAST_XMIT_PACKETS] =
-		unfold(value[COUNTER_UNICAST_XMIT_PACKETS]) + expected(value, COUNTER_UNICAST_XMIT_PACKETS);
-	value[COUNTER_UNICAST_RCV_PACKETS] =
-		unfold(value[COUNTER_UNICAST_RCV_PACKETS]) + expected(value, COUNTER_UNICAST_RCV_PACKETS);
-	return at;
+	packets[0] = value[COUNTER_XMIT_PACKETS * stride];
+	packets[1] = value[COUNTER_RCV_PACKETS * stride];
+	multicast[0] = value[COUNTER_MULTICAST_XMIT_PACKETS * stride];
+	multicast[1] = value[COUNTER_MULTICAST_RCV_PACKETS * stride];
+	value[COUNTER_UNICAST_XMIT_PACKETS * stride] =
+		unfold(value[COUNTER_UNICAST_XMIT_PACKETS * stride]) + packets[0] - multicast[0];
+	value[COUNTER_UNICAST_RCV_PACKETS * stride] =
+		unfold(value[COUNTER_UNICAST_RCV_PACKETS * stride]) + packets[1] - multicast[1];
+	return head->unknown && !is_unknown_empty(head->unknown, value, stride) ? NULL : at;
 }
 
-int hot_read_padded(const uint8_t *data, size_t len, struct codec_sample *samples)
+/* Which ports have a sample. Return: the byte behind it, or NULL where this is no block. */
+static const uint8_t *get_there(const uint8_t *data, size_t len, uint32_t *ret)
 {
-	const uint8_t *at = data, *end = data + len;
-	int64_t before_us = 0;
-	uint32_t there;
-
-	if (!data || len < 5 || len > HOT_BLOCK_MOST || *at++ != HOT_VERSION)
-		return ERR_IO;
-	there = (uint32_t)get(at);
-	at += 4;
-	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
-		if (!(there >> i & 1)) {
-			samples[i] = (struct codec_sample){ 0 };
-			continue;
-		}
-		at = get_sample(at, &samples[i], before_us);
-		if (!at || at > end)
-			return ERR_IO;
-		before_us = samples[i].elapsed_us;
-	}
-	return at == end ? 0 : ERR_IO;
+	if (!data || len < 5 || len > HOT_BLOCK_MOST || *data != HOT_VERSION)
+		return NULL;
+	*ret = (uint32_t)get(data + 1);
+	return data + 5;
 }
 
 int hot_read_block(const uint8_t *data, size_t len, struct codec_sample *samples)
 {
 	/* A copy with room behind it costs less than to look for the end at each number. */
 	uint8_t copy[HOT_BLOCK_MOST + HOT_PADDING];
+	const uint8_t *at, *end = copy + len;
+	struct head head = { 0 };
+	uint32_t there;
 
 	if (!data || len > HOT_BLOCK_MOST)
 		return ERR_IO;
 	memcpy(copy, data, len);
 	memset(copy + len, 0, HOT_PADDING);
-	return hot_read_padded(copy, len, samples);
+	at = get_there(copy, len, &there);
+	for (unsigned i = 0; at && i < CODEC_BLOCK_PORTS; i++) {
+		samples[i] = (struct codec_sample){ .there = there >> i & 1 };
+		if (!samples[i].there)
+			continue;
+		at = get_sample(at, &head, samples[i].value, 1);
+		if (!at || at > end)
+			return ERR_IO;
+		samples[i].unknown = head.unknown;
+		samples[i].elapsed_us = head.elapsed_us;
+	}
+	return at == end ? 0 : ERR_IO;
+}
+
+/* Take back the first @ports of @there. */
+static void take_back(struct codec_series *series, uint32_t there, unsigned ports)
+{
+	for (unsigned i = 0; i < ports; i++) {
+		struct codec_group *group = &series[i].group;
+
+		if (!(there >> i & 1))
+			continue;
+		group->count--;
+		group->any_unknown = 0;
+		for (unsigned j = 0; j < group->count; j++)
+			group->any_unknown |= group->unknown[j];
+	}
+}
+
+int hot_read_series(const uint8_t *data, size_t len, struct codec_series *series, unsigned place)
+{
+	const uint8_t *end = data + len, *at;
+	struct head head = { 0 };
+	uint32_t there;
+
+	at = get_there(data, len, &there);
+	if (!at)
+		return ERR_IO;
+	for (unsigned i = 0; i < CODEC_BLOCK_PORTS; i++) {
+		struct codec_group *group = &series[i].group;
+
+		if (!(there >> i & 1))
+			continue;
+		at = get_sample(at, &head, &group->value[0][group->count], CODEC_COLUMN_ROOM);
+		if (!at || at > end) {
+			take_back(series, there, i);
+			return ERR_IO;
+		}
+		series[i].elapsed_us[group->count] = (uint64_t)head.elapsed_us;
+		codec_group_add(group, head.unknown, place);
+	}
+	if (at == end)
+		return 0;
+	take_back(series, there, CODEC_BLOCK_PORTS);
+	return ERR_IO;
 }

@@ -21,12 +21,6 @@ struct adding {
 	struct codec_sample samples[CODEC_BLOCK_PORTS];
 };
 
-static void add_value(uint64_t *sum, uint64_t value)
-{
-	if (__builtin_add_overflow(*sum, value, sum))
-		*sum = UINT64_MAX;
-}
-
 static void add_chunk(struct port_sum *sum, const struct codec_sum *chunk)
 {
 	if (!chunk->samples)
@@ -38,7 +32,7 @@ static void add_chunk(struct port_sum *sum, const struct codec_sum *chunk)
 	sum->sum.known &= ~chunk->unknown;
 	sum->ever |= COUNTER_ALL_SET & ~chunk->never;
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		add_value(&sum->sum.value[i], chunk->value[i]);
+		port_sum_add_value(&sum->sum.value[i], chunk->value[i]);
 }
 
 /* Sweeps from @from up to but not @to, of @ports ports. */
@@ -180,7 +174,7 @@ static int add_errors(struct adding *adding, struct error *err)
 			sum->sum.saturated |= COUNTER_BIT(counter);
 		/* Of traffic counters only the marks stand there: their value is in the sample. */
 		if (counter >= COUNTER_TRAFFIC_COUNT)
-			add_value(&sum->sum.value[counter], value);
+			port_sum_add_value(&sum->sum.value[counter], value);
 	}
 	sqlite3_finalize(rows);
 	return result;

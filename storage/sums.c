@@ -15,12 +15,6 @@
 /* Columns of a sum in "SELECT *": tables.c. */
 enum { SUM_PORT = 1, SUM_SAMPLES, SUM_ELAPSED, SUM_UNKNOWN, SUM_RESET, SUM_SATURATED, SUM_TRAFFIC };
 
-static void add_value(uint64_t *sum, uint64_t later)
-{
-	if (__builtin_add_overflow(*sum, later, sum))
-		*sum = UINT64_MAX;
-}
-
 /* Put a later sum behind an earlier one. */
 static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 {
@@ -37,7 +31,7 @@ static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 	sum->sum.reset |= later->sum.reset;
 	sum->sum.saturated |= later->sum.saturated;
 	for (int i = 0; i < COUNTER_COUNT; i++)
-		add_value(&sum->sum.value[i], later->sum.value[i]);
+		port_sum_add_value(&sum->sum.value[i], later->sum.value[i]);
 }
 
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later)
@@ -63,7 +57,7 @@ void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample
 	sum->ever |= known;
 	/* What is not known is 0 in a sample. */
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
-		add_value(&sum->sum.value[i], sample->value[i]);
+		port_sum_add_value(&sum->sum.value[i], sample->value[i]);
 }
 
 /* Walks hours, windows and raw samples over a range of sweeps. */
@@ -131,7 +125,7 @@ static int add_rows(struct gathering *gathering, sqlite3_stmt *sums, sqlite3_stm
 		if (!sum || counter >= COUNTER_COUNT)
 			continue;
 		sum->ever |= COUNTER_BIT(counter);
-		add_value(&sum->sum.value[counter], db_u64(errors, 2));
+		port_sum_add_value(&sum->sum.value[counter], db_u64(errors, 2));
 	}
 	sqlite3_reset(errors);
 	return result;

@@ -28,6 +28,13 @@ struct port_sum {
 	struct delta sum;
 };
 
+/* port_sum_add_value - @sum and @later, which stop at UINT64_MAX. */
+static inline void port_sum_add_value(uint64_t *sum, uint64_t later)
+{
+	if (__builtin_add_overflow(*sum, later, sum))
+		*sum = UINT64_MAX;
+}
+
 /* port_sum_add_delta - put a later delta behind an earlier sum. */
 void port_sum_add_delta(struct port_sum *sum, const struct delta *later);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/test_truth.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,7 +121,7 @@ static void store_all(void)
 			       .samples = taken };
 	struct writer *writer = check_open_writer(path);
 
-	writer->compactor_tried = true;
+	writer->compactor_pause = UINT_MAX;
 	snprintf(sweep.boot_id, sizeof(sweep.boot_id), "11111111-2222-4333-8444-555555555555");
 	for (int64_t id = 1; id <= truth.sweeps; id++) {
 		sweep.wall_us = truth_label_us(id);

@@ -24,61 +24,8 @@
 /* At the end the compaction goes on for so long, so that short lives of a collector get it done too. */
 #define FINISH_US (2 * US_PER_S)
 
-static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
-	[WRITE_NODE] = "INSERT INTO node (id, guid) VALUES (?, ?)",
-	[WRITE_PORT] = "INSERT INTO port (id, node, number) VALUES (?, ?, ?)",
-	[WRITE_BOOT] = "INSERT OR IGNORE INTO boot (boot_id) VALUES (?)",
-	[FIND_BOOT] = "SELECT id FROM boot WHERE boot_id = ?",
-	[WRITE_SWEEP] = "INSERT INTO sweep (id, wall_us, start_us, end_us, boot, topology, from_node, from_port,"
-			" interval_us, discovery_us, discovery_smps, ports_planned, ports_asked, ports_answered,"
-			" mads_sent, mads_timed_out, mads_retried, sm_known, sm_lid, sm_guid, sm_state, sm_priority,"
-			" sm_act_count, ports_unfinished, spread_us, node_spread_us)"
-			" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[OPEN_NODE_VERSION] = "INSERT INTO node_version (from_sweep, node, name, description, type, port_count,"
-			      " system_guid, vendor_id, device_id, revision, lid, lft_top, enhanced_port0)"
-			      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[CLOSE_NODE_VERSION] = "UPDATE node_version SET to_sweep = ? WHERE from_sweep = ? AND node = ?",
-	[OPEN_PORT_VERSION] = "INSERT INTO port_version (from_sweep, port, peer, state, phys_state, width, speed,"
-			      " width_enabled, width_supported, speed_enabled, speed_supported, guid, lid, lmc, sm_lid,"
-			      " cap_mask) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[CLOSE_PORT_VERSION] = "UPDATE port_version SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
-	[OPEN_ROUTE_VERSION] = "INSERT INTO route_version (from_sweep, node, block, ports) VALUES (?, ?, ?, ?)",
-	[CLOSE_ROUTE_VERSION] = "UPDATE route_version SET to_sweep = ? WHERE node = ? AND block = ? AND"
-				" to_sweep IS NULL",
-	[OPEN_SPAN] = "INSERT INTO span (from_sweep, port, why, read_sweep) VALUES (?, ?, ?, ?)",
-	[CLOSE_SPAN] = "UPDATE span SET to_sweep = ? WHERE from_sweep = ? AND port = ?",
-	[WRITE_HOT] = "INSERT INTO hot (id, samples) VALUES (?, ?)",
-	[WRITE_ERROR] = "INSERT INTO error (sweep, port, counter, value, marks) VALUES (?, ?, ?, ?, ?)",
-	[WRITE_DETAIL] = "INSERT INTO detail (sweep, port, attribute, at_us, elapsed_us, layout, missing, unknown)"
-			 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-	[WRITE_DETAIL_VALUE] = "INSERT INTO detail_value (sweep, port, counter, value, counted, marks)"
-			       " VALUES (?, ?, ?, ?, ?, ?)",
-	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
-	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
-		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
-	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
-			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"
-			 " opened_sweep, last_seen_us) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	[SEE_FINDING] = "UPDATE finding SET since_us = ?2, last_seen_us = ?3 WHERE id = ?1",
-	[CLOSE_FINDING] = "UPDATE finding SET last_seen_us = ?2, closed_us = ?3, closed_sweep = ?4 WHERE id = ?1",
-	[WRITE_FINDING_STATE] = "REPLACE INTO finding_state (finding, from_sweep, wall_us, severity, subject, cause,"
-				" text, advice, evidence, hosts, hosts_touched)"
-				" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-};
-
-static int prepare(struct writer *writer, struct error *err)
-{
-	int result = 0;
-
-	for (int i = 0; !result && i < WRITER_STATEMENT_COUNT; i++) {
-		if (i == WRITE_ABSOLUTE)
-			result = readings_prepare_absolute(writer->db, &writer->statements[i], err);
-		else
-			result = db_prepare(writer->db, statement_sql[i], &writer->statements[i], err);
-	}
-	return result;
-}
+/* After its thread could not be started so many sweeps pass before it is tried again. */
+#define COMPACTOR_PAUSE_SWEEPS 60
 
 /* SQLite calls this after each commit; it would else empty the log itself, within a sweep. */
 static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
@@ -91,12 +38,34 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
+/* Once, however often it fails: an event, with the sweep that was just stored. */
+static void tell_no_compactor(struct writer *writer, const struct error *failure)
+{
+	struct event event = { .kind = "history-failed", .severity = EVENT_WARNING,
+			       .wall_us = writer->state.sweep_wall_us };
+
+	snprintf(event.text, sizeof(event.text), "sweeps are stored and not packed, so the file grows faster and "
+		 "nothing old goes: %.140s; it is tried again", failure->text);
+	writer->compactor_told = writer->sink.store_events(writer, &event, 1, NULL) == 0;
+}
+
 /* After a sweep. Without the thread everything stays as it was stored, and the sink empties the log. */
 static void wake_compactor(struct writer *writer)
 {
-	if (!writer->compactor_tried && compactor_start(writer->path, &writer->keep, &writer->compactor, NULL) == 0)
-		sqlite3_wal_hook(writer->db, count_log, writer);
-	writer->compactor_tried = true;
+	struct error err = { 0 };
+
+	if (writer->compactor_pause)
+		writer->compactor_pause--;
+	if (!writer->compactor && !writer->compactor_pause) {
+		if (compactor_start(writer->path, &writer->keep, &writer->compactor, &err) == 0) {
+			sqlite3_wal_hook(writer->db, count_log, writer);
+			writer->compactor_told = false;
+		} else {
+			writer->compactor_pause = COMPACTOR_PAUSE_SWEEPS;
+			if (!writer->compactor_told)
+				tell_no_compactor(writer, &err);
+		}
+	}
 	compactor_wake(writer->compactor, writer->log_frames);
 }
 
@@ -104,16 +73,13 @@ static void stop_compactor(struct writer *writer, int64_t finish_us)
 {
 	compactor_stop(writer->compactor, finish_us);
 	writer->compactor = NULL;
-	writer->compactor_tried = false;
+	writer->compactor_pause = 0;
 }
 
 static void close_database(struct writer *writer)
 {
 	stop_compactor(writer, 0);
-	for (int i = 0; i < WRITER_STATEMENT_COUNT; i++) {
-		sqlite3_finalize(writer->statements[i]);
-		writer->statements[i] = NULL;
-	}
+	writer_unprepare(writer);
 	sqlite3_close(writer->db);
 	writer->db = NULL;
 	state_done(&writer->state);
@@ -137,7 +103,7 @@ static int open_or_create(struct writer *writer, struct error *err)
 	if (!result) {
 		writer->device = st.st_dev;
 		writer->inode = st.st_ino;
-		result = prepare(writer, err);
+		result = writer_prepare(writer, err);
 	}
 	if (result < 0 && writer->db) {
 		/* A file that is refused stays as it is. */

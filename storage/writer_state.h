@@ -89,10 +89,15 @@ struct writer {
 	int64_t commit_us;
 	/* Compacts beside the sweeps; NULL until the first sweep, and where it cannot be started. */
 	struct compactor *compactor;
-	bool compactor_tried;
+	unsigned compactor_pause; /* sweeps until it is tried again */
+	bool compactor_told;      /* an event says that it cannot be started */
 	struct writer_keep keep;
 	int log_frames; /* pages in the log after the newest commit */
 };
+
+/* writer_prepare - all statements of an opened database. Return: 0 or an error. writer_unprepare() ends them. */
+int writer_prepare(struct writer *writer, struct error *err);
+void writer_unprepare(struct writer *writer);
 
 /* writer_refresh - the file is still there, and state is what it says (loaded again after a failure). */
 int writer_refresh(struct writer *writer, struct error *err);

@@ -10,6 +10,7 @@ Only the standard library. A test script begins with
 and runs in an empty folder of its own (tests/run-tests).
 """
 import contextlib
+import csv
 import itertools
 import json
 import os
@@ -126,6 +127,16 @@ def wait_for(what, seconds=20.0, every=0.05):
     return bool(what())
 
 
+def as_seconds(stamp):
+    """Wall clock of "2026-11-22T03:01:46.048743Z"."""
+    return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
+
+
+def stamp_of(seconds):
+    """The other way, to the second."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
+
+
 def shared_data(name):
     """Path of a published dump beside the checkout, or None."""
     folder = os.environ.get("IBWIRE_SHARED_DATA") or os.path.join(SRCDIR, "..", "shared", "data")
@@ -194,6 +205,14 @@ class Simulation:
     def traffic(self, *arguments):
         """ibwire-sim traffic pause|resume|truth"""
         return self.run(IBWIRE_SIM, "traffic", *arguments).out
+
+    def truth(self):
+        """What was sent so far: (node GUID, port) to its numbers. The traffic is paused, and --truth was truth.csv here."""
+        self.traffic("truth")
+        with open("truth.csv", encoding="ascii", newline="") as file:
+            return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
+                                                           if name not in ("node_guid", "port")}
+                    for row in csv.DictReader(file)}
 
 
 def stop(process, number=signal.SIGTERM, seconds=30):

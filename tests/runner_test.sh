@@ -136,6 +136,57 @@ equal "a program that is not there is a failure" "$last $status" "0 passed, 1 fa
 run
 equal "no program at all is a failure" "$last $status" "0 passed, 1 failed 1"
 
+program meets_x <<'END'
+#!/bin/sh
+# timeout: 20
+here=$(dirname "$0")
+touch "$here/at${0##*_}"
+tries=0
+while [ ! -e "$here/atx" ] || [ ! -e "$here/aty" ]; do
+	[ $tries -lt 30 ] || { echo "not ok 1 - met" && break; }
+	tries=$((tries + 1))
+	sleep 0.1
+done
+sleep 0.3
+rm "$here/at${0##*_}"
+[ $tries -lt 30 ] && echo "ok 1 - met"
+echo 1..1
+END
+cp meets_x meets_y
+program by_itself <<'END'
+#!/bin/sh
+# alone: it looks for the others
+echo 1..1
+sleep 0.2
+[ -z "$(ls "$(dirname "$0")" | grep '^at')" ] && echo "ok 1 - alone" || echo "not ok 1 - alone"
+END
+program single <<'END'
+#!/bin/sh
+echo 1..1
+mkdir "$0.busy" && echo "ok 1 - single" || echo "not ok 1 - single"
+sleep 0.2
+rmdir "$0.busy"
+END
+run ./single ./single ./single
+equal "one after the other, as a rule" "$last $status" "3 passed, 0 failed 0"
+if [ "$(nproc)" -gt 1 ]; then
+	run --jobs 2 ./by_itself ./good ./meets_x ./bad ./meets_y ./by_itself
+	equal "two at a time are all counted" "$last $status" "7 passed, 1 failed 1"
+	contains "one of several that fails is shown in full" "$output" "    # 3 is not 4"
+	order=$(printf '%s\n' "$output" | sed -n 's/^\(ok  \|FAIL\) \([a-z_]*\): [0-9]* passed.*/\2/p')
+	equal "those with the longest limit come first" "$(printf '%s\n' "$order" | head -n 2 | sort | tr '\n' ' ')" "bad good "
+	equal "those that are to be alone come last" "$(printf '%s\n' "$order" | tail -n 2 | tr '\n' ' ')" "by_itself by_itself "
+else
+	skip "two at a time are all counted" "there is one processor"
+fi
+run --jobs 0 ./good
+equal "no program at a time is a wrong command line" "$status" 64
+"$runner" --jobs 2 ./slow ./slow >interrupted 2>&1 &
+sleep 0.5
+kill -TERM $!
+wait $!
+equal "an interrupted one ends what goes on" "$? $(pgrep -fc "$PWD/slow\$")" "1 0"
+
 run --tally tally --label asan ./good ./bad
 equal "the tally has the counts" "$(sed -n 's/^count //p' tally)" "3 1 0"
 contains "the tally names what failed" "$(cat tally)" "failed asan: bad: it_adds_up"

@@ -293,13 +293,6 @@ class Soak:
     def finding(self, name, faults):
         self.found.setdefault(name, []).extend(faults)
 
-    def truth(self, sim):
-        sim.traffic("truth")
-        with open("truth.csv", encoding="ascii", newline="") as file:
-            return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
-                                                           if name not in ("node_guid", "port")}
-                    for row in csv.DictReader(file)}
-
     def newest(self, sim):
         return sim.json("sql", "SELECT max(id) AS id FROM sweep")[0]["id"]
 
@@ -320,7 +313,7 @@ class Soak:
 
     def run_in(self, sim):
         sim.traffic("pause")
-        self.before = self.truth(sim)
+        self.before = sim.truth()
         with open("collect.err", "wb") as err:
             process = sim.start(lib.IBWIRE, "collect", "--interval", "1", stdout=subprocess.DEVNULL, stderr=err)
         try:
@@ -331,7 +324,7 @@ class Soak:
             self.watch_it(sim, process)
         finally:
             self.status = stop(process)
-        self.after = self.truth(sim)
+        self.after = sim.truth()
         self.judge_process()
 
     def said(self):

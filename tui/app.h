@@ -12,10 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/acknowledge.h"
+#include "tui/census.h"
 #include "tui/layout.h"
 #include "tui/live.h"
 #include "tui/moment.h"
 #include "tui/prompt.h"
+#include "tui/setup.h"
 #include "tui/subject.h"
 #include "tui/table.h"
 #include "tui/terminal.h"
@@ -23,6 +26,7 @@
 #include "tui/tui.h"
 
 struct error;
+struct keep;
 struct screen;
 
 /*
@@ -44,12 +48,15 @@ struct place {
 struct app {
 	const struct tui_options *options;
 	struct theme theme;
+	struct setup setup;
 	struct live live;
 	struct moment moment; /* what is known of the time that live.shown is of */
 	struct table table;   /* all ports of what is shown: numbers, names, sums */
+	struct census census; /* of the same: how big it is, what is not as it was built */
 	bool stale;           /* table and moment have to be made again of the same snapshot */
 	struct tui_child_state child;
 	struct prompt prompt;
+	struct acknowledging acknowledging; /* while it is typed */
 	char message[256];    /* said in the notice line until a time; "": nothing */
 	int64_t message_until_us;
 	int64_t started_us;   /* boottime */
@@ -57,6 +64,11 @@ struct app {
 	struct place path[PATH_MAX_DEPTH]; /* the first is a tab */
 	size_t depth;         /* places in it, at least 1 */
 	struct rect body;     /* of the last drawing */
+	struct {
+		int y, x;
+		int64_t at_us;          /* boottime */
+		struct subject subject; /* that the cursor stood on after it */
+	} press;              /* of the mouse, the last one that no key came after; at_us is 0: none */
 	void **states;        /* one per screen */
 	bool quit;
 };
@@ -76,18 +88,23 @@ struct screen {
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
 	void (*opened)(void *state, struct app *app, const struct subject *subject);
-	/* Asked several times a second, also while it is not in front. Return: whether there is something new to draw. */
+	/* Asked several times a second, in front or not. Return: whether there is something new to draw. */
 	bool (*poll)(void *state, struct app *app);
 	void (*draw)(void *state, struct app *app, const struct rect *body);
 	/* The footer; NULL: keys of @footer_keys. */
 	void (*draw_footer)(void *state, struct app *app, const struct rect *footer);
 	const struct key_help *footer_keys;
-	/* Return: whether the key meant something here; else the common keys are tried. Typed text is taken here first. */
+	/* Return: whether the key meant something here; else the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
 	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse); /* or NULL */
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
+	/* What is kept until the next start, told with keep_put(); NULL: nothing. */
+	void (*keep)(void *state, struct keep *keep);
+	/* One of these, before the first snapshot. Return: whether the name and the value are known. */
+	bool (*recall)(void *state, const char *name, const char *value);
+	bool needs_nothing; /* it shows something also before there is a snapshot */
 };
 
 /*
@@ -119,7 +136,10 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_detail, screen_help;
+	screen_detail, screen_text, screen_help, screen_setup;
+
+/* screen_links_show - go to the links, those that a filter (tui/filter.h) lets through. */
+void screen_links_show(struct app *app, const char *typed);
 
 /* app_screen - the one in front. app_subject - what it was opened for. */
 const struct screen *app_screen(const struct app *app);

@@ -45,7 +45,7 @@ static void count_hidden(struct balance_view *view, const struct balance_result 
 		view->unknown++;
 }
 
-int groups_make(struct balance_view *view, const struct app *app, struct error *err)
+int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err)
 {
 	struct balance *balance = &view->loads.balance;
 	size_t i;
@@ -413,7 +413,7 @@ bool groups_key(struct balance_view *view, struct app *app, int key)
 
 	if (key == 'i') {
 		view->all = !view->all;
-		if (groups_make(view, app, &trouble) < 0)
+		if (balance_groups_make(view, app, &trouble) < 0)
 			app_say(app, "%s", trouble.text);
 		return true;
 	}

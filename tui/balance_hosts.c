@@ -229,7 +229,7 @@ bool hosts_key(struct balance_view *view, struct app *app, int key)
 		break;
 	case 'i':
 		view->all = !view->all;
-		if (hosts_make(view, app, &trouble) < 0 || groups_make(view, app, &trouble) < 0)
+		if (hosts_make(view, app, &trouble) < 0 || balance_groups_make(view, app, &trouble) < 0)
 			app_say(app, "%s", trouble.text);
 		break;
 	default:

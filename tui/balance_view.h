@@ -54,7 +54,7 @@ bool map_key(struct balance_view *view, struct app *app, int key);
 bool map_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
 void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
-int groups_make(struct balance_view *view, const struct app *app, struct error *err);
+int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool groups_key(struct balance_view *view, struct app *app, int key);
 bool groups_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/filter.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "tui/prompt.h"
+
+static const char *const words[FILTER_WORD_COUNT] = {
+	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
+	[FILTER_ROLE] = "role",   [FILTER_HOST] = "host",   [FILTER_SPEED] = "speed",   [FILTER_WIDTH] = "width",
+	[FILTER_ERRORS] = "err",  [FILTER_FINDING] = "finding", [FILTER_TAGGED] = "tagged",
+};
 
 static char lower(char byte)
 {
 	return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+const char *filter_word_name(enum filter_word word)
+{
+	return words[word];
 }
 
 /* Cut to whole characters: no UTF-8 sequence stays half. */
@@ -25,25 +40,151 @@ static void drop_half_character(char *chars)
 		chars[start - 1] = '\0';
 }
 
+/* Where a set in brackets ends: behind its ']'; @set where nothing closes it. */
+static const char *past_set(const char *set)
+{
+	const char *at = set + 1;
+
+	at += *at == '^';
+	at += *at == ']';
+	for (; *at; at++) {
+		const char *class = at[0] == '[' && at[1] && strchr(":.=", at[1]) ? strstr(at + 2, "]") : NULL;
+
+		if (*at == ']')
+			return at + 1;
+		if (class && class[-1] == at[1])
+			at = class;
+	}
+	return set;
+}
+
+/* Where a term ends: at a blank or '|' that is not inside of an expression's parentheses. */
+static const char *term_end(const char *at)
+{
+	const char *start = at;
+	int depth = 0;
+
+	for (; *at && (depth || (*at != ' ' && *at != '|')); at++) {
+		if (*at == '\\' && at[1]) {
+			at++;
+		} else if (*at == '[' && past_set(at) != at) {
+			at = past_set(at) - 1;
+		} else {
+			depth += *at == '(';
+			depth -= *at == ')' && depth;
+		}
+	}
+	/* A parenthesis that nothing closes holds nothing together. */
+	return depth ? start + strcspn(start, " |") : at;
+}
+
+static void say(struct filter *filter, const char *term, const char *what)
+{
+	if (!filter->trouble[0])
+		snprintf(filter->trouble, sizeof(filter->trouble), "%.60s %s", term, what);
+}
+
+/*
+ * Matched byte by byte: that is many times faster than in the locale's
+ * characters, and differs only in what '.' and sets take of one beyond ASCII.
+ */
+static int compile(regex_t *regex, const char *text)
+{
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+	int code;
+
+	if (plain == (locale_t)0)
+		return REG_ESPACE;
+	before = uselocale(plain);
+	code = regcomp(regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB | REG_NEWLINE);
+	uselocale(before);
+	freelocale(plain);
+	return code;
+}
+
+static void make_lower(char *text)
+{
+	for (; *text; text++)
+		*text = lower(*text);
+}
+
+static void take_text(struct filter *filter, struct filter_term *term)
+{
+	char what[80] = "is taken as plain text: ";
+	int code;
+
+	if (term->text[strcspn(term->text, ".[]()*+?{}^$\\")]) {
+		code = compile(&term->regex, term->text);
+		if (!code) {
+			term->word = FILTER_REGEX;
+			return;
+		}
+		regerror(code, NULL, what + strlen(what), sizeof(what) - strlen(what));
+		say(filter, term->text, what);
+	}
+	term->word = FILTER_TEXT;
+	make_lower(term->text);
+}
+
+/* "tier:2" is a word; a text with another colon is one. Return: whether there is anything to match. */
+static bool take_word(struct filter *filter, struct filter_term *term)
+{
+	size_t len = strspn(term->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	unsigned word;
+
+	if (!len || term->text[len] != ':') {
+		take_text(filter, term);
+		return true;
+	}
+	for (word = 0; word < FILTER_WORD_COUNT; word++)
+		if (!strncasecmp(words[word], term->text, len) && !words[word][len])
+			break;
+	if (word == FILTER_WORD_COUNT) {
+		say(filter, term->text, "is no word and taken as text; words: tier rail state class role host ...");
+		take_text(filter, term);
+		return true;
+	}
+	term->word = (uint8_t)word;
+	term->text += len + 1;
+	make_lower(term->text);
+	return *term->text;
+}
+
+void filter_done(struct filter *filter)
+{
+	size_t i;
+
+	for (i = 0; i < filter->term_count; i++)
+		if (filter->terms[i].word == FILTER_REGEX)
+			regfree(&filter->terms[i].regex);
+	memset(filter, 0, sizeof(*filter));
+}
+
 void filter_set(struct filter *filter, const char *typed)
 {
-	char copy[FILTER_SIZE];
-	size_t len, i;
-	bool inside = false;
+	char copy[FILTER_SIZE], *to = filter->chars;
+	const char *at, *end;
+	uint8_t alternative = 0;
 
 	snprintf(copy, sizeof(copy), "%s", typed);
 	drop_half_character(copy);
-	len = strlen(copy);
-	*filter = (struct filter){ 0 };
-	memcpy(filter->typed, copy, len + 1);
-	for (i = 0; i < len; i++) {
-		filter->lower[i] = copy[i] == '|' ? '\0' : lower(copy[i]);
-		if (copy[i] == '|') {
-			inside = false;
-		} else if (!inside && filter->word_count < FILTER_WORDS) {
-			filter->words[filter->word_count++] = filter->lower + i;
-			inside = true;
-		}
+	filter_done(filter);
+	memcpy(filter->typed, copy, strlen(copy) + 1);
+	for (at = copy; *at && filter->term_count < FILTER_TERMS; at = end) {
+		struct filter_term *term = &filter->terms[filter->term_count];
+
+		end = at + 1;
+		alternative += *at == '|';
+		if (*at == '|' || *at == ' ')
+			continue;
+		end = term_end(at);
+		*term = (struct filter_term){ .text = to, .alternative = alternative };
+		term->negated = *at == '!';
+		at += term->negated;
+		memcpy(to, at, (size_t)(end - at));
+		to += end - at;
+		*to++ = '\0';
+		filter->term_count += *term->text && take_word(filter, term);
 	}
 }
 
@@ -60,14 +201,33 @@ static bool holds(const char *text, const char *word)
 	return false;
 }
 
-bool filter_matches(const struct filter *filter, const char *text)
+static bool term_matches(const struct filter_term *term, const char *text, filter_word_fn *has, void *ctx)
 {
-	size_t i;
+	bool matches;
 
-	for (i = 0; i < filter->word_count; i++)
-		if (holds(text, filter->words[i]))
+	if (term->word == FILTER_TEXT)
+		matches = holds(text, term->text);
+	else if (term->word == FILTER_REGEX)
+		matches = regexec(&term->regex, text, 0, NULL, 0) == 0;
+	else
+		matches = has && has(ctx, term);
+	return matches != term->negated;
+}
+
+bool filter_matches(const struct filter *filter, const char *text, filter_word_fn *has, void *ctx)
+{
+	size_t i = 0;
+
+	while (i < filter->term_count) {
+		uint8_t alternative = filter->terms[i].alternative;
+		bool all = true;
+
+		for (; i < filter->term_count && filter->terms[i].alternative == alternative; i++)
+			all = all && term_matches(&filter->terms[i], text, has, ctx);
+		if (all)
 			return true;
-	return !filter->word_count;
+	}
+	return !filter->term_count;
 }
 
 void filter_append(struct filter *filter, const char *bytes)
@@ -78,6 +238,13 @@ void filter_append(struct filter *filter, const char *bytes)
 		return;
 	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
 	filter_set(filter, typed);
+}
+
+void filter_type(struct filter *filter, int key)
+{
+	char bytes[PROMPT_CHARACTER_SIZE];
+
+	filter_append(filter, prompt_character(key, bytes));
 }
 
 void filter_erase(struct filter *filter)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
+#include "fabric/host.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 
@@ -20,6 +21,16 @@ static const char *write_seconds(int64_t us, char *ret)
 {
 	if (us < 60 * US_PER_S)
 		snprintf(ret, SPAN_SIZE, "%d s", (int)(us / US_PER_S));
+	else
+		when_format_span(us, ret);
+	return ret;
+}
+
+/* How long a sweep took, in few characters. */
+static const char *write_took(int64_t us, char *ret)
+{
+	if (us >= 10 * US_PER_MS && us < US_PER_S)
+		snprintf(ret, SPAN_SIZE, "%d ms", (int)(us / US_PER_MS));
 	else
 		when_format_span(us, ret);
 	return ret;
@@ -66,13 +77,13 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	} else if (live_state(&app->live) == LIVE_PAST) {
 		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
 
-		add(segments, count, 0, "HISTORY -%s", when_format_span(ago_us - ago_us % US_PER_S, span));
+		add(segments, count, 0, "HISTORY -%s", write_seconds(ago_us - ago_us % US_PER_S, span));
 		segments[*count - 1].role = role;
 		add(segments, count, 0, "%s", when_format_local(app->live.shown->sweep.wall_us, at));
 	} else {
 		switch (live_state(&app->live)) {
 		case LIVE_FRESH:
-			add(segments, count, 0, "LIVE");
+			add(segments, count, 0, "LIVE %s", write_clock(app->now_us, at, sizeof(at)));
 			role = ROLE_GOOD;
 			break;
 		case LIVE_LATE:
@@ -89,90 +100,166 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	segments[*count - 1].role = role;
 }
 
-static void add_sm(const struct app *app, struct segment *segments, size_t *count)
+static bool is_open(const struct app *app, enum finding_kind kind, const char **ret_cause)
 {
-	const struct snapshot *shown = app->live.shown;
-	const struct sm_state *sm = &shown->sweep.sm;
-	const struct fabric *fabric = shown->fabric;
 	size_t i;
 
-	if (!sm->lid) {
-		add(segments, count, 2, "no SM");
-		segments[*count - 1].role = ROLE_WARNING;
-		return;
-	}
-	if (!sm->known) {
-		add(segments, count, 2, "SM lid %u silent", sm->lid);
-		segments[*count - 1].role = ROLE_WARNING;
-		return;
-	}
+	for (i = 0; i < app->moment.finding_count; i++)
+		if (app->moment.findings[i].finding.kind == kind) {
+			*ret_cause = app->moment.findings[i].finding.cause;
+			return true;
+		}
+	return false;
+}
+
+static const char *sm_name(const struct app *app, char *ret, size_t size)
+{
+	const struct sm_state *sm = &app->live.shown->sweep.sm;
+	const struct fabric *fabric = app->live.shown->fabric;
+	char host[NODE_NAME_SIZE];
+	size_t i;
+
 	for (i = 0; i < fabric->port_count; i++)
 		if (fabric->ports[i].guid && fabric->ports[i].guid == sm->guid)
 			break;
-	if (i < fabric->port_count)
-		add(segments, count, 2, "SM %.120s%s", app->table.order.names[fabric->ports[i].node],
-		    sm->state == 3 ? "" : " (no master)");
+	if (i == fabric->port_count)
+		snprintf(ret, size, "lid %u", sm->lid);
+	else if (host_name(&fabric->nodes[fabric->ports[i].node], host))
+		snprintf(ret, size, "%.120s", host);
 	else
-		add(segments, count, 2, "SM lid %u%s", sm->lid, sm->state == 3 ? "" : " (no master)");
+		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[i].node]);
+	return ret;
+}
+
+static void add_sm(const struct app *app, struct segment *segments, size_t *count)
+{
+	const struct sm_state *sm = &app->live.shown->sweep.sm;
+	const char *cause = "";
+	char name[160];
+	bool lost = is_open(app, FINDING_SM_LOST, &cause);
+
+	if (!sm->lid)
+		add(segments, count, 1, "no SM");
+	else if (!sm->known)
+		add(segments, count, 1, "SM lid %u silent", sm->lid);
+	else if (sm->state != 3)
+		add(segments, count, 1, "SM %s (no master)", sm_name(app, name, sizeof(name)));
+	else if (lost)
+		add(segments, count, 1, "SM %s (%s)", sm_name(app, name, sizeof(name)),
+		    *cause ? cause : "see problems");
+	else
+		add(segments, count, 2, "SM %s ok", sm_name(app, name, sizeof(name)));
+	segments[*count - 1].role = sm->lid && sm->known && sm->state == 3 && !lost ? ROLE_TEXT : ROLE_WARNING;
+}
+
+/* Do all nodes answer to us? */
+static void add_keys(const struct app *app, struct segment *segments, size_t *count)
+{
+	const struct fabric_summary *summary = &app->table.summary;
+	const char *cause;
+	char number[32];
+
+	if (summary->words[WORD_LOCKED])
+		add(segments, count, 1, "%s locked", write_count(summary->words[WORD_LOCKED], number, sizeof(number)));
+	else if (is_open(app, FINDING_LOCKED, &cause))
+		add(segments, count, 2, "keys missing");
+	else
+		add(segments, count, 4, "keys ok");
+	if (segments[*count - 1].rank < 4)
+		segments[*count - 1].role = ROLE_LOCKED;
 }
 
 static void draw_trust(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct snapshot *shown = app->live.shown;
-	struct segment segments[8];
+	struct segment segments[10];
 	char span[SPAN_SIZE], took[WHEN_SIZE], answered[32], asked[32], at[16];
 	size_t count = 0;
 	int64_t age_us = live_age_us(&app->live);
+	bool fresh = live_state(&app->live) == LIVE_FRESH;
 
-	add(segments, &count, 5, "ibwire");
+	add(segments, &count, 6, "ibwire");
 	segments[0].role = ROLE_STRONG;
 	add_state(app, segments, &count);
 	if (shown) {
-		when_format_span(shown->sweep.duration_us, took);
-		if (live_state(&app->live) == LIVE_FRESH)
-			add(segments, &count, 1, "sweep %s ago, took %s", write_seconds(age_us, span), took);
+		write_took(shown->sweep.duration_us, took);
+		if (fresh)
+			add(segments, &count, 1, "sweep %s ago, %s", format_age(age_us, span, sizeof(span)), took);
 		else
 			add(segments, &count, 3, "sweep took %s", took);
-		add(segments, &count, 1, "answered %s/%s",
+		add(segments, &count, 0, "answered %s/%s",
 		    write_count(shown->sweep.ports_answered, answered, sizeof(answered)),
 		    write_count(shown->sweep.ports_asked, asked, sizeof(asked)));
 		if (shown->sweep.ports_answered < shown->sweep.ports_asked)
 			segments[count - 1].role = ROLE_WARNING;
 		add_sm(app, segments, &count);
-		add(segments, &count, 4, "%s", write_clock(app->now_us, at, sizeof(at)));
+		add_keys(app, segments, &count);
+		if (!fresh)
+			add(segments, &count, 5, "now %s", write_clock(app->now_us, at, sizeof(at)));
+		if (shown->fabric->from_node != FABRIC_NONE)
+			add(segments, &count, 7, "seen from %.100s/%u",
+			    app->table.order.names[shown->fabric->from_node], shown->fabric->from_port);
 	}
 	draw_segments(brush, area->y, area->x, area->columns, segments, count);
+}
+
+/* How many there are, and which of the links are not as they were built. */
+static void add_links(const struct app *app, struct segment *segments, size_t *count)
+{
+	const struct census *census = &app->census;
+	char number[32];
+
+	add(segments, count, 0, "links %s%s",
+	    write_count(census->links_up + census->links_down, number, sizeof(number)),
+	    census->links_down || census->links_degraded ? ":" : "");
+	if (census->links_down) {
+		add(segments, count, 0, "%s down", write_count(census->links_down, number, sizeof(number)));
+		segments[*count - 1].role = ROLE_DOWN;
+	}
+	if (census->links_degraded) {
+		add(segments, count, 0, "%s degraded", write_count(census->links_degraded, number, sizeof(number)));
+		segments[*count - 1].role = ROLE_WARNING;
+	}
+	if (!census->links_down && !census->links_degraded)
+		add(segments, count, 1, "all up");
+	if (census->bits_per_s)
+		add(segments, count, 3, "capacity %s",
+		    rate_format_bits((double)census->bits_per_s / 8, number, sizeof(number)));
 }
 
 static void draw_size(const struct app *app, const struct brush *brush, const struct rect *area)
 {
 	const struct fabric_summary *summary = &app->table.summary;
-	struct segment segments[12];
+	const struct census *census = &app->census;
+	struct segment segments[16];
 	char number[32], more[32];
 	size_t count = 0;
+	/* What is locked stands in the line above. */
 	const struct { enum port_word word; enum role role; } words[] = {
-		{ WORD_SILENT, ROLE_SILENT }, { WORD_LOCKED, ROLE_LOCKED }, { WORD_INIT, ROLE_WARNING },
-		{ WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
+		{ WORD_SILENT, ROLE_SILENT }, { WORD_INIT, ROLE_WARNING }, { WORD_UNSUPPORTED, ROLE_UNSUPPORTED },
 	};
 	size_t i;
 
-	add(segments, &count, 1, "%s HCAs, %s switches", write_count(summary->hcas, number, sizeof(number)),
-	    write_count(summary->switches, more, sizeof(more)));
-	if (summary->others)
-		add(segments, &count, 4, "%s routers", write_count(summary->others, number, sizeof(number)));
-	add(segments, &count, 0, "links %s up", write_count(summary->links_up, number, sizeof(number)));
-	add(segments, &count, 0, "ports %s down", write_count(summary->ports_down, number, sizeof(number)));
-	if (summary->ports_down)
-		segments[count - 1].role = ROLE_DOWN;
+	add(segments, &count, 1, "%s hosts, %s switches", write_count(census->hosts, number, sizeof(number)),
+	    write_count(census->switches, more, sizeof(more)));
+	if (summary->hcas != census->hosts)
+		add(segments, &count, 4, "%s HCAs", write_count(summary->hcas, number, sizeof(number)));
+	if (census->others)
+		add(segments, &count, 4, "%s routers", write_count(census->others, number, sizeof(number)));
+	add_links(app, segments, &count);
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!summary->words[words[i].word])
 			continue;
-		add(segments, &count, 1, "%s %s", write_count(summary->words[words[i].word], number, sizeof(number)),
-		    port_word_name(words[i].word));
+		add(segments, &count, 1, "%s port%s %s",
+		    write_count(summary->words[words[i].word], number, sizeof(number)),
+		    summary->words[words[i].word] == 1 ? "" : "s", port_word_name(words[i].word));
 		segments[count - 1].role = words[i].role;
 	}
+	if (census->adaptive_on || census->adaptive_off)
+		add(segments, &count, 3, "AR on %s, off %s", write_count(census->adaptive_on, number, sizeof(number)),
+		    write_count(census->adaptive_off, more, sizeof(more)));
 	if (summary->ports_unused)
-		add(segments, &count, 2, "%s unused", write_count(summary->ports_unused, number, sizeof(number)));
+		add(segments, &count, 5, "%s unused", write_count(summary->ports_unused, number, sizeof(number)));
 	draw_segments(brush, area->y + 1, area->x, area->columns, segments, count);
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "tui/app.h"
+#include "tui/screen_text.h"
 
 #define MESSAGE_US (6 * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
@@ -22,6 +23,9 @@ const struct key_help common_help[] = {
 	{ "{ } [ ]", "a minute back and on, an hour back and on" },
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
 	{ "b", "go to where the finding began that the cursor stands on" },
+	{ "a", "acknowledge it: why it may wait, how long; or take that back" },
+	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
+	{ "p", "the front panel of the switch or host that the cursor stands on" },
 	{ "L", "live again" },
 	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
 	{ "m M", "mark this moment: numbers are of the time since then; M: of one sweep again" },
@@ -102,6 +106,16 @@ static void go_to_begin(struct app *app)
 		app_say(app, "no finding is open here: b goes to where one began");
 }
 
+static void acknowledge_here(struct app *app)
+{
+	const struct finding_row *row = finding_here(app);
+
+	if (row)
+		acknowledge_ask(app, row);
+	else
+		app_say(app, "no finding is open here: a says of one why it may wait");
+}
+
 static void step_tab(struct app *app, int step)
 {
 	size_t count, tabs = 0, here = 0;
@@ -176,6 +190,22 @@ static bool time_key(struct app *app, int key)
 	}
 }
 
+/* The front of the switch or host that the cursor stands on. */
+static void open_panel_here(struct app *app)
+{
+	const struct finding_row *row;
+	struct subject subject;
+
+	subject_here(app, &subject);
+	row = subject_finding(app, &subject);
+	if (row)
+		subject = subject_of_finding(row);
+	if (!subject.node_guid)
+		app_say(app, "nothing here has a front: p shows that of a switch or host");
+	else if (app_screen(app) != &screen_ports)
+		app_open(app, &screen_ports, &subject);
+}
+
 void common_key(struct app *app, int key)
 {
 	const struct subject none = { SUBJECT_NONE };
@@ -193,6 +223,10 @@ void common_key(struct app *app, int key)
 	case KEY_SPECIAL(KEY_F(1)):
 		app_open(app, &screen_help, &none);
 		break;
+	case 'S':
+	case KEY_SPECIAL(KEY_F(2)):
+		app_open(app, &screen_setup, &none);
+		break;
 	case '\t':
 		step_tab(app, 1);
 		break;
@@ -208,6 +242,16 @@ void common_key(struct app *app, int key)
 		subject_here(app, &subject);
 		if (subject.kind != SUBJECT_NONE)
 			app_open(app, &screen_detail, &subject);
+		break;
+	case 'a':
+		acknowledge_here(app);
+		break;
+	case 'r':
+		subject_here(app, &subject);
+		text_report(app, &subject);
+		break;
+	case 'p':
+		open_panel_here(app);
 		break;
 	case KEY_CTRL('l'):
 		clearok(curscr, TRUE);

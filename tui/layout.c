@@ -25,35 +25,57 @@ bool layout_frame(int rows, int columns, bool notice, struct frame *ret)
 const struct column_info *column_info(enum column column)
 {
 	static const struct column_info infos[COLUMN_COUNT] = {
-		[COLUMN_PORT] = { "PORT", "PORT", "node and number of the port", false },
+		[COLUMN_TAG] = { "TAG", "", "tagged with T or Insert", false },
+		[COLUMN_FINDING] = { "FINDING", "FIND", "the worst finding that is open at the link", false },
+		[COLUMN_PORT] = { "PORT", "PORT", "the end nearer to the hosts (x: the other): node, port", false },
 		[COLUMN_PEER] = { "PEER", "PEER", "the port at the other end of its cable", false },
-		[COLUMN_STATUS] = { "STATUS", "STATUS", "ok, idle, new (one reading so far), silent, locked, down, ...",
+		[COLUMN_STATUS] = { "STATUS", "STATUS", "of the worse end: ok, idle, silent, locked, down, ...",
 				    false },
-		[COLUMN_STATE] = { "STATE", "STATE", "logical and physical state as the port itself says", false },
-		[COLUMN_LINK] = { "LINK", "LINK", "active width and speed", false },
-		[COLUMN_XMIT] = { "XMIT", "TXb/s", "bits per second that the port sends", true },
+		[COLUMN_STATE] = { "STATE", "STATE", "logical and physical state as PORT itself says", false },
+		[COLUMN_LINK] = { "LINK", "LINK", "width and speed; ! is less than it is set to or built for", false },
+		[COLUMN_LOAD] = { "LOAD", "LOAD", "percent of the link's data rate in the busier direction", true },
+		[COLUMN_XMIT] = { "XMIT", "TXb/s", "bits per second from PORT to PEER", true },
 		[COLUMN_XMIT_PERCENT] = { "TX%", "TX%", "the same in percent of the link's data rate", true },
 		[COLUMN_XMIT_BAR] = { "XMIT LOAD", "TX", "the same as a bar", false },
-		[COLUMN_RCV] = { "RCV", "RXb/s", "bits per second that the port receives", true },
+		[COLUMN_RCV] = { "RCV", "RXb/s", "bits per second from PEER to PORT", true },
 		[COLUMN_RCV_PERCENT] = { "RX%", "RX%", "the same in percent of the link's data rate", true },
 		[COLUMN_RCV_BAR] = { "RCV LOAD", "RX", "the same as a bar", false },
-		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second that the port sends", true },
-		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second that the port receives", true },
-		[COLUMN_STALL] = { "~STALL", "~STALL", "time with data that it could not send, estimated from XmitWait",
+		[COLUMN_XMIT_PACKETS] = { "TXpkt/s", "TXpkt/s", "packets per second that PORT sends", true },
+		[COLUMN_RCV_PACKETS] = { "RXpkt/s", "RXpkt/s", "packets per second that PORT receives", true },
+		[COLUMN_STALL] = { "~TXSTALL", "~TXst", "time that PORT had data and could not send (estimate)",
 				   true },
-		[COLUMN_WAIT] = { "WAIT/s", "WAIT/s", "XmitWait ticks per second: had data, could not send", true },
-		[COLUMN_ERRORS] = { "ERRORS", "ERR", "errors counted since the time that the header says", true },
+		[COLUMN_STALL_BACK] = { "~RXSTALL", "~RXst", "the same of PEER", true },
+		[COLUMN_WAIT] = { "TXWAIT/s", "TXw/s", "the same as XmitWait ticks per second of PORT", true },
+		[COLUMN_WAIT_BACK] = { "RXWAIT/s", "RXw/s", "the same of PEER", true },
+		[COLUMN_ERRORS] = { "ERRORS", "ERR", "of PORT / of PEER, since the time that the header says",
+				    true },
 		[COLUMN_WHICH_ERRORS] = { "WHICH ERRORS", "WHICH", "the error counters that moved", false },
-		[COLUMN_AGE] = { "AGE", "AGE", "how old the port's newest reading is", true },
-		[COLUMN_LID] = { "LID", "LID", "the LID that the port is asked at", true },
-		[COLUMN_GUID] = { "NODE GUID", "GUID", "who the node is, whatever it is called", false },
+		[COLUMN_AGE] = { "AGE", "AGE", "how old the link's newest reading is", true },
+		[COLUMN_LID] = { "LID", "LID", "the LID that PORT is asked at", true },
+		[COLUMN_GUID] = { "NODE GUID", "GUID", "who PORT's node is, whatever it is called", false },
 	};
 
 	return &infos[column];
 }
 
+bool column_by_title(const char *title, enum column *ret)
+{
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		if (!strcmp(column_info((enum column)column)->title, title)) {
+			*ret = (enum column)column;
+			return true;
+		}
+	return false;
+}
+
+bool column_can_hide(enum column column)
+{
+	/* What a row is of; and marks that are there only where somebody or something made one. */
+	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
+}
+
 /* Widths that come from the data. */
-enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3 };
+enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
 
 /*
  * One step after the other is taken where there is room: a column appears, or
@@ -72,10 +94,15 @@ static const struct layout_step steps[] = {
 	{ COLUMN_XMIT, 6, 0 },
 	{ COLUMN_RCV, 6, 0 },
 	{ COLUMN_ERRORS, 4, 0 },
+	{ COLUMN_FINDING, AS_FINDING, 0 },
+	{ COLUMN_TAG, AS_TAG, 0 },
+	{ COLUMN_PEER, 10, 0 },
 	{ COLUMN_XMIT_BAR, 4, 0 },
 	{ COLUMN_RCV_BAR, 4, 0 },
-	{ COLUMN_PEER, 10, 0 },
-	{ COLUMN_LINK, AS_LINK, 8 },
+	{ COLUMN_LINK, AS_LINK, 9 },
+	{ COLUMN_PORT, AS_PORT, 16 },
+	{ COLUMN_PEER, AS_PEER, 13 },
+	{ COLUMN_LOAD, 5, 0 },
 	{ COLUMN_AGE, 3, 0 },
 	{ COLUMN_PORT, AS_PORT, 17 },
 	{ COLUMN_PEER, AS_PEER, 17 },
@@ -92,7 +119,11 @@ static const struct layout_step steps[] = {
 	{ COLUMN_ERRORS, 7, 0 },
 	/* Beyond: more of what is known. */
 	{ COLUMN_STALL, 6, 0 },
+	{ COLUMN_STALL_BACK, 6, 0 },
+	{ COLUMN_FINDING, AS_KIND, 0 },
 	{ COLUMN_WAIT, 6, 0 },
+	{ COLUMN_WAIT_BACK, 6, 0 },
+	{ COLUMN_ERRORS, 9, 0 },
 	{ COLUMN_WHICH_ERRORS, 16, 0 },
 	{ COLUMN_PORT, AS_PORT, 32 },
 	{ COLUMN_PEER, AS_PEER, 32 },
@@ -112,7 +143,7 @@ static const struct layout_step steps[] = {
 static bool is_elastic(int column)
 {
 	return column == COLUMN_PORT || column == COLUMN_PEER || column == COLUMN_XMIT_BAR ||
-	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS;
+	       column == COLUMN_RCV_BAR || column == COLUMN_WHICH_ERRORS || column == COLUMN_FINDING;
 }
 
 static int wanted(const struct layout_step *step, const int *data_columns)
@@ -122,9 +153,13 @@ static int wanted(const struct layout_step *step, const int *data_columns)
 	return step->at_most && columns > step->at_most ? step->at_most : columns;
 }
 
-void layout_columns(int columns, int port_columns, int peer_columns, int link_columns, struct column_place *ret)
+void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
-	const int data_columns[] = { port_columns, peer_columns, link_columns < 4 ? 4 : link_columns };
+	/* A mark of one that is degraded stands behind width and speed. */
+	const int data_columns[] = {
+		needs->port_columns, needs->peer_columns, needs->link_columns < 4 ? 5 : needs->link_columns + 1,
+		needs->tags ? 1 : 0, needs->findings ? 4 : 0, needs->findings ? 22 : 0,
+	};
 	int left = columns, x = 0;
 	size_t i;
 
@@ -134,7 +169,7 @@ void layout_columns(int columns, int port_columns, int peer_columns, int link_co
 		int gap = !place->columns && left < columns ? 1 : 0;
 		int more = wanted(&steps[i], data_columns) - place->columns;
 
-		if (more <= 0)
+		if (more <= 0 || (needs->hidden & 1u << steps[i].column && column_can_hide((enum column)steps[i].column)))
 			continue;
 		if (more + gap > left) {
 			if (!place->columns || !is_elastic(steps[i].column))

@@ -36,13 +36,16 @@ struct frame {
  */
 bool layout_frame(int rows, int columns, bool notice, struct frame *ret);
 
-/* The columns of the table of ports, in their order on the screen. */
+/* The columns of the table of links, in their order on the screen. */
 enum column {
+	COLUMN_TAG,
+	COLUMN_FINDING,
 	COLUMN_PORT,
 	COLUMN_PEER,
 	COLUMN_STATUS,
 	COLUMN_STATE,
 	COLUMN_LINK,
+	COLUMN_LOAD,
 	COLUMN_XMIT,
 	COLUMN_XMIT_PERCENT,
 	COLUMN_XMIT_BAR,
@@ -52,7 +55,9 @@ enum column {
 	COLUMN_XMIT_PACKETS,
 	COLUMN_RCV_PACKETS,
 	COLUMN_STALL,
+	COLUMN_STALL_BACK,
 	COLUMN_WAIT,
+	COLUMN_WAIT_BACK,
 	COLUMN_ERRORS,
 	COLUMN_WHICH_ERRORS,
 	COLUMN_AGE,
@@ -71,20 +76,31 @@ struct column_info {
 /* column_info - constant. */
 const struct column_info *column_info(enum column column);
 
+/* column_by_title - Return: whether there is one of that title. */
+bool column_by_title(const char *title, enum column *ret);
+
+/* column_can_hide - can one do without it? */
+bool column_can_hide(enum column column);
+
 /* Where a column stands; columns is 0 where it is not shown. */
 struct column_place {
 	int x, columns;
 };
 
+/* What the rows need. */
+struct column_needs {
+	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
+	bool findings, tags; /* is there any? Else these columns take no room */
+	uint32_t hidden;     /* 1 << column: not wanted */
+};
+
 /*
  * layout_columns - which columns a width has room for, and how wide
- * @columns:      of the table
- * @port_columns: of the longest text in COLUMN_PORT; @peer_columns likewise
- * @link_columns: of the longest text in COLUMN_LINK
- * @ret:          COLUMN_COUNT places, in order of x, one blank column between
- *                neighbours, all inside the table
+ * @columns:  of the table
+ * @ret:      COLUMN_COUNT places, in order of x, one blank column between
+ *            neighbours, all inside the table
  */
-void layout_columns(int columns, int port_columns, int peer_columns, int link_columns, struct column_place *ret);
+void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret);
 
 /*
  * layout_segments - which parts of a line are shown where not all fit

@@ -32,6 +32,7 @@ static void parts_of_the_screen_fill_it_without_overlap(void **state)
 
 				assert_true(layout_frame(rows, columns, notice, &frame));
 				check_part(&frame.header, &y, columns);
+				check_part(&frame.tabs, &y, columns);
 				check_part(&frame.notice, &y, columns);
 				check_part(&frame.body, &y, columns);
 				check_part(&frame.footer, &y, columns);
@@ -80,20 +81,30 @@ static void columns_never_overlap_nor_leave_the_table(void **state)
 	static const int needs[] = { 0, 4, 10, 17, 24, 33, 64, 261 };
 	struct column_place places[COLUMN_COUNT];
 	size_t port, peer;
-	int columns, link;
+	int columns, link, more;
 
 	(void)state;
 	for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++)
 		for (port = 0; port < sizeof(needs) / sizeof(needs[0]); port++)
 			for (peer = 0; peer < sizeof(needs) / sizeof(needs[0]); peer++)
-				for (link = 0; link <= 9; link += 3) {
-					layout_columns(columns, needs[port], needs[peer], link, places);
-					check_columns(columns, places);
-				}
+				for (link = 0; link <= 9; link += 3)
+					for (more = 0; more < 4; more++) {
+						const struct column_needs all = {
+							needs[port], needs[peer], link, more & 1, more & 2, 0,
+						};
+
+						layout_columns(columns, &all, places);
+						check_columns(columns, places);
+						if (columns >= 46) {
+							assert_true(!all.findings == !places[COLUMN_FINDING].columns);
+							assert_true(!all.tags == !places[COLUMN_TAG].columns);
+						}
+					}
 }
 
 static void a_wider_terminal_never_shows_fewer_columns(void **state)
 {
+	const struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
 	int columns, before = 0;
 
@@ -101,7 +112,7 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 	for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns++) {
 		int shown = 0, column;
 
-		layout_columns(columns, 17, 17, 5, places);
+		layout_columns(columns, &needs, places);
 		for (column = 0; column < COLUMN_COUNT; column++)
 			shown += places[column].columns > 0;
 		/* A column may give way to the growth of one before it, but not more than one. */
@@ -111,19 +122,45 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 	assert_int_equal(before, COLUMN_COUNT);
 }
 
+static void hidden_columns_leave_their_room_to_others(void **state)
+{
+	struct column_needs needs = { 17, 17, 5, true, true, 0 };
+	struct column_place places[COLUMN_COUNT];
+	int columns, column;
+
+	(void)state;
+	for (column = 0; column < COLUMN_COUNT; column++) {
+		needs.hidden = 1u << column;
+		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
+			layout_columns(columns, &needs, places);
+			for (int other = 0; other < COLUMN_COUNT; other++)
+				assert_true(places[other].x + places[other].columns <= columns || !places[other].columns);
+			if (column_can_hide((enum column)column))
+				assert_int_equal(places[column].columns, 0);
+		}
+		assert_true(column_can_hide((enum column)column) || places[column].columns);
+	}
+	needs.hidden = UINT32_MAX;
+	layout_columns(80, &needs, places);
+	assert_int_equal(places[COLUMN_PORT].columns, 17);
+}
+
 static void eighty_columns_hold_the_ten_that_matter(void **state)
 {
-	static const enum column wanted[] = { COLUMN_PORT, COLUMN_PEER,	   COLUMN_STATUS,  COLUMN_LINK, COLUMN_XMIT,
-					      COLUMN_RCV,  COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS, COLUMN_AGE };
+	static const enum column wanted[] = {
+		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
+		COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS,
+	};
+	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];
 	size_t i;
 
 	(void)state;
-	layout_columns(80, 17, 17, 5, places);
+	layout_columns(80, &needs, places);
 	for (i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		assert_true(places[wanted[i]].columns > 0);
-	/* "node0001 mlx5_0/1" as a whole. */
-	assert_true(places[COLUMN_PORT].columns >= 17);
+	/* "node0001 mlx5_0/1" all but whole. */
+	assert_true(places[COLUMN_PORT].columns >= 16);
 }
 
 static void the_most_important_parts_of_a_line_stay(void **state)
@@ -179,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_screen_below_the_least_size_is_refused),
 		cmocka_unit_test(columns_never_overlap_nor_leave_the_table),
 		cmocka_unit_test(a_wider_terminal_never_shows_fewer_columns),
+		cmocka_unit_test(hidden_columns_leave_their_room_to_others),
 		cmocka_unit_test(eighty_columns_hold_the_ten_that_matter),
 		cmocka_unit_test(the_most_important_parts_of_a_line_stay),
 		cmocka_unit_test(scrolling_shows_the_cursor_and_wastes_no_line),

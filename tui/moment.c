@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "tui/marks.h"
 
 /* Rows as they come out of the database. */
 struct gathering {
@@ -18,19 +20,14 @@ struct gathering {
 /* Room for one more of @size bytes each, or NULL. */
 static void *add_row(struct gathering *gathering, size_t size)
 {
-	size_t more = gathering->capacity ? 2 * gathering->capacity : 32;
-	void *rows;
+	void *rows = array_grow(gathering->rows, gathering->count, &gathering->capacity, size);
 
-	if (gathering->count == gathering->capacity) {
-		rows = reallocarray(gathering->rows, more, size);
-		if (!rows) {
-			gathering->failed = true;
-			return NULL;
-		}
-		gathering->rows = rows;
-		gathering->capacity = more;
+	if (!rows) {
+		gathering->failed = true;
+		return NULL;
 	}
-	return (char *)gathering->rows + size * gathering->count++;
+	gathering->rows = rows;
+	return (char *)rows + size * gathering->count++;
 }
 
 static bool add_finding(void *ctx, const struct finding_row *row)
@@ -160,11 +157,14 @@ void moment_done(struct moment *moment)
 
 const struct finding_row *moment_finding_of(const struct moment *moment, uint64_t node_guid, uint8_t port)
 {
+	const struct fabric *fabric = moment->shape ? moment->shape->fabric : NULL;
+	uint32_t index = port && fabric ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
 	for (size_t i = 0; i < moment->finding_count; i++) {
 		const struct finding *finding = &moment->findings[i].finding;
 
-		if ((finding->node_guid == node_guid && (!port || finding->port == port)) ||
-		    (port && finding->peer_guid == node_guid && finding->peer_port == port))
+		if (index != FABRIC_NONE ? mark_concerns(moment, fabric, finding, index) :
+					   !port && finding->node_guid == node_guid)
 			return &moment->findings[i];
 	}
 	return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* order.h - in which order the rows of a table stand */
+/* order.h - the names of a fabric's nodes, and the place of each port among all by name */
 #ifndef IBWIRE_TUI_ORDER_H
 #define IBWIRE_TUI_ORDER_H
 
@@ -8,20 +8,17 @@
 
 struct error;
 struct fabric;
-struct table;
-
-struct order_entry;
 
 /*
  * Names are made and compared once per fabric, not once per sort: each port has
  * its place among all ports by name. A zeroed struct is empty.
  */
 struct order {
-	char **names;                /* of the fabric's nodes as they are shown, parallel to them */
-	char *name_chars;            /* where they lie */
-	uint32_t *port_rank;         /* parallel to the fabric's ports */
-	uint64_t fingerprint;        /* of the names that all this was made of */
-	struct order_entry *entries; /* room to sort in, as many as ports */
+	char **names;           /* of the fabric's nodes as they are shown, parallel to them */
+	char *name_chars;       /* where they lie */
+	uint16_t *name_columns; /* how wide each is */
+	uint32_t *port_rank;    /* parallel to the fabric's ports */
+	uint64_t fingerprint;   /* of the names that all this was made of */
 };
 
 void order_done(struct order *order);
@@ -32,11 +29,5 @@ void order_done(struct order *order);
  * Return: 0 or ERR_NOMEM: @order is empty then.
  */
 int order_names(struct order *order, const struct fabric *fabric, struct error *err);
-
-/*
- * order_rows - sort table->rows by the table's column
- * What is not known comes last in both directions; equals are ordered by name.
- */
-void order_rows(struct table *table);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/prompt.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -15,19 +14,26 @@ void prompt_ask(struct prompt *prompt, const char *label, const char *text, prom
 	prompt->done = done;
 }
 
-void prompt_append(char text[PROMPT_SIZE], int key)
+const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE])
 {
-	char bytes[MB_LEN_MAX + 1];
 	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift), used = strlen(text);
+	size_t len = key >= ' ' && wcwidth((wchar_t)key) >= 0 ? wcrtomb(ret, (wchar_t)key, &shift) : 0;
 
-	if (len == (size_t)-1 || used + len >= PROMPT_SIZE)
-		return;
-	memcpy(text + used, bytes, len);
-	text[used + len] = '\0';
+	ret[len == (size_t)-1 ? 0 : len] = '\0';
+	return ret;
 }
 
-void prompt_erase(char text[PROMPT_SIZE])
+static void append(struct prompt *prompt, int key)
+{
+	char bytes[PROMPT_CHARACTER_SIZE];
+	size_t used = strlen(prompt->text);
+
+	prompt_character(key, bytes);
+	if (used + strlen(bytes) < PROMPT_SIZE)
+		memcpy(prompt->text + used, bytes, strlen(bytes) + 1);
+}
+
+static void erase_last(char *text)
 {
 	size_t len = strlen(text);
 
@@ -59,14 +65,13 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	case '\b':
 	case 127:
 	case KEY_SPECIAL(KEY_BACKSPACE):
-		prompt_erase(prompt->text);
+		erase_last(prompt->text);
 		return true;
 	case KEY_CTRL('u'):
 		prompt->text[0] = '\0';
 		return true;
 	default:
-		if (key >= ' ')
-			prompt_append(prompt->text, key);
+		append(prompt, key);
 		return key != KEY_SPECIAL(KEY_F(10));
 	}
 }

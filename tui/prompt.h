@@ -7,6 +7,7 @@
 #ifndef IBWIRE_TUI_PROMPT_H
 #define IBWIRE_TUI_PROMPT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,8 +29,12 @@ void prompt_ask(struct prompt *prompt, const char *label, const char *text, prom
 /* prompt_key - a key while something is asked. Return: whether it was taken. */
 bool prompt_key(struct prompt *prompt, struct app *app, int key);
 
-/* prompt_append - one more typed character; what does not fit is left out. prompt_erase - the last one goes. */
-void prompt_append(char text[PROMPT_SIZE], int key);
-void prompt_erase(char text[PROMPT_SIZE]);
+/*
+ * prompt_character - a key as the text that it types, in the terminal's encoding
+ * @ret:  "" where it types nothing that can be shown
+ * Return: @ret.
+ */
+#define PROMPT_CHARACTER_SIZE (MB_LEN_MAX + 1)
+const char *prompt_character(int key, char ret[PROMPT_CHARACTER_SIZE]);
 
 #endif

@@ -239,3 +239,31 @@ void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64
 	ret->sample_count = count;
 	ret->mads_sent = 2 * ret->ports_asked;
 }
+
+int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int64_t interval_us,
+		    struct snapshot *ret)
+{
+	struct sweep sweep;
+	size_t i;
+
+	free(ret->rows);
+	memset(ret, 0, sizeof(*ret));
+	ret->fabric = sample->fabric;
+	ret->rows = calloc(sample->fabric->port_count, sizeof(*ret->rows));
+	if (!ret->rows)
+		return ERR_NOMEM;
+	sample_sweep(sample, number, wall_us, interval_us, &sweep);
+	ret->sweep.id = number + 1;
+	ret->sweep.wall_us = sweep.wall_us;
+	ret->sweep.interval_us = sweep.interval_us;
+	for (i = 0; i < sweep.sample_count; i++) {
+		const struct port_sample *from = &sweep.samples[i];
+		struct port_row *row = &ret->rows[from->port];
+
+		row->status = from->status;
+		if (from->delta)
+			row->sum = *from->delta;
+		row->last_wall_us = from->status == SAMPLE_OK ? sweep.wall_us : 0;
+	}
+	return 0;
+}

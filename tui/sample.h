@@ -52,4 +52,12 @@ void sample_destroy(struct sample *sample);
  */
 void sample_sweep(struct sample *sample, unsigned number, int64_t wall_us, int64_t interval_us, struct sweep *ret);
 
+/*
+ * sample_snapshot - the same as the reader would give it
+ * @ret:  its rows of before are freed; fabric is the sample's
+ * Return: 0 or ERR_NOMEM.
+ */
+int sample_snapshot(struct sample *sample, unsigned number, int64_t wall_us, int64_t interval_us,
+		    struct snapshot *ret);
+
 #endif

@@ -35,8 +35,8 @@ static const struct key_help words[] = {
 static bool help_line(const struct app *app, size_t line, struct key_help *ret, bool *ret_title)
 {
 	static const struct key_help blank = { "", "" };
-	const struct key_help *const parts[] = { app->path[app->depth > 1 ? app->depth - 2 : 0].screen->help, common_help,
-						  words };
+	const struct screen *from = app->path[app->depth > 1 ? app->depth - 2 : 0].screen;
+	const struct key_help *const parts[] = { from->help, common_help, words };
 	static const char *const titles[] = { "KEYS HERE", "KEYS EVERYWHERE", "WORDS" };
 	size_t part, at = 0, i;
 
@@ -163,6 +163,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 const struct screen screen_help = {
 	.name = "help",
+	.needs_nothing = true,
 	.create = create,
 	.destroy = free,
 	.draw = draw,

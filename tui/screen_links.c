@@ -1,403 +1,285 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "tui/app.h"
 #include "tui/draw.h"
-#include "tui/words.h"
+#include "tui/links.h"
+#include "tui/links_draw.h"
+#include "tui/list.h"
 
 enum mode { MODE_TABLE, MODE_FILTER, MODE_SORT };
 
-struct ports {
+struct links_screen {
 	enum mode mode;
-	size_t cursor, first; /* rows */
-	int height;           /* rows that the last drawing had room for */
+	struct links links;
+	struct list list;
+	bool dirty; /* the links are not those of what is shown */
 	/*
-	 * The port that the cursor stands on, so that it stays there when the
-	 * rows move. Until the cursor was moved, it is that of the first row,
-	 * whichever port that is.
+	 * The cursor stays with its link when the rows move: from when it leaves
+	 * the first row, or when somebody says so.
 	 */
 	bool follows;
-	uint64_t node_guid;
+	uint64_t node_guid; /* of the link that it stands on: a port at its lower end */
 	uint8_t port;
-	enum column menu; /* that the cursor of the sort menu stands on */
+	enum column menu;   /* that the cursor of the sort menu stands on */
 };
 
 static void *create(struct app *app, struct error *err)
 {
-	struct ports *ports = calloc(1, sizeof(*ports));
+	struct links_screen *self = calloc(1, sizeof(*self));
 
 	(void)app;
-	if (!ports)
+	if (!self)
 		err_nomem(err);
-	return ports;
+	else
+		links_init(&self->links);
+	return self;
 }
 
-static void move_to(struct ports *ports, const struct table *table, size_t row)
+static void destroy(void *state)
 {
+	struct links_screen *self = state;
+
+	if (self)
+		links_done(&self->links);
+	free(self);
+}
+
+/* Which link the cursor stands on from now on. */
+static void remember(struct links_screen *self)
+{
+	const struct links *links = &self->links;
 	const struct fabric *fabric;
 	const struct port *port;
 
-	ports->cursor = row < table->row_count ? row : table->row_count ? table->row_count - 1 : 0;
-	ports->follows = ports->cursor > 0;
-	if (!ports->follows)
+	if (self->list.cursor >= links->row_count)
 		return;
-	fabric = table->snapshot->fabric;
-	port = &fabric->ports[table->rows[ports->cursor]];
-	ports->node_guid = fabric->nodes[port->node].guid;
-	ports->port = port->num;
+	fabric = links->table->snapshot->fabric;
+	port = &fabric->ports[links_row(links, self->list.cursor)->ends[0]];
+	self->node_guid = fabric->nodes[port->node].guid;
+	self->port = port->num;
 }
 
-/* The rows are others: the cursor goes with its port, and keeps its line on the screen where it can. */
+/* The rows are others: the cursor goes with its link, and keeps its line on the screen where it can. */
+static void settle(struct links_screen *self)
+{
+	struct list *list = &self->list;
+	size_t line = list->cursor - list->first, row = self->links.row_count;
+
+	if (self->follows)
+		row = links_find(&self->links, self->node_guid, self->port);
+	/* Without a row of its own it stays near its place. */
+	if (row < self->links.row_count) {
+		list->cursor = row;
+		list->first = row > line ? row - line : 0;
+	}
+	list_fit(list, self->links.row_count, list->height);
+	if (!self->follows)
+		remember(self);
+}
+
+/* Bring the links up to what is shown, if they are not: work of the size of the fabric, done only when looked at. */
+static void prepare(struct links_screen *self, struct app *app)
+{
+	struct error err = { 0 };
+
+	if (!self->dirty)
+		return;
+	self->dirty = false;
+	if (links_set(&self->links, &app->table, &app->moment, &err) < 0)
+		app_say(app, "%s", err.text);
+	settle(self);
+}
+
 static void changed(void *state, struct app *app)
 {
-	struct ports *ports = state;
-	const struct table *table = &app->table;
-	size_t line = ports->cursor - ports->first, row = table->row_count;
+	struct links_screen *self = state;
 
-	if (ports->follows)
-		row = table_find(table, ports->node_guid, ports->port);
-	if (row < table->row_count) {
-		ports->cursor = row;
-		ports->first = row > line ? row - line : 0;
-	} else if (ports->cursor >= table->row_count) {
-		/* Its port is gone: without a row of its own it stays near its place. */
-		ports->cursor = table->row_count ? table->row_count - 1 : 0;
-	}
-	ports->first = layout_scroll(ports->first, ports->cursor, table->row_count, ports->height);
-}
-
-static enum role word_role(enum port_word word)
-{
-	static const enum role roles[WORD_COUNT] = {
-		[WORD_OK] = ROLE_TEXT,         [WORD_IDLE] = ROLE_FAINT,       [WORD_NEW] = ROLE_FAINT,
-		[WORD_UNPLANNED] = ROLE_FAINT, [WORD_UNFINISHED] = ROLE_FAINT, [WORD_INIT] = ROLE_WARNING,
-		[WORD_LOCKED] = ROLE_LOCKED,   [WORD_SILENT] = ROLE_SILENT,    [WORD_UNSUPPORTED] = ROLE_UNSUPPORTED,
-		[WORD_DOWN] = ROLE_DOWN,       [WORD_MIRRORED] = ROLE_FAINT,
-	};
-
-	return roles[word];
-}
-
-static enum role cell_role(const struct row_view *view, enum column column)
-{
-	switch (column) {
-	case COLUMN_STATUS:
-	case COLUMN_STATE:
-		return word_role((enum port_word)view->word);
-	case COLUMN_XMIT:
-	case COLUMN_XMIT_PERCENT:
-	case COLUMN_XMIT_BAR:
-		return view->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(view->xmit_percent);
-	case COLUMN_RCV:
-	case COLUMN_RCV_PERCENT:
-	case COLUMN_RCV_BAR:
-		return view->word == WORD_IDLE ? ROLE_FAINT : theme_load_role(view->rcv_percent);
-	case COLUMN_ERRORS:
-	case COLUMN_WHICH_ERRORS:
-		return view->errors > 0 || view->at_least ? ROLE_WARNING : ROLE_FAINT;
-	case COLUMN_PORT:
-	case COLUMN_PEER:
-	case COLUMN_LINK:
-		return view->word == WORD_DOWN || view->word == WORD_IDLE ? ROLE_FAINT : ROLE_TEXT;
-	default:
-		return ROLE_FAINT;
-	}
-}
-
-static void draw_row(const struct app *app, const struct brush *brush, int y, const struct rect *body,
-		     const struct column_place *places, uint32_t port)
-{
-	const struct row_view *view = &app->table.views[port];
-	char text[CELL_SIZE];
-	int column, x = 0;
-
-	for (column = 0; column < COLUMN_COUNT; column++) {
-		const struct column_place *place = &places[column];
-		enum role role = cell_role(view, (enum column)column);
-		enum align align = column_info((enum column)column)->right ? ALIGN_RIGHT : ALIGN_LEFT;
-
-		if (!place->columns)
-			continue;
-		draw_cell(brush, y, body->x + x, place->x - x, "", ALIGN_LEFT, ROLE_TEXT);
-		x = place->x + place->columns;
-		if (column == COLUMN_PORT || column == COLUMN_PEER)
-			align = ALIGN_MIDDLE;
-		if (column == COLUMN_XMIT_BAR || column == COLUMN_RCV_BAR) {
-			double percent = column == COLUMN_XMIT_BAR ? view->xmit_percent : view->rcv_percent;
-
-			/* The monitor's own questions are no load to look at. */
-			if (view->word == WORD_IDLE)
-				percent = 0;
-			draw_fitted(brush, y, body->x + place->x,
-				    format_bar(percent, (unsigned)place->columns, app->theme.unicode, text), role);
-			continue;
-		}
-		words_cell(&app->table, &app->live.errors, port, (enum column)column, place->columns, app->now_us,
-			   text);
-		draw_cell(brush, y, body->x + place->x, place->columns, text, align, role);
-	}
-	draw_cell(brush, y, body->x + x, body->columns - x, "", ALIGN_LEFT, ROLE_TEXT);
-}
-
-static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places)
-{
-	const struct brush brush = { &app->theme, 0 };
-	const char *arrow = app->table.descending ? (app->theme.unicode ? "\xe2\x96\xbc" : "v") :
-						    (app->theme.unicode ? "\xe2\x96\xb2" : "^");
-	int column;
-
-	draw_cell(&brush, body->y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (column = 0; column < COLUMN_COUNT; column++) {
-		const struct column_info *info = column_info((enum column)column);
-		const char *title = (int)strlen(info->title) <= places[column].columns ? info->title : info->narrow;
-		bool sorted = app->table.sort == (enum column)column;
-		char text[64];
-
-		/* Rates are short below 10 columns: then the unit stands in the head. */
-		if ((column == COLUMN_XMIT || column == COLUMN_RCV) && places[column].columns < 10)
-			title = info->narrow;
-		snprintf(text, sizeof(text), "%s%s", title, sorted ? arrow : "");
-		draw_cell(&brush, body->y, body->x + places[column].x, places[column].columns, text,
-			  info->right ? ALIGN_RIGHT : ALIGN_LEFT, sorted ? ROLE_SORTED : ROLE_HEAD);
-	}
-}
-
-/* What is said where there are no rows. */
-static void write_empty(const struct app *app, char *ret, size_t size)
-{
-	const struct fabric_summary *summary = &app->table.summary;
-
-	if (app->table.filter.word_count)
-		snprintf(ret, size, "No port matches \"%.200s\". Esc shows all.", app->table.filter.typed);
-	else if (summary->ports_unused)
-		snprintf(ret, size, "All %zu ports are down and unused. d shows them.", summary->ports_unused);
-	else
-		snprintf(ret, size, "This fabric has no port with counters.");
-}
-
-static void draw_menu(const struct ports *ports, const struct app *app, const struct rect *body)
-{
-	const struct brush plain = { &app->theme, 0 }, chosen = { &app->theme, DRAW_CURSOR };
-	int columns = body->columns < 70 ? body->columns : 70, rows = body->rows - 1, y;
-	int first = (int)layout_scroll(0, ports->menu, COLUMN_COUNT, rows);
-
-	draw_cell(&plain, body->y, body->x, columns, " SORT BY", ALIGN_LEFT, ROLE_HEAD);
-	for (y = 0; y < rows && first + y < COLUMN_COUNT; y++) {
-		enum column column = (enum column)(first + y);
-		char text[160];
-
-		snprintf(text, sizeof(text), " %-12s  %s", column_info(column)->title, column_info(column)->meaning);
-		draw_cell(column == ports->menu ? &chosen : &plain, body->y + 1 + y, body->x, columns, text, ALIGN_LEFT,
-			  column == app->table.sort ? ROLE_STRONG : ROLE_TEXT);
-	}
+	(void)app;
+	self->dirty = true;
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
 {
-	struct ports *ports = state;
-	const struct table *table = &app->table;
-	struct brush brush = { &app->theme, 0 };
+	struct links_screen *self = state;
+
+	prepare(self, app);
+	list_fit(&self->list, self->links.row_count, body->rows - 1);
+	links_draw(app, &self->links, &self->list, body);
+	if (self->mode == MODE_SORT)
+		links_draw_menu(app, &self->links, self->menu, body);
+}
+
+/* "12 of 2,064 links", and what else is not as usual about them. Return: columns used. */
+static int draw_count(const struct links_screen *self, const struct app *app, const struct rect *footer)
+{
+	const struct brush brush = { &app->theme, 0 };
+	const struct links *links = &self->links;
 	struct column_place places[COLUMN_COUNT];
-	char text[CELL_SIZE];
-	int y;
+	char shown[32], all[32], order[32] = "", text[200];
 
-	ports->height = body->rows - 1;
-	ports->first = layout_scroll(ports->first, ports->cursor, table->row_count, ports->height);
-	layout_columns(body->columns, table->summary.port_columns, table->summary.peer_columns,
-		       table->summary.link_columns, places);
-	draw_heads(app, body, places);
-	for (y = 0; y < ports->height && ports->first + (size_t)y < table->row_count; y++) {
-		size_t row = ports->first + (size_t)y;
-
-		brush.flags = (app_dims(app) ? DRAW_DIM : 0) | (row == ports->cursor ? DRAW_CURSOR : 0);
-		draw_row(app, &brush, body->y + 1 + y, body, places, table->rows[row]);
-	}
-	if (!table->row_count) {
-		brush.flags = 0;
-		write_empty(app, text, sizeof(text));
-		draw_cell(&brush, body->y + 2, body->x, body->columns, text, ALIGN_LEFT, ROLE_TEXT);
-	}
-	if (ports->mode == MODE_SORT)
-		draw_menu(ports, app, body);
+	/* A narrow terminal may not show the column that they are ordered by. */
+	links_places(app, links, footer->columns, places);
+	if (!places[links->sort].columns)
+		snprintf(order, sizeof(order), "by %s  ", column_info(links->sort)->title);
+	format_count(links->row_count, 24, shown, sizeof(shown));
+	format_count(links->count - (links->show_unused ? 0 : links->unused_count), 24, all, sizeof(all));
+	snprintf(text, sizeof(text), "%s%s%s%s of %s links", self->follows ? "following  " : "",
+		 links->tagged_only ? "tagged only  " : "", order, shown, all);
+	if ((int)strlen(text) > footer->columns / 2)
+		snprintf(text, sizeof(text), "%s%s of %s links", order, shown, all);
+	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_RIGHT, ROLE_FAINT);
+	return (int)strlen(text);
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
 {
 	static const struct key_help keys[] = {
-		{ "F1", "help" },     { "/", "filter" }, { "s", "sort" },   { "d", "unused" },
-		{ "Space", "pause" }, { "q", "quit" },	 { "I", "reverse" }, { NULL, NULL },
+		{ "F1", "help" },   { "/", "filter" }, { "s", "sort" },	  { "p", "panel" },  { "x", "swap" },
+		{ "q", "quit" },    { "f", "follow" }, { "T", "tag" },	  { "d", "unused" }, { "Space", "pause" },
+		{ "I", "reverse" }, { NULL, NULL },
 	};
 	static const struct key_help menu_keys[] = {
 		{ "Up Down", "choose" }, { "Enter", "sort by it" }, { "Esc", "leave it" }, { NULL, NULL },
 	};
-	const struct ports *ports = state;
-	const struct table *table = &app->table;
+	struct links_screen *self = state;
+	const struct filter *filter = &self->links.filter;
 	const struct brush brush = { &app->theme, 0 };
-	char shown[32], all[32], text[FILTER_SIZE + 128];
+	char text[FILTER_SIZE + 200];
 	struct rect left = *footer;
-	int columns;
 
-	format_count(table->row_count, 24, shown, sizeof(shown));
-	format_count(table->summary.ports, 24, all, sizeof(all));
-	snprintf(text, sizeof(text), "%s of %s ports", shown, all);
-	columns = (int)strlen(text);
-	left.columns = footer->columns - columns - 2;
-	draw_cell(&brush, footer->y, footer->x, footer->columns, text, ALIGN_RIGHT, ROLE_FAINT);
-	if (ports->mode == MODE_SORT) {
+	prepare(self, app);
+	left.columns -= draw_count(self, app, footer) + 2;
+	if (self->mode == MODE_SORT) {
 		footer_draw_keys(app, &left, menu_keys);
-		return;
-	}
-	if (ports->mode == MODE_FILTER || table->filter.word_count) {
-		snprintf(text, sizeof(text), "/%s%s", table->filter.typed, ports->mode == MODE_FILTER ? "_" : "");
+	} else if (self->mode == MODE_FILTER || filter->typed[0]) {
+		snprintf(text, sizeof(text), "/%s%s%s%s", filter->typed, self->mode == MODE_FILTER ? "_" : "",
+			 filter->trouble[0] ? "  " : "", filter->trouble);
 		draw_cell(&brush, left.y, left.x, left.columns, text, ALIGN_LEFT,
-			  ports->mode == MODE_FILTER ? ROLE_STRONG : ROLE_WARNING);
-		return;
+			  self->mode == MODE_FILTER && !filter->trouble[0] ? ROLE_STRONG : ROLE_WARNING);
+	} else {
+		footer_draw_keys(app, &left, keys);
 	}
-	footer_draw_keys(app, &left, keys);
 }
 
-static void rearrange(struct ports *ports, struct app *app)
+static void rearrange(struct links_screen *self)
 {
-	table_arrange(&app->table);
-	changed(ports, app);
+	links_arrange(&self->links);
+	settle(self);
 }
 
-static void sort_by(struct ports *ports, struct app *app, enum column column)
+void screen_links_show(struct app *app, const char *typed)
 {
-	if (app->table.sort != column)
-		app->table.descending = table_descending_first(column);
-	app->table.sort = column;
-	rearrange(ports, app);
+	struct links_screen *self = screen_state(app, &screen_links);
+
+	filter_set(&self->links.filter, typed);
+	self->mode = MODE_TABLE;
+	self->dirty = true;
+	app_show(app, &screen_links);
+}
+
+static void sort_by(struct links_screen *self, enum column column)
+{
+	if (self->links.sort != column)
+		self->links.descending = links_descending_first(column);
+	self->links.sort = column;
+	rearrange(self);
 }
 
 /* The next column to the left or right that is shown now. */
-static void sort_by_neighbour(struct ports *ports, struct app *app, int step)
+static void sort_by_neighbour(struct links_screen *self, const struct app *app, int step)
 {
 	struct column_place places[COLUMN_COUNT];
-	int column = app->table.sort, tries;
+	int column = self->links.sort, tries;
 
-	layout_columns(getmaxx(stdscr), app->table.summary.port_columns, app->table.summary.peer_columns,
-		       app->table.summary.link_columns, places);
+	links_places(app, &self->links, app->body.columns, places);
 	for (tries = 0; tries < COLUMN_COUNT; tries++) {
 		column = (column + step + COLUMN_COUNT) % COLUMN_COUNT;
 		if (places[column].columns)
 			break;
 	}
-	sort_by(ports, app, (enum column)column);
+	sort_by(self, (enum column)column);
 }
 
-static bool move_key(struct ports *ports, const struct table *table, int key)
+/* The cursor was moved by hand. */
+static void moved(struct links_screen *self)
 {
-	size_t page = ports->height > 1 ? (size_t)ports->height - 1 : 1;
-	size_t last = table->row_count ? table->row_count - 1 : 0;
+	self->follows = self->list.cursor > 0;
+	remember(self);
+}
 
-	switch (key) {
-	case KEY_SPECIAL(KEY_UP):
-		move_to(ports, table, ports->cursor ? ports->cursor - 1 : 0);
-		break;
-	case KEY_SPECIAL(KEY_DOWN):
-		move_to(ports, table, ports->cursor + 1);
-		break;
-	case KEY_SPECIAL(KEY_PPAGE):
-		ports->first -= ports->first < page ? ports->first : page;
-		move_to(ports, table, ports->cursor > page ? ports->cursor - page : 0);
-		break;
-	case KEY_SPECIAL(KEY_NPAGE):
-		ports->first += page;
-		move_to(ports, table, ports->cursor + page);
-		break;
-	case KEY_SPECIAL(KEY_HOME):
-		move_to(ports, table, 0);
-		break;
-	case KEY_SPECIAL(KEY_END):
-		move_to(ports, table, last);
-		break;
-	default:
+static bool move_key(struct links_screen *self, int key)
+{
+	if (!list_key(&self->list, key))
 		return false;
-	}
-	ports->first = layout_scroll(ports->first, ports->cursor, table->row_count, ports->height);
+	moved(self);
 	return true;
 }
 
-static void append_character(struct filter *filter, int key)
+static bool filter_key(struct links_screen *self, int key)
 {
-	char bytes[MB_LEN_MAX + 1];
-	mbstate_t shift = { 0 };
-	size_t len = wcrtomb(bytes, (wchar_t)key, &shift);
-
-	if (len == (size_t)-1)
-		return;
-	bytes[len] = '\0';
-	filter_append(filter, bytes);
-}
-
-static bool filter_key(struct ports *ports, struct app *app, int key)
-{
-	struct filter *filter = &app->table.filter;
+	struct filter *filter = &self->links.filter;
 
 	switch (key) {
 	case KEY_ESCAPE:
 		filter_set(filter, "");
-		ports->mode = MODE_TABLE;
+		self->mode = MODE_TABLE;
 		break;
 	case '\r':
 	case '\n':
 	case KEY_SPECIAL(KEY_ENTER):
-		ports->mode = MODE_TABLE;
+		self->mode = MODE_TABLE;
 		break;
 	case '\b':
 	case 127:
 	case KEY_SPECIAL(KEY_BACKSPACE):
 		/* Erasing what is not there leaves the filter, as in less and vi. */
 		if (!filter->typed[0])
-			ports->mode = MODE_TABLE;
+			self->mode = MODE_TABLE;
 		filter_erase(filter);
 		break;
 	case KEY_CTRL('u'):
 		filter_set(filter, "");
 		break;
 	default:
-		if (move_key(ports, &app->table, key))
-			return true;
 		if (key < ' ')
-			return key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10));
-		append_character(filter, key);
+			return move_key(self, key) ||
+			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+		filter_type(filter, key);
 		break;
 	}
-	rearrange(ports, app);
+	rearrange(self);
 	return true;
 }
 
-static bool menu_key(struct ports *ports, struct app *app, int key)
+static bool menu_key(struct links_screen *self, int key)
 {
 	switch (key) {
 	case 'k':
 	case KEY_SPECIAL(KEY_UP):
-		ports->menu = ports->menu ? ports->menu - 1 : COLUMN_COUNT - 1;
+		self->menu = self->menu ? self->menu - 1 : COLUMN_COUNT - 1;
 		break;
 	case 'j':
 	case KEY_SPECIAL(KEY_DOWN):
-		ports->menu = (ports->menu + 1) % COLUMN_COUNT;
+		self->menu = (self->menu + 1) % COLUMN_COUNT;
 		break;
 	case '\r':
 	case '\n':
 	case ' ':
 	case KEY_SPECIAL(KEY_ENTER):
-		ports->mode = MODE_TABLE;
-		sort_by(ports, app, ports->menu);
+		self->mode = MODE_TABLE;
+		sort_by(self, self->menu);
 		break;
 	case KEY_ESCAPE:
 	case 'q':
 	case 's':
 	case KEY_SPECIAL(KEY_F(6)):
-		ports->mode = MODE_TABLE;
+		self->mode = MODE_TABLE;
 		break;
 	default:
 		break;
@@ -405,99 +287,214 @@ static bool menu_key(struct ports *ports, struct app *app, int key)
 	return true;
 }
 
-static int as_special(int key)
+static void tag(struct links_screen *self, struct app *app)
 {
+	struct error err = { 0 };
+
+	if (self->list.cursor >= self->links.row_count)
+		return;
+	if (links_tag(&self->links, links_row(&self->links, self->list.cursor), &err) < 0)
+		app_say(app, "%s", err.text);
+	list_move_to(&self->list, self->list.cursor + 1);
+	moved(self);
+}
+
+/* What shows more or fewer links, or the same ones another way. Return: whether the key is one of these. */
+static bool arrange_key(struct links_screen *self, int key)
+{
+	struct links *links = &self->links;
+
 	switch (key) {
-	case 'k':
-		return KEY_SPECIAL(KEY_UP);
-	case 'j':
-		return KEY_SPECIAL(KEY_DOWN);
-	case 'g':
-		return KEY_SPECIAL(KEY_HOME);
-	case 'G':
-		return KEY_SPECIAL(KEY_END);
-	case KEY_CTRL('b'):
-		return KEY_SPECIAL(KEY_PPAGE);
-	case KEY_CTRL('f'):
-		return KEY_SPECIAL(KEY_NPAGE);
+	case KEY_ESCAPE:
+		if (!links->filter.typed[0] && !links->tagged_only)
+			return false;
+		filter_set(&links->filter, "");
+		links->tagged_only = false;
+		break;
+	case 'I':
+		links->descending = !links->descending;
+		break;
+	case 'd':
+		links->show_unused = !links->show_unused;
+		break;
+	case 'x':
+		links->swapped = !links->swapped;
+		break;
+	case '*':
+		links->tagged_only = !links->tagged_only;
+		break;
+	case 'U':
+		links_untag_all(links);
+		break;
 	default:
-		return key;
+		return false;
 	}
+	rearrange(self);
+	return true;
 }
 
 static bool key(void *state, struct app *app, int pressed)
 {
-	struct ports *ports = state;
+	struct links_screen *self = state;
 
-	if (!app->table.snapshot)
-		return false;
-	if (ports->mode == MODE_FILTER)
-		return filter_key(ports, app, pressed);
-	if (ports->mode == MODE_SORT)
-		return menu_key(ports, app, pressed);
-	if (move_key(ports, &app->table, as_special(pressed)))
-		return true;
+	prepare(self, app);
+	if (self->mode == MODE_FILTER)
+		return filter_key(self, pressed);
+	if (self->mode == MODE_SORT)
+		return menu_key(self, pressed);
 	switch (pressed) {
+	case 'f':
+	case 'F':
+		self->follows = !self->follows;
+		remember(self);
+		return true;
 	case '/':
 	case '\\':
 	case KEY_SPECIAL(KEY_F(3)):
 	case KEY_SPECIAL(KEY_F(4)):
-		ports->mode = MODE_FILTER;
-		return true;
-	case KEY_ESCAPE:
-		if (!app->table.filter.word_count)
-			return false;
-		filter_set(&app->table.filter, "");
-		rearrange(ports, app);
+		self->mode = MODE_FILTER;
 		return true;
 	case KEY_SPECIAL(KEY_LEFT):
-		sort_by_neighbour(ports, app, -1);
+		sort_by_neighbour(self, app, -1);
 		return true;
 	case KEY_SPECIAL(KEY_RIGHT):
-		sort_by_neighbour(ports, app, 1);
+		sort_by_neighbour(self, app, 1);
 		return true;
 	case 's':
 	case KEY_SPECIAL(KEY_F(6)):
-		ports->menu = app->table.sort;
-		ports->mode = MODE_SORT;
+		self->menu = self->links.sort;
+		self->mode = MODE_SORT;
 		return true;
-	case 'I':
-		app->table.descending = !app->table.descending;
-		rearrange(ports, app);
-		return true;
-	case 'd':
-		app->table.show_unused = !app->table.show_unused;
-		rearrange(ports, app);
+	case 'T':
+	case KEY_SPECIAL(KEY_IC):
+		tag(self, app);
 		return true;
 	default:
-		return false;
+		return arrange_key(self, pressed) || move_key(self, pressed);
 	}
 }
 
+/* A press on a column's head: sort by it, or the other way round. */
+static void press_head(struct links_screen *self, const struct app *app, int x)
+{
+	struct column_place places[COLUMN_COUNT];
+	int column;
+
+	links_places(app, &self->links, app->body.columns, places);
+	for (column = 0; column < COLUMN_COUNT; column++) {
+		/* The blank behind a column is its own. */
+		if (!places[column].columns || x < places[column].x || x > places[column].x + places[column].columns)
+			continue;
+		if (self->links.sort == (enum column)column)
+			self->links.descending = !self->links.descending;
+		sort_by(self, (enum column)column);
+		return;
+	}
+}
+
+static void open_here(struct links_screen *self, struct app *app);
+
+static bool mouse(void *state, struct app *app, const struct mouse *mouse)
+{
+	struct links_screen *self = state;
+	int line = mouse->y - app->body.y - 1;
+	size_t row = self->list.first + (size_t)line;
+
+	prepare(self, app);
+	self->mode = MODE_TABLE;
+	if (mouse->wheel) {
+		list_wheel(&self->list, mouse->wheel);
+		moved(self);
+	} else if (line < 0) {
+		press_head(self, app, mouse->x - app->body.x);
+	} else if (line < self->list.height && row < self->links.row_count) {
+		list_move_to(&self->list, row);
+		moved(self);
+		if (mouse->twice)
+			open_here(self, app);
+	}
+	return true;
+}
+
 static const struct key_help help[] = {
-	{ "Up Down j k", "move; the cursor stays on its port when the rows move" },
-	{ "PgUp PgDn", "a page up or down" },
-	{ "Home End g G", "first and last row; on the first row the cursor stays there" },
-	{ "/ F3 F4", "filter as you type: part of a port, peer, status, link or GUID; a|b is either" },
+	{ "Up Down j k", "move; the cursor stays with its link when the rows move, but on the first row" },
+	{ "PgUp PgDn", "a page up or down; Home End g G: first and last row" },
+	{ "/ F3 F4", "filter as you type: part of a port, peer, status, link or GUID" },
+	{ "  leaf01 4xHDR", "a blank is and, leaf01|leaf02 is or, !leaf01 is not" },
+	{ "  ^leaf(01|02)/", "regular expressions (POSIX extended); ^ and $ are the ends of a name" },
+	{ "  tier:2", "with an end at a switch of this tier (1 leaf, 2 spine, 3 core)" },
+	{ "  rail:3", "of rail mlx5_3; rail:mlx5_3, rail:storage: by the rail's name" },
+	{ "  host:node01", "of this host, or of those whose names begin so; class:compute, class:storage, ..." },
+	{ "  role:leaf-up", "what an end is for begins so: leaf-to-host, leaf-uplink, spine-downlink, across, ..." },
+	{ "  state:degraded", "degraded, or a word of STATUS at either end: down, silent, idle, ..." },
+	{ "  speed:ndr", "what the link runs at; width:1x" },
+	{ "  err:yes", "with errors; finding:yes, finding:critical, finding:link-degraded; tagged:yes" },
 	{ "Esc", "no filter any more" },
-	{ "Left Right", "sort by the next column" },
+	{ "Left Right", "sort by the next column; a press on its head does it too" },
 	{ "s F6", "choose the column to sort by" },
 	{ "I", "the other way round" },
+	{ "x", "swap sides: the end that is farther from the hosts stands first" },
+	{ "f F", "follow: the cursor stays with its link, also on the first row; or stays in its row" },
+	{ "T Ins", "tag the link, or take its tag back; U takes all back" },
+	{ "*", "only tagged links" },
 	{ "d", "show or hide ports that are down and unused" },
+	{ "p", "front panel of the switch or host that stands first" },
 	{ NULL, NULL },
 };
 
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
-	const struct ports *ports = state;
-	const struct table *table = &app->table;
+	const struct links_screen *self = state;
+	const struct fabric *fabric;
 	const struct port *port;
 
-	if (ports->cursor >= table->row_count)
+	(void)app;
+	if (self->dirty || self->list.cursor >= self->links.row_count)
 		return;
-	port = &table->snapshot->fabric->ports[table->rows[ports->cursor]];
-	*ret = (struct subject){ .kind = SUBJECT_PORT, .port = port->num,
-				 .node_guid = table->snapshot->fabric->nodes[port->node].guid };
+	fabric = self->links.table->snapshot->fabric;
+	port = &fabric->ports[links_end(&self->links, links_row(&self->links, self->list.cursor), 0)];
+	*ret = (struct subject){
+		.kind = SUBJECT_PORT, .port = port->num, .node_guid = fabric->nodes[port->node].guid,
+	};
+}
+
+static void open_here(struct links_screen *self, struct app *app)
+{
+	struct subject here = { SUBJECT_NONE };
+
+	subject(self, app, &here);
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_detail, &here);
+}
+
+static void keep(void *state, struct keep *keep)
+{
+	const struct links_screen *self = state;
+	const struct links *links = &self->links;
+
+	keep_put(keep, "sort", "%s", column_info(links->sort)->title);
+	keep_put(keep, "descending", "%s", links->descending ? "yes" : "no");
+	keep_put(keep, "swapped", "%s", links->swapped ? "yes" : "no");
+	keep_put(keep, "unused", "%s", links->show_unused ? "yes" : "no");
+	keep_put(keep, "filter", "%s", links->filter.typed);
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct links_screen *self = state;
+	struct links *links = &self->links;
+
+	if (!strcmp(name, "sort"))
+		return column_by_title(value, &links->sort);
+	if (!strcmp(name, "descending"))
+		return keep_flag(value, &links->descending);
+	if (!strcmp(name, "swapped"))
+		return keep_flag(value, &links->swapped);
+	if (!strcmp(name, "unused"))
+		return keep_flag(value, &links->show_unused);
+	if (!strcmp(name, "filter"))
+		filter_set(&links->filter, value);
+	return !strcmp(name, "filter");
 }
 
 const struct screen screen_links = {
@@ -505,10 +502,13 @@ const struct screen screen_links = {
 	.is_tab = true,
 	.subject = subject,
 	.create = create,
-	.destroy = free,
+	.destroy = destroy,
 	.changed = changed,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
+	.mouse = mouse,
 	.help = help,
+	.keep = keep,
+	.recall = recall,
 };

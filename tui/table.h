@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * table.h - all ports of a snapshot as rows: what is known of each, which are
- * shown, and in which order
+ * table.h - what is known of each port of a snapshot, and of all together
  *
- * Work of the size of the fabric is done when a snapshot, the order or the
- * filter changes, never when a line is drawn. No curses here.
+ * Work of the size of the fabric is done when the snapshot changes, never when
+ * a line is drawn. No curses here.
  */
 #ifndef IBWIRE_TUI_TABLE_H
 #define IBWIRE_TUI_TABLE_H
@@ -15,8 +14,6 @@
 
 #include "analysis/status.h"
 #include "tui/errors.h"
-#include "tui/filter.h"
-#include "tui/layout.h"
 #include "tui/order.h"
 
 struct error;
@@ -32,7 +29,7 @@ struct row_view {
 	double stall_percent; /* an estimate */
 	double errors;       /* as in struct error_sum; NAN where no error counter was read */
 	int64_t last_wall_us; /* of its newest reading; 0: never */
-	uint32_t port_rank, peer_rank; /* place among all ports by name */
+	uint32_t port_rank;  /* place among all ports by name */
 	uint8_t word;        /* enum port_word */
 	bool at_least;       /* of errors */
 	bool stall_at_least;
@@ -47,19 +44,13 @@ struct fabric_summary {
 	double hosts_xmit_bytes_per_s, hosts_rcv_bytes_per_s; /* over the ports of HCAs; NAN where none is known */
 	uint64_t errors;
 	bool errors_at_least;
-	int port_columns, peer_columns, link_columns; /* of the longest texts */
+	int link_columns;    /* of the longest text of width and speed */
 };
 
 struct table {
 	const struct snapshot *snapshot; /* borrowed; NULL: empty */
-	struct row_view *views;         /* parallel to the fabric's ports */
-	uint32_t *rows;                  /* indices of the ports that are shown, in order */
-	size_t row_count;
+	struct row_view *views;          /* parallel to the fabric's ports */
 	struct fabric_summary summary;
-	enum column sort;
-	bool descending;
-	bool show_unused;
-	struct filter filter;
 	struct order order;
 };
 
@@ -75,14 +66,5 @@ void table_done(struct table *table);
  */
 int table_set_snapshot(struct table *table, const struct snapshot *snapshot, const struct error_sums *sums,
 		       struct error *err);
-
-/* table_arrange - apply sort, filter and show_unused after one of them was changed. */
-void table_arrange(struct table *table);
-
-/* table_find - the row that shows a port, or row_count where none does. O(rows). */
-size_t table_find(const struct table *table, uint64_t node_guid, uint8_t port);
-
-/* table_descending_first - should a column begin with its largest value when it is chosen? */
-bool table_descending_first(enum column column);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "fabric/fabric.h"
 #include "tui/layout.h"
+#include "tui/links.h"
 
 struct error_sums;
-struct table;
 
 #define WORDS_PORT_SIZE (NODE_NAME_SIZE + 4)
 #define WORDS_LINK_SIZE 16
@@ -32,12 +32,11 @@ const char *words_guid(uint64_t guid, char *ret);
 
 /*
  * words_cell - the text of a cell, unpadded
- * @port:     index into the fabric of the table's snapshot
  * @columns:  of the cell; few get a shorter form
  * @now_us:   wall clock, for ages
  * Return: @ret, of at least CELL_SIZE bytes
  */
-const char *words_cell(const struct table *table, const struct error_sums *sums, uint32_t port, enum column column,
-		       int columns, int64_t now_us, char *ret);
+const char *words_cell(const struct links *links, const struct error_sums *sums, const struct link_row *link,
+		       enum column column, int columns, int64_t now_us, char *ret);
 
 #endif

@@ -24,6 +24,19 @@
 /* A node that was never heard may be a slow one: it gets so long, unless it is only asked once more in vain. */
 #define PATIENCE_FIRST_US (200 * US_PER_MS)
 
+/*
+ * All tries of a question share that time: the last one is sent when so many tenths of it are over, those between at
+ * even distances. None is given up before a quarter of it, though it was sent late.
+ */
+#define LAST_TRY_TENTHS 7
+#define TRY_SHARE 4
+
+/*
+ * A node that left a question open not longer ago is silent: another one is sent to it once, and waited
+ * for a quarter of its time.
+ */
+#define SILENT_US (100 * US_PER_MS)
+
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
 
@@ -46,8 +59,9 @@ struct flight {
 	uint8_t mgmt_class;
 	uint16_t attribute;
 	uint32_t node;
-	uint32_t entry; /* while open */
-	bool probe;     /* a repeated question that nobody waits for */
+	uint32_t entry;  /* not of a probe */
+	uint32_t serial; /* of that entry when it was sent: it may be another question by now */
+	bool probe;      /* a repeated question that nobody waits for */
 	uint32_t tid;
 	int64_t sent_us;
 };
@@ -183,12 +197,18 @@ static int send_request(struct engine *engine, const struct request *request, in
 static int send_entry(struct engine *engine, uint32_t index, int64_t now_us, struct error *err)
 {
 	struct flight *flight;
+	struct entry *entry;
 	int code = send_request(engine, &lanes_entry(&engine->lanes, index)->request, now_us, &flight, err);
 
 	if (code < 0)
 		return code;
+	entry = lanes_entry(&engine->lanes, index);
+	entry->flight = (uint32_t)(flight - engine->flights);
+	if (!entry->first_us)
+		entry->first_us = now_us;
 	flight->state = FLIGHT_OPEN;
 	flight->entry = index;
+	flight->serial = entry->serial;
 	/* Silence begins when there is something to hear. */
 	if (!engine->in_flight++)
 		silence_begins(&engine->silence, flight->sent_us);
@@ -280,6 +300,7 @@ static struct flight *match(struct engine *engine, const struct mad_header *head
  */
 static void learn(const struct engine *engine, struct lane *lane, int64_t answer_us)
 {
+	lane->silent_us = 0;
 	if (answer_us > (int64_t)engine->settings.timeout_ms * US_PER_MS)
 		return;
 	if (!lane->answer_us || answer_us > PATIENCE_FACTOR * lane->answer_us)
@@ -288,39 +309,68 @@ static void learn(const struct engine *engine, struct lane *lane, int64_t answer
 		lane->answer_us += (answer_us - lane->answer_us) / 8;
 }
 
-/* How long the answer to an open flight is waited for. */
-static int64_t patience_us(struct engine *engine, const struct flight *flight)
-{
-	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
-	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
-	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
-
-	if (!lane->answer_us && !lanes_entry(&engine->lanes, flight->entry)->request.once)
-		patience = PATIENCE_FIRST_US;
-	if (patience < PATIENCE_LEAST_US)
-		patience = PATIENCE_LEAST_US;
-	return patience < most_us ? patience : most_us;
-}
-
-/* Is an open flight to be given up? */
-static bool is_overdue(struct engine *engine, const struct flight *flight, int64_t now_us)
-{
-	int64_t age_us = now_us - flight->sent_us;
-
-	if (age_us < patience_us(engine, flight))
-		return false;
-	return silence_is_nodes(&engine->silence, flight->sent_us, now_us) ||
-	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
-}
-
 static bool is_lossy(const struct engine *engine)
 {
 	return engine->repeated >= LOSSY_LEAST && engine->repeated * LOSSY_SHARE >= engine->answered;
 }
 
-/* May a question be asked again? Where MADs get lost, more often. */
-static bool has_retry(const struct engine *engine, struct entry *entry)
+/*
+ * Has the node just left another question open? Not one that was never heard, which may be slow; and where
+ * the owner itself asks again, it knows better how long to wait.
+ */
+static bool is_silent(const struct engine *engine, const struct lane *lane, const struct entry *entry)
 {
+	return engine->settings.retries && lane->answer_us && lane->silent_us &&
+	       entry->first_us - lane->silent_us < SILENT_US;
+}
+
+/* How long the answer to the question of an open flight is waited for, with all its tries. */
+static int64_t patience_us(struct engine *engine, const struct flight *flight)
+{
+	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
+	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
+	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
+	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+
+	if (!lane->answer_us && !entry->request.once)
+		patience = PATIENCE_FIRST_US;
+	if (patience < PATIENCE_LEAST_US)
+		patience = PATIENCE_LEAST_US;
+	if (is_silent(engine, lane, entry))
+		patience /= TRY_SHARE;
+	return patience < most_us ? patience : most_us;
+}
+
+/* How long after its first try this try of a question is given up: all share the question's time. */
+static int64_t try_us(struct engine *engine, const struct flight *flight, int64_t patience)
+{
+	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
+	int64_t least_us = lane->answer_us * 3 / 2, share;
+
+	if (!entry->retries_left || is_silent(engine, lane, entry))
+		return patience;
+	share = patience * LAST_TRY_TENTHS / 10 * (entry->tries + 1) / (entry->tries + entry->retries_left);
+	return share > least_us ? share : least_us;
+}
+
+/* Is an open flight to be given up? */
+static bool is_overdue(struct engine *engine, const struct flight *flight, int64_t now_us)
+{
+	int64_t age_us = now_us - flight->sent_us, patience = patience_us(engine, flight);
+
+	if (age_us < patience / TRY_SHARE ||
+	    now_us - lanes_entry(&engine->lanes, flight->entry)->first_us < try_us(engine, flight, patience))
+		return false;
+	return silence_is_nodes(&engine->silence, flight->sent_us, now_us) ||
+	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
+}
+
+/* May a question be asked again? Where MADs get lost, more often; else a node that is silent is not asked twice. */
+static bool has_retry(struct engine *engine, struct entry *entry)
+{
+	if (!is_lossy(engine) && is_silent(engine, lanes_of(&engine->lanes, entry->request.node), entry))
+		return false;
 	if (!entry->retries_left && !entry->extended && !entry->request.once && engine->settings.retries &&
 	    is_lossy(engine)) {
 		entry->extended = true;
@@ -340,7 +390,9 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 
 	engine->counts.timed_out++;
 	entry->tries++;
+	entry->flight = LANES_NONE;
 	if (!has_retry(engine, entry)) {
+		lanes_of(&engine->lanes, node)->silent_us = clock_boottime_us(engine->clock);
 		lanes_finish(&engine->lanes, index, REQUEST_TIMED_OUT, NULL, 0);
 	} else {
 		entry->retries_left--;
@@ -364,6 +416,31 @@ static void tell_answers(struct engine *engine)
 }
 
 /*
+ * An answer came to this flight. Is it what somebody waits for? Also where it was given up, while
+ * its question is being asked again: the answer is no worse for that, and the question is answered.
+ */
+static bool take_flight(struct engine *engine, struct flight *flight)
+{
+	struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+
+	if (flight->state == FLIGHT_OPEN) {
+		land(engine, flight, FLIGHT_FREE);
+		engine->repeated += entry->tries;
+	} else {
+		flight->state = FLIGHT_FREE;
+		if (flight->probe || entry->serial != flight->serial)
+			return false;
+		if (entry->flight == LANES_NONE)
+			lanes_remove(&engine->lanes, flight->entry);
+		else
+			land(engine, &engine->flights[entry->flight], FLIGHT_GIVEN_UP);
+	}
+	entry->serial = 0;
+	engine->answered++;
+	return true;
+}
+
+/*
  * A MAD came, into the place of the next answer. Its node may be asked the next question at
  * once; its owner is told by tell_answers().
  */
@@ -372,7 +449,6 @@ static void take_mad(struct engine *engine, enum transport_event event, int64_t 
 	struct answer *answer = &engine->answers[engine->answer_count];
 	struct mad_header header = mad_read_header(answer->mad);
 	struct flight *flight = match(engine, &header);
-	const struct entry *entry;
 	uint32_t node;
 
 	if (flight && event == TRANSPORT_TIMEOUT) {
@@ -390,17 +466,13 @@ static void take_mad(struct engine *engine, enum transport_event event, int64_t 
 	node = flight->node;
 	learn(engine, lanes_of(&engine->lanes, node),
 	      silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
-	if (flight->state == FLIGHT_GIVEN_UP) {
-		flight->state = FLIGHT_FREE;
+	if (!take_flight(engine, flight)) {
 		engine->counts.late += !flight->probe;
 		return;
 	}
 	answer->at_us = now_us;
-	answer->entry = land(engine, flight, FLIGHT_FREE);
-	entry = lanes_entry(&engine->lanes, answer->entry);
-	silence_keep(&engine->silence, &entry->request);
-	engine->answered++;
-	engine->repeated += entry->tries;
+	answer->entry = flight->entry;
+	silence_keep(&engine->silence, &lanes_entry(&engine->lanes, answer->entry)->request);
 	engine->answer_count++;
 	/* A refusal may be a reason to ask the node no more. */
 	if (answer_status(answer->mad) != ANSWER_OK)

@@ -10,16 +10,18 @@
  * switch, is asked before those with few: they go one after the other, and the run ends with the last.
  * When a node has answered well its next question is sent first; owners are told when nothing more is here to be taken.
  *
- * How long an answer may take is learnt from each node: a MAD is given up when it
+ * How long an answer may take is learnt from each node: a question is given up when it
  * is older than four of its node's usual answer times, and at least 20 ms (200 ms
- * where the node was never heard). It is
- * then sent again or called back as timed out, and no longer counts against the
- * limits, so a dead node delays nobody. Its answer, should it still come, only
- * teaches how slow the node is: the next question is waited for longer.
+ * where the node was never heard). Within that time it is sent again, as often as there are
+ * retries; the answer to any of these MADs is the question's. Then it is called back as timed out, and no
+ * longer counts against the limits. So a dead node delays a run by 20 ms; the next question to one that has
+ * just left a question open is sent once, and given up after 5 ms.
+ * The answer to what was given up, should it still come, only teaches how slow the node is: the next
+ * question is waited for longer.
  *
  * Where nobody at all is heard the nodes are not to blame: the wire stands still, or
  * this process did. So a MAD is given up only when one that was sent later was answered; in
- * a silence of 20 ms those who answered last are asked the same once more, to find out. Where they are
+ * a silence of 5 ms those who answered last are asked the same once more, to find out. Where they are
  * silent, too, a MAD is given up after 250 ms.
  *
  * A callback may submit further requests; they belong to the same run. A run may
@@ -49,14 +51,14 @@ struct engine_settings {
 	unsigned per_node;   /* MADs in flight to one node, 1.. */
 	unsigned max_mads_per_s; /* 0: no limit */
 	unsigned timeout_ms; /* how long an answer may take at most, however slow the node */
-	unsigned retries;    /* how often a question is asked again, with a new deadline; on a lossy wire 4 more */
+	unsigned retries;    /* how often a question is asked again before it is given up; on a lossy wire 4 more */
 };
 
 struct engine_counts {
 	uint64_t sent;      /* MADs, retries included */
 	uint64_t retried;
-	uint64_t timed_out; /* MADs that nobody answered in time */
-	uint64_t late;      /* answers to MADs that had been given up */
+	uint64_t timed_out; /* MADs that nobody answered before the next try, or in time */
+	uint64_t late;      /* answers to questions that had been given up, or answered */
 	uint64_t ignored;   /* MADs that came and answered nothing that was asked */
 	uint64_t probes;    /* questions that were repeated in a silence, to hear whether the wire is alive */
 };

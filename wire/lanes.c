@@ -69,6 +69,7 @@ static uint32_t new_entry(struct lanes *lanes)
 
 static void free_entry(struct lanes *lanes, uint32_t index)
 {
+	lanes->entries[index].serial = 0;
 	lanes->entries[index].next = lanes->free_entry;
 	lanes->free_entry = index;
 	if (--lanes->entries_live == 0) {
@@ -115,7 +116,11 @@ int lanes_put(struct lanes *lanes, const struct request *request, unsigned retri
 	if (!grow_lanes(lanes, request->node) || !grow_entries(lanes))
 		return err_nomem(err);
 	index = new_entry(lanes);
-	lanes->entries[index] = (struct entry){ .request = *request, .retries_left = retries, .next = NONE };
+	if (++lanes->serial == 0)
+		lanes->serial = 1;
+	lanes->entries[index] = (struct entry){
+		.request = *request, .retries_left = retries, .next = NONE, .serial = lanes->serial, .flight = NONE,
+	};
 	lane = &lanes->lanes[request->node];
 	if (lane->tail == NONE)
 		lane->head = index;
@@ -155,6 +160,25 @@ uint32_t lanes_take_from(struct lanes *lanes, uint32_t node)
 	lane->queued--;
 	lanes->queued--;
 	return index;
+}
+
+void lanes_remove(struct lanes *lanes, uint32_t entry)
+{
+	struct lane *lane = &lanes->lanes[lanes->entries[entry].request.node];
+	uint32_t before = NONE, i = lane->head;
+
+	while (i != entry) {
+		before = i;
+		i = lanes->entries[i].next;
+	}
+	if (before == NONE)
+		lane->head = lanes->entries[entry].next;
+	else
+		lanes->entries[before].next = lanes->entries[entry].next;
+	if (lane->tail == entry)
+		lane->tail = before;
+	lane->queued--;
+	lanes->queued--;
 }
 
 bool lanes_are_ready(const struct lanes *lanes)

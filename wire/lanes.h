@@ -30,9 +30,12 @@
 struct entry {
 	struct request request;
 	unsigned retries_left;
-	unsigned tries; /* that nobody answered */
-	bool extended;  /* has had the tries of a wire that loses MADs */
-	uint32_t next;  /* behind it in its queue, or in the list of free ones */
+	unsigned tries;   /* that nobody answered */
+	bool extended;    /* has had the tries of a wire that loses MADs */
+	uint32_t next;    /* behind it in its queue, or in the list of free ones */
+	uint32_t serial;  /* which question it is; 0: it is answered, or there is none */
+	uint32_t flight;  /* the engine's, of its newest try; LANES_NONE: it is in its queue */
+	int64_t first_us; /* when it was sent first; 0: not yet */
 };
 
 struct lane {
@@ -40,6 +43,7 @@ struct lane {
 	uint32_t queued;     /* entries in its queue */
 	unsigned in_flight;
 	int64_t answer_us;   /* the node's usual answer time: a mean that forgets; 0: none seen yet */
+	int64_t silent_us;   /* when a question to it was given up, and it was not heard since; 0: it was */
 	bool ready;          /* is in the ring */
 	uint32_t next_ready; /* lane behind it in the ring */
 };
@@ -58,6 +62,7 @@ struct lanes {
 	uint32_t entries_used;           /* so many from the first on were given out since all were free */
 	uint32_t entries_live;           /* given out and not given back */
 	uint32_t free_entry;             /* the list of those that came back */
+	uint32_t serial;                 /* of the newest question */
 	struct lane *lanes;
 	size_t count;
 	/* Lanes with more than LANES_LONG queued, where nodes are not to be finished. */
@@ -82,6 +87,9 @@ uint32_t lanes_take(struct lanes *lanes);
 
 /* lanes_take_from - the first of a node's queue, not to be sent. Return: LANES_NONE where it is empty. */
 uint32_t lanes_take_from(struct lanes *lanes, uint32_t node);
+
+/* lanes_remove - take an entry out of its queue, not to be sent: it is answered. It lives until lanes_finish(). */
+void lanes_remove(struct lanes *lanes, uint32_t entry);
 
 /* lanes_land - one of a node's requests is in flight no more: before lanes_finish() or lanes_put_back() of it. */
 void lanes_land(struct lanes *lanes, uint32_t node);

@@ -5,11 +5,11 @@
 
 #include "base/clock.h"
 
-/* After so long without an answer from anybody a question is repeated. */
-#define SILENCE_US (20 * US_PER_MS)
+/* After so long without an answer from anybody a question is repeated: so the dead are found out in time. */
+#define SILENCE_US (5 * US_PER_MS)
 
-/* Nothing heard for so long, though that was tried: everything stood still. */
-#define STALL_US (SILENCE_US * 3 / 2)
+/* Nothing heard for so long, though that was tried with several: everything stood still. */
+#define STALL_US (SILENCE_US * 6)
 
 void silence_begins(struct silence *silence, int64_t now_us)
 {

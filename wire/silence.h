@@ -4,7 +4,7 @@
  *
  * The wire may stand still, or this process may not have run: then nobody is to
  * blame, and nobody has become slow. While something is in flight and nothing was heard for
- * 20 ms, a question that was just answered is asked once more: its answer proves that the
+ * 5 ms, a question that was just answered is asked once more: its answer proves that the
  * wire moves, and that those who were asked before it and are open are silent. No I/O
  * here: the engine sends and receives.
  */

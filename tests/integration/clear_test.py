@@ -8,7 +8,6 @@ in its place; sim_mad.c, pc_ext_reset), so received packets are left out where
 zeros are looked for, and where words are compared with packets.
 """
 import contextlib
-import csv
 import os
 import pty
 import re
@@ -26,14 +25,6 @@ tap = Tap()
 MAD_WORDS = 72
 SHAPE = "rail --hosts 4"
 LEAF, HOST = "leaf-u01-r0", "node0001 mlx5_0"
-
-
-def truth(sim):
-    """What was sent so far: (node GUID, port) to its numbers. The traffic is paused."""
-    sim.traffic("truth")
-    with open("truth.csv", encoding="ascii", newline="") as file:
-        return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row if name not in ("node_guid", "port")}
-                for row in csv.DictReader(file)}
 
 
 def newest(sim):
@@ -103,7 +94,7 @@ def exact_sums(sim, before, after):
 
 def while_a_collector_runs(sim):
     sim.traffic("pause")
-    before = truth(sim)
+    before = sim.truth()
     sim.ibwire("collect", "--once")
     sim.traffic("resume")
     collector = sim.start(IBWIRE, "collect", "--interval", "1")
@@ -139,7 +130,7 @@ def while_a_collector_runs(sim):
     tap.equal("and tells of each port that was cleared", sorted((row["node"], row["port"]) for row in events),
               sorted([(switch, 1), (switch, 2), (HOST, 1)]))
     sim.ibwire("collect", "--once")
-    exact_sums(sim, before, truth(sim))
+    exact_sums(sim, before, sim.truth())
 
 
 def in_the_midst_of_traffic(sim):

@@ -8,7 +8,6 @@ wrong, goes on asking, does not grow, and readers answer. When it is over the co
 stands where sweeps are missing, and no word is: the sums of all ports are what the traffic driver sent.
 """
 import contextlib
-import csv
 import os
 import random
 import resource
@@ -102,15 +101,6 @@ def datagrams(sim, seconds):
     return after - before
 
 
-def truth(sim):
-    """What was sent so far: (node GUID, port) to its numbers. The traffic is paused."""
-    sim.traffic("truth")
-    with open("truth.csv", encoding="ascii", newline="") as file:
-        return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row
-                                                       if name not in ("node_guid", "port")}
-                for row in csv.DictReader(file)}
-
-
 def failures(sim):
     return sim.json("sql", "SELECT id, sweep, text FROM event WHERE kind = 'store-failed' ORDER BY id")
 
@@ -179,7 +169,7 @@ def traffic_on(folder):
                     os.path.abspath("truth.csv")) as sim:
         sim.env["IBWIRE_DB"] = os.path.join(folder, "fabric.db")
         sim.traffic("pause")
-        before = truth(sim)
+        before = sim.truth()
         sim.ibwire("collect", "--once")
         sim.traffic("resume")
         yield sim, before
@@ -189,7 +179,7 @@ def end(name, sim, before):
     """One sweep more, in which all that was sent is counted."""
     sim.traffic("pause")
     sim.ibwire("collect", "--once")
-    whole(name, sim, before, truth(sim))
+    whole(name, sim, before, sim.truth())
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ than what all programs together can have sent. One lost or doubled word, packet
 or sweep breaks it. In the middle the collector is killed and started again: a
 restart loses nothing either.
 """
-import csv
 import os
 import sys
 import time
@@ -29,14 +28,6 @@ tap = Tap()
 MAD_WORDS = 72
 SWEEPS = 8 if SHORT else 24
 SHAPE = "rail --hosts 4" if SHORT else "rail"
-
-
-def truth(sim):
-    """What was sent so far: (node GUID, port) to its numbers. The traffic is paused."""
-    sim.traffic("truth")
-    with open("truth.csv", encoding="ascii", newline="") as file:
-        return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in row if name not in ("node_guid", "port")}
-                for row in csv.DictReader(file)}
 
 
 def newest(sim):
@@ -58,14 +49,14 @@ def collect_until(sim, sweeps, kill=False):
 with tap.part("exact"), Simulation("--gen", SHAPE, "--traffic", "ring rate=150Gb/s",
                                    "--truth", os.path.abspath("truth.csv")) as sim:
     sim.traffic("pause")
-    before = truth(sim)
+    before = sim.truth()
     sim.ibwire("collect", "--once")
     sim.traffic("resume")
     collect_until(sim, SWEEPS // 2, kill=True)
     collect_until(sim, SWEEPS)
     sim.traffic("pause")
     sim.ibwire("collect", "--once")
-    after = truth(sim)
+    after = sim.truth()
 
     stored = {(row["node_guid"], row["port"]): row for row in sim.json("sql", """
         SELECT node_guid, port, count(*) AS deltas, sum(xmit_bytes) AS xmit_bytes, sum(rcv_bytes) AS rcv_bytes,

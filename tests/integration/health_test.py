@@ -13,7 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, as_seconds, need, run, stamp_of, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
@@ -44,15 +44,6 @@ def health(sim, *options):
 
 def told(rows, *kinds):
     return [row for row in rows if row["kind"] in kinds]
-
-
-def as_seconds(stamp):
-    """Wall clock of "2026-11-22T03:01:46.048743Z"."""
-    return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
-
-
-def stamp_of(seconds):
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
 
 
 class Fabric:

@@ -90,6 +90,14 @@ with tap.part("hostile names"), Simulation("--net", os.path.abspath("hostile.net
             found = sim.json("nodes", row["node"])
             tap.equal(f"a node is found by the name that is shown ({row['node']})",
                       [entry["node_guid"] for entry in found], [row["node_guid"]])
+    # An error that names nodes does it as tables do.
+    ports = [row for row in sim.json("ports") if row["node_guid"].endswith("a000") and row["port"] and row["peer"]]
+    said = {row["peer"]: sim.ibwire("topology", "route", f"{row['node_guid']}/{row['port']}", "1", check=False, text=False)
+            for row in ports}
+    wrong = {peer: done.err for peer, done in said.items() if done.status != 64 or is_harmless(done.err) or
+             done.err.count(b"\n") != 1 or peer.encode() not in done.err}
+    tap.result(len(said) > 10 and not wrong, "a route that cannot be has one harmless line, which names nodes as they are shown",
+               wrong)
 
     sim.env.update(TERM="xterm-256color", LINES="50", COLUMNS="160")
     with open("screen", "wb") as screen:

@@ -14,7 +14,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Simulation, Tap, need, run, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, SHORT, SRCDIR, Simulation, Tap, need, run, stop, wait_for
 
 need("ibsim", "opensm", "perfquery")
 tap = Tap()
@@ -324,10 +324,10 @@ PAIRS = [word for i in range(1, 9) for word in
          ("--traffic", f"ring hosts=node{i:04},node{i + 8:04} rate=60Gb/s coupled=no")]
 
 cables = ["one-lane-from-the-beginning", "host-one-lane", "cable-missing", "cables-swapped-from-the-beginning"]
-if not os.environ.get("IBWIRE_TEST_SHORT"):
+if not SHORT:
     play([*cables, "dead-hca", "host-reboots"], 90, *with_cables(RAIL, *cables))
 play(["nothing", "flaps-once", "uplink-down", "symbol-errors-trunk", "receive-errors-with-echoes"], 90, "--gen", RAIL, *RING)
-if not os.environ.get("IBWIRE_TEST_SHORT"):
+if not SHORT:
     play(["routes-skewed-leaf"], 120, "--gen", RAIL, *PAIRS)
 if os.environ.get("IBWIRE_LONG"):
     play(["uplink-down-briefly", "uplink-flaps", "host-link-flaps", "symbol-errors-few"], 90, "--gen", RAIL, *RING)

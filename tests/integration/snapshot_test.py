@@ -7,7 +7,6 @@ traffic driver say, and what cannot be known is no number.
 Datagrams count, too: 1 packet and 72 words each (see agree_test.py), so for each port and direction "words - 72 x
 packets" is compared, which only what is no datagram moves. Both moments lie in pauses of the traffic.
 """
-import csv
 import os
 import re
 import subprocess
@@ -34,9 +33,7 @@ def without_datagrams(xmit_words, xmit_packets, rcv_words, rcv_packets):
 
 def truth(sim):
     """What was sent so far. The traffic is paused."""
-    sim.traffic("truth")
-    with open("truth.csv", encoding="ascii", newline="") as file:
-        return {(row["node_guid"], int(row["port"])): {name: int(row[name]) for name in TRAFFIC} for row in csv.DictReader(file)}
+    return {end: {name: sent[name] for name in TRAFFIC} for end, sent in sim.truth().items()}
 
 
 def perfquery(sim, discovered):

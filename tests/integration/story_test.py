@@ -5,8 +5,8 @@
 
 In the night somebody changes the routes of one leaf. All cables are as they were, no link is down, nothing counts errors.
 
-Windows and intervals are a third and a fifth of the defaults here. With IBWIRE_STORY_FULL set all is as a collector does it by
-default, and the routes are mended in the end: ten minutes.
+Windows and intervals are a third and a fifth of the defaults here, and shorter still under the sanitizers. With
+IBWIRE_STORY_FULL set all is as a collector does it by default, and the routes are mended in the end: ten minutes.
 """
 import json
 import os
@@ -15,27 +15,19 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
-from lib import IBWIRE, IBWIRE_SIM, Simulation, Tap, need, stop, wait_for
+from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, as_seconds, need, stamp_of, stop, wait_for
 
 need("ibsim", "opensm")
 tap = Tap()
 FULL = bool(os.environ.get("IBWIRE_STORY_FULL"))
-WINDOW_S = 60 if FULL else 20
+WINDOW_S = 60 if FULL else 8 if SHORT else 20
 FOUND_WITHIN_S = 90
 SINCE_WITHIN_S = 12 if FULL else 7  # an interval, and the beat at which tables are read
-OPTIONS = [] if FULL else ["--interval", "2s", "--routes", "3s", "--settings", "story.conf"]
+OPTIONS = [] if FULL else ["--interval", "1s" if SHORT else "2s", "--routes", "3s", "--settings", "story.conf"]
 LEAF, PORT = "leaf-u02-r3", 20
 # 32 hosts with 8 GPUs, each with an HCA of its own; every host sends to the other unit, over the spines.
 FABRIC = "rail --units 2 --hosts 16 --rails 8 --spines 8"
 JOB = "ring stride=16 rate=100Gb/s"
-
-
-def as_seconds(stamp):
-    return time.mktime(time.strptime(stamp[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone + float(stamp[19:-1])
-
-
-def stamp_of(seconds):
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + "Z"
 
 
 def job_rate(sim):

@@ -9,7 +9,10 @@
 #include "fabric/shape.h"
 
 /* How often tables are read while nothing changes: as `ibwire collect` does. */
-#define TABLES_EVERY_US INT64_C(600000000)
+#define TABLES_EVERY_US INT64_C(60000000)
+
+/* The same of subnet managers. */
+#define MASTERS_EVERY_US INT64_C(60000000)
 
 int feeder_init(struct feeder *feeder, struct virtual *world, struct error *err)
 {
@@ -121,6 +124,16 @@ static int read_tables(struct feeder *feeder, const struct virtual_sweep *sweep,
 	return 0;
 }
 
+/* Who says that it is master is asked as the collector does: once a minute, and with every sweep while two do. */
+static unsigned ask_masters(struct feeder *feeder, const struct virtual_sweep *sweep)
+{
+	if (!feeder->masters_us || feeder->masters > 1 || sweep->boot_us - feeder->masters_us >= MASTERS_EVERY_US) {
+		feeder->masters = sweep->sm_masters;
+		feeder->masters_us = sweep->boot_us;
+	}
+	return feeder->masters;
+}
+
 void feeder_want(struct feeder *feeder, const uint64_t *guids, size_t count)
 {
 	if (count)
@@ -189,7 +202,7 @@ int feeder_step(struct feeder *feeder, int64_t interval_us, struct health_input 
 		.topology_changed = sweep->topology_changed, .samples = feeder->samples,
 		.sample_count = sweep->sample_count, .locked_guids = sweep->locked_guids,
 		.locked_count = sweep->locked_count, .sm_known = sweep->sm_known, .sm_guid = sweep->sm_guid,
-		.sm_masters = sweep->sm_masters, .caps = feeder->caps,
+		.sm_masters = ask_masters(feeder, sweep), .caps = feeder->caps,
 	};
 	return 0;
 }

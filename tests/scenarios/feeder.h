@@ -22,6 +22,8 @@ struct feeder {
 	size_t wanted_count, read_count;
 	uint32_t *changed_entries;
 	size_t changed_count;
+	unsigned masters;          /* as they were asked last */
+	int64_t masters_us;        /* when; 0: never */
 	struct reading *last;      /* by port of the fabric as built */
 	bool *has_last;
 	struct delta *deltas;      /* by port of the fabric that was last seen */

@@ -13,7 +13,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
-#include "export/plot.h"
+#include "base/plot.h"
 
 enum { MOST_LINES = 64, MOST_POINTS = 300 };
 
@@ -270,6 +270,41 @@ static void without_room_there_is_no_plot(void **state)
 	text_done(&drawn.text);
 }
 
+static void a_plot_that_reaches_up_to_anothers_highest_has_its_axis(void **state)
+{
+	struct plot_point low = { noon_us, noon_us + hour_us, 130, NAN },
+			  high = { noon_us, noon_us + hour_us, 870, 930 };
+	struct plot plot = {
+		.points = &high,
+		.count = 1,
+		.from_us = noon_us,
+		.until_us = noon_us + hour_us,
+		.width = 40,
+		.height = 10,
+		.label = plain,
+		.ascii = true,
+	};
+	struct drawn of_high, of_low;
+
+	(void)state;
+	draw(&plot, &of_high);
+	plot.points = &low;
+	plot.reach = 930;
+	draw(&plot, &of_low);
+	assert_int_equal(of_low.count, of_high.count);
+	for (size_t i = 0; i < of_low.count; i++)
+		assert_memory_equal(of_low.lines[i], of_high.lines[i], 6);
+	/* What is higher than that still fits. */
+	plot.points = &high;
+	plot.reach = 10;
+	text_done(&of_low.text);
+	draw(&plot, &of_low);
+	for (size_t i = 0; i < of_low.count; i++)
+		assert_string_equal(of_low.lines[i], of_high.lines[i]);
+	text_done(&of_low.text);
+	text_done(&of_high.text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +313,7 @@ int main(void)
 		cmocka_unit_test(the_axis_rises_and_no_bar_reaches_above_it),
 		cmocka_unit_test(gaps_are_blank_and_higher_means_are_higher_bars),
 		cmocka_unit_test(times_below_are_local_and_in_order),
+		cmocka_unit_test(a_plot_that_reaches_up_to_anothers_highest_has_its_axis),
 		cmocka_unit_test(without_room_there_is_no_plot),
 	};
 

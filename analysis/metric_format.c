@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_format.c - numbers of `ibwire history` for people */
+/* metric_format.c - values of metrics for people */
+#include "analysis/metric.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/rate.h"
-#include "cli/history.h"
 
 /* "12.3k": decimal prefixes, at most three digits and a point. */
 static const char *format_scaled(double value, const char *gap, const char *unit, char *ret, size_t size)
@@ -20,7 +21,7 @@ static const char *format_scaled(double value, const char *gap, const char *unit
 	return ret;
 }
 
-double history_shown_factor(const struct metric *metric)
+double metric_shown_factor(const struct metric *metric)
 {
 	if (metric->kind != METRIC_COUNT)
 		return 1;
@@ -30,7 +31,7 @@ double history_shown_factor(const struct metric *metric)
 	return metric->counters & COUNTER_TRAFFIC_SET ? 1 : 3600;
 }
 
-const char *history_format_value(const struct metric *metric, double value, char *ret, size_t size)
+const char *metric_format_value(const struct metric *metric, double value, char *ret, size_t size)
 {
 	if (isnan(value))
 		snprintf(ret, size, "-");
@@ -45,7 +46,7 @@ const char *history_format_value(const struct metric *metric, double value, char
 	return ret;
 }
 
-const char *history_format_total(const struct metric *metric, uint64_t total, char *ret, size_t size)
+const char *metric_format_total(const struct metric *metric, uint64_t total, char *ret, size_t size)
 {
 	if (!strcmp(metric->unit, "bytes"))
 		format_scaled((double)total, " ", "B", ret, size);

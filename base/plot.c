@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "export/plot.h"
+#include "base/plot.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static double round_top(double high)
 
 static double find_top(const struct drawing *drawing)
 {
-	double high = 0;
+	double high = drawing->plot->reach;
 
 	for (unsigned i = 0; i < drawing->columns; i++)
 		high = fmax(high, drawing->bars[i].high);

@@ -6,8 +6,8 @@
  * mean of a column's time; a dot above one is the largest value in it, where that
  * is a row higher or more. A column without data is blank, one that is 0 is not.
  */
-#ifndef IBWIRE_EXPORT_PLOT_H
-#define IBWIRE_EXPORT_PLOT_H
+#ifndef IBWIRE_BASE_PLOT_H
+#define IBWIRE_BASE_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +31,7 @@ struct plot {
 	const char *(*label)(const void *ctx, double value, char *ret, size_t size);
 	const void *label_ctx;
 	double top;                /* where the axis ends; 0: as the points need it */
+	double reach;              /* what it goes up to at least, so that two plots have one axis; 0: nothing */
 };
 
 #define PLOT_LABEL_SIZE 32

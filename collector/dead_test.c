@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Nodes that die, are slow, and return, in virtual time: the living are read in time, in every sweep. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "collector/events.h"
+#include "collector/test_model.h"
+
+/* To look at all LIDs, on a fabric so small that the sweep itself takes no longer. */
+#define LIDS_US (3 * US_PER_MS)
+
+/* For a second question to a node that has just left one open. */
+#define SECOND_US (7 * US_PER_MS)
+
+/* The sweeps of one run, as the next one finds them. */
+#define SWEEPS_MAX 64
+
+static struct {
+	int64_t took_us[SWEEPS_MAX];
+	uint32_t answered[SWEEPS_MAX];
+	size_t count;
+	size_t dies_at; /* sweeps that end before somebody dies */
+	unsigned mads;  /* so many into that sweep; 0: before it */
+	size_t dead;    /* hosts, from the first on */
+	bool leaf_too;
+} course;
+
+/* Return: whether there is a new one; the collector may sleep in pieces. */
+static bool note(const struct model *model)
+{
+	if (model->sweeps == course.count)
+		return false;
+	assert_true(course.count < SWEEPS_MAX);
+	course.took_us[course.count] = model->last_sweep.end_us - model->last_sweep.start_us;
+	course.answered[course.count++] = model->last_sweep.ports_answered;
+	return true;
+}
+
+/* As long as a sweep may take with dead nodes, from how long it takes without: that of the last clean one. */
+static int64_t bound_us(void)
+{
+	return course.took_us[course.dies_at - 1] * 12 / 10 + 20 * US_PER_MS;
+}
+
+static void kill_them(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < course.dead; i++)
+		model->nodes[HOST + i].silent = true;
+	model->nodes[LEAF].silent = course.leaf_too;
+}
+
+static void some_die(struct model *model)
+{
+	if (!note(model) || model->sweeps != course.dies_at)
+		return;
+	if (!course.mads)
+		kill_them(model);
+	model->act = kill_them;
+	model->act_after = course.mads;
+}
+
+/* Run so many sweeps; after the first ones some nodes die, and stay dead. */
+static void run_with_dead(struct model *model, size_t sweeps)
+{
+	struct collector_report report;
+
+	model->no_downs = true;
+	model->before_sweep = some_die;
+	assert_int_equal(model_run(model, sweeps, &report, NULL), 0);
+	note(model);
+	assert_int_equal(course.count, sweeps);
+}
+
+/* Ten of sixteen hosts, or a whole leaf, die between two sweeps: from the first one on the living are there in time. */
+static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void **state)
+{
+	uint64_t seed;
+	size_t i;
+
+	(void)state;
+	for (seed = 0; seed < 40; seed++) {
+		struct model *model = model_create(seed);
+
+		memset(&course, 0, sizeof(course));
+		course.dies_at = 4;
+		course.dead = 1 + seed % 10;
+		course.leaf_too = seed % 3 == 0;
+		run_with_dead(model, 16);
+		for (i = course.dies_at; i < course.count; i++) {
+			assert_true(course.took_us[i] <= bound_us());
+			assert_int_equal(course.answered[i],
+					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		}
+		free(model);
+	}
+}
+
+/*
+ * Or in the middle of one, when they have answered some questions, and others wait: then a second one is waited
+ * for, and when all LIDs are looked at, those of them that had answered all.
+ */
+static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
+{
+	unsigned mads;
+	size_t i;
+
+	(void)state;
+	for (mads = 1; mads < 100; mads++) {
+		struct model *model = model_create(mads);
+
+		memset(&course, 0, sizeof(course));
+		course.dies_at = 4;
+		course.dead = 5;
+		course.mads = mads;
+		run_with_dead(model, 9);
+		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + 20 * US_PER_MS);
+		for (i = course.dies_at + 1; i < course.count; i++)
+			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
+		free(model);
+	}
+}
+
+/* Where a sweep takes longer than it takes to find them silent, the dead take no time at all. */
+static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
+{
+	struct model *model = model_create(7);
+	size_t i;
+
+	(void)state;
+	memset(&course, 0, sizeof(course));
+	course.dies_at = 4;
+	course.dead = 10;
+	model->max_mads_per_s = 3000;
+	run_with_dead(model, 16);
+	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
+	/* In the first one all LIDs are looked at, too. */
+	assert_true(course.took_us[course.dies_at] <= bound_us());
+	for (i = course.dies_at + 1; i < course.count; i++)
+		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
+	free(model);
+}
+
+static void anybody_dies_and_returns(struct model *model)
+{
+	uint32_t living = 0;
+	size_t i;
+
+	if (!note(model))
+		return;
+	for (i = 0; i < MODEL_NODES; i++)
+		if (!model->nodes[i].silent)
+			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
+	/* All that live, and those that returned before this very sweep among them. */
+	assert_int_equal(course.answered[course.count - 1], living);
+	if (course.count > course.dies_at)
+		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
+	for (i = 0; i < MODEL_NODES - 1 && model->sweeps >= course.dies_at; i++)
+		if (model_random(model) % 4 == 0)
+			model->nodes[i].silent = !model->nodes[i].silent;
+}
+
+/* Whoever is dead, and for how long: who lives is read in each sweep, in time, and what is stored is exact. */
+static void whoever_lives_is_read_in_each_sweep(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 100; seed < 140; seed++) {
+		struct model *model = model_create(seed);
+
+		memset(&course, 0, sizeof(course));
+		course.dies_at = 4;
+		model->no_downs = true;
+		model->before_sweep = anybody_dies_and_returns;
+		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
+		assert_true(model_check(model) > 0);
+		free(model);
+	}
+}
+
+static void a_host_stumbles(struct model *model)
+{
+	model->nodes[HOST].answer_us = model->sweeps == 4 ? 12000 : 0;
+}
+
+/* It takes a hundred times as long as ever before: it is asked again meanwhile, and the first answer counts. */
+static void a_late_answer_to_what_is_being_asked_again_counts(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(16);
+
+	(void)state;
+	model->before_sweep = a_host_stumbles;
+	assert_int_equal(model_run(model, 5, &report, NULL), 0);
+	assert_true(report.mads_timed_out > 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+static void a_host_gets_stuck(struct model *model)
+{
+	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
+}
+
+/* Later than that: the sweep does not wait. Then the node is known to be slow; what it counted is in its next delta. */
+static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(16);
+	const struct model_port *port = &model->nodes[HOST].ports[1];
+
+	(void)state;
+	model->before_sweep = a_host_gets_stuck;
+	assert_int_equal(model_run(model, 5, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
+	model_run(model, 2, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(port->status, SAMPLE_OK);
+	assert_true(model_check(model) > 0);
+	free(model);
+}
+
+/* Slow is not dead: what a node usually takes is learnt, and waited for. */
+static void a_slow_node_is_waited_for_once_it_is_known(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(16);
+
+	(void)state;
+	model->nodes[HOST].answer_us = 60000;
+	model->nodes[HOST + 5].answer_us = 15000;
+	/* At first sight, and when there is something to go by. */
+	model_run(model, 1, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	model_run(model, 4, &report, NULL);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(report.mads_timed_out, 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_living_are_read_in_time_from_the_sweep_in_which_others_die),
+		cmocka_unit_test(the_living_are_read_soon_where_others_die_in_mid_sweep),
+		cmocka_unit_test(the_dead_delay_no_sweep_that_takes_its_time),
+		cmocka_unit_test(whoever_lives_is_read_in_each_sweep),
+		cmocka_unit_test(a_late_answer_to_what_is_being_asked_again_counts),
+		cmocka_unit_test(an_answer_that_is_too_late_is_in_the_next_delta),
+		cmocka_unit_test(a_slow_node_is_waited_for_once_it_is_known),
+	};
+
+	log_init("test", LOG_LEVEL_NONE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

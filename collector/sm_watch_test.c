@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Two masters of one fabric are told soon and surely; standbys, handovers and SMs that do not answer are not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "collector/events.h"
+#include "collector/sm_watch.h"
+#include "collector/test_model.h"
+
+enum { STANDBY = 2, MASTER = 3 };
+
+/* The collector's host runs one master; these two more SMs. */
+#define SECOND HOST
+#define THIRD (HOST + 5)
+
+/* What happens in which sweep; 0: never. */
+static struct {
+	uint64_t second_from, second_until; /* SECOND says that it is the master, too */
+	uint64_t handover;                  /* the other one is what this host's port names from then on */
+	uint64_t appears;                   /* THIRD was not there before */
+	uint64_t every;                     /* SECOND says so in one of so many sweeps */
+} script;
+
+static struct model *create(void)
+{
+	struct model *model = model_create(1);
+
+	memset(&script, 0, sizeof(script));
+	model->traffic = false;
+	model->nodes[MODEL_OWN_NODE].sm = MASTER;
+	model->nodes[SECOND].sm = STANDBY;
+	return model;
+}
+
+static void act(struct model *model)
+{
+	uint64_t sweep = model->sweeps;
+	bool twin = script.second_from && sweep >= script.second_from &&
+		    (!script.second_until || sweep < script.second_until) &&
+		    (!script.every || sweep % script.every == 0);
+
+	model->sm_act_count++;
+	model->nodes[SECOND].sm = twin ? MASTER : STANDBY;
+	if (script.handover && sweep >= script.handover) {
+		bool over = script.second_until && sweep >= script.second_until;
+
+		model->nodes[SECOND].sm = MASTER;
+		model->nodes[MODEL_OWN_NODE].sm = over ? STANDBY : MASTER;
+		model->sm_node = SECOND;
+	}
+	if (script.appears && sweep >= script.appears)
+		model->nodes[THIRD].sm = STANDBY;
+}
+
+static void run(struct model *model, uint64_t sweeps)
+{
+	model->before_sweep = act;
+	assert_int_equal(model_run(model, sweeps, NULL, NULL), 0);
+}
+
+/* The event of this kind that speaks of two masters; NULL: there is none. */
+static const struct event *told(const struct model *model, const char *kind)
+{
+	for (size_t i = 0; i < model->event_count; i++)
+		if (!strcmp(model->events[i].kind, kind) && strstr(model->events[i].text, "sm-lost") &&
+		    strstr(model->events[i].text, "claim to be master"))
+			return &model->events[i];
+	return NULL;
+}
+
+static int64_t told_us(const struct model *model, const char *kind)
+{
+	const struct event *event = told(model, kind);
+
+	return event ? event->wall_us - model->wall_offset_us : 0;
+}
+
+/* At most a minute until they are asked, and half a minute until it is no handover; 3 sweeps at least. */
+static void two_masters_are_critical_within_two_minutes(void **state)
+{
+	static const int64_t intervals_s[] = { 1, 10, 30 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct model *model = create();
+		int64_t interval_us = intervals_s[i] * US_PER_S, began_us, took_us;
+
+		model->interval_us = interval_us;
+		script.second_from = 7;
+		run(model, (uint64_t)(200 / intervals_s[i]) + 10);
+		began_us = (int64_t)script.second_from * interval_us;
+		took_us = told_us(model, EVENT_FINDING_OPENED) - began_us;
+		assert_non_null(told(model, EVENT_FINDING_OPENED));
+		assert_int_equal(told(model, EVENT_FINDING_OPENED)->severity, EVENT_CRITICAL);
+		assert_true(took_us >= 30 * US_PER_S);
+		assert_true(took_us <= SM_WATCH_US + 30 * US_PER_S + 3 * interval_us);
+		assert_null(told(model, EVENT_FINDING_CLOSED));
+		free(model);
+	}
+}
+
+/* When one of them gives way the finding closes, once, a while later. */
+static void it_closes_when_one_is_left(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	script.second_from = 7;
+	script.second_until = 40;
+	run(model, 120);
+	assert_non_null(told(model, EVENT_FINDING_OPENED));
+	assert_non_null(told(model, EVENT_FINDING_CLOSED));
+	assert_true(told_us(model, EVENT_FINDING_CLOSED) >= 40 * model->interval_us);
+	assert_true(told_us(model, EVENT_FINDING_CLOSED) <= 60 * model->interval_us);
+	free(model);
+}
+
+/* Two say so for 20 s: the one that this host's port named before, and the new one. */
+static void a_handover_with_an_overlap_is_told_as_such(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	script.handover = 20;
+	script.second_until = 22;
+	run(model, 80);
+	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_int_equal(model_events_of(model, EVENT_SM_CHANGED), 1);
+	/* The former one is a standby now. */
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
+	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 1);
+	for (size_t i = 0; i < model->event_count; i++)
+		if (!strcmp(model->events[i].kind, EVENT_FINDING_OPENED))
+			assert_int_equal(model->events[i].severity, EVENT_INFO);
+	free(model);
+}
+
+/* The former master does not answer any more; whether its node does or not. */
+static void one_that_does_not_answer_is_not_counted(void **state)
+{
+	(void)state;
+	for (unsigned dead = 0; dead < 2; dead++) {
+		struct model *model = create();
+
+		script.second_from = 1;
+		model->nodes[SECOND].sm_silent = true;
+		model->nodes[SECOND].silent = dead;
+		run(model, 60);
+		assert_null(told(model, EVENT_FINDING_OPENED));
+		assert_int_equal(model_events_of(model, EVENT_SM_LOST), 0);
+		free(model);
+	}
+}
+
+/* Now and then, never for half a minute: they are asked with each sweep as soon as two were seen. */
+static void an_answer_now_and_then_is_not_enough(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	script.second_from = 1;
+	script.every = 3;
+	run(model, 200);
+	assert_null(told(model, EVENT_FINDING_OPENED));
+	free(model);
+}
+
+/* Standbys cost an SMP a minute; who appears is asked once the topology is read anew. */
+static void standbys_are_asked_once_a_minute(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	script.appears = 5;
+	model->interval_us = US_PER_S;
+	run(model, 1300);
+	assert_in_range(model->nodes[SECOND].sm_asked, 20, 26);
+	assert_in_range(model->nodes[THIRD].sm_asked, 9, 16);
+	/* The master is asked with every sweep as well. */
+	assert_in_range(model->nodes[MODEL_OWN_NODE].sm_asked, 1300, 1330);
+	assert_null(told(model, EVENT_FINDING_OPENED));
+	/* What was there at the beginning is no news; who came is. */
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
+	free(model);
+}
+
+static void fall_silent(struct model *model)
+{
+	model->sm_act_count++;
+	model->nodes[SECOND].sm_silent = model->sweeps >= 20 && model->sweeps < 60;
+}
+
+/* No finding: the fabric has its master. But the one who keeps it wants to know. */
+static void a_standby_that_falls_silent_is_told_once(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	model->before_sweep = fall_silent;
+	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 2);
+	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 0);
+	free(model);
+}
+
+/* A single sweep asks them, too. */
+static void a_single_sweep_asks_them(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	run(model, 1);
+	assert_int_equal(model->nodes[SECOND].sm_asked, 1);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(two_masters_are_critical_within_two_minutes),
+		cmocka_unit_test(it_closes_when_one_is_left),
+		cmocka_unit_test(a_handover_with_an_overlap_is_told_as_such),
+		cmocka_unit_test(one_that_does_not_answer_is_not_counted),
+		cmocka_unit_test(an_answer_now_and_then_is_not_enough),
+		cmocka_unit_test(standbys_are_asked_once_a_minute),
+		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
+		cmocka_unit_test(a_single_sweep_asks_them),
+	};
+
+	return cmocka_run_group_tests_name("sm_watch", tests, NULL, NULL);
+}

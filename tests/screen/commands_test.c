@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What is run from the screen: reports, snapshots, differences. The program that is run here prints its arguments.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/saved.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+#include "tui/sample.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+static void save(const char *name, const char *note, unsigned number)
+{
+	const struct saved_label label = { .name = name, .note = note, .slow = true };
+	struct saved_writer *writer = NULL;
+	struct sample sample;
+	struct sweep sweep;
+	struct error err = { 0 };
+
+	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	sample_sweep(&sample, number, END_US - 1000 * US_PER_S + number * US_PER_S, US_PER_S, &sweep);
+	if (saved_write(writer, &label, &sweep, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
+	sample_destroy(&sample);
+}
+
+static void begin(struct stage *stage, const char *program, int columns)
+{
+	char file[512];
+	struct error err = { 0 };
+
+	if (record_scenario(stage_scenario("nothing-idle", file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+	save("before", "of the job", 1);
+	save("after", NULL, 2);
+	save("a name with a \\ in it", "\x1b[31mred", 3);
+	stage_open(stage, path, END_US + 3 * US_PER_S, 0, 24, columns);
+	stage->options.program = program;
+}
+
+/* Until a text is on the screen, or a failure. */
+static void wait_for(struct stage *stage, const char *text)
+{
+	bool news;
+
+	for (int i = 0; i < 2000 && !stage_shows(text); i++) {
+		assert_int_equal(app_poll(&stage->app, &news, NULL), 0);
+		stage_draw(stage, stage->rows, stage->columns);
+		usleep(5000);
+	}
+	if (!stage_shows(text)) {
+		stage_print();
+		fail_msg("there is no '%s'", text);
+	}
+}
+
+static void snapshots_are_listed_and_two_are_compared_the_older_first(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "/bin/echo", 140);
+	stage_keys(&stage, "6");
+	assert_true(stage_shows("of the job"));
+	assert_true(stage_shows("before"));
+	/* What a note has of the wire's tricks is harmless. */
+	assert_true(stage_shows("\\x1b[31mred"));
+	stage_keys(&stage, "j\r");
+	assert_true(stage_shows("* after"));
+	stage_keys(&stage, "j\r");
+	wait_for(&stage, "-- diff before after");
+	assert_true(stage_shows("--by port"));
+	stage_keys(&stage, "y");
+	wait_for(&stage, "--by link");
+	assert_true(stage_shows("rows by link"));
+	stage_key(&stage, KEY_ESCAPE);
+	/* None is tagged any more; d is against the newest. */
+	assert_false(stage_shows("* after"));
+	stage_keys(&stage, "d");
+	wait_for(&stage, "-- diff before a name with a \\ in it");
+	stage_close(&stage);
+}
+
+static void a_snapshot_is_taken_by_a_command_and_its_outcome_told(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "/bin/true", 100);
+	stage_keys(&stage, "6n");
+	stage_keys(&stage, "x\rwith a note\r");
+	wait_for(&stage, "x is taken");
+	/* One that fails says why, in its own words. */
+	stage.options.program = "/bin/cat";
+	stage_keys(&stage, "n\r\r");
+	wait_for(&stage, "was not taken: ");
+	/* Without a name nothing is run. */
+	stage_keys(&stage, "n");
+	for (int i = 0; i < 80; i++)
+		stage_key(&stage, 0x7f);
+	stage_key(&stage, '\r');
+	assert_false(stage_shows("note"));
+	stage_close(&stage);
+}
+
+static void a_report_is_of_what_the_cursor_stands_on_at_the_shown_time(void **state)
+{
+	char who[64];
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "/bin/echo", 160);
+	stage_keys(&stage, "2\rr");
+	snprintf(who, sizeof(who), "report 0x%016" PRIx64 "/%u --db", stage.app.path[1].subject.node_guid,
+		 stage.app.path[1].subject.port);
+	wait_for(&stage, who);
+	assert_false(stage_shows("--at"));
+	stage_key(&stage, KEY_ESCAPE);
+	stage_keys(&stage, "<r");
+	wait_for(&stage, "--at 20");
+	/* Nothing under the cursor. */
+	stage_keys(&stage, "6r");
+	assert_true(stage_shows("a report is of"));
+	stage.options.program = NULL;
+	stage_keys(&stage, "2\rr");
+	assert_true(stage_shows("no command can be run"));
+	stage_close(&stage);
+}
+
+static void a_text_is_searched_and_written_once(void **state)
+{
+	char file[600], content[4096] = "";
+	struct stage stage;
+	FILE *stream;
+
+	(void)state;
+	begin(&stage, "/bin/echo", 160);
+	stage_keys(&stage, "2\rr");
+	wait_for(&stage, "report 0x");
+	stage_keys(&stage, "/nowhere\r");
+	assert_true(stage_shows("nowhere is not in it"));
+	snprintf(file, sizeof(file), "%s.text", path);
+	stage_keys(&stage, "w");
+	stage_keys(&stage, file);
+	stage_keys(&stage, "\r");
+	assert_true(stage_shows("written"));
+	stream = fopen(file, "r");
+	assert_non_null(stream);
+	assert_true(fread(content, 1, sizeof(content) - 1, stream) > 0);
+	fclose(stream);
+	assert_memory_equal(content, "report 0x", 9);
+	/* What is there stays. */
+	stage_keys(&stage, "w");
+	stage_keys(&stage, file);
+	stage_keys(&stage, "\r");
+	assert_true(stage_shows("there is such a file"));
+	unlink(file);
+	stage_close(&stage);
+}
+
+static void lists_and_texts_keep_to_their_places_at_every_size(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "/bin/echo", 100);
+	for (int text = 0; text < 2; text++) {
+		stage_keys(&stage, text ? "2\rr" : "6\r");
+		if (text)
+			wait_for(&stage, "report 0x");
+		for (int rows = 10; rows <= 100; rows += 3)
+			for (int columns = 40 + rows % 7; columns <= 300; columns += 7) {
+				stage_draw(&stage, rows, columns);
+				if (canvas.outside || canvas.over) {
+					stage_print();
+					fail_msg("%s", canvas.first);
+				}
+			}
+	}
+	stage_close(&stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(snapshots_are_listed_and_two_are_compared_the_older_first),
+		TEST_IN_FOLDER(a_snapshot_is_taken_by_a_command_and_its_outcome_told),
+		TEST_IN_FOLDER(a_report_is_of_what_the_cursor_stands_on_at_the_shown_time),
+		TEST_IN_FOLDER(a_text_is_searched_and_written_once),
+		TEST_IN_FOLDER(lists_and_texts_keep_to_their_places_at_every_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Every scenario with a fault, on the screen: what is wrong stands on the first
+ * screen once it is known, and at most three keys lead to its cause and to what to do.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/findings.h"
+#include "storage/reader.h"
+#include "storage/test_folder.h"
+#include "tests/scenarios/judge.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+enum { FILES_MAX = 200, FOUND_MAX = 32, KEYS_MAX = 3, SHORT_EVERY = 9 };
+
+struct found {
+	struct finding_row rows[FOUND_MAX];
+	size_t count;
+};
+
+static bool keep(void *ctx, const struct finding_row *row)
+{
+	struct found *found = ctx;
+
+	if (row->finding.severity >= FINDING_WARNING && found->count < FOUND_MAX)
+		found->rows[found->count++] = *row;
+	return true;
+}
+
+/* All that was told of this recording, at any time. */
+static void read_found(struct found *ret)
+{
+	const struct finding_query query = { .since_us = 1, .until_us = END_US };
+	struct reader *reader;
+	struct error err = { 0 };
+
+	ret->count = 0;
+	if (reader_open(path, &reader, &err) < 0 || reader_findings(reader, &query, keep, ret, &err) < 0)
+		fail_msg("%s", err.text);
+	reader_close(reader);
+}
+
+static bool expects(const struct scenario *scenario, const char *kind)
+{
+	for (size_t i = 0; i < scenario->truth_count; i++)
+		if (scenario->truths[i].expected && strstr(scenario->truths[i].kinds, kind))
+			return true;
+	return false;
+}
+
+/* A part of a text that is not cut even where there is little room. */
+static const char *beginning(const char *text, size_t len, char ret[64])
+{
+	snprintf(ret, 64, "%.*s", (int)len, text);
+	return ret;
+}
+
+/* The keys from the first screen to a finding's detail. Return: how many; 0: it is not in the list. */
+static int walk_to(struct stage *stage, int64_t id)
+{
+	for (size_t i = 0; i < stage->app.moment.finding_count; i++) {
+		if (stage->app.moment.findings[i].finding.id == id) {
+			stage_keys(stage, "\r");
+			return (int)i + 1;
+		}
+		stage_keys(stage, "j");
+	}
+	return 0;
+}
+
+static void check_finding(const struct finding_row *row, const char *name, int rows, int columns)
+{
+	const char *cause = row->cause, *advice = row->advice;
+	struct stage stage;
+	char part[64];
+	int keys;
+
+	/* What is found is shown with the next sweep; the scenarios have one in ten seconds or in one. */
+	stage_open(&stage, path, END_US + US_PER_S, row->opened_us, rows, columns);
+	if (!stage_shows(beginning(row->finding.subject, 12, part))) {
+		stage_print();
+		fail_msg("%s: %s is not on the first screen of %dx%d", name, row->finding.subject, columns, rows);
+	}
+	if (!stage_shows(cause) && !stage_shows(finding_kind_name(row->finding.kind))) {
+		stage_print();
+		fail_msg("%s: neither cause nor kind is on the first screen of %dx%d", name, columns, rows);
+	}
+	keys = walk_to(&stage, row->finding.id);
+	if (!keys || (keys <= KEYS_MAX && (!stage_shows(cause) || !stage_shows(beginning(advice, 24, part))))) {
+		stage_print();
+		fail_msg("%s: after %d keys cause (%s) and advice are not shown", name, keys, cause);
+	}
+	stage_close(&stage);
+}
+
+static void check_file(const char *file, const char *name)
+{
+	struct scenario scenario;
+	struct found found;
+	struct error err = { 0 };
+	bool expected = false, told = false;
+
+	if (judge_load(file, &scenario, &err) < 0 || record_scenario(file, path, END_US, &err) < 0)
+		fail_msg("%s: %s", name, err.text);
+	read_found(&found);
+	for (size_t i = 0; i < scenario.truth_count; i++)
+		expected |= scenario.truths[i].expected && strcmp(scenario.truths[i].severity, "info") != 0;
+	for (size_t i = 0; i < found.count; i++) {
+		if (!expects(&scenario, finding_kind_name(found.rows[i].finding.kind)))
+			continue;
+		told = true;
+		check_finding(&found.rows[i], name, 24, 80);
+		check_finding(&found.rows[i], name, 40, 120);
+	}
+	if (expected && !told && found.count == 0)
+		print_message("# %s: only infos are told\n", name);
+	scenario_done(&scenario);
+}
+
+static int is_scenario(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && !strcmp(dot, ".scenario");
+}
+
+static void every_finding_is_on_the_first_screen_and_leads_to_its_cause(void **state)
+{
+	const char *dir = getenv("IBWIRE_SRCDIR");
+	char folder_name[512], file[1024];
+	struct dirent **entries;
+	int count, checked = 0;
+
+	(void)state;
+	snprintf(folder_name, sizeof(folder_name), "%s/tests/scenarios", dir ? dir : ".");
+	count = scandir(folder_name, &entries, is_scenario, alphasort);
+	assert_in_range(count, 35, FILES_MAX);
+	for (int i = 0; i < count; i++) {
+		if (!getenv("IBWIRE_TEST_SHORT") || i % SHORT_EVERY == 0) {
+			snprintf(file, sizeof(file), "%s/%s", folder_name, entries[i]->d_name);
+			test_folder_renew();
+			check_file(file, entries[i]->d_name);
+			checked++;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	assert_true(checked > 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(every_finding_is_on_the_first_screen_and_leads_to_its_cause),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Every screen at every size: nothing is written past an edge, nothing over anything else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
+
+static void record(const char *scenario)
+{
+	char file[512];
+	struct error err = { 0 };
+
+	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* All sizes are 24,000: each height and each width comes with some of the others. */
+static void check_sizes(struct stage *stage, const char *what, bool covered)
+{
+	int step = getenv("IBWIRE_TEST_SHORT") ? 211 : 61;
+
+	for (int rows = MIN_ROWS; rows <= MAX_ROWS; rows++)
+		for (int columns = MIN_COLUMNS + rows % step; columns <= MAX_COLUMNS; columns += step) {
+			stage_draw(stage, rows, columns);
+			if (canvas.outside || (canvas.over && !covered)) {
+				stage_print();
+				fail_msg("%s: %s", what, canvas.first);
+			}
+		}
+}
+
+/* A way to a screen: keys from the beginning. What lies over the rest (a menu) may cover it. */
+struct way { const char *what, *keys; bool covers; };
+
+static const struct way ways[] = {
+	{ "overview", "1", false },      { "links", "2", false },        { "balance", "3", false },
+	{ "ports", "4", false },         { "events", "5", false },       { "snapshots", "6", false },
+	{ "a finding", "1\r", false },   { "a link", "2\r", false },     { "a port of a panel", "4\r", false },
+	{ "a cell of balance", "3\r", false }, { "help", "1?", false },  { "help of links", "2?", false },
+	{ "a filter", "2/leaf|spine", false }, { "a time", "1t-10m", false },
+	{ "a filter that nothing matches", "2/nothing has this name", false },
+	{ "sorting", "2s", true },	 { "setup", "S", false },	  { "help of setup", "S?", false },
+};
+
+static void all_screens_keep_to_their_places(const char *scenario)
+{
+	record(scenario);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		struct stage stage;
+		char what[128];
+
+		stage_open(&stage, path, END_US + 3 * US_PER_S, 0, 40, 120);
+		stage_keys(&stage, ways[i].keys);
+		snprintf(what, sizeof(what), "%s: %s", scenario, ways[i].what);
+		check_sizes(&stage, what, ways[i].covers);
+		stage.app.theme.unicode = false;
+		snprintf(what, sizeof(what), "%s: %s in ASCII", scenario, ways[i].what);
+		check_sizes(&stage, what, ways[i].covers);
+		stage_close(&stage);
+	}
+}
+
+static void screens_of_a_fabric_with_skewed_routes_keep_to_their_places(void **state)
+{
+	(void)state;
+	all_screens_keep_to_their_places("routes-skewed-story");
+}
+
+static void screens_of_a_fabric_with_a_dead_spine_keep_to_their_places(void **state)
+{
+	(void)state;
+	all_screens_keep_to_their_places("dead-spine");
+}
+
+static void screens_of_a_faultless_fabric_keep_to_their_places(void **state)
+{
+	(void)state;
+	all_screens_keep_to_their_places("nothing-three-tiers");
+}
+
+/* The test itself: what is past an edge or over another text is seen. */
+static void the_canvas_sees_what_is_wrong(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	record("nothing");
+	stage_open(&stage, path, END_US, 0, 24, 80);
+	stage_keys(&stage, "2");
+	assert_int_equal(canvas.outside + canvas.over, 0);
+	canvas.columns = 40;
+	app_draw(&stage.app, 24, 80);
+	assert_true(canvas.outside > 0);
+	stage_draw(&stage, 24, 80);
+	app_draw(&stage.app, 20, 80);
+	assert_true(canvas.over > 0);
+	stage_close(&stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(the_canvas_sees_what_is_wrong),
+		TEST_IN_FOLDER(screens_of_a_fabric_with_skewed_routes_keep_to_their_places),
+		TEST_IN_FOLDER(screens_of_a_fabric_with_a_dead_spine_keep_to_their_places),
+		TEST_IN_FOLDER(screens_of_a_faultless_fabric_keep_to_their_places),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

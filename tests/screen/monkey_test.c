@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A monkey: random keys, clicks and sizes, while time goes on. Nothing may crash, leak, or
+ * be written where it does not belong. IBWIRE_MONKEY_S=3600 lets it play for an hour, IBWIRE_SEED chooses its keys.
+ */
+#include <curses.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+static uint64_t state_of_chance;
+
+static unsigned below(unsigned limit)
+{
+	state_of_chance = state_of_chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(state_of_chance >> 33) % limit;
+}
+
+static int random_key(void)
+{
+	static const int special[] = {
+		KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PPAGE, KEY_NPAGE, KEY_HOME, KEY_END, KEY_ENTER,
+		KEY_BACKSPACE, KEY_BTAB, KEY_IC, KEY_DC,
+		KEY_F(1), KEY_F(2), KEY_F(3), KEY_F(4), KEY_F(5), KEY_F(6), KEY_F(9),
+	};
+	static const char often[] = "123456\r\r\r\t\033\033<>{}[]bLm /sgGjkv";
+
+	switch (below(4)) {
+	case 0:
+		return KEY_SPECIAL(special[below(sizeof(special) / sizeof(special[0]))]);
+	case 1:
+		return often[below(sizeof(often) - 1)];
+	case 2:
+		return below(20) ? ' ' + (int)below(95) : 0xe4 + (int)below(0x3000);
+	default:
+		return (int)below(32);
+	}
+}
+
+/* Keys that would begin another program are for tests of their own. */
+static bool starts_something(const struct stage *stage, int key)
+{
+	return !stage->app.prompt.done && (key == 'r' || key == 'n' || key == 'w' || key == 'a');
+}
+
+static void act(struct stage *stage)
+{
+	int key;
+
+	switch (below(12)) {
+	case 0:
+		stage_draw(stage, 10 + (int)below(91), 40 + (int)below(261));
+		break;
+	case 1:
+		stage_mouse(stage, &(struct mouse){ .y = (int)below(100), .x = (int)below(300),
+						    .wheel = (int)below(3) - 1, .twice = below(2) });
+		break;
+	case 2:
+		stage->boot_us += below(5000) * US_PER_MS;
+		stage->wall_us += below(5000) * US_PER_MS;
+		stage->app.theme.unicode = below(8);
+		break;
+	default:
+		key = random_key();
+		if (!starts_something(stage, key))
+			stage_key(stage, key);
+		stage->app.quit = false;
+		break;
+	}
+}
+
+static void play(const char *scenario, int64_t seconds, unsigned most)
+{
+	char file[512];
+	struct error err = { 0 };
+	struct stage stage;
+	time_t until = time(NULL) + seconds;
+	unsigned done;
+
+	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+	stage_open(&stage, path, END_US + US_PER_S, 0, 24, 80);
+	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
+		act(&stage);
+		if (canvas.outside) {
+			stage_print();
+			fail_msg("%s: %s (after %u acts)", scenario, canvas.first, done);
+		}
+	}
+	print_message("# %s: %u acts\n", scenario, done);
+	stage_close(&stage);
+}
+
+static void random_keys_clicks_and_sizes_harm_nothing(void **state)
+{
+	static const char *const scenarios[] = { "routes-skewed-leaf", "pair-dead-spine-and-one-lane",
+						 "nothing-three-tiers", "rack-off" };
+	const char *seconds = getenv("IBWIRE_MONKEY_S"), *seed = getenv("IBWIRE_SEED");
+	int64_t share = seconds ? atoll(seconds) / 4 : 0;
+
+	(void)state;
+	state_of_chance = seed ? strtoull(seed, NULL, 10) : 1;
+	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++) {
+		test_folder_renew();
+		play(scenarios[i], share, getenv("IBWIRE_TEST_SHORT") ? 300 : 2000);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(random_keys_clicks_and_sizes_harm_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "tests/screen/stage.h"
+
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "tests/screen/canvas.h"
+
+static int64_t tell_boot(void *ctx)
+{
+	return ((const struct stage *)ctx)->boot_us;
+}
+
+static int64_t tell_wall(void *ctx)
+{
+	return ((const struct stage *)ctx)->wall_us;
+}
+
+/* News that a key made, and what its loading made again. */
+static void settle(struct stage *stage)
+{
+	struct error err = { 0 };
+	bool news = true;
+
+	for (int rounds = 0; news && rounds < 4; rounds++)
+		if (app_poll(&stage->app, &news, &err) < 0)
+			fail_msg("%s", err.text);
+}
+
+void stage_open(struct stage *stage, const char *path, int64_t wall_us, int64_t at_us, int rows, int columns)
+{
+	struct error err = { 0 };
+
+	setenv("TZ", "UTC", 1);
+	assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
+	memset(stage, 0, sizeof(*stage));
+	stage->clock = (struct clock){ .boottime_us = tell_boot, .wall_us = tell_wall, .ctx = stage };
+	stage->boot_us = 1000 * US_PER_S;
+	stage->wall_us = wall_us;
+	stage->options = (struct tui_options){ .db_path = path, .clock = &stage->clock, .at_us = at_us };
+	if (app_init(&stage->app, &stage->options, &err) < 0)
+		fail_msg("%s", err.text);
+	stage->app.theme.unicode = true;
+	settle(stage);
+	stage_draw(stage, rows, columns);
+}
+
+void stage_close(struct stage *stage)
+{
+	app_done(&stage->app);
+}
+
+void stage_draw(struct stage *stage, int rows, int columns)
+{
+	stage->rows = rows;
+	stage->columns = columns;
+	canvas_erase(rows, columns);
+	app_draw(&stage->app, canvas.rows, canvas.columns);
+}
+
+void stage_key(struct stage *stage, int key)
+{
+	app_key(&stage->app, key);
+	settle(stage);
+	stage_draw(stage, stage->rows, stage->columns);
+}
+
+void stage_keys(struct stage *stage, const char *keys)
+{
+	for (; *keys; keys++)
+		stage_key(stage, (unsigned char)*keys);
+}
+
+void stage_mouse(struct stage *stage, const struct mouse *mouse)
+{
+	app_mouse(&stage->app, mouse);
+	settle(stage);
+	stage_draw(stage, stage->rows, stage->columns);
+}
+
+bool stage_shows(const char *text)
+{
+	return canvas_find(text) >= 0;
+}
+
+void stage_print(void)
+{
+	char line[CANVAS_LINE_SIZE];
+
+	for (int y = 0; y < canvas.rows; y++)
+		print_message("# |%s\n", canvas_line(y, line));
+}
+
+const char *stage_scenario(const char *name, char *ret, size_t size)
+{
+	const char *dir = getenv("IBWIRE_SRCDIR");
+
+	snprintf(ret, size, "%s/tests/scenarios/%s.scenario", dir ? dir : ".", name);
+	return ret;
+}

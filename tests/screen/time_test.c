@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Time on the screen: any moment of a recording, by its keys, and all that is shown is of that moment.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+#define MINUTE_US (60 * US_PER_S)
+
+/* dead-spine: 20 minutes, a sweep each 10 s; the spine dies after 5 of them. */
+#define DIED_US (END_US - 15 * MINUTE_US)
+#define INTERVAL_US (10 * US_PER_S)
+
+static void begin(struct stage *stage, int64_t at_us)
+{
+	char file[512];
+	struct error err = { 0 };
+
+	if (record_scenario(stage_scenario("dead-spine", file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+	stage_open(stage, path, END_US + 3 * US_PER_S, at_us, 40, 120);
+}
+
+static int64_t shown_us(const struct stage *stage)
+{
+	return stage->app.live.shown->sweep.wall_us;
+}
+
+/* Everything that a screen is made of is of the same moment: the database says the same when it is asked for it. */
+static void check_moment(const struct stage *stage)
+{
+	const struct app *app = &stage->app;
+	const struct snapshot_query query = { .at_us = shown_us(stage) };
+	struct snapshot *snapshot;
+	struct reader *reader;
+	struct error err = { 0 };
+
+	if (reader_open(path, &reader, &err) < 0 || snapshot_load(reader, &query, &snapshot, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(snapshot->sweep.id, app->live.shown->sweep.id);
+	assert_ptr_equal(app->table.snapshot, app->live.shown);
+	assert_ptr_equal(app->moment.shape->fabric, app->live.shown->fabric);
+	assert_int_equal(snapshot->fabric->port_count, app->live.shown->fabric->port_count);
+	for (size_t i = 0; i < app->moment.finding_count; i++) {
+		assert_true(app->moment.findings[i].opened_us <= shown_us(stage));
+		assert_true(!app->moment.findings[i].finding.closed_us ||
+			    app->moment.findings[i].finding.closed_us > shown_us(stage));
+	}
+	for (size_t i = 0; i < app->moment.happening_count; i++)
+		assert_true(app->moment.happenings[i].wall_us <= shown_us(stage));
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+}
+
+static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	for (int back = 1; back <= 30; back++) {
+		stage_keys(&stage, "<");
+		assert_int_equal(shown_us(&stage), END_US - back * INTERVAL_US);
+		assert_true(stage.app.live.at_us != 0);
+		check_moment(&stage);
+	}
+	assert_true(stage_shows("HISTORY"));
+	for (int on = 29; on >= 0; on--) {
+		stage_keys(&stage, ">");
+		assert_int_equal(shown_us(&stage), END_US - on * INTERVAL_US);
+	}
+	/* Past the newest it is live again, also where that was reached by steps. */
+	stage_keys(&stage, ">");
+	assert_int_equal(stage.app.live.at_us, 0);
+	assert_false(stage_shows("HISTORY"));
+	stage_close(&stage);
+}
+
+static void minutes_and_hours_go_back_and_on(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	stage_keys(&stage, "{{{");
+	assert_int_equal(shown_us(&stage), END_US - 3 * MINUTE_US);
+	stage_keys(&stage, "}");
+	assert_int_equal(shown_us(&stage), END_US - 2 * MINUTE_US);
+	check_moment(&stage);
+	/* Before the first sweep there is nothing: what was shown stays, and is said. */
+	stage_keys(&stage, "[");
+	assert_int_equal(shown_us(&stage), END_US - 2 * MINUTE_US);
+	assert_true(stage_shows("no sweep"));
+	stage_keys(&stage, "]");
+	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(shown_us(&stage), END_US);
+	stage_close(&stage);
+}
+
+static void a_typed_time_is_shown_and_a_wrong_one_told(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	stage_keys(&stage, "t-10m\r");
+	assert_in_range(shown_us(&stage), END_US - 10 * MINUTE_US - INTERVAL_US, END_US - 10 * MINUTE_US + INTERVAL_US);
+	check_moment(&stage);
+	stage_keys(&stage, "tlast tuesday\r");
+	assert_true(stage_shows("is no time"));
+	/* It can be mended, or left. */
+	assert_true(stage_shows("last tuesday_"));
+	stage_key(&stage, KEY_ESCAPE);
+	stage_keys(&stage, "tnow\r");
+	assert_int_equal(stage.app.live.at_us, 0);
+	stage_close(&stage);
+}
+
+static void what_was_not_found_yet_is_not_shown(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, DIED_US - MINUTE_US);
+	assert_int_equal(stage.app.moment.finding_count, 0);
+	check_moment(&stage);
+	stage_keys(&stage, "}}}");
+	assert_true(stage.app.moment.finding_count > 0);
+	assert_true(stage_shows("spine-03"));
+	stage_close(&stage);
+}
+
+static void b_goes_to_where_a_finding_began(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	assert_true(stage.app.moment.finding_count > 0);
+	stage_keys(&stage, "b");
+	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
+	stage_keys(&stage, "L");
+	assert_int_equal(stage.app.live.at_us, 0);
+	assert_int_equal(shown_us(&stage), END_US);
+	stage_close(&stage);
+}
+
+static void space_holds_the_picture(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	stage_keys(&stage, " ");
+	assert_true(stage_shows("PAUSED"));
+	assert_int_equal(shown_us(&stage), END_US);
+	stage_keys(&stage, " ");
+	assert_false(stage_shows("PAUSED"));
+	assert_int_equal(stage.app.live.at_us, 0);
+	stage_close(&stage);
+}
+
+/* Since a mark a port counted what all sweeps since then counted together. */
+static void numbers_are_told_since_a_mark(void **state)
+{
+	struct stage stage;
+	const struct snapshot *shown;
+	uint32_t port = FABRIC_NONE;
+	uint64_t sum = 0;
+	int64_t elapsed_us = 0;
+
+	(void)state;
+	begin(&stage, DIED_US + 5 * MINUTE_US);
+	shown = stage.app.live.shown;
+	for (uint32_t i = 0; i < shown->fabric->port_count && port == FABRIC_NONE; i++)
+		if (shown->rows[i].sum.value[COUNTER_XMIT_DATA] > 1000)
+			port = i;
+	assert_true(port != FABRIC_NONE);
+	stage_keys(&stage, "m");
+	for (int i = 0; i < 6; i++) {
+		stage_keys(&stage, "M>");
+		sum += stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA];
+		elapsed_us += stage.app.live.shown->rows[port].sum.elapsed_us;
+	}
+	stage_keys(&stage, "<<<<<<m>>>>>>");
+	assert_true(stage_shows("MARK"));
+	assert_int_equal(stage.app.live.shown->rows[port].sum.value[COUNTER_XMIT_DATA], sum);
+	assert_int_equal(stage.app.live.shown->rows[port].sum.elapsed_us, elapsed_us);
+	stage_keys(&stage, "M");
+	assert_false(stage_shows("MARK"));
+	assert_in_range(stage.app.live.shown->rows[port].sum.elapsed_us, INTERVAL_US / 2, 2 * INTERVAL_US);
+	stage_close(&stage);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(sweeps_are_stepped_through_one_by_one_and_back_to_live),
+		TEST_IN_FOLDER(minutes_and_hours_go_back_and_on),
+		TEST_IN_FOLDER(a_typed_time_is_shown_and_a_wrong_one_told),
+		TEST_IN_FOLDER(what_was_not_found_yet_is_not_shown),
+		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
+		TEST_IN_FOLDER(space_holds_the_picture),
+		TEST_IN_FOLDER(numbers_are_told_since_a_mark),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
