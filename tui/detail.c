@@ -10,6 +10,7 @@
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/app.h"
+#include "tui/marks.h"
 
 #define DAY_US (24 * 3600 * US_PER_S)
 
@@ -73,12 +74,15 @@ static enum role severity_role(const struct finding_row *row)
 	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
 }
 
-static bool is_at(const struct finding *finding, uint64_t node_guid, uint8_t port)
+/* @port: 0: of the node itself or any of its ports. */
+static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
 {
-	if (!node_guid)
-		return true;
-	return (finding->node_guid == node_guid && (!port || finding->port == port)) ||
-	       (finding->peer_guid == node_guid && (!port || finding->peer_port == port));
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
+	if (index != FABRIC_NONE)
+		return mark_concerns(&app->moment, fabric, finding, index);
+	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
 }
 
 /* The hour, and the day where that is another one than the shown time's. */
@@ -118,7 +122,7 @@ void detail_put_findings(struct detail *detail, const struct app *app, uint64_t 
 	for (size_t i = 0; i < app->moment.finding_count; i++) {
 		const struct finding_row *row = &app->moment.findings[i];
 
-		if (!is_at(&row->finding, node_guid, port))
+		if (!is_at(app, &row->finding, node_guid, port))
 			continue;
 		if (!found++)
 			page_heading(&detail->page, "FINDINGS");

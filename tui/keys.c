@@ -223,6 +223,10 @@ void common_key(struct app *app, int key)
 	case KEY_SPECIAL(KEY_F(1)):
 		app_open(app, &screen_help, &none);
 		break;
+	case 'S':
+	case KEY_SPECIAL(KEY_F(2)):
+		app_open(app, &screen_setup, &none);
+		break;
 	case '\t':
 		step_tab(app, 1);
 		break;

@@ -163,6 +163,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 const struct screen screen_help = {
 	.name = "help",
+	.needs_nothing = true,
 	.create = create,
 	.destroy = free,
 	.draw = draw,
