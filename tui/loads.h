@@ -58,7 +58,8 @@ void loads_changed(struct loads *loads, const struct loads_source *source);
 
 /*
  * loads_poll - bring it up to what is shown, where it is time to
- * A time of the past at once, or where that takes long when the steps to it have ended; the newest sweeps every few seconds.
+ * A time of the past at once, or where that takes long when the steps to it have ended; the newest sweeps every
+ * few seconds.
  * Return: whether there is something new; loads->problem then says why there are no numbers.
  */
 bool loads_poll(struct loads *loads, const struct loads_source *source);

@@ -3,7 +3,11 @@
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
 # is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/sample.h
-# says what stands out in it. timeout: 300
+# says what stands out in it.
+# timeout: 300
+
+# until_true calls functions whose names it is given.
+# shellcheck disable=SC2317
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "storage/saved.h"
+#include "storage/writer.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
@@ -124,10 +125,13 @@ static int compare_expected(const char *file, const char *what)
 static void every_screen_is_as_expected(void **state)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
+	struct writer *collector = NULL;
 	int wrong = 0;
 
 	(void)state;
 	record();
+	/* Who holds the database is a collector for those who look. */
+	assert_int_equal(writer_open(path, &collector, NULL), 0);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
 			struct stage stage;
@@ -144,6 +148,7 @@ static void every_screen_is_as_expected(void **state)
 				wrong += compare_expected(file, what);
 			stage_close(&stage);
 		}
+	writer_close(collector);
 	if (wrong)
 		fail_msg("%d lines are not as expected: where that is meant, IBWIRE_SCREENS_WRITE=1 writes the files "
 			 "anew", wrong);
