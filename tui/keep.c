@@ -135,7 +135,7 @@ int keep_parse(struct keep *keep, const char *text, size_t len, struct error *er
 		at += bytes + 1;
 	}
 	if (wrong)
-		return err_set(err, ERR_USAGE, "line %zu is no \"name = value\" and is not used", wrong);
+		return err_set(err, ERR_USAGE, "line %zu is no \"name = value\"", wrong);
 	return 0;
 }
 
@@ -165,20 +165,20 @@ int keep_read(struct keep *keep, const char *path, struct error *err)
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	if (fd < 0)
-		return err_set(err, ERR_IO, "%.200s cannot be read: %s", path, strerror(errno));
+		return err_set(err, ERR_IO, "not used: %s (%.200s)", strerror(errno), path);
 	text = malloc(FILE_SIZE_MOST + 1);
 	if (!text) {
 		close(fd);
 		return err_nomem(err);
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || read_all(fd, text, FILE_SIZE_MOST + 1, &len) < 0)
-		status = err_set(err, ERR_IO, "%.200s is no file that can be read", path);
+		status = err_set(err, ERR_IO, "not used: this is no file (%.200s)", path);
 	else if (len > FILE_SIZE_MOST)
-		status = err_set(err, ERR_USAGE, "%.200s is too long for settings: it is not used", path);
+		status = err_set(err, ERR_USAGE, "not used: it is too long (%.200s)", path);
 	else
 		status = keep_parse(keep, text, len, &why);
 	if (why.code)
-		err_set(err, status, "%.200s: %s", path, why.text);
+		err_set(err, status, "not used: %.100s (%.200s)", why.text, path);
 	free(text);
 	close(fd);
 	return status;

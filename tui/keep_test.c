@@ -115,7 +115,7 @@ static void of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told(
 	(void)state;
 	write_file("top.conf", "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
 	assert_int_equal(keep_read(&keep, "top.conf", &err), ERR_USAGE);
-	assert_string_equal(err.text, "top.conf: line 4 is no \"name = value\" and is not used");
+	assert_string_equal(err.text, "not used: line 4 is no \"name = value\" (top.conf)");
 	assert_string_equal(keep_get(&keep, "screen"), "Links");
 	assert_string_equal(keep_get(&keep, "mouse"), "yes");
 	assert_string_equal(keep_get(&keep, "links.filter"), "");

@@ -235,16 +235,27 @@ static bool key(void *state, struct app *app, int pressed)
 	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
 }
 
+static void subject(void *state, const struct app *app, struct subject *ret);
+
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
+	struct subject here = { SUBJECT_NONE };
 	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
 
 	if (!is_made(view, app))
 		return false;
 	if (part == PART_MAP)
-		return map_mouse(view, app, event);
-	return part == PART_GROUPS ? groups_mouse(view, app, event) : hosts_mouse(view, app, event);
+		map_mouse(view, app, event);
+	else if (part == PART_GROUPS)
+		groups_mouse(view, app, event);
+	else
+		hosts_mouse(view, app, event);
+	if (event->twice)
+		subject(state, app, &here);
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_detail, &here);
+	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)

@@ -608,6 +608,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		remember_error(view);
 	else
 		remember(view);
+	if (event->twice)
+		app_key(app, KEY_SPECIAL(KEY_ENTER));
 	return true;
 }
 

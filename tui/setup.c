@@ -208,9 +208,9 @@ int setup_start(struct app *app, struct error *err)
 	if (!keep)
 		return err_nomem(err);
 	if (keep_read(keep, path, &trouble) < 0)
-		app_say(app, "%s", trouble.text);
+		app_say(app, "settings %s", trouble.text);
 	if (!setup_recall(app, keep, wrong, sizeof(wrong)) && !trouble.code)
-		app_say(app, "%.160s: \"%s\" is not known and not used", path, wrong);
+		app_say(app, "settings not used: \"%s\" is not known (%.160s)", wrong, path);
 	free(keep);
 	setup_keep(app, &app->setup.began);
 	return 0;

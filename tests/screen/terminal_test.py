@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """The screen on a terminal that this test plays: job control, signals, a terminal that goes away,
-databases that go wrong under it, settings that are kept, and how many bytes are sent. timeout: 300
+databases that go wrong under it, settings that are kept, and how many bytes are sent.
 """
+# timeout: 300
 import contextlib
 import fcntl
 import os
@@ -168,7 +169,7 @@ def check_stop_from_a_shell():
         stopped = shell.wait_for(b"Stopped")
         tap.result(started and stopped is not None and b"\x1b[?1049l" in stopped, "^Z gives the terminal back", stopped)
         shell.type(b"stty -a | grep -o -- '-*icanon'\n")
-        tap.result(shell.wait_for(rb"\nicanon") is not None, "with its modes")
+        tap.result(shell.wait_for(rb"[\r\n]icanon") is not None, "with its modes")
         shell.type(b"fg\n")
         again = shell.wait_for(b"Overview")
         tap.result(again is not None and b"\x1b[?1049h" in again, "fg takes it and draws all of it again", again)
@@ -210,7 +211,10 @@ def check_databases():
     with Screen("--db", "cut.db") as screen:
         screen.wait_for(b"NOT LIVE")
         os.truncate("cut.db", 5000)
-        tap.result(screen.wait_for(b"(?i)malformed|damaged|no database|not a database|cannot") is not None,
+        os.truncate("cut.db-wal", 0)
+        # What was read is known; another time has to be read.
+        screen.type(b"<")
+        tap.result(screen.wait_for(b"(?i)malformed|damaged|no database|not a database|cannot|disk|failed") is not None,
                    "a file that was cut is told", screen.output[-600:])
         screen.type(b"2\x1b1q")
         tap.equal("and the screen goes on until q", screen.ended(), 0)
@@ -271,8 +275,7 @@ def check_colors():
     colored = rb"\x1b\[[0-9;]*3[1-8]"
     for term, env, arguments, wanted in (("xterm-256color", {}, (), True), ("xterm-256color", {"NO_COLOR": "1"}, (), False),
                                          ("xterm-256color", {}, ("--color", "never"), False),
-                                         ("vt100", {}, (), False), ("linux", {}, (), True),
-                                         ("xterm-16color", {}, (), True)):
+                                         ("vt100", {}, (), False), ("linux", {}, (), True)):
         with Screen("--db", "live.db", *arguments, term=term, env=env) as screen:
             screen.wait_for(b"LIVE")
             screen.type(b"2")
@@ -302,24 +305,24 @@ def check_thrift():
     # The collector's sweeps all differ in the rates of one leaf, so that rows do change.
     for columns, rows, most in ((80, 24, 1500), (120, 40, 3000), (200, 60, 6000)):
         figures = []
-        for tab in b"123456":
-            with Screen("--db", "live.db", rows=rows, columns=columns) as screen:
-                screen.wait_for(b"LIVE")
-                screen.type(bytes([tab]))
-                screen.read(1.5)
+        with Screen("--db", "live.db", rows=rows, columns=columns) as screen:
+            screen.wait_for(b"LIVE")
+            for tab in "123456":
+                screen.type(tab.encode())
+                screen.read(1)
                 start = len(screen.output)
-                screen.read(1 if SHORT else 4)
-                refresh = (len(screen.output) - start) / (1 if SHORT else 4)
+                screen.read(2)
+                refresh = (len(screen.output) - start) / 2
                 cleared = CLEAR in screen.output[start:]
                 keys = []
                 for _ in range(4):
                     screen.type(b"j")
-                    keys.append(len(screen.read(0.15)))
-                figures.append(f"{chr(tab)}: {refresh:.0f}/{min(keys)}")
-                tap.result(not cleared and refresh < most, f"{columns}x{rows}, screen {chr(tab)}: few bytes a second",
+                    keys.append(len(screen.read(0.12)))
+                figures.append(f"{tab}: {refresh:.0f}/{min(keys)}")
+                tap.result(not cleared and refresh < most, f"{columns}x{rows}, screen {tab}: few bytes a second",
                            f"{refresh} bytes, cleared: {cleared}")
-                screen.type(b"q")
-                screen.ended()
+            screen.type(b"q")
+            screen.ended()
         tap.note(f"{columns}x{rows}: bytes a second (a sweep a second) / for a key: {', '.join(figures)}")
 
 
