@@ -4,13 +4,51 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/* Signals of one wish come together, such as Ctrl-C to all of a group and SIGTERM of its parent: the second is another one. */
+#define SECOND_WISH_S 1
 
 static volatile sig_atomic_t stop_flag;
+static volatile sig_atomic_t within_s; /* 0: however long it takes */
+static struct timespec asked_at;       /* CLOCK_MONOTONIC; only the handler touches it, and its signals block each other */
 
+static bool is_another_wish(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - asked_at.tv_sec > SECOND_WISH_S ||
+	       (now.tv_sec - asked_at.tv_sec == SECOND_WISH_S && now.tv_nsec >= asked_at.tv_nsec);
+}
+
+/* The rest is only what a signal handler may do. */
 static void on_signal(int number)
 {
+	if (!stop_flag) {
+		clock_gettime(CLOCK_MONOTONIC, &asked_at);
+		stop_flag = 1;
+		if (within_s)
+			alarm((unsigned)within_s);
+	} else if (is_another_wish()) {
+		signal(number, SIG_DFL);
+		raise(number); /* ends the process when this handler returns */
+	}
+}
+
+/* No exit(): whoever does not come back may also be waited for there. */
+static void on_alarm(int number)
+{
+	static const char line[] = "ibwire: ended, though not all of it came to its end in time (a device that answers "
+				   "nothing?); what was stored is safe\n";
+
 	(void)number;
-	stop_flag = 1;
+	if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0)
+		_exit(-ERR_UNAVAILABLE);
+	_exit(-ERR_UNAVAILABLE);
 }
 
 void stop_install(void)
@@ -20,12 +58,25 @@ void stop_install(void)
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = on_signal;
 	sigemptyset(&action.sa_mask);
+	sigaddset(&action.sa_mask, SIGINT);
+	sigaddset(&action.sa_mask, SIGTERM);
+	sigaddset(&action.sa_mask, SIGHUP);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
+	action.sa_handler = on_alarm;
+	sigaction(SIGALRM, &action, NULL);
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
 	sigaction(SIGXFSZ, &action, NULL);
+}
+
+void stop_within(unsigned seconds)
+{
+	within_s = (sig_atomic_t)seconds;
+	/* A signal between these two lines has set the same alarm. */
+	if (stop_flag)
+		alarm(seconds);
 }
 
 bool stop_requested(void)

@@ -41,6 +41,13 @@
 #define DEFAULT_KEEP_SUMS_US (30 * US_PER_DAY)
 #define DEFAULT_KEEP_HOURS_US (730 * US_PER_DAY)
 
+/*
+ * How long the end may take once somebody asked for it: a device that vanished, and one of the simulator's, may never
+ * come back to us. Where a database is open there is work to finish: the last readings, and the log to be emptied.
+ */
+#define STOP_EMPTY_S 3
+#define STOP_STORING_S 10
+
 struct collect_options {
 	struct options common;
 	bool once, estimate, new_fabric, directed_smps, verbose;
@@ -338,6 +345,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
+	stop_within(STOP_EMPTY_S);
 	code = hca_find(options->common.ca, options->common.port, options->asking.smi_ca, &local, err);
 	if (code < 0)
 		return code;
@@ -358,6 +366,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 		code = hca_open(&local, &hca, err);
 	if (code == 0)
 		code = options_db_path(&options->common, true, path, sizeof(path), err);
+	stop_within(STOP_STORING_S);
 	if (code == 0)
 		code = writer_open(path, &writer, err);
 	if (code == 0)

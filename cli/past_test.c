@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 
 /* A command line with the time of sweep @i of the model, from 0, behind --at. */
@@ -92,15 +92,16 @@ static void a_time_before_all_that_is_stored_is_one_line(void **state)
 	}
 }
 
-static char named[64], disguised[64];
+/* Of the test that runs: in its folder, which goes with them whatever fails. */
+static char named[96], disguised[96];
 
 static void make_copies(void)
 {
 	struct error err = { 0 };
 	char line[160], *output;
 
-	snprintf(named, sizeof(named), "/tmp/ibwire-named-%d.db", (int)getpid());
-	snprintf(disguised, sizeof(disguised), "/tmp/ibwire-disguised-%d.db", (int)getpid());
+	snprintf(named, sizeof(named), "%s/named.db", folder);
+	snprintf(disguised, sizeof(disguised), "%s/disguised.db", folder);
 	snprintf(line, sizeof(line), "db|export|%s", named);
 	if (run(line, &output, &err) < 0)
 		fail_msg("%s", err.text);
@@ -111,24 +112,11 @@ static void make_copies(void)
 	free(output);
 }
 
-static void remove_copies(void)
-{
-	static const char *const suffixes[] = { "", "-wal", "-shm" };
-	char path[96];
-
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s%s", named, suffixes[i]);
-		unlink(path);
-		snprintf(path, sizeof(path), "%s%s", disguised, suffixes[i]);
-		unlink(path);
-	}
-}
-
-static json_t *run_on(const char *path, const char *line)
+static json_t *run_on(const char *database, const char *line)
 {
 	json_t *answer;
 
-	use_database(path);
+	use_database(database);
 	answer = run_json(line);
 	use_database(NULL);
 	return answer;
@@ -237,7 +225,6 @@ static void a_disguised_copy_gives_the_same_numbers(void **state)
 	assert_same_answer("events", map);
 	assert_same_answer(at_sweep("ports|--details", SWEEPS - 1, line), map);
 	json_decref(map);
-	remove_copies();
 }
 
 static void a_plain_copy_gives_the_same_answers(void **state)
@@ -264,7 +251,6 @@ static void a_plain_copy_gives_the_same_answers(void **state)
 		json_decref(before);
 		json_decref(after);
 	}
-	remove_copies();
 }
 
 static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
@@ -312,8 +298,8 @@ int main(void)
 		cmocka_unit_test(status_of_a_time_is_that_of_its_sweep),
 		cmocka_unit_test(nodes_and_links_of_a_time_are_those_of_then),
 		cmocka_unit_test(a_time_before_all_that_is_stored_is_one_line),
-		cmocka_unit_test(a_disguised_copy_gives_the_same_numbers),
-		cmocka_unit_test(a_plain_copy_gives_the_same_answers),
+		TEST_IN_FOLDER(a_disguised_copy_gives_the_same_numbers),
+		TEST_IN_FOLDER(a_plain_copy_gives_the_same_answers),
 		cmocka_unit_test(db_says_what_it_keeps_and_refuses_what_it_cannot_do),
 	};
 

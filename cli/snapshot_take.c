@@ -20,6 +20,9 @@
 /* How long one look at a running discovery takes. */
 #define DISCOVERY_SLICE_MS 50
 
+/* How long the end may take once somebody asked for it: a device may never come back to us. */
+#define STOP_S 10
+
 struct taking {
 	const struct snapshot_options *options;
 	struct saved_label label;
@@ -237,6 +240,7 @@ int snapshot_take(const struct snapshot_options *options, const char *name, stru
 
 	log_init("ibwire", LOG_LEVEL_WARNING);
 	stop_install();
+	stop_within(STOP_S);
 	code = take(&taking, err);
 	saved_writer_close(taking.writer);
 	hca_close(taking.hca);

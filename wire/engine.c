@@ -9,47 +9,16 @@
 #include "base/err.h"
 #include "wire/bucket.h"
 #include "wire/lanes.h"
+#include "wire/patience.h"
 #include "wire/pma.h"
 #include "wire/silence.h"
 #include "wire/transport.h"
-
-/*
- * A MAD is given up after so many usual answer times of its node, but not before
- * so long: other hosts ask the same agent, and the scheduler of this one is no
- * real-time one.
- */
-#define PATIENCE_FACTOR 4
-#define PATIENCE_LEAST_US (20 * US_PER_MS)
-
-/* A node that was never heard may be a slow one: it gets so long, unless it is only asked once more in vain. */
-#define PATIENCE_FIRST_US (200 * US_PER_MS)
-
-/*
- * All tries of a question share that time: the last one is sent when so many tenths of it are over, those between at
- * even distances. None is given up before a quarter of it, though it was sent late.
- */
-#define LAST_TRY_TENTHS 7
-#define TRY_SHARE 4
-
-/*
- * A node that left a question open not longer ago is silent: another one is sent to it once, and waited
- * for a quarter of its time.
- */
-#define SILENT_US (100 * US_PER_MS)
 
 /* MADs that were given up are remembered for their late answers: so many beside the window. */
 #define FLIGHTS 256
 
 /* Answers that are here, and whose owners are told once nothing else is to be taken or sent. */
 #define ANSWERS 64
-
-/*
- * A wire that loses MADs: of those that were answered in the end so many had to be sent
- * again, and at least one in so many. Then a question gets more tries before its node counts as silent.
- */
-#define LOSSY_LEAST 8
-#define LOSSY_SHARE 50
-#define LOSSY_RETRIES 4
 
 /* A MAD in flight. Its index is the lowest byte of the transaction id. */
 enum flight_state { FLIGHT_FREE, FLIGHT_OPEN, FLIGHT_GIVEN_UP };
@@ -84,7 +53,7 @@ struct engine {
 	struct answer answers[ANSWERS];
 	unsigned answer_count;
 	struct silence silence;      /* does the wire move at all? */
-	uint64_t answered, repeated; /* of late: questions answered, and how often those had to be sent again */
+	struct patience patience;    /* how long is an answer waited for? */
 	uint32_t generation;         /* upper three bytes of transaction ids */
 	bool (*stopped)(void);       /* may be NULL */
 	struct bucket bucket;        /* the rate limit */
@@ -109,6 +78,7 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	engine->settings = *settings;
 	engine->settings.window = clamp_window(settings->window);
 	lanes_init(&engine->lanes, settings->per_node > 1 ? settings->per_node : 1);
+	patience_init(&engine->patience, settings);
 	engine->bucket.max_per_s = settings->max_mads_per_s;
 	/* A number of our own to start from: answers to a former process must not fit. */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
@@ -293,90 +263,16 @@ static struct flight *match(struct engine *engine, const struct mad_header *head
 	return flight;
 }
 
-/*
- * A node answered after so long: the mean takes an eighth of it, but believes the
- * first and the slow at once. What is older than any answer may be has waited for
- * us to read it, and says nothing.
- */
-static void learn(const struct engine *engine, struct lane *lane, int64_t answer_us)
-{
-	lane->silent_us = 0;
-	if (answer_us > (int64_t)engine->settings.timeout_ms * US_PER_MS)
-		return;
-	if (!lane->answer_us || answer_us > PATIENCE_FACTOR * lane->answer_us)
-		lane->answer_us = answer_us;
-	else
-		lane->answer_us += (answer_us - lane->answer_us) / 8;
-}
-
-static bool is_lossy(const struct engine *engine)
-{
-	return engine->repeated >= LOSSY_LEAST && engine->repeated * LOSSY_SHARE >= engine->answered;
-}
-
-/*
- * Has the node just left another question open? Not one that was never heard, which may be slow; and where
- * the owner itself asks again, it knows better how long to wait.
- */
-static bool is_silent(const struct engine *engine, const struct lane *lane, const struct entry *entry)
-{
-	return engine->settings.retries && lane->answer_us && lane->silent_us &&
-	       entry->first_us - lane->silent_us < SILENT_US;
-}
-
-/* How long the answer to the question of an open flight is waited for, with all its tries. */
-static int64_t patience_us(struct engine *engine, const struct flight *flight)
-{
-	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
-	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
-	int64_t patience = PATIENCE_FACTOR * lane->answer_us;
-	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
-
-	if (!lane->answer_us && !entry->request.once)
-		patience = PATIENCE_FIRST_US;
-	if (patience < PATIENCE_LEAST_US)
-		patience = PATIENCE_LEAST_US;
-	if (is_silent(engine, lane, entry))
-		patience /= TRY_SHARE;
-	return patience < most_us ? patience : most_us;
-}
-
-/* How long after its first try this try of a question is given up: all share the question's time. */
-static int64_t try_us(struct engine *engine, const struct flight *flight, int64_t patience)
-{
-	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
-	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
-	int64_t least_us = lane->answer_us * 3 / 2, share;
-
-	if (!entry->retries_left || is_silent(engine, lane, entry))
-		return patience;
-	share = patience * LAST_TRY_TENTHS / 10 * (entry->tries + 1) / (entry->tries + entry->retries_left);
-	return share > least_us ? share : least_us;
-}
-
-/* Is an open flight to be given up? */
+/* Is an open flight to be given up? Not while it may be the wire that stands still. */
 static bool is_overdue(struct engine *engine, const struct flight *flight, int64_t now_us)
 {
-	int64_t age_us = now_us - flight->sent_us, patience = patience_us(engine, flight);
+	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
+	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
 
-	if (age_us < patience / TRY_SHARE ||
-	    now_us - lanes_entry(&engine->lanes, flight->entry)->first_us < try_us(engine, flight, patience))
+	if (!patience_is_over(&engine->patience, lane, entry, flight->sent_us, now_us))
 		return false;
 	return silence_is_nodes(&engine->silence, flight->sent_us, now_us) ||
-	       age_us >= (int64_t)engine->settings.timeout_ms * US_PER_MS;
-}
-
-/* May a question be asked again? Where MADs get lost, more often; else a node that is silent is not asked twice. */
-static bool has_retry(struct engine *engine, struct entry *entry)
-{
-	if (!is_lossy(engine) && is_silent(engine, lanes_of(&engine->lanes, entry->request.node), entry))
-		return false;
-	if (!entry->retries_left && !entry->extended && !entry->request.once && engine->settings.retries &&
-	    is_lossy(engine)) {
-		entry->extended = true;
-		entry->retries_left = LOSSY_RETRIES;
-	}
-	return entry->retries_left > 0;
+	       now_us - flight->sent_us >= engine->patience.most_us;
 }
 
 /*
@@ -391,7 +287,7 @@ static void time_out(struct engine *engine, struct flight *flight, enum flight_s
 	engine->counts.timed_out++;
 	entry->tries++;
 	entry->flight = LANES_NONE;
-	if (!has_retry(engine, entry)) {
+	if (!patience_has_retry(&engine->patience, lanes_of(&engine->lanes, node), entry)) {
 		lanes_of(&engine->lanes, node)->silent_us = clock_boottime_us(engine->clock);
 		lanes_finish(&engine->lanes, index, REQUEST_TIMED_OUT, NULL, 0);
 	} else {
@@ -422,10 +318,11 @@ static void tell_answers(struct engine *engine)
 static bool take_flight(struct engine *engine, struct flight *flight)
 {
 	struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+	unsigned repeated = 0;
 
 	if (flight->state == FLIGHT_OPEN) {
 		land(engine, flight, FLIGHT_FREE);
-		engine->repeated += entry->tries;
+		repeated = entry->tries;
 	} else {
 		flight->state = FLIGHT_FREE;
 		if (flight->probe || entry->serial != flight->serial)
@@ -436,7 +333,7 @@ static bool take_flight(struct engine *engine, struct flight *flight)
 			land(engine, &engine->flights[entry->flight], FLIGHT_GIVEN_UP);
 	}
 	entry->serial = 0;
-	engine->answered++;
+	patience_answered(&engine->patience, repeated);
 	return true;
 }
 
@@ -464,8 +361,8 @@ static void take_mad(struct engine *engine, enum transport_event event, int64_t 
 		return;
 	}
 	node = flight->node;
-	learn(engine, lanes_of(&engine->lanes, node),
-	      silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
+	patience_learn(&engine->patience, lanes_of(&engine->lanes, node),
+		       silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
 	if (!take_flight(engine, flight)) {
 		engine->counts.late += !flight->probe;
 		return;
@@ -571,9 +468,7 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 
 	bucket_resume(&engine->bucket, now_us);
 	silence_begins(&engine->silence, now_us);
-	/* What was long ago counts less. */
-	engine->answered /= 2;
-	engine->repeated /= 2;
+	patience_new_run(&engine->patience);
 	while (code == 0 && (engine->lanes.queued || engine->in_flight || engine->answer_count)) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
 			tell_answers(engine);

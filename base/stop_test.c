@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* stop_test.c - who is asked to end may finish, and ends in any case */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/stop.h"
+
+static void pause_ms(long ms)
+{
+	struct timespec left = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	while (nanosleep(&left, &left) < 0)
+		;
+}
+
+/* A process that never comes back from where it is, or that finishes: it ends with status 7 then. */
+static pid_t start(bool finishes, unsigned within_s)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(STDERR_FILENO);
+		stop_install();
+		stop_within(within_s);
+		if (write(ready[1], "", 1) != 1)
+			_exit(1);
+		while (!finishes || !stop_requested())
+			pause_ms(10);
+		_exit(7);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static int end_of(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static bool lives(pid_t pid)
+{
+	return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+static void who_is_asked_to_end_finishes_first(void **state)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		pid_t pid = start(true, 5);
+		int status;
+
+		kill(pid, numbers[i]);
+		status = end_of(pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 7);
+	}
+}
+
+static void who_does_not_come_back_ends_in_time(void **state)
+{
+	pid_t pid = start(false, 1);
+	int status;
+
+	(void)state;
+	pause_ms(1200);
+	assert_true(lives(pid)); /* nobody asked yet */
+	kill(pid, SIGTERM);
+	pause_ms(300);
+	assert_true(lives(pid));
+	status = end_of(pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), -ERR_UNAVAILABLE);
+}
+
+static void a_second_wish_ends_at_once_and_an_echo_does_not(void **state)
+{
+	pid_t pid = start(false, 0);
+	int status;
+
+	(void)state;
+	kill(pid, SIGINT);
+	pause_ms(100);
+	kill(pid, SIGTERM);
+	pause_ms(200);
+	assert_true(lives(pid));
+	pause_ms(900);
+	kill(pid, SIGTERM);
+	status = end_of(pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(who_is_asked_to_end_finishes_first),
+		cmocka_unit_test(who_does_not_come_back_ends_in_time),
+		cmocka_unit_test(a_second_wish_ends_at_once_and_an_echo_does_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 120
+"""A collector that is asked to end does so in time, whatever its device does.
+
+The simulated device waits for ever for an answer where its fabric stands still,
+and for ever for a fabric that is gone.
+"""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, Simulation, Tap, need, stop, wait_for
+
+need("ibsim", "opensm")
+tap = Tap()
+FABRIC = "--gen", "rail --units 1 --hosts 2 --rails 1 --spines 1"
+
+
+def below(pid):
+    """Processes that a process started, and those that they did: their ids and names."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="ascii", errors="replace") as file:
+                name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
+        except OSError:
+            continue
+        if int(rest.split()[1]) == pid:
+            found += [(int(entry), name)] + below(int(entry))
+    return found
+
+
+def fabric_of(sim):
+    return next(pid for pid, name in below(sim.process.pid) if name == "ibsim")
+
+
+def collect(sim, log):
+    return sim.start(IBWIRE, "collect", "--interval", "200ms", stderr=open(log, "wb"))
+
+
+def has_sweeps(sim):
+    done = sim.ibwire("sql", "SELECT count(*) FROM sweep", "--format", "csv", check=False)
+    return done.status == 0 and int(done.out.split()[-1]) >= 3
+
+
+def said(log):
+    with open(log, encoding="utf-8") as file:
+        return file.read()
+
+
+with tap.part("a fabric that stands still"), Simulation(*FABRIC) as sim:
+    process = collect(sim, "still")
+    tap.result(wait_for(lambda: has_sweeps(sim), 20), "a collector stores sweeps")
+    ibsim = fabric_of(sim)
+    os.kill(ibsim, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        status = stop(process, seconds=25)
+        tap.result(time.monotonic() - began < 13, "it ends when its fabric stands still", time.monotonic() - began)
+        tap.result(status in (0, 69), "as one that was asked to, or with one line", f"{status}: {said('still')}")
+        tap.result(status == 0 or "what was stored is safe" in said("still"), "which says that nothing is lost",
+                   said("still"))
+        tap.result(has_sweeps(sim), "what it stored is there")
+        tap.contains("and sound", sim.ibwire("db", "check").out, "is sound")
+    finally:
+        os.kill(ibsim, signal.SIGCONT)
+
+with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
+    running = collect(sim, "running")
+    tap.result(wait_for(lambda: has_sweeps(sim), 20), "a collector stores sweeps")
+    os.kill(fabric_of(sim), signal.SIGKILL)
+    tap.result(wait_for(lambda: running.poll() is not None, 15) or stop(running, seconds=18) in (0, 69),
+               "it ends with its fabric, or when it is asked to", said("running"))
+    sim.process.wait(20)
+    # Nobody answers at all: the device waits for one that will.
+    late = collect(sim, "late")
+    time.sleep(1)
+    tap.equal("one that comes later waits for a fabric", late.poll(), None)
+    began = time.monotonic()
+    tap.equal("and ends when it is asked to", stop(late, seconds=15), 69)
+    tap.result(time.monotonic() - began < 6, "within a few seconds", time.monotonic() - began)
+    tap.contains("with one line", said("late"), "what was stored is safe")
+    eager = collect(sim, "eager")
+    time.sleep(0.5)
+    eager.send_signal(signal.SIGINT)
+    time.sleep(1.2)
+    began = time.monotonic()
+    tap.equal("asked twice it ends", stop(eager, signal.SIGINT), -signal.SIGINT)
+    tap.result(time.monotonic() - began < 1, "at once", time.monotonic() - began)
+tap.done()
