@@ -159,7 +159,7 @@ shows "Down moves it" ">compute in" Down
 shows "End to the last" ">spine down" End
 shows "Up back" ">leaf up" Up
 shows "2 is the links" "193 of 193 links" 2
-before=$(line 5)
+before=$(line 5 | cut -c1-27)
 hides "PgDn goes on" "$before" NPage NPage NPage
 shows "Home back" "$before" Home
 shows "letters are a filter once / was pressed" "1 of 193 links" / n o d e 0 0 3 7
