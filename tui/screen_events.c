@@ -306,7 +306,8 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	format_count(view->events.row_count, 24, shown, sizeof(shown));
 	format_count(view->events.count, 24, all, sizeof(all));
 	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of the newest %s events", shown, all);
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s events", shown,
+			 view->events.complete ? "" : "the newest ", all);
 	else
 		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s events", view->events.complete ? "" :
 			 "the newest ", all);
