@@ -333,6 +333,12 @@ static int write_tab(const struct screen *screen, size_t index, char *ret, size_
 	return (int)text_columns(ret);
 }
 
+/* On a narrow terminal the one that is shown is what has to be read; the others are numbers. */
+static int tab_columns(const struct app *app, const struct screen *tab, int columns, int whole)
+{
+	return columns < 72 && tab != app->path[0].screen ? 3 : whole;
+}
+
 const struct screen *tabs_at(const struct app *app, int x)
 {
 	size_t count, i;
@@ -340,9 +346,8 @@ const struct screen *tabs_at(const struct app *app, int x)
 	char text[64];
 	int from = 0;
 
-	(void)app;
 	for (i = 0; x >= 0 && i < count && all[i]->is_tab; i++) {
-		from += write_tab(all[i], i, text, sizeof(text));
+		from += tab_columns(app, all[i], app->body.columns, write_tab(all[i], i, text, sizeof(text)));
 		if (x < from)
 			return all[i];
 	}
@@ -374,11 +379,8 @@ void tabs_draw(const struct app *app, const struct rect *area)
 	draw_cell(&brush, area->y, area->x, area->columns, "", ALIGN_LEFT, ROLE_TEXT);
 	for (i = 0; i < count && all[i]->is_tab; i++) {
 		bool here = all[i] == app->path[0].screen;
-		int columns = write_tab(all[i], i, text, sizeof(text));
+		int columns = tab_columns(app, all[i], area->columns, write_tab(all[i], i, text, sizeof(text)));
 
-		/* On a narrow terminal the one that is shown is what has to be read. */
-		if (area->columns < 72 && !here)
-			columns = 3;
 		if (x + columns > area->columns)
 			return;
 		draw_cell(&brush, area->y, area->x + x, columns, text, ALIGN_LEFT, here ? ROLE_SORTED : ROLE_FAINT);

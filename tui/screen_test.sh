@@ -15,7 +15,7 @@
 sample_db=${IBWIRE_BUILD:?}/tests/screen/sample_db
 command -v tmux >/dev/null || skip_all "tmux is not installed"
 
-export TMUX_TMPDIR="$PWD" TERM=screen-256color
+export TMUX_TMPDIR="$PWD" TERM=screen-256color XDG_CONFIG_HOME="$PWD/config"
 # A signal that comes while LeakSanitizer looks for leaks makes it wait for ever. Leaks of
 # the screen are looked for in its unit tests.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
@@ -53,6 +53,8 @@ start() {
 	[ ! -f top.pid ] || until_true ended || fail "the screen before this one has ended"
 	tm kill-session -t top 2>/dev/null
 	rm -f top.pid
+	# What the one before chose is kept for the next, unless it is forgotten.
+	[ -n "${kept:-}" ] || rm -rf config
 	size=$1
 	shift
 	tm new-session -d -s top -x "${size%x*}" -y "${size#*x}" \
@@ -157,7 +159,7 @@ shows "Down moves it" ">compute in" Down
 shows "End to the last" ">spine down" End
 shows "Up back" ">leaf up" Up
 shows "2 is the links" "193 of 193 links" 2
-before=$(line 5)
+before=$(line 5 | cut -c1-27)
 hides "PgDn goes on" "$before" NPage NPage NPage
 shows "Home back" "$before" Home
 shows "letters are a filter once / was pressed" "1 of 193 links" / n o d e 0 0 3 7
@@ -184,6 +186,18 @@ shows "Space holds the picture" "PAUSED at" Space
 hides "and lets it go" "PAUSED" Space
 keys q
 restored "q" 0
+
+# What somebody chose is there again.
+live 80x24 "$top"
+shows "Balance has a list of groups" "GROUP  " 3 g
+keys q
+wait_for "modes "
+kept=yes
+live 80x24 "$top"
+shows "the next start has it too" "GROUP  " 3
+kept=""
+keys q
+restored "q with something to keep" 0
 
 # One running screen in all sizes: on each tab the first line, the last line and the tab stand where they should.
 live 120x40 "$top"

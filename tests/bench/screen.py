@@ -60,7 +60,7 @@ class Screen:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
+            os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8", XDG_CONFIG_HOME=os.path.dirname(database))
             os.execv(IBWIRE, [IBWIRE, "top", "--db", database, *options])
         self.output = b""
 
