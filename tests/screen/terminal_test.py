@@ -203,6 +203,7 @@ def check_databases():
         screen.wait_for(b"LIVE")
         os.kill(process.pid, signal.SIGSTOP)
         tap.result(screen.wait_for(b"LATE") is not None, "one that hangs makes the data late")
+        tap.result(screen.wait_for(b"but stores nothing", 2 * PATIENCE_S) is not None, "and is told when it goes on so")
         os.kill(process.pid, signal.SIGCONT)
         tap.result(screen.wait_for(b"LIVE") is not None, "and live again when it goes on")
     with collector("cut.db") as process:
