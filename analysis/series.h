@@ -79,7 +79,7 @@ struct series_plot {
 	bool ascii;
 	/* In what is shown (bits, per hour, percent): */
 	double top;                /* where its axis ends; 0: as needed */
-	double reach;              /* what it goes up to at least; 0: nothing. series_high() of another plot beside it */
+	double reach;              /* what it goes up to at least; 0: nothing. series_high() of a plot beside it */
 };
 
 /* series_high - the highest value of all steps, in what is shown; 0 where nothing is known. */

@@ -18,6 +18,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+#include "tui/keep.h"
 #include "tui/tui.h"
 
 /* A person watches: more often than a collector that runs for months. */
@@ -178,6 +179,7 @@ static void collect_arguments(const struct top *top, struct arguments *ret)
 static int show(struct top *top, const struct name_map *names, struct error *err)
 {
 	struct arguments arguments;
+	char keep[PATH_MAX];
 	struct tui_options options = {
 		.db_path = top->path,
 		.program = "/proc/self/exe",
@@ -194,6 +196,8 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	};
 
 	collect_arguments(top, &arguments);
+	if (keep_path(keep, sizeof(keep)))
+		options.keep_path = keep;
 	if (top->child.pid) {
 		options.child = tell_child;
 		options.child_ctx = &top->child;

@@ -111,6 +111,46 @@ static void check_sums(const struct got *got, const struct model *model, int64_t
 	}
 }
 
+/* Errors that were given, by the model's ports. */
+struct got_errors {
+	const struct model *model;
+	uint64_t value[MOST_PORTS][COUNTER_COUNT];
+	int64_t last_us, since_us, until_us;
+};
+
+static bool take_error(void *ctx, const struct history_error *error)
+{
+	struct got_errors *got = ctx;
+
+	assert_true(error->wall_us >= got->last_us);
+	assert_true(error->wall_us > got->since_us && error->wall_us <= got->until_us);
+	assert_true(error->counter >= COUNTER_TRAFFIC_COUNT && error->counter < COUNTER_COUNT);
+	got->last_us = error->wall_us;
+	got->value[index_of(got->model, &error->who)][error->counter] += error->value;
+	return true;
+}
+
+/* What rows of errors say of a window is what was counted in it. */
+static void ask_errors(struct reader *reader, const struct model *model, int64_t since_us, int64_t until_us,
+		       int64_t after, int64_t until)
+{
+	struct got_errors got = { .model = model, .since_us = since_us, .until_us = until_us };
+
+	assert_int_equal(reader_history_errors(reader, since_us, until_us, take_error, &got, NULL), 0);
+	for (size_t p = 0; p < model->port_count; p++)
+		for (int i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++) {
+			uint64_t truth = 0;
+
+			for (int64_t s = after; s < until; s++) {
+				const struct delta *delta = &model->sweeps[s].truth[p].delta;
+
+				if (model->sweeps[s].truth[p].has_delta && (delta->known & COUNTER_BIT(i)))
+					truth += delta->value[i];
+			}
+			assert_int_equal(got.value[p][i], truth);
+		}
+}
+
 /* One random question, held against what the model knows. */
 static void ask(struct reader *reader, const struct model *model, uint64_t seed, size_t pieces[HISTORY_SOURCE_COUNT])
 {
@@ -134,6 +174,7 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 		return;
 	}
 	assert_int_equal(range.after, after);
+	ask_errors(reader, model, since_us, until_us, range.after, range.until);
 	for (size_t p = 0; p < model->port_count; p++) {
 		wanted[p] = seed % 3 == 0 || map_mix(seed + 10 + p) % (seed % 3 == 1 ? 2 : 10) == 0;
 		if (!wanted[p])

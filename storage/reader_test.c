@@ -293,6 +293,12 @@ static void events_come_oldest_first_and_as_many_as_asked(void **state)
 	query.limit = 1;
 	assert_int_equal(count_events(reader, &query, &some), 1);
 	assert_string_equal(some.first_text, last);
+	/* On from where that ended: all but the newest, and then nothing. */
+	query = (struct event_query){ .before_id = some.last_id };
+	assert_int_equal(count_events(reader, &query, &some), stored - 1);
+	assert_true(some.last_id < query.before_id);
+	query = (struct event_query){ .before_id = 1, .limit = 5 };
+	assert_int_equal(count_events(reader, &query, &some), 0);
 	query = (struct event_query){ .kind = "no-such-kind" };
 	assert_int_equal(count_events(reader, &query, &some), 0);
 	query = (struct event_query){ .kind = "node-silent", .node_guid = model->nodes[0].node.guid };

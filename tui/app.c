@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "tui/draw.h"
 
+/* Two presses of the mouse within this are a double one. */
+#define DOUBLE_PRESS_US (500 * US_PER_MS)
+
 static int create_screens(struct app *app, struct error *err)
 {
 	size_t count, i;
@@ -40,6 +43,7 @@ static void destroy_screens(const struct app *app)
 int app_init(struct app *app, const struct tui_options *options, struct error *err)
 {
 	size_t count;
+	int status;
 
 	*app = (struct app){ .options = options, .depth = 1, .path[0].screen = screens(&count)[0] };
 	app->started_us = clock_boottime_us(options->clock);
@@ -47,7 +51,8 @@ int app_init(struct app *app, const struct tui_options *options, struct error *e
 	live_init(&app->live, options->db_path, options->names, options->clock, options->refresh_us);
 	app->live.at_us = options->at_us;
 	table_init(&app->table);
-	return create_screens(app, err);
+	status = create_screens(app, err);
+	return status < 0 ? status : setup_start(app, err);
 }
 
 void app_done(struct app *app)
@@ -112,10 +117,43 @@ void app_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
 
+	app->press.at_us = 0;
 	if (app->prompt.done && prompt_key(&app->prompt, app, key))
 		return;
-	else if ((!app->live.shown && screen != &screen_help) || !screen->key(screen_state(app, screen), app, key))
+	else if ((!app->live.shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
 		common_key(app, key);
+}
+
+static void subject_under_cursor(const struct app *app, const struct screen *screen, struct subject *ret)
+{
+	*ret = (struct subject){ SUBJECT_NONE };
+	if (app->live.shown && screen->subject)
+		screen->subject(screen_state(app, screen), app, ret);
+}
+
+/*
+ * A press where the last one was is the second of two: soon after it, or as long as the cursor stands on what the
+ * first one chose. Between the two the rows may have moved.
+ */
+static void press(struct app *app, const struct screen *screen, const struct mouse *mouse)
+{
+	int64_t now_us = clock_boottime_us(app->options->clock);
+	struct mouse told = *mouse;
+	struct subject before;
+
+	subject_under_cursor(app, screen, &before);
+	if (app->press.at_us && !mouse->wheel && mouse->y == app->press.y && abs(mouse->x - app->press.x) <= 1)
+		told.twice |= now_us - app->press.at_us < DOUBLE_PRESS_US ?
+			      subject_equal(&before, &app->press.subject) :
+			      before.kind != SUBJECT_NONE && subject_equal(&before, &app->press.subject);
+	app->press.at_us = 0;
+	screen->mouse(screen_state(app, screen), app, &told);
+	if (mouse->wheel || told.twice || app_screen(app) != screen)
+		return;
+	app->press.y = mouse->y;
+	app->press.x = mouse->x;
+	app->press.at_us = now_us;
+	subject_under_cursor(app, screen, &app->press.subject);
 }
 
 void app_mouse(struct app *app, const struct mouse *mouse)
@@ -126,8 +164,8 @@ void app_mouse(struct app *app, const struct mouse *mouse)
 		tab = mouse->wheel ? NULL : tabs_at(app, mouse->y == app->body.y - 1 ? mouse->x : -1);
 		if (tab)
 			app_show(app, tab);
-	} else if (app->live.shown && screen->mouse) {
-		screen->mouse(screen_state(app, screen), app, mouse);
+	} else if ((app->live.shown || screen->needs_nothing) && screen->mouse) {
+		press(app, screen, mouse);
 	}
 }
 
@@ -185,7 +223,7 @@ void app_draw(struct app *app, int rows, int columns)
 			tabs_draw(app, &frame.tabs);
 		draw_cell(&brush, frame.notice.y, frame.notice.x, frame.notice.rows ? columns : 0, notice, ALIGN_LEFT,
 			  ROLE_WARNING);
-		if (!app->live.shown && screen != &screen_help)
+		if (!app->live.shown && !screen->needs_nothing)
 			draw_waiting(app, &frame.body);
 		else
 			screen->draw(screen_state(app, screen), app, &frame.body);

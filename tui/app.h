@@ -18,6 +18,7 @@
 #include "tui/live.h"
 #include "tui/moment.h"
 #include "tui/prompt.h"
+#include "tui/setup.h"
 #include "tui/subject.h"
 #include "tui/table.h"
 #include "tui/terminal.h"
@@ -25,6 +26,7 @@
 #include "tui/tui.h"
 
 struct error;
+struct keep;
 struct screen;
 
 /*
@@ -46,6 +48,7 @@ struct place {
 struct app {
 	const struct tui_options *options;
 	struct theme theme;
+	struct setup setup;
 	struct live live;
 	struct moment moment; /* what is known of the time that live.shown is of */
 	struct table table;   /* all ports of what is shown: numbers, names, sums */
@@ -61,6 +64,11 @@ struct app {
 	struct place path[PATH_MAX_DEPTH]; /* the first is a tab */
 	size_t depth;         /* places in it, at least 1 */
 	struct rect body;     /* of the last drawing */
+	struct {
+		int y, x;
+		int64_t at_us;          /* boottime */
+		struct subject subject; /* that the cursor stood on after it */
+	} press;              /* of the mouse, the last one that no key came after; at_us is 0: none */
 	void **states;        /* one per screen */
 	bool quit;
 };
@@ -92,6 +100,11 @@ struct screen {
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
+	/* What is kept until the next start, told with keep_put(); NULL: nothing. */
+	void (*keep)(void *state, struct keep *keep);
+	/* One of these, before the first snapshot. Return: whether the name and the value are known. */
+	bool (*recall)(void *state, const char *name, const char *value);
+	bool needs_nothing; /* it shows something also before there is a snapshot */
 };
 
 /*
@@ -123,7 +136,7 @@ void *screen_state(const struct app *app, const struct screen *screen);
 
 /* screen_detail shows any subject, screen_ports a node; the others are tabs, or what a key opens. */
 extern const struct screen screen_overview, screen_links, screen_balance, screen_ports, screen_events, screen_snapshots,
-	screen_detail, screen_text, screen_help;
+	screen_detail, screen_text, screen_help, screen_setup;
 
 /* screen_links_show - go to the links, those that a filter (tui/filter.h) lets through. */
 void screen_links_show(struct app *app, const char *typed);

@@ -4,11 +4,15 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/app.h"
+#include "tui/marks.h"
+
+#define DAY_US (24 * 3600 * US_PER_S)
 
 /* Lines of a plot on a terminal of few and of many lines. */
 enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOST = 44 };
@@ -70,12 +74,27 @@ static enum role severity_role(const struct finding_row *row)
 	       row->finding.severity == FINDING_WARNING  ? ROLE_WARNING : ROLE_TEXT;
 }
 
-static bool is_at(const struct finding *finding, uint64_t node_guid, uint8_t port)
+/* @port: 0: of the node itself or any of its ports. */
+static bool is_at(const struct app *app, const struct finding *finding, uint64_t node_guid, uint8_t port)
 {
-	if (!node_guid)
-		return true;
-	return (finding->node_guid == node_guid && (!port || finding->port == port)) ||
-	       (finding->peer_guid == node_guid && (!port || finding->peer_port == port));
+	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t index = port ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
+	if (index != FABRIC_NONE)
+		return mark_concerns(&app->moment, fabric, finding, index);
+	return !node_guid || finding->node_guid == node_guid || finding->peer_guid == node_guid;
+}
+
+/* The hour, and the day where that is another one than the shown time's. */
+static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size_t size)
+{
+	bool near = shown_us - wall_us < DAY_US / 2 && wall_us <= shown_us;
+	time_t seconds = (time_t)(wall_us / US_PER_S);
+	struct tm parts = { 0 };
+
+	localtime_r(&seconds, &parts);
+	strftime(ret, size, near ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &parts);
+	return ret;
 }
 
 static void put_finding(struct page *page, const struct finding_row *row, int64_t shown_us)
@@ -87,13 +106,13 @@ static void put_finding(struct page *page, const struct finding_row *row, int64_
 	page_line(page, &subject);
 	x = page_putf(page, 0, severity_role(row), "%s", finding_severity_name(row->finding.severity));
 	x = page_putf(page, x + 1, ROLE_STRONG, "%s", finding_kind_name(row->finding.kind));
-	x = page_putf(page, x + 2, ROLE_TEXT, "%s", row->finding.subject);
-	page_putf(page, x + 2, ROLE_FAINT, "since %s (%s)%s%s%s", when_format_local(row->finding.since_us, since),
-		  when_format_span(shown_us > row->finding.since_us ? shown_us - row->finding.since_us : 0, age),
-		  row->finding.cause && row->finding.cause[0] ? ", cause: " : "",
-		  row->finding.cause ? row->finding.cause : "", row->acknowledged.at_us ? ", acknowledged" : "");
-	page_line(page, NULL);
-	page_putf(page, 2, ROLE_TEXT, "%s", row->finding.text);
+	x = page_putf(page, x + 2, ROLE_TEXT, "since %s (%s)%s%s%s",
+		      short_time(row->finding.since_us, shown_us, since, sizeof(since)),
+		      when_format_span(shown_us > row->finding.since_us ? shown_us - row->finding.since_us : 0, age),
+		      row->finding.cause && row->finding.cause[0] ? ", cause: " : "",
+		      row->finding.cause ? row->finding.cause : "", row->acknowledged.at_us ? ", acknowledged" : "");
+	page_putf(page, x + 2, ROLE_FAINT, "%s", row->finding.subject);
+	page_wrap(page, NULL, 2, ROLE_TEXT, row->finding.text);
 }
 
 void detail_put_findings(struct detail *detail, const struct app *app, uint64_t node_guid, uint8_t port)
@@ -103,7 +122,7 @@ void detail_put_findings(struct detail *detail, const struct app *app, uint64_t 
 	for (size_t i = 0; i < app->moment.finding_count; i++) {
 		const struct finding_row *row = &app->moment.findings[i];
 
-		if (!is_at(&row->finding, node_guid, port))
+		if (!is_at(app, &row->finding, node_guid, port))
 			continue;
 		if (!found++)
 			page_heading(&detail->page, "FINDINGS");

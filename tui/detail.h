@@ -46,6 +46,7 @@ enum detail_routes { ROUTES_UNASKED, ROUTES_WANTED, ROUTES_READ, ROUTES_UNKNOWN 
 struct detail_known {
 	struct detail_row slow[DETAIL_ATTRIBUTE_COUNT]; /* of the port */
 	size_t slow_count;
+	bool slow_read;
 	int64_t slow_window_us;
 	enum detail_routes routes;
 	uint64_t routes_guid;      /* of the switch */

@@ -75,7 +75,9 @@ static void put_port_row(struct page *page, const struct app *app, const struct 
 	const struct port *port = &fabric->ports[index];
 	const struct row_view *view = &app->table.views[index];
 	const struct subject subject = detail_subject_of_port(app, index);
-	const struct finding_row *finding = moment_finding_of(&app->moment, subject.node_guid, subject.port);
+	/* Of port 0 it would be any of the switch's. */
+	const struct finding_row *finding =
+		port->num ? moment_finding_of(&app->moment, subject.node_guid, subject.port) : NULL;
 	char text[NODE_NAME_SIZE + 8];
 
 	page_line(page, &subject);

@@ -284,11 +284,14 @@ void detail_put_slow_counters(struct detail *detail, const struct app *app, uint
 	struct page *page = &detail->page;
 	char span[WHEN_SIZE];
 
-	page_heading(page, "SLOW COUNTERS: asked now and then; what they counted in the %s before",
-		     when_format_span(known->slow_window_us, span));
+	if (known->slow_read)
+		page_heading(page, "SLOW COUNTERS: asked now and then; what they counted in the %s before",
+			     when_format_span(known->slow_window_us, span));
+	else
+		page_heading(page, "SLOW COUNTERS: asked now and then");
 	if (!known->slow_count) {
 		page_line(page, NULL);
-		page_putf(page, 0, ROLE_FAINT, "none of them was read");
+		page_putf(page, 0, ROLE_FAINT, known->slow_read ? "none of them was read" : "reading them ...");
 		return;
 	}
 	page_line(page, NULL);

@@ -157,7 +157,7 @@ const char *event_where(const struct happening *event, char *ret, size_t size)
 	return ret;
 }
 
-/* "MF0;NAME:MODEL/U1" at the beginning of a text. Return: its bytes, 0 where there is none; @ret_name: those of NAME. */
+/* "MF0;NAME:MODEL/U1" at the beginning of a text. Return: its bytes, 0 where there is none; @ret_name: NAME's. */
 static size_t managed_name(const char *text, size_t *ret_name)
 {
 	const char *name = text + strlen("MF0;"), *colon, *end;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/filter.h"
 
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -102,8 +103,9 @@ static void typing_and_erasing_work_in_whole_characters(void **state)
 
 	(void)state;
 	filter_set(&filter, "");
-	filter_append(&filter, "a");
-	filter_append(&filter, "\xe6\x97\xa5");
+	setlocale(LC_CTYPE, "C.UTF-8");
+	filter_type(&filter, 'a');
+	filter_type(&filter, 0x65e5);
 	assert_string_equal(filter.typed, "a\xe6\x97\xa5");
 	assert_true(matches(&filter, "xa\xe6\x97\xa5"));
 	filter_erase(&filter);
@@ -112,10 +114,24 @@ static void typing_and_erasing_work_in_whole_characters(void **state)
 	filter_erase(&filter);
 	assert_string_equal(filter.typed, "");
 	for (i = 0; i < FILTER_SIZE; i++)
-		filter_append(&filter, "\xe6\x97\xa5");
+		filter_type(&filter, 0x65e5);
 	/* Full: no character is half there. */
 	assert_int_equal(strlen(filter.typed) % 3, 0);
 	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
+}
+
+static void control_characters_are_not_taken(void **state)
+{
+	static const int keys[] = { 0x7f, 0x85, 0x9b, '\t', 'a', ' ', 'b' };
+	struct filter filter = { 0 };
+	size_t i;
+
+	(void)state;
+	setlocale(LC_CTYPE, "C.UTF-8");
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		filter_type(&filter, keys[i]);
+	assert_string_equal(filter.typed, "a b");
+	filter_done(&filter);
 }
 
 static void a_filter_too_long_is_cut_and_harmless(void **state)
@@ -255,6 +271,7 @@ int main(void)
 		cmocka_unit_test(the_case_of_letters_does_not_matter),
 		cmocka_unit_test(random_filters_agree_with_a_plain_search),
 		cmocka_unit_test(typing_and_erasing_work_in_whole_characters),
+		cmocka_unit_test(control_characters_are_not_taken),
 		cmocka_unit_test(a_filter_too_long_is_cut_and_harmless),
 		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),
 		cmocka_unit_test(expressions_match_as_in_grep),

@@ -126,7 +126,8 @@ void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t 
 	for (ret->cell = CELL_MOST; ret->cell > 1 && columns * (size_t)ret->cell > (size_t)left;)
 		ret->cell--;
 	ret->shown = left / ret->cell;
-	ret->shown = ret->shown < 1 ? 1 : (size_t)ret->shown > columns ? (int)columns : ret->shown;
+	ret->shown = ret->shown > 0 && (size_t)ret->shown > columns ? (int)columns : ret->shown;
+	ret->shown = ret->shown < 1 ? 1 : ret->shown;
 	ret->words = area_rows >= 18 ? 3 : area_rows >= 12 ? 2 : area_rows > 1;
 	ret->legend = area_rows >= 10;
 	/* A name fits across where one blank is left beside it. */
@@ -137,6 +138,7 @@ void heat_layout(int area_rows, int area_columns, int label, int suffix, size_t 
 	if (ret->rows < 1)
 		ret->rows = 0;
 	/* Where all rows are seen and lines are left, the links of the cursor's row stand there one by one. */
+	rows = rows ? rows : 1;
 	ret->members = ret->rows - (int)(rows < (size_t)ret->rows ? rows : (size_t)ret->rows) - 1;
 	if (ret->members < MEMBERS_LEAST)
 		ret->members = 0;

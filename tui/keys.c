@@ -16,20 +16,28 @@
 #define HOUR_US (60 * MINUTE_US)
 
 const struct key_help common_help[] = {
+	{ "GOING ABOUT", NULL },
 	{ "1 2 3 ... Tab", "the screens; Shift-Tab the other way round" },
 	{ "Enter", "more of what the cursor stands on" },
 	{ "Esc", "back, the way that the line on top shows" },
+	{ "p", "the front panel of the switch or host that the cursor stands on" },
+	{ "TIME", NULL },
 	{ "< >", "a sweep back, a sweep on" },
 	{ "{ } [ ]", "a minute back and on, an hour back and on" },
 	{ "t", "go to a time: -10m, 14:00, yesterday 14:00, 2026-11-20 14:00" },
 	{ "b", "go to where the finding began that the cursor stands on" },
-	{ "a", "acknowledge it: why it may wait, how long; or take that back" },
-	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
-	{ "p", "the front panel of the switch or host that the cursor stands on" },
 	{ "L", "live again" },
 	{ "Space", "hold the picture, and let it run again; collecting goes on meanwhile" },
 	{ "m M", "mark this moment: numbers are of the time since then; M: of one sweep again" },
+	{ "DOING", NULL },
+	{ "a", "acknowledge that finding: why it may wait, and for how long; or take that back" },
+	{ "r", "a report of what the cursor stands on, as ibwire report prints it" },
+	{ "THE SCREEN", NULL },
 	{ "F1 ? h", "help; any of them, Esc or q leaves it" },
+	{ "F2 S", "setup: colours, characters, refresh, mouse, columns; kept, as what you chose on the screens" },
+	{ "F3 F4 F6", "search, filter and sort, as / and s, where a screen has them" },
+	{ "^L", "draw all of it again" },
+	{ "^Z", "back to the shell; fg comes back" },
 	{ "q F10", "quit" },
 	{ NULL, NULL },
 };
@@ -222,6 +230,10 @@ void common_key(struct app *app, int key)
 	case 'h':
 	case KEY_SPECIAL(KEY_F(1)):
 		app_open(app, &screen_help, &none);
+		break;
+	case 'S':
+	case KEY_SPECIAL(KEY_F(2)):
+		app_open(app, &screen_setup, &none);
 		break;
 	case '\t':
 		step_tab(app, 1);

@@ -58,6 +58,22 @@ const struct column_info *column_info(enum column column)
 	return &infos[column];
 }
 
+bool column_by_title(const char *title, enum column *ret)
+{
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		if (!strcmp(column_info((enum column)column)->title, title)) {
+			*ret = (enum column)column;
+			return true;
+		}
+	return false;
+}
+
+bool column_can_hide(enum column column)
+{
+	/* What a row is of; and marks that are there only where somebody or something made one. */
+	return column != COLUMN_PORT && column != COLUMN_TAG && column != COLUMN_FINDING;
+}
+
 /* Widths that come from the data. */
 enum { AS_PORT = -1, AS_PEER = -2, AS_LINK = -3, AS_TAG = -4, AS_FINDING = -5, AS_KIND = -6 };
 
@@ -153,7 +169,7 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		int gap = !place->columns && left < columns ? 1 : 0;
 		int more = wanted(&steps[i], data_columns) - place->columns;
 
-		if (more <= 0)
+		if (more <= 0 || (needs->hidden & 1u << steps[i].column && column_can_hide((enum column)steps[i].column)))
 			continue;
 		if (more + gap > left) {
 			if (!place->columns || !is_elastic(steps[i].column))

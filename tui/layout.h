@@ -76,6 +76,12 @@ struct column_info {
 /* column_info - constant. */
 const struct column_info *column_info(enum column column);
 
+/* column_by_title - Return: whether there is one of that title. */
+bool column_by_title(const char *title, enum column *ret);
+
+/* column_can_hide - can one do without it? */
+bool column_can_hide(enum column column);
+
 /* Where a column stands; columns is 0 where it is not shown. */
 struct column_place {
 	int x, columns;
@@ -85,6 +91,7 @@ struct column_place {
 struct column_needs {
 	int port_columns, peer_columns, link_columns; /* of the longest texts in these columns */
 	bool findings, tags; /* is there any? Else these columns take no room */
+	uint32_t hidden;     /* 1 << column: not wanted */
 };
 
 /*

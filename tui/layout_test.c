@@ -90,7 +90,7 @@ static void columns_never_overlap_nor_leave_the_table(void **state)
 				for (link = 0; link <= 9; link += 3)
 					for (more = 0; more < 4; more++) {
 						const struct column_needs all = {
-							needs[port], needs[peer], link, more & 1, more & 2,
+							needs[port], needs[peer], link, more & 1, more & 2, 0,
 						};
 
 						layout_columns(columns, &all, places);
@@ -104,7 +104,7 @@ static void columns_never_overlap_nor_leave_the_table(void **state)
 
 static void a_wider_terminal_never_shows_fewer_columns(void **state)
 {
-	const struct column_needs needs = { 17, 17, 5, true, true };
+	const struct column_needs needs = { 17, 17, 5, true, true, 0 };
 	struct column_place places[COLUMN_COUNT];
 	int columns, before = 0;
 
@@ -122,11 +122,36 @@ static void a_wider_terminal_never_shows_fewer_columns(void **state)
 	assert_int_equal(before, COLUMN_COUNT);
 }
 
+static void hidden_columns_leave_their_room_to_others(void **state)
+{
+	struct column_needs needs = { 17, 17, 5, true, true, 0 };
+	struct column_place places[COLUMN_COUNT];
+	int columns, column;
+
+	(void)state;
+	for (column = 0; column < COLUMN_COUNT; column++) {
+		needs.hidden = 1u << column;
+		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
+			layout_columns(columns, &needs, places);
+			for (int other = 0; other < COLUMN_COUNT; other++)
+				assert_true(places[other].x + places[other].columns <= columns || !places[other].columns);
+			if (column_can_hide((enum column)column))
+				assert_int_equal(places[column].columns, 0);
+		}
+		assert_true(column_can_hide((enum column)column) || places[column].columns);
+	}
+	needs.hidden = UINT32_MAX;
+	layout_columns(80, &needs, places);
+	assert_int_equal(places[COLUMN_PORT].columns, 17);
+}
+
 static void eighty_columns_hold_the_ten_that_matter(void **state)
 {
-	static const enum column wanted[] = { COLUMN_PORT, COLUMN_PEER,	   COLUMN_STATUS,  COLUMN_LINK, COLUMN_XMIT,
-					      COLUMN_RCV,  COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS, COLUMN_LOAD };
-	const struct column_needs needs = { 17, 17, 5, false, false };
+	static const enum column wanted[] = {
+		COLUMN_PORT, COLUMN_PEER, COLUMN_STATUS, COLUMN_LINK, COLUMN_LOAD, COLUMN_XMIT, COLUMN_RCV,
+		COLUMN_XMIT_BAR, COLUMN_RCV_BAR, COLUMN_ERRORS,
+	};
+	const struct column_needs needs = { 17, 17, 5, false, false, 0 };
 	struct column_place places[COLUMN_COUNT];
 	size_t i;
 
@@ -191,6 +216,7 @@ int main(void)
 		cmocka_unit_test(a_screen_below_the_least_size_is_refused),
 		cmocka_unit_test(columns_never_overlap_nor_leave_the_table),
 		cmocka_unit_test(a_wider_terminal_never_shows_fewer_columns),
+		cmocka_unit_test(hidden_columns_leave_their_room_to_others),
 		cmocka_unit_test(eighty_columns_hold_the_ten_that_matter),
 		cmocka_unit_test(the_most_important_parts_of_a_line_stay),
 		cmocka_unit_test(scrolling_shows_the_cursor_and_wastes_no_line),

@@ -14,9 +14,14 @@
 #include "tui/live.h"
 #include "tui/moment.h"
 
+/* More than this is felt; before the first load the number of ports says what is to be expected. */
+#define SLOW_US (100 * US_PER_MS)
+#define SLOW_PORTS 16384
+/* Then it is loaded when the time that is shown stayed for so long. */
+#define SETTLE_US (300 * US_PER_MS)
 /* While the newest sweeps are followed: so often at most, and of the time no more than one part in so many. */
 #define LOAD_EVERY_US (3 * US_PER_S)
-#define LOAD_SHARE 8
+#define LOAD_SHARE 24
 
 /* Tables that no event changed are read again after so long: the first reading of a table is no event. */
 #define ROUTES_EVERY_US (60 * US_PER_S)
@@ -137,7 +142,13 @@ static int load(struct loads *loads, const struct loads_source *source, struct e
 	return code == 0 ? judge(loads, source, err) : code;
 }
 
-static bool wants_load(const struct loads *loads, const struct loads_source *source)
+/* What takes long to load: who steps through time, or only passes by, is not held up by it. */
+static bool is_slow(const struct loads *loads, const struct live *live)
+{
+	return loads->load_us ? loads->load_us > SLOW_US : live->shown->fabric->port_count > SLOW_PORTS;
+}
+
+static bool wants_load(struct loads *loads, const struct loads_source *source)
 {
 	const struct live *live = source->live;
 	int64_t since_us = source->now_us - loads->loaded_us;
@@ -145,8 +156,12 @@ static bool wants_load(const struct loads *loads, const struct loads_source *sou
 	if (!live->shown || !live->reader || !source->moment->shape || live->stale ||
 	    loads->until_us == live->shown->sweep.wall_us)
 		return false;
-	if (live->at_us || !loads->until_us)
-		return true;
+	if (live->at_us || !loads->until_us) {
+		if (loads->wanted_wall_us != live->shown->sweep.wall_us)
+			loads->wanted_us = source->now_us;
+		loads->wanted_wall_us = live->shown->sweep.wall_us;
+		return !is_slow(loads, live) || source->now_us - loads->wanted_us >= SETTLE_US;
+	}
 	return since_us >= LOAD_EVERY_US && since_us >= LOAD_SHARE * loads->load_us;
 }
 

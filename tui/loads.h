@@ -46,6 +46,7 @@ struct loads {
 	int64_t routes_event;        /* the newest event that may have changed them */
 	uint8_t *adaptive;
 	uint64_t fingerprint;        /* of the fabric */
+	int64_t wanted_wall_us, wanted_us; /* the time of the past that is wanted, and since when (boottime) */
 	int64_t loaded_us, load_us;  /* boottime of the last load, and how long it took */
 };
 
@@ -57,7 +58,8 @@ void loads_changed(struct loads *loads, const struct loads_source *source);
 
 /*
  * loads_poll - bring it up to what is shown, where it is time to
- * A time of the past at once; the newest sweeps every few seconds.
+ * A time of the past at once, or where that takes long when the steps to it have ended; the newest sweeps every
+ * few seconds.
  * Return: whether there is something new; loads->problem then says why there are no numbers.
  */
 bool loads_poll(struct loads *loads, const struct loads_source *source);

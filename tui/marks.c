@@ -42,6 +42,18 @@ static bool is_about(const struct shape *shape, const struct fabric *fabric, con
 	}
 }
 
+bool mark_concerns(const struct moment *moment, const struct fabric *fabric, const struct finding *finding,
+		   uint32_t index)
+{
+	const struct port *port = &fabric->ports[index];
+	uint64_t guid = fabric->nodes[port->node].guid;
+
+	if (finding->node_guid == guid && !finding->port)
+		return is_about(moment->shape, fabric, finding, index);
+	return (finding->node_guid == guid && finding->port == port->num) ||
+	       (finding->peer_port && finding->peer_guid == guid && finding->peer_port == port->num);
+}
+
 static void take_finding(const struct moment *moment, const struct fabric *fabric, uint32_t index,
 			 uint32_t *finding_of)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct fabric;
+struct finding;
 struct finding_row;
 struct moment;
 struct shape;
@@ -18,6 +19,13 @@ enum mark mark_of(const struct finding_row *row);
 
 /* mark_name - "CRIT", "WARN", "info", "ack", "" for none. */
 const char *mark_name(enum mark mark);
+
+/*
+ * mark_concerns - is a finding about a port: at it, at the other end of its link, or said of its node or group as a
+ * whole and about it
+ */
+bool mark_concerns(const struct moment *moment, const struct fabric *fabric, const struct finding *finding,
+		   uint32_t port);
 
 /*
  * marks_find - the worst finding at each port, also what is said of its node or group as a whole and is about it

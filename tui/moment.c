@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/shape.h"
+#include "tui/marks.h"
 
 /* Rows as they come out of the database. */
 struct gathering {
@@ -156,11 +157,14 @@ void moment_done(struct moment *moment)
 
 const struct finding_row *moment_finding_of(const struct moment *moment, uint64_t node_guid, uint8_t port)
 {
+	const struct fabric *fabric = moment->shape ? moment->shape->fabric : NULL;
+	uint32_t index = port && fabric ? fabric_find_port(fabric, node_guid, port) : FABRIC_NONE;
+
 	for (size_t i = 0; i < moment->finding_count; i++) {
 		const struct finding *finding = &moment->findings[i].finding;
 
-		if ((finding->node_guid == node_guid && (!port || finding->port == port)) ||
-		    (port && finding->peer_guid == node_guid && finding->peer_port == port))
+		if (index != FABRIC_NONE ? mark_concerns(moment, fabric, finding, index) :
+					   !port && finding->node_guid == node_guid)
 			return &moment->findings[i];
 	}
 	return NULL;

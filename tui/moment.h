@@ -59,7 +59,7 @@ void moment_done(struct moment *moment);
 /* happening_of - a stored event as one with texts of its own. */
 void happening_of(const struct event_row *row, struct happening *ret);
 
-/* moment_finding_of - the worst finding that is open at a port (0: of the node itself or any of its ports), or NULL. */
+/* moment_finding_of - the worst that is open about a port (marks.h; 0: of the node or any of its ports), or NULL. */
 const struct finding_row *moment_finding_of(const struct moment *moment, uint64_t node_guid, uint8_t port);
 
 #endif

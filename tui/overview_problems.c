@@ -69,13 +69,21 @@ static const char *cause_of(const struct finding *finding)
 	return *finding->cause && strcmp(finding->cause, "unknown") ? finding->cause : finding_kind_name(finding->kind);
 }
 
+enum { INDENT = 6 };
+
+/* Columns for a text below a problem's first line. */
+static size_t text_room(const struct rect *body)
+{
+	int columns = body->columns < OVERVIEW_PROBLEM_COLUMNS ? body->columns : OVERVIEW_PROBLEM_COLUMNS;
+
+	return (size_t)(columns - INDENT);
+}
+
 /* A text in the lines before @end, broken between words. Return: the line behind it. */
 static int draw_wrapped(const struct brush *brush, int y, int end, const struct rect *body, const char *text,
 			 enum role role)
 {
-	enum { INDENT = 6 };
-	int most = body->columns < OVERVIEW_PROBLEM_COLUMNS ? body->columns : OVERVIEW_PROBLEM_COLUMNS;
-	int columns = most - INDENT;
+	int columns = (int)text_room(body);
 
 	while (*text && y < end) {
 		size_t bytes = text_prefix_bytes(text, (size_t)columns), cut = bytes;
@@ -129,16 +137,20 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 {
 	const struct finding *finding = &row->finding;
 	bool known = row->acknowledged.at_us;
-	int left = view->plan.problem_lines - 1;
-	bool advises = left > 1 && !known && *finding->advice, names = left > 2 && !known && finding->hosts_touched;
-	int end = y + left - advises - names;
+	int left = view->plan.problem_lines - 1, end;
 	char text[FINDING_HOSTS_MAX * 66 + 64];
+	bool advises, names;
 
 	if (known) {
 		write_acknowledged(row, text, sizeof(text));
 		y = draw_wrapped(brush, y, y + 1, body, text, ROLE_FAINT);
+		left--;
 	}
 	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
+	/* The whole evidence comes before what to do about it. */
+	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
+	names = left > 2 && !known && finding->hosts_touched;
+	end = y + left - advises - names;
 	y = draw_wrapped(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {
 		write_hosts(finding, text, sizeof(text));

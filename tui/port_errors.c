@@ -38,7 +38,8 @@ static struct port_error *error_of(struct reading_errors *reading, const struct 
 		reading->failed = true;
 		return NULL;
 	}
-	moved[errors->count] = (struct port_error){ .node_guid = who->node_guid, .port = who->num, .first_us = from_us };
+	moved[errors->count] =
+		(struct port_error){ .node_guid = who->node_guid, .port = who->num, .first_us = from_us };
 	return &moved[errors->count++];
 }
 

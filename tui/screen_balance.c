@@ -235,16 +235,27 @@ static bool key(void *state, struct app *app, int pressed)
 	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
 }
 
+static void subject(void *state, const struct app *app, struct subject *ret);
+
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
+	struct subject here = { SUBJECT_NONE };
 	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
 
 	if (!is_made(view, app))
 		return false;
 	if (part == PART_MAP)
-		return map_mouse(view, app, event);
-	return part == PART_GROUPS ? groups_mouse(view, app, event) : hosts_mouse(view, app, event);
+		map_mouse(view, app, event);
+	else if (part == PART_GROUPS)
+		groups_mouse(view, app, event);
+	else
+		hosts_mouse(view, app, event);
+	if (event->twice)
+		subject(state, app, &here);
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_detail, &here);
+	return true;
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
@@ -277,6 +288,42 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
+static const char *const part_names[] = { "map", "groups", "hosts", NULL };                /* by enum balance_part */
+static const char *const value_names[] = { "measured", "predicted", "difference", NULL }; /* by enum heat_value */
+
+static void keep(void *state, struct keep *keep)
+{
+	const struct balance_view *view = state;
+
+	keep_put(keep, "part", "%s", part_names[view->part]);
+	keep_put(keep, "value", "%s", value_names[view->value]);
+	keep_put(keep, "inward", "%s", view->inward ? "yes" : "no");
+	keep_put(keep, "hottest-first", "%s", view->hottest_first ? "yes" : "no");
+	keep_put(keep, "all", "%s", view->all ? "yes" : "no");
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct balance_view *view = state;
+	int choice;
+
+	if (!strcmp(name, "inward"))
+		return keep_flag(value, &view->inward);
+	if (!strcmp(name, "hottest-first"))
+		return keep_flag(value, &view->hottest_first);
+	if (!strcmp(name, "all"))
+		return keep_flag(value, &view->all);
+	if (!strcmp(name, "part")) {
+		choice = keep_choice(value, part_names);
+		view->part = choice < 0 ? view->part : (enum balance_part)choice;
+		return choice >= 0;
+	}
+	choice = strcmp(name, "value") ? -1 : keep_choice(value, value_names);
+	if (choice >= 0)
+		view->value = (enum heat_value)choice;
+	return choice >= 0;
+}
+
 const struct screen screen_balance = {
 	.name = "Balance",
 	.is_tab = true,
@@ -290,4 +337,6 @@ const struct screen screen_balance = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
+	.keep = keep,
+	.recall = recall,
 };

@@ -13,8 +13,10 @@
 /* A table that was read is believed for so long while the newest sweeps are followed. */
 #define ROUTES_US (30 * US_PER_S)
 
-/* Slow counters are read again at most so often. */
+/* Slow counters are read again at most so often, and seldom where that takes long. */
 #define SLOW_US (3 * US_PER_S)
+#define SLOW_SHARE 30
+#define SLOW_WINDOW_US (3600 * US_PER_S)
 
 struct kept {
 	struct subject subject;
@@ -30,8 +32,7 @@ struct screen_state {
 	int64_t routes_at_us, routes_boot_us; /* live.at_us and boottime of the last look at tables */
 	struct {
 		struct subject place;
-		unsigned window;
-		int64_t wall_us, boot_us;
+		int64_t wall_us, boot_us, took_us;
 	} slow;                     /* of what slow counters were read */
 	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
 };
@@ -63,8 +64,12 @@ static void destroy(void *data)
 
 static void changed(void *data, struct app *app)
 {
+	struct screen_state *state = data;
+
 	(void)app;
-	((struct screen_state *)data)->dirty = true;
+	state->dirty = true;
+	/* A step in time is painted before tables are read again. */
+	state->painted = false;
 }
 
 /* The place that a subject is about: a finding's is its port, node or group. */
@@ -110,30 +115,34 @@ static bool take_slow(void *ctx, const struct detail_row *row)
 	return true;
 }
 
+/* Read behind the first picture too, and over an hour at most: they are few, and stand far apart in the database. */
 static bool load_slow(struct screen_state *state, struct app *app, const struct subject *place)
 {
 	struct detail_known *known = &state->detail.known;
 	const struct snapshot *shown = app->live.shown;
-	int64_t now_us = clock_boottime_us(app->options->clock);
+	int64_t now_us = clock_boottime_us(app->options->clock), window_us = detail_plot_window_us(&state->detail.plot);
 	struct detail_query query = {
-		.at_us = shown->sweep.wall_us, .window_us = detail_plot_window_us(&state->detail.plot),
+		.at_us = shown->sweep.wall_us, .window_us = window_us < SLOW_WINDOW_US ? window_us : SLOW_WINDOW_US,
 		.node_guid = place->node_guid, .port = place->port,
 	};
+	bool same = known->slow_read && subject_equal(&state->slow.place, place) &&
+		    known->slow_window_us == query.window_us;
+	int64_t pause_us = SLOW_SHARE * state->slow.took_us > SLOW_US ? SLOW_SHARE * state->slow.took_us : SLOW_US;
 
-	if (place->kind != SUBJECT_PORT || !app->live.reader)
+	if (place->kind != SUBJECT_PORT || !app->live.reader || !state->painted)
 		return false;
-	if (subject_equal(&state->slow.place, place) && state->slow.window == state->detail.plot.window &&
-	    (state->slow.wall_us == shown->sweep.wall_us ||
-	     (!app->live.at_us && now_us - state->slow.boot_us < SLOW_US)))
+	if (same && (state->slow.wall_us == shown->sweep.wall_us ||
+		     (!app->live.at_us && now_us - state->slow.boot_us < pause_us)))
 		return false;
 	known->slow_count = 0;
+	known->slow_read = true;
 	known->slow_window_us = query.window_us;
 	if (reader_details(app->live.reader, &query, take_slow, known, NULL) < 0)
 		known->slow_count = 0;
 	state->slow.place = *place;
-	state->slow.window = state->detail.plot.window;
 	state->slow.wall_us = shown->sweep.wall_us;
-	state->slow.boot_us = now_us;
+	state->slow.boot_us = clock_boottime_us(app->options->clock);
+	state->slow.took_us = state->slow.boot_us - now_us;
 	return true;
 }
 
@@ -302,7 +311,7 @@ static void subject_here(void *data, const struct app *app, struct subject *ret)
 }
 
 static const struct key_help footer_keys[] = {
-	{ "Enter", "open" }, { "x", "other end" }, { "+ -", "longer, shorter" }, { "c", "what is plotted" },
+	{ "Enter", "open" }, { "x", "other end" }, { "+ -", "zoom" }, { "c", "plot" },
 	{ "r", "report" }, { "Esc", "back" }, { "?", "help" }, { NULL, NULL },
 };
 

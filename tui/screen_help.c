@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_help.c - the keys of the screen that one came from, and what its words mean */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 
 #define KEYS_COLUMNS 18
 
+#define LINES_MOST 400
+
+struct line {
+	const char *keys, *text;
+	size_t bytes; /* of the text that stand here */
+	bool title;
+};
+
 struct help {
 	size_t first;
-	int height;
+	int height, keys; /* lines that there is room for; columns of keys */
+	struct line lines[LINES_MOST];
+	size_t count;
 };
 
 static const struct key_help words[] = {
@@ -31,57 +44,83 @@ static const struct key_help words[] = {
 	{ NULL, NULL },
 };
 
-/* The lines, one after the other: number @line, as a left and a right part. */
-static bool help_line(const struct app *app, size_t line, struct key_help *ret, bool *ret_title)
-{
-	static const struct key_help blank = { "", "" };
-	const struct screen *from = app->path[app->depth > 1 ? app->depth - 2 : 0].screen;
-	const struct key_help *const parts[] = { from->help, common_help, words };
-	static const char *const titles[] = { "KEYS HERE", "KEYS EVERYWHERE", "WORDS" };
-	size_t part, at = 0, i;
+static const struct key_help mouse_help[] = {
+	{ "press", "on a row: the cursor goes there; on a tab: to that screen; on a column's head: sort by it" },
+	{ "twice", "the same as Enter" },
+	{ "wheel", "three rows up or down" },
+	{ "Shift", "with it the terminal selects text as ever; F2 switches the mouse off" },
+	{ NULL, NULL },
+};
 
-	*ret_title = false;
-	for (part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
-		if (part && at++ == line) {
-			*ret = blank;
-			return true;
-		}
-		if (at++ == line) {
-			*ret = (struct key_help){ titles[part], "" };
-			*ret_title = true;
-			return true;
-		}
-		for (i = 0; parts[part] && parts[part][i].keys; i++)
-			if (at++ == line) {
-				*ret = parts[part][i];
-				return true;
-			}
-	}
-	if (at++ == line) {
-		*ret = blank;
-		return true;
-	}
-	if (at++ == line) {
-		*ret = (struct key_help){ "COLUMNS", "(a wider terminal shows more of them)" };
-		*ret_title = true;
-		return true;
-	}
-	if (line - at >= COLUMN_COUNT)
-		return false;
-	*ret = (struct key_help){ column_info((enum column)(line - at))->title,
-				  column_info((enum column)(line - at))->meaning };
-	return true;
+static void add_line(struct help *help, const char *keys, const char *text, size_t bytes, bool title)
+{
+	if (help->count < LINES_MOST)
+		help->lines[help->count++] = (struct line){ keys, text, bytes, title };
 }
 
-static size_t line_count(const struct app *app)
+/* A text in lines of so many columns, broken at blanks; the keys stand before its first. */
+static void add(struct help *help, const char *keys, const char *text, int columns)
 {
-	struct key_help line;
-	size_t count = 0;
-	bool title;
+	size_t room = columns > 0 ? (size_t)columns : 1;
 
-	while (help_line(app, count, &line, &title))
-		count++;
-	return count;
+	/* What is too long for its column has a line of its own. */
+	if ((int)text_columns(keys) >= help->keys) {
+		add_line(help, keys, "", 0, false);
+		keys = "";
+	}
+	do {
+		size_t bytes = text_prefix_bytes(text, room), end = bytes;
+
+		while (text[bytes] && end > 0 && text[end] != ' ')
+			end--;
+		if (!text[bytes] || !end)
+			end = bytes;
+		if (!end)
+			break;
+		add_line(help, keys, text, end, false);
+		keys = "";
+		text += end;
+		text += strspn(text, " ");
+	} while (*text);
+}
+
+static void add_title(struct help *help, const char *title, const char *text)
+{
+	if (help->count)
+		add_line(help, "", "", 0, false);
+	add_line(help, title, text, strlen(text), true);
+}
+
+/* An entry without a text is the title of those that follow it. */
+static void add_part(struct help *help, const char *title, const struct key_help *part, int columns)
+{
+	if (part && part->text)
+		add_title(help, title, "");
+	for (; part && part->keys; part++)
+		if (part->text)
+			add(help, part->keys, part->text, columns);
+		else
+			add_title(help, part->keys, "");
+}
+
+/* All lines for a width. It is cheap, and the screen that one came from may be another. */
+static void make(struct help *help, const struct app *app, int columns)
+{
+	const struct screen *from = app->path[app->depth > 1 ? app->depth - 2 : 0].screen;
+	int rest;
+
+	help->count = 0;
+	help->keys = columns < 60 ? KEYS_COLUMNS - 4 : KEYS_COLUMNS;
+	rest = columns - help->keys;
+	add_part(help, "KEYS HERE", from->help, rest);
+	add_part(help, "", common_help, rest);
+	add_part(help, "MOUSE", mouse_help, rest);
+	add_part(help, "WORDS", words, rest);
+	if (from != &screen_links)
+		return;
+	add_title(help, "COLUMNS", columns < 60 ? "" : "a wider terminal shows more of them; F2 hides some");
+	for (int column = 0; column < COLUMN_COUNT; column++)
+		add(help, column_info((enum column)column)->title, column_info((enum column)column)->meaning, rest);
 }
 
 static void *create(struct app *app, struct error *err)
@@ -98,17 +137,22 @@ static void draw(void *state, struct app *app, const struct rect *body)
 {
 	const struct brush brush = { &app->theme, 0 };
 	struct help *help = state;
-	int keys = body->columns < 60 ? KEYS_COLUMNS - 4 : KEYS_COLUMNS, y;
 
+	make(help, app, body->columns);
 	help->height = body->rows;
-	help->first = layout_scroll(help->first, help->first, line_count(app), body->rows);
-	for (y = 0; y < body->rows; y++) {
-		struct key_help line = { "", "" };
-		bool title = false;
+	help->first = layout_scroll(help->first, help->first, help->count, body->rows);
+	for (int y = 0; y < body->rows && help->first + (size_t)y < help->count; y++) {
+		const struct line *line = &help->lines[help->first + (size_t)y];
+		bool alone = !line->bytes;
+		char text[CELL_SIZE];
 
-		help_line(app, help->first + (size_t)y, &line, &title);
-		draw_cell(&brush, body->y + y, body->x, keys, line.keys, ALIGN_LEFT, title ? ROLE_GOOD : ROLE_KEY);
-		draw_cell(&brush, body->y + y, body->x + keys, body->columns - keys, line.text, ALIGN_LEFT, ROLE_TEXT);
+		draw_cell(&brush, body->y + y, body->x, alone ? body->columns : help->keys, line->keys, ALIGN_LEFT,
+			  line->title ? ROLE_GOOD : ROLE_KEY);
+		if (alone)
+			continue;
+		snprintf(text, sizeof(text), "%.*s", (int)line->bytes, line->text);
+		draw_cell(&brush, body->y + y, body->x + help->keys, body->columns - help->keys, text, ALIGN_LEFT,
+			  ROLE_TEXT);
 	}
 }
 
@@ -154,18 +198,33 @@ static bool key(void *state, struct app *app, int pressed)
 		return true;
 	case 'G':
 	case KEY_SPECIAL(KEY_END):
-		help->first = line_count(app);
+		help->first = help->count;
 		return true;
 	default:
 		return false;
 	}
 }
 
+static bool mouse(void *state, struct app *app, const struct mouse *event)
+{
+	struct help *help = state;
+	size_t step = 3;
+
+	(void)app;
+	if (event->wheel < 0)
+		help->first -= help->first < step ? help->first : step;
+	else if (event->wheel > 0)
+		help->first += step;
+	return true;
+}
+
 const struct screen screen_help = {
 	.name = "help",
+	.needs_nothing = true,
 	.create = create,
 	.destroy = free,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,
+	.mouse = mouse,
 };

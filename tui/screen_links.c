@@ -467,6 +467,36 @@ static void open_here(struct links_screen *self, struct app *app)
 		app_open(app, &screen_detail, &here);
 }
 
+static void keep(void *state, struct keep *keep)
+{
+	const struct links_screen *self = state;
+	const struct links *links = &self->links;
+
+	keep_put(keep, "sort", "%s", column_info(links->sort)->title);
+	keep_put(keep, "descending", "%s", links->descending ? "yes" : "no");
+	keep_put(keep, "swapped", "%s", links->swapped ? "yes" : "no");
+	keep_put(keep, "unused", "%s", links->show_unused ? "yes" : "no");
+	keep_put(keep, "filter", "%s", links->filter.typed);
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct links_screen *self = state;
+	struct links *links = &self->links;
+
+	if (!strcmp(name, "sort"))
+		return column_by_title(value, &links->sort);
+	if (!strcmp(name, "descending"))
+		return keep_flag(value, &links->descending);
+	if (!strcmp(name, "swapped"))
+		return keep_flag(value, &links->swapped);
+	if (!strcmp(name, "unused"))
+		return keep_flag(value, &links->show_unused);
+	if (!strcmp(name, "filter"))
+		filter_set(&links->filter, value);
+	return !strcmp(name, "filter");
+}
+
 const struct screen screen_links = {
 	.name = "Links",
 	.is_tab = true,
@@ -479,4 +509,6 @@ const struct screen screen_links = {
 	.key = key,
 	.mouse = mouse,
 	.help = help,
+	.keep = keep,
+	.recall = recall,
 };

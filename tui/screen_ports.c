@@ -2,6 +2,7 @@
 /* screen_ports.c - the front panel of a switch or host */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
@@ -298,6 +299,25 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
+static const char *const views[] = { "load", "errors", "state", NULL }; /* by enum front_view */
+
+static void keep(void *state, struct keep *keep)
+{
+	const struct ports_screen *self = state;
+
+	keep_put(keep, "view", "%s", views[self->front.view]);
+}
+
+static bool recall(void *state, const char *name, const char *value)
+{
+	struct ports_screen *self = state;
+	int view = strcmp(name, "view") ? -1 : keep_choice(value, views);
+
+	if (view >= 0)
+		self->front.view = (enum front_view)view;
+	return view >= 0;
+}
+
 const struct screen screen_ports = {
 	.name = "Ports",
 	.is_tab = true,
@@ -311,4 +331,6 @@ const struct screen screen_ports = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
+	.keep = keep,
+	.recall = recall,
 };

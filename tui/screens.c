@@ -7,7 +7,7 @@
 /* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
 static const struct screen *const all[] = {
 	&screen_overview, &screen_links, &screen_balance, &screen_ports, &screen_events, &screen_snapshots,
-	&screen_detail, &screen_text, &screen_help,
+	&screen_detail, &screen_text, &screen_help, &screen_setup,
 };
 
 const struct screen *const *screens(size_t *ret_count)

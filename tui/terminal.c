@@ -20,7 +20,7 @@
  * lives as long as the program.
  */
 static struct {
-	volatile sig_atomic_t armed;
+	volatile sig_atomic_t armed, went_on;
 	struct termios modes;
 	char farewell[128]; /* leave the alternate screen, show the cursor, plain characters */
 	size_t farewell_len;
@@ -39,6 +39,12 @@ static void on_deadly(int number)
 	}
 	/* The handler was reset when it was entered: this time it is the default, with its core dump. */
 	raise(number);
+}
+
+static void on_continue(int number)
+{
+	(void)number;
+	taken.went_on = 1;
 }
 
 static void add_farewell(const char *capability)
@@ -72,6 +78,9 @@ static void arm(void)
 		if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
 			sigaction(deadly[i], &action, NULL);
 	}
+	memset(&action, 0, sizeof(action));
+	action.sa_handler = on_continue;
+	sigaction(SIGCONT, &action, NULL);
 	taken.armed = 1;
 }
 
@@ -101,6 +110,22 @@ int terminal_check(struct error *err)
 	return 0;
 }
 
+void terminal_mouse_on(bool on)
+{
+	mousemask(on ? BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+}
+
+bool terminal_was_stopped(void)
+{
+	if (!taken.went_on)
+		return false;
+	taken.went_on = 0;
+	/* A stop that curses did not see, SIGSTOP, left the modes to whoever had the terminal then. */
+	reset_prog_mode();
+	clearok(curscr, TRUE);
+	return true;
+}
+
 int terminal_start(bool *ret_unicode, struct error *err)
 {
 	int status;
@@ -128,7 +153,7 @@ int terminal_start(bool *ret_unicode, struct error *err)
 	set_escdelay(50);
 	/* A click is told at once, not after a wait for a second one. */
 	mouseinterval(0);
-	mousemask(BUTTON1_PRESSED | BUTTON1_DOUBLE_CLICKED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+	terminal_mouse_on(true);
 	*ret_unicode = !strcmp(nl_langinfo(CODESET), "UTF-8");
 	return 0;
 }

@@ -32,6 +32,12 @@ int terminal_check(struct error *err);
  */
 int terminal_start(bool *ret_unicode, struct error *err);
 
+/* terminal_mouse_on - is the mouse for us, or for the terminal's own selection? */
+void terminal_mouse_on(bool on);
+
+/* terminal_was_stopped - did the program go on after it was stopped (once)? Others wrote on the screen meanwhile. */
+bool terminal_was_stopped(void);
+
 /* terminal_stop - give it back. Nothing happens where it was not taken. */
 void terminal_stop(void);
 

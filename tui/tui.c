@@ -69,7 +69,19 @@ static int check_child(struct app *app, struct error *err)
 		       app->child.line[0] ? app->child.line : "the collector failed and did not say why");
 }
 
-static int loop(struct app *app, struct error *err)
+/* What a setting or a stop of the program changed at the terminal. */
+static void news_of_terminal(struct app *app, bool unicode, bool *ret_draw)
+{
+	*ret_draw |= terminal_was_stopped();
+	if (!app->setup.stale)
+		return;
+	app->setup.stale = false;
+	theme_init(&app->theme, app->options->color, app->setup.colors, unicode && !app->setup.ascii);
+	terminal_mouse_on(!app->setup.no_mouse);
+	*ret_draw = true;
+}
+
+static int loop(struct app *app, bool unicode, struct error *err)
 {
 	const struct clock *clock = app->options->clock;
 	int64_t drawn_s = -1;
@@ -85,6 +97,7 @@ static int loop(struct app *app, struct error *err)
 			dead = 0;
 		else
 			dead++;
+		news_of_terminal(app, unicode, &keys);
 		status = app_poll(app, &news, err);
 		if (status < 0)
 			return status;
@@ -109,9 +122,9 @@ int tui_run(const struct tui_options *options, struct error *err)
 	if (status == 0)
 		status = terminal_start(&unicode, err);
 	if (status == 0) {
-		theme_init(&app.theme, options->color, unicode);
-		status = loop(&app, err);
+		status = loop(&app, unicode, err);
 		terminal_stop();
+		setup_end(&app);
 	}
 	app_done(&app);
 	return status;

@@ -2,7 +2,8 @@
 /*
  * makedb.c - a database of a fabric that never was, to try things on
  *
- *   makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME] [--calm] PATH
+ *   makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME] [--calm] [--live SECONDS]
+ *          PATH
  *
  * Port ends, 64 to 65,536 (4096); time between sweeps (1); how long (1); which history (1); the
  * wall clock of the first sweep (2026-11-19 00:00 UTC; "now" lets the last one be about now). Faults are in it
@@ -17,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/stop.h"
 #include "collector/sink.h"
 #include "storage/writer.h"
 #include "tests/bench/fabric_day.h"
@@ -24,11 +26,11 @@
 
 #define SECOND_US INT64_C(1000000)
 #define USAGE "usage: makedb [--ports N] [--interval SECONDS] [--hours H] [--seed N] [--begin UNIXTIME|now] [--calm]" \
-	" PATH\n"
+	" [--live SECONDS] PATH\n"
 
 struct options {
 	struct fabric_day_settings day;
-	double hours;
+	double hours, live_s;
 	bool until_now;
 	const char *path;
 };
@@ -51,7 +53,8 @@ static int parse(int argc, char **argv, struct options *options)
 	static const struct option longs[] = {
 		{ "ports", required_argument, NULL, 'p' }, { "interval", required_argument, NULL, 'i' },
 		{ "hours", required_argument, NULL, 'h' }, { "seed", required_argument, NULL, 's' },
-		{ "begin", required_argument, NULL, 'b' }, { "calm", no_argument, NULL, 'c' }, { 0 },
+		{ "begin", required_argument, NULL, 'b' }, { "calm", no_argument, NULL, 'c' },
+		{ "live", required_argument, NULL, 'l' }, { 0 },
 	};
 	double ports = 4096, interval_s = 1, seed = 1, begin_s = 1795046400;
 	int option, result = 0;
@@ -73,6 +76,8 @@ static int parse(int argc, char **argv, struct options *options)
 			result = number("begin", optarg, 0, 1e11, &begin_s);
 		else if (option == 'c')
 			options->day.faults = false;
+		else if (option == 'l')
+			result = number("live", optarg, 0, 1e6, &options->live_s);
 		else
 			result = ERR_USAGE;
 	}
@@ -116,6 +121,32 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 	return result;
 }
 
+/* What was made up so far may be behind the clock: that is caught up with first. */
+static int go_on(struct writer *writer, struct fabric_day *day, const struct options *options, struct error *err)
+{
+	const struct sink *sink = writer_sink(writer);
+	const struct clock *clock = clock_system();
+	int64_t end_us = clock_boottime_us(clock) + (int64_t)(options->live_s * (double)SECOND_US);
+	int result = 0;
+
+	if (options->live_s > 0)
+		puts("live");
+	fflush(stdout);
+	while (!result && !stop_requested() && clock_boottime_us(clock) < end_us) {
+		const struct sweep *sweep;
+		int64_t early_us;
+
+		result = fabric_day_step(day, &sweep, err);
+		if (result)
+			break;
+		early_us = sweep->wall_us - clock_wall_us(clock);
+		if (early_us > 0)
+			clock->sleep_until(clock->ctx, clock_boottime_us(clock) + early_us);
+		result = sink->store(sink->ctx, sweep, err);
+	}
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -126,11 +157,14 @@ int main(int argc, char **argv)
 
 	if (result)
 		return -result;
+	stop_install();
 	result = fabric_day_create(&options.day, &day, &err);
 	if (!result)
 		result = writer_open(options.path, &writer, &err);
 	if (!result)
 		result = fill(writer, day, &options, &err);
+	if (!result)
+		result = go_on(writer, day, &options, &err);
 	writer_close(writer);
 	fabric_day_destroy(day);
 	if (result)

@@ -27,7 +27,7 @@ static void blame(const char *what, int y, int x, const char *text)
 			 canvas.columns, canvas.rows, text);
 }
 
-static void put(int y, int x, const char *glyph, const char *text, enum role role)
+static void put(int y, int x, const char *glyph, const char *text, enum role role, unsigned flags)
 {
 	if (y < 0 || x < 0 || y >= canvas.rows || x >= canvas.columns) {
 		canvas.outside++;
@@ -40,6 +40,7 @@ static void put(int y, int x, const char *glyph, const char *text, enum role rol
 	}
 	snprintf(canvas.glyphs[y][x], sizeof(canvas.glyphs[y][x]), "%s", glyph);
 	canvas.roles[y][x] = role;
+	canvas.flags[y][x] = flags;
 }
 
 /* Characters of no width join the one before them. */
@@ -59,7 +60,6 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 	const char *at = fitted;
 	mbstate_t shift = { 0 };
 
-	(void)brush;
 	while (*at) {
 		wchar_t character;
 		char glyph[12] = "";
@@ -83,9 +83,9 @@ void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, en
 			join(y, x, glyph);
 			continue;
 		}
-		put(y, x++, glyph, fitted, role);
+		put(y, x++, glyph, fitted, role, brush->flags);
 		if (width == 2)
-			put(y, x++, "", fitted, role);
+			put(y, x++, "", fitted, role, brush->flags);
 	}
 }
 

@@ -19,6 +19,7 @@ struct canvas {
 	int rows, columns;
 	char glyphs[CANVAS_ROWS][CANVAS_COLUMNS][12]; /* "": the right half of a wide one */
 	enum role roles[CANVAS_ROWS][CANVAS_COLUMNS];
+	unsigned flags[CANVAS_ROWS][CANVAS_COLUMNS]; /* DRAW_* */
 	unsigned outside, over; /* characters that were written past an edge, and over others */
 	char first[160];        /* the first of these: where, and what */
 };

@@ -55,7 +55,7 @@ static const struct way ways[] = {
 	{ "a cell of balance", "3\r", false }, { "help", "1?", false },  { "help of links", "2?", false },
 	{ "a filter", "2/leaf|spine", false }, { "a time", "1t-10m", false },
 	{ "a filter that nothing matches", "2/nothing has this name", false },
-	{ "sorting", "2s", true },
+	{ "sorting", "2s", true },	 { "setup", "S", false },	  { "help of setup", "S?", false },
 };
 
 static void all_screens_keep_to_their_places(const char *scenario)

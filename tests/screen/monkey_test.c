@@ -34,7 +34,8 @@ static int random_key(void)
 {
 	static const int special[] = {
 		KEY_UP, KEY_DOWN, KEY_LEFT, KEY_RIGHT, KEY_PPAGE, KEY_NPAGE, KEY_HOME, KEY_END, KEY_ENTER,
-		KEY_BACKSPACE, KEY_BTAB, KEY_IC, KEY_DC, KEY_F(1), KEY_F(2), KEY_F(3), KEY_F(4), KEY_F(5), KEY_F(6), KEY_F(9),
+		KEY_BACKSPACE, KEY_BTAB, KEY_IC, KEY_DC,
+		KEY_F(1), KEY_F(2), KEY_F(3), KEY_F(4), KEY_F(5), KEY_F(6), KEY_F(9),
 	};
 	static const char often[] = "123456\r\r\r\t\033\033<>{}[]bLm /sgGjkv";
 

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 200
+"""The screen as a person starts it, on a simulated fabric, with a collector of its own: what breaks is seen to break.
+
+Traffic runs, a link is pulled, routes are skewed; each has to come up on the first screen while somebody looks at it.
+Then the collector is killed, and the header says so. The terminal is tmux, outside of ibwire-sim.
+"""
+import os
+import re
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, SHORT, Simulation, Tap, need, run, wait_for
+
+need("ibsim", "opensm", "tmux")
+tap = Tap()
+# Shorter times than by default, so that nobody waits for minutes.
+SETTINGS = """[health]
+link_down_after = 2s
+silent_after = 3s
+training = 3s
+recovery = 5s
+[balance]
+window = 8s
+"""
+FABRIC = "rail --units 2 --hosts 8 --rails 2 --spines 4"
+JOB = "ring stride=8 rate=100Gb/s"
+# Cages have two ports here: a cable's other link is the neighbour's.
+PULLED, SKEWED = ("leaf-u01-r0", 9), ("leaf-u02-r1", 11)
+WAIT_S = 60 if SHORT else 30
+
+
+class Terminal:
+    """A program in a terminal of tmux while the block lasts."""
+
+    def __init__(self, env, *command, columns=100, rows=30):
+        self.command = [str(word) for word in command]
+        self.size = ["-x", str(columns), "-y", str(rows)]
+        self.env = {**env, "TERM": "screen-256color", "LC_ALL": "C.UTF-8", "ASAN_OPTIONS": "detect_leaks=0:" +
+                    os.environ.get("ASAN_OPTIONS", "")}
+
+    def tmux(self, *words, check=True):
+        own = {key: value for key, value in os.environ.items() if key != "TMUX"}
+        return run("tmux", "-L", "screen", "-f", "/dev/null", *words, check=check,
+                   env={**own, "TMUX_TMPDIR": os.getcwd()}).out
+
+    def __enter__(self):
+        # The simulation is the program's, not the terminal's: its libraries are of no use to tmux.
+        told = [word for key, value in self.env.items() if os.environ.get(key) != value or key == "TERM"
+                for word in ("-e", f"{key}={value}")]
+        # The terminal stays when the program has ended.
+        self.tmux("new-session", "-d", "-s", "keep", "exec sleep 1000")
+        self.tmux("new-session", "-d", "-s", "top", *self.size, "sh", "-c",
+                  "exec env " + " ".join(f"'{word}'" for word in told[1::2]) +
+                  " sh -c '\"$0\" \"$@\"; echo exit $?; exec sleep 1000' " + " ".join(self.command))
+        return self
+
+    def __exit__(self, *exception):
+        self.tmux("kill-server", check=False)
+        return False
+
+    def seen(self):
+        return self.tmux("capture-pane", "-p", "-t", "top")
+
+    def keys(self, *keys):
+        for key in keys:
+            self.tmux("send-keys", "-t", "top", key)
+
+    def shows(self, name, pattern, *keys, seconds=WAIT_S):
+        """After these keys there is this on the screen; how long it took, or None."""
+        began = time.monotonic()
+        self.keys(*keys)
+        if not tap.result(wait_for(lambda: re.search(pattern, self.seen()), seconds, 0.2), name,
+                          f"{pattern!r} is not on:\n{self.seen()}"):
+            return None
+        return time.monotonic() - began
+
+
+def guid_of(sim, name):
+    return next(row["node_guid"] for row in sim.json("nodes") if f";{name}:" in row["node"] or row["node"] == name)
+
+
+def collector_of(database):
+    """The process that stores: the child of the screen that was started for this database."""
+    for line in run("ps", "-eo", "pid=,args=").out.splitlines():
+        pid, args = line.split(None, 1)
+        if "collect --db" in args and database in args:
+            return int(pid)
+    return None
+
+
+def check_faults(sim, screen):
+    guid = guid_of(sim, PULLED[0])
+    screen.shows("the job's traffic is seen", r"compute out +32 .* [1-9]\d%")
+    screen.shows("nothing is wrong yet", r"PROBLEMS 0")
+    sim.run(IBWIRE_SIM, "routes", "skew", f"{SKEWED[0]}/{SKEWED[1]}", "0.5")
+    took = screen.shows("skewed routes are a problem on the first screen", rf"(WARN|CRIT) {SKEWED[0]} uplinks.*routing")
+    tap.note(f"skewed routes were on the screen after {took or 0:.1f} s")
+    screen.shows("one key leads to the cause", r"cause +routing", "Home", "Enter")
+    tap.contains("and to what to do", screen.seen(), "forwarding table")
+    screen.shows("Esc goes back", r"PROBLEMS [1-9]", "Escape")
+    sim.run(IBWIRE_SIM, "console", f'Unlink "S-{guid[2:]}"[{PULLED[1]}]')
+    took = screen.shows("a pulled link is a problem beside that", rf"{PULLED[0]}/{PULLED[1]}\b")
+    tap.note(f"a pulled link was on the screen after {took or 0:.1f} s")
+    screen.shows("it is counted in the header", r"links.*\b1 down")
+
+
+def check_collector(screen, database):
+    pid = collector_of(database)
+    if not tap.result(pid, "the screen has a collector of its own"):
+        return
+    os.kill(pid, signal.SIGKILL)
+    screen.shows("a collector that was killed is told in the header", r"NOT LIVE")
+    screen.shows("and why", r"the collector ended|no collector is running")
+    tap.contains("what it stored stays", screen.seen(), "GROUPS")
+    screen.shows("the screen still answers", r"of \d+ links", "2")
+    screen.shows("and ends", r"exit 0", "q")
+
+
+with open("quick.conf", "w", encoding="ascii") as conf:
+    conf.write(SETTINGS)
+with tap.part("screen"), Simulation("--gen", FABRIC, "--traffic", JOB) as sim:
+    with Terminal(sim.env, IBWIRE, "top", "--interval", "500ms", "--settings", os.path.abspath("quick.conf")) as screen:
+        took = screen.shows("it comes up with a collector of its own", r"LIVE \d\d:")
+        tap.note(f"live after {took or 0:.1f} s")
+        check_faults(sim, screen)
+        check_collector(screen, sim.env["IBWIRE_DB"])
+        tap.equal("no collector is left", collector_of(sim.env["IBWIRE_DB"]), None)
+
+tap.done()

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Every screen as it stands in tests/screen/expected/NAME-COLUMNSxROWS.txt: a recording, keys, and what is seen then
+ *
+ * IBWIRE_SCREENS_WRITE=1 writes the files anew: what changed is then read in the difference. What the README and
+ * docs/screen.md show is taken from these files (tests/screen/captures_test.py).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/saved.h"
+#include "storage/writer.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+#include "tui/sample.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+/* The routes of a leaf are skewed in the middle of a job: docs/balance.md tells the story. */
+#define STORY "routes-skewed-story"
+
+static const struct {
+	int columns, rows;
+} sizes[] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
+
+static const struct {
+	const char *name, *keys;
+} ways[] = {
+	{ "overview", "1" },         { "links", "2" },
+	{ "balance-map", "3" },      { "balance-groups", "3g" },
+	{ "balance-rails", "3H" },   { "ports", "4/leaf-u02-r3\r" },
+	{ "events", "5" },           { "snapshots", "6" },
+	{ "finding", "1\r" },        { "port", "2\r" },
+	{ "group", "3g\r" },         { "help", "1?" },
+	{ "history", "1t-9m\r" },
+};
+
+static void save(const char *name, const char *note, bool slow, unsigned number)
+{
+	const struct saved_label label = { .name = name, .note = note, .slow = slow };
+	struct saved_writer *writer = NULL;
+	struct sample sample;
+	struct sweep sweep;
+	struct error err = { 0 };
+
+	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	sample_sweep(&sample, number, END_US - 1000 * US_PER_S + number * 300 * US_PER_S, US_PER_S, &sweep);
+	if (saved_write(writer, &label, &sweep, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
+	sample_destroy(&sample);
+}
+
+static void record(void)
+{
+	char file[512];
+	struct error err = { 0 };
+
+	if (record_scenario(stage_scenario(STORY, file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+	save("before", "of the job", true, 1);
+	save("after", NULL, false, 2);
+}
+
+/* What is read behind the screen is there after a few rounds. */
+static void wait(struct stage *stage)
+{
+	bool news = true;
+
+	for (int rounds = 0; rounds < 40; rounds++) {
+		assert_int_equal(app_poll(&stage->app, &news, NULL), 0);
+		stage->boot_us += US_PER_MS;
+	}
+	stage_draw(stage, stage->rows, stage->columns);
+}
+
+static void write_expected(const char *file)
+{
+	FILE *out = fopen(file, "w");
+	char line[CANVAS_LINE_SIZE];
+
+	assert_non_null(out);
+	for (int y = 0; y < canvas.rows; y++)
+		fprintf(out, "%s\n", canvas_line(y, line));
+	assert_int_equal(fclose(out), 0);
+}
+
+/* Return: how many lines differ; both sides of each are printed. */
+static int compare_expected(const char *file, const char *what)
+{
+	FILE *in = fopen(file, "r");
+	char wanted[CANVAS_LINE_SIZE], got[CANVAS_LINE_SIZE];
+	int wrong = 0;
+
+	if (!in)
+		fail_msg("%s: there is no %s", what, file);
+	for (int y = 0; y < canvas.rows; y++) {
+		if (!fgets(wanted, sizeof(wanted), in))
+			wanted[0] = '\0';
+		wanted[strcspn(wanted, "\n")] = '\0';
+		if (!strcmp(canvas_line(y, got), wanted))
+			continue;
+		if (!wrong++)
+			print_message("# %s, from line %d:\n", what, y + 1);
+		print_message("# wanted |%s\n# got    |%s\n", wanted, got);
+	}
+	if (fgets(wanted, sizeof(wanted), in))
+		wrong++;
+	fclose(in);
+	return wrong;
+}
+
+static void every_screen_is_as_expected(void **state)
+{
+	const char *dir = getenv("IBWIRE_SRCDIR"), *anew = getenv("IBWIRE_SCREENS_WRITE");
+	struct writer *collector = NULL;
+	int wrong = 0;
+
+	(void)state;
+	record();
+	/* Who holds the database is a collector for those who look. */
+	assert_int_equal(writer_open(path, &collector, NULL), 0);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+			struct stage stage;
+			char file[1024], what[64];
+
+			stage_open(&stage, path, END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
+			stage_keys(&stage, ways[i].keys);
+			wait(&stage);
+			snprintf(what, sizeof(what), "%s-%dx%d", ways[i].name, sizes[j].columns, sizes[j].rows);
+			snprintf(file, sizeof(file), "%s/tests/screen/expected/%s.txt", dir ? dir : ".", what);
+			if (anew && *anew)
+				write_expected(file);
+			else
+				wrong += compare_expected(file, what);
+			stage_close(&stage);
+		}
+	writer_close(collector);
+	if (wrong)
+		fail_msg("%d lines are not as expected: where that is meant, IBWIRE_SCREENS_WRITE=1 writes the files "
+			 "anew", wrong);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(every_screen_is_as_expected),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Manners of all screens: old numbers are dimmed, settings come back, presses open, help is complete.
+ */
+#include <ctype.h>
+#include <curses.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "storage/test_folder.h"
+#include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tests/screen/stage.h"
+#include "tui/draw.h"
+
+#define END_US (INT64_C(1790000000) * US_PER_S)
+
+static void record(const char *scenario)
+{
+	char file[512];
+	struct error err = { 0 };
+
+	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static uint64_t chance = 11;
+
+static unsigned below(unsigned limit)
+{
+	chance = chance * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (unsigned)(chance >> 33) % limit;
+}
+
+/* Roles that say something about the fabric. */
+static bool is_telling(enum role role)
+{
+	return role != ROLE_FAINT && role != ROLE_HEAD && role != ROLE_SORTED && role != ROLE_KEY && role != ROLE_GOOD;
+}
+
+/* Nobody collects into a recording: all of it is old. */
+static void old_numbers_are_dimmed_on_every_screen(void **state)
+{
+	static const char *const ways[] = { "1", "2", "3", "3g", "3H", "4", "4v", "1\r", "2\r", "3\r", "4\r" };
+	char line[CANVAS_LINE_SIZE];
+	struct stage stage;
+
+	(void)state;
+	record("routes-skewed-story");
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		const struct rect *body = &stage.app.body;
+
+		stage_open(&stage, path, END_US + 3600 * US_PER_S, 0, 50, 140);
+		stage_keys(&stage, ways[i]);
+		for (int y = body->y; y < body->y + body->rows; y++)
+			for (int x = 0; x < canvas.columns; x++)
+				if (isdigit((unsigned char)canvas.glyphs[y][x][0]) && is_telling(canvas.roles[y][x]) &&
+				    !(canvas.flags[y][x] & DRAW_DIM))
+					fail_msg("keys %s: a number at row %d, column %d is not dimmed: %s", ways[i], y, x,
+						 canvas_line(y, line));
+		stage_close(&stage);
+	}
+}
+
+static void what_was_chosen_anywhere_comes_back(void **state)
+{
+	static const char keys[] = "2xdIs\033\r3vdsgHi4vv5sfK62/a\r1S\t jk";
+	static struct keep kept, again;
+	char wrong[160];
+
+	(void)state;
+	record("dead-spine");
+	for (int round = 0; round < 40; round++) {
+		struct stage stage;
+
+		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		for (unsigned left = 5 + below(60); left; left--)
+			stage_key(&stage, below(8) ? keys[below(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
+		memset(&kept, 0, sizeof(kept));
+		memset(&again, 0, sizeof(again));
+		setup_keep(&stage.app, &kept);
+		stage_close(&stage);
+		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		if (!setup_recall(&stage.app, &kept, wrong, sizeof(wrong)))
+			fail_msg("round %d: %s is not known any more", round, wrong);
+		setup_keep(&stage.app, &again);
+		stage_draw(&stage, 40, 120);
+		stage_close(&stage);
+		assert_int_equal(again.count, kept.count);
+		for (size_t i = 0; i < kept.count; i++)
+			assert_string_equal(keep_get(&again, kept.pairs[i].name), kept.pairs[i].value);
+	}
+}
+
+static void hostile_settings_change_nothing_that_matters(void **state)
+{
+	static const char *const values[] = { "", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,",
+					      "PORT", "critical", "tier:999999 rail:-1 !!|||", "\xf0\x9f\x92\xa9" };
+	static struct keep all, some;
+	char wrong[160];
+
+	(void)state;
+	record("nothing");
+	for (int round = 0; round < 60; round++) {
+		struct stage stage;
+
+		stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+		memset(&all, 0, sizeof(all));
+		memset(&some, 0, sizeof(some));
+		setup_keep(&stage.app, &all);
+		for (size_t i = 0; i < all.count; i++)
+			keep_put(&some, all.pairs[below((unsigned)all.count)].name, "%s",
+				 values[below(sizeof(values) / sizeof(values[0]))]);
+		keep_put(&some, "links.", "x");
+		keep_put(&some, "of.another.version", "x");
+		setup_recall(&stage.app, &some, wrong, sizeof(wrong));
+		stage_keys(&stage, "123456\r\033S");
+		stage_close(&stage);
+	}
+}
+
+static void a_name_of_another_version_is_no_trouble(void **state)
+{
+	static struct keep keep;
+	struct stage stage;
+	char wrong[160] = "";
+
+	(void)state;
+	record("nothing");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	keep_put(&keep, "jobs.sort", "name");
+	assert_true(setup_recall(&stage.app, &keep, wrong, sizeof(wrong)));
+	keep_put(&keep, "links.sort", "beauty");
+	assert_false(setup_recall(&stage.app, &keep, wrong, sizeof(wrong)));
+	assert_string_equal(wrong, "links.sort = beauty");
+	stage_close(&stage);
+}
+
+static void hidden_columns_are_not_shown(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	record("nothing");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	stage_keys(&stage, "2");
+	assert_true(stage_shows("AGE"));
+	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
+	assert_true(stage_shows("COLUMNS OF LINKS"));
+	while (stage.app.setup.hidden != 1u << COLUMN_AGE) {
+		stage.app.setup.hidden = 0;
+		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+		stage_key(&stage, ' ');
+	}
+	stage_key(&stage, KEY_ESCAPE);
+	assert_true(stage_shows("PEER"));
+	assert_false(stage_shows("AGE"));
+	stage_close(&stage);
+}
+
+static void the_refresh_goes_round(void **state)
+{
+	struct stage stage;
+	int64_t before_us;
+
+	(void)state;
+	record("nothing");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	before_us = stage.app.live.refresh_us;
+	for (int i = 0; i < 6; i++) {
+		setup_refresh(&stage.app, 1);
+		assert_true(i == 5 || stage.app.live.refresh_us > 0);
+	}
+	assert_int_equal(stage.app.live.refresh_us, before_us);
+	setup_refresh(&stage.app, -1);
+	assert_string_equal(setup_refresh_name(&stage.app), "60 s");
+	stage_close(&stage);
+}
+
+/* A press moves the cursor, a second one there opens, on every screen with rows. */
+static void two_presses_open_what_the_cursor_stands_on(void **state)
+{
+	static const char tabs[] = "1235";
+
+	(void)state;
+	record("routes-skewed-story");
+	for (size_t i = 0; tabs[i]; i++) {
+		struct stage stage;
+		struct mouse mouse = { .x = 20 };
+
+		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		stage_key(&stage, tabs[i]);
+		/* Somewhere in the upper half there is something. */
+		for (mouse.y = stage.app.body.y + 1; mouse.y < 20 && stage.app.depth == 1; mouse.y++) {
+			stage_mouse(&stage, &mouse);
+			assert_int_equal(stage.app.depth, 1);
+			stage_mouse(&stage, &mouse);
+			stage.boot_us += 10 * US_PER_S;
+		}
+		if (tabs[i] != '5' && stage.app.depth == 1) {
+			stage_print();
+			fail_msg("two presses open nothing on screen %c", tabs[i]);
+		}
+		stage_close(&stage);
+	}
+}
+
+static void presses_apart_open_nothing(void **state)
+{
+	struct stage stage;
+	struct mouse mouse = { .x = 20 };
+
+	(void)state;
+	record("routes-skewed-story");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+	stage_key(&stage, '2');
+	mouse.y = stage.app.body.y + 5;
+	for (int i = 0; i < 10; i++) {
+		mouse.y += i % 2 ? 2 : -2;
+		stage_mouse(&stage, &mouse);
+	}
+	stage_mouse(&stage, &(struct mouse){ .y = mouse.y, .x = mouse.x, .wheel = 1 });
+	stage_mouse(&stage, &mouse);
+	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(stage.app.depth, 1);
+	stage_close(&stage);
+}
+
+/* All words of a screen's help stand somewhere between its top and its end. */
+static void help_can_be_read_as_a_whole(const char *tab, int rows, int columns)
+{
+	static char seen[400000];
+	char line[CANVAS_LINE_SIZE], before[CANVAS_LINE_SIZE] = "";
+	const struct key_help *help;
+	struct stage stage;
+	size_t len = 0;
+
+	stage_open(&stage, path, END_US + US_PER_S, 0, rows, columns);
+	stage_keys(&stage, tab);
+	help = app_screen(&stage.app)->help;
+	stage_key(&stage, KEY_SPECIAL(KEY_F(1)));
+	for (int i = 0; i < 400 && len + CANVAS_LINE_SIZE < sizeof(seen); i++) {
+		canvas_line(stage.app.body.y, line);
+		if (i && !strcmp(line, before))
+			continue;
+		len += (size_t)snprintf(seen + len, sizeof(seen) - len, "%s ", line);
+		strcpy(before, line);
+		stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	}
+	for (int y = stage.app.body.y; y < stage.app.body.y + stage.app.body.rows; y++)
+		len += (size_t)snprintf(seen + len, sizeof(seen) - len, "%s ", canvas_line(y, line));
+	assert_null(strstr(seen, "\xe2\x80\xa6"));
+	for (; help->keys; help++) {
+		char words[512], *next = words, *word;
+
+		snprintf(words, sizeof(words), "%s", help->text ? help->text : help->keys);
+		while ((word = strsep(&next, " ")) != NULL)
+			if (!strstr(seen, word))
+				fail_msg("%dx%d: help of screen %s does not show \"%s\"", columns, rows, tab, word);
+	}
+	stage_close(&stage);
+}
+
+static void help_of_every_screen_is_complete_at_every_size(void **state)
+{
+	static const char *const tabs[] = { "1", "2", "3", "4", "5", "6", "S", "1\r" };
+
+	(void)state;
+	record("routes-skewed-story");
+	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++) {
+		help_can_be_read_as_a_whole(tabs[i], 24, 80);
+		help_can_be_read_as_a_whole(tabs[i], 10, 40);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST_IN_FOLDER(old_numbers_are_dimmed_on_every_screen),
+		TEST_IN_FOLDER(what_was_chosen_anywhere_comes_back),
+		TEST_IN_FOLDER(hostile_settings_change_nothing_that_matters),
+		TEST_IN_FOLDER(a_name_of_another_version_is_no_trouble),
+		TEST_IN_FOLDER(hidden_columns_are_not_shown),
+		TEST_IN_FOLDER(the_refresh_goes_round),
+		TEST_IN_FOLDER(two_presses_open_what_the_cursor_stands_on),
+		TEST_IN_FOLDER(presses_apart_open_nothing),
+		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

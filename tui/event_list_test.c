@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* event_list_test.c - events of moments put together, filtered, and found again */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "tui/event_list.h"
+
+enum { MOST = 10 };
+
+/* Event number @id, of a second of its own. */
+static struct happening event_of(int64_t id)
+{
+	struct happening event = { .id = id, .wall_us = id * 1000000, .severity = (enum event_severity)(id % 3),
+				   .node_guid = 0x1000, .port = (uint8_t)id };
+
+	snprintf(event.kind, sizeof(event.kind), "%s", id % 4 ? "link-down" : "finding-opened");
+	snprintf(event.node, sizeof(event.node), "MF0;leaf%02d:MQM8700/U1", (int)id % 7);
+	snprintf(event.text, sizeof(event.text), "MF0;leaf%02d:MQM8700/U1/%d - MF0;spine01:MQM8700/U1/2: now Down",
+		 (int)id % 7, (int)id);
+	return event;
+}
+
+/* A moment: the newest MOST events up to @newest. */
+static void take(struct event_list *list, int64_t newest)
+{
+	struct happening events[MOST];
+	size_t count = 0;
+
+	for (; count < MOST && newest > 0; newest--)
+		events[count++] = event_of(newest);
+	assert_int_equal(event_list_take(list, events, count, MOST, NULL), 0);
+}
+
+static void add_down_to(struct event_list *list, int64_t oldest)
+{
+	while (list->events[list->count - 1].id > oldest) {
+		const struct happening older = event_of(list->events[list->count - 1].id - 1);
+
+		assert_int_equal(event_list_add(list, &older, NULL), 0);
+	}
+	assert_int_equal(event_list_filter(list, NULL), 0);
+}
+
+static void check_whole(const struct event_list *list, int64_t newest, int64_t oldest)
+{
+	size_t i;
+
+	assert_int_equal(list->count, newest - oldest + 1);
+	assert_int_equal(list->row_count, list->count);
+	for (i = 0; i < list->count; i++)
+		assert_int_equal(event_list_at(list, i)->id, newest - (int64_t)i);
+	assert_null(event_list_at(list, list->row_count));
+}
+
+static void newer_ones_come_before_what_was_loaded(void **state)
+{
+	struct event_list list = { 0 };
+
+	(void)state;
+	take(&list, 40);
+	assert_false(list.complete);
+	check_whole(&list, 40, 31);
+	add_down_to(&list, 5);
+	check_whole(&list, 40, 5);
+	take(&list, 43);
+	check_whole(&list, 43, 5);
+	/* Back in time: what was not yet is gone. */
+	take(&list, 20);
+	check_whole(&list, 20, 5);
+	event_list_done(&list);
+}
+
+static void there_is_never_a_hole(void **state)
+{
+	struct event_list list = { 0 };
+
+	(void)state;
+	take(&list, 40);
+	add_down_to(&list, 1);
+	list.complete = true;
+	take(&list, 60);
+	check_whole(&list, 60, 51);
+	assert_false(list.complete);
+	/* A moment before which less happened than is asked for has it all. */
+	take(&list, 4);
+	check_whole(&list, 4, 1);
+	assert_true(list.complete);
+	take(&list, 0);
+	assert_int_equal(list.row_count, 0);
+	assert_true(list.complete);
+	event_list_done(&list);
+}
+
+static void filters_are_all_to_be_passed(void **state)
+{
+	struct event_list list = { 0 };
+	struct error err = { 0 };
+	size_t i;
+
+	(void)state;
+	take(&list, 40);
+	add_down_to(&list, 1);
+	list.filter.least = EVENT_WARNING;
+	list.filter.findings = true;
+	assert_int_equal(event_list_pattern(&list, "LEAF0(1|2)/", &err), 0);
+	assert_int_equal(event_list_filter(&list, NULL), 0);
+	assert_true(list.row_count > 0);
+	for (i = 0; i < list.row_count; i++) {
+		int64_t id = event_list_at(&list, i)->id;
+
+		assert_true(id % 3 && id % 4 == 0 && (id % 7 == 1 || id % 7 == 2));
+	}
+	assert_int_equal(event_list_pattern(&list, "(", &err), ERR_USAGE);
+	assert_string_equal(list.filter.pattern, "LEAF0(1|2)/");
+	assert_int_equal(event_list_pattern(&list, "", &err), 0);
+	list.filter.least = EVENT_INFO;
+	list.filter.findings = false;
+	snprintf(list.filter.kind, sizeof(list.filter.kind), "link-down");
+	assert_int_equal(event_list_filter(&list, NULL), 0);
+	assert_int_equal(list.row_count, 30);
+	event_list_done(&list);
+}
+
+static void an_event_is_found_again(void **state)
+{
+	struct event_list list = { 0 };
+
+	(void)state;
+	take(&list, 40);
+	assert_int_equal(event_list_find(&list, 38), 2);
+	take(&list, 42);
+	assert_int_equal(event_list_find(&list, 38), 4);
+	/* One that does not pass the filter: the next older one. */
+	snprintf(list.filter.kind, sizeof(list.filter.kind), "finding-opened");
+	assert_int_equal(event_list_filter(&list, NULL), 0);
+	assert_int_equal(event_list_at(&list, event_list_find(&list, 38))->id, 36);
+	assert_int_equal(event_list_find(&list, 3), list.row_count);
+	event_list_done(&list);
+}
+
+static void names_are_as_they_are_shown(void **state)
+{
+	struct happening event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;sw:M/L01/U1/3 end" };
+	char text[256], where[64];
+
+	(void)state;
+	assert_string_equal(event_where(&event, where, sizeof(where)), "leaf05/12");
+	assert_string_equal(event_text(&event, text, sizeof(text)), "leaf05/12 - spine01/2: now Down");
+	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
+	assert_string_equal(event_text(&fabric, text, sizeof(text)), fabric.text);
+	assert_string_equal(event_text(&event, text, 10), "leaf05/12");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(newer_ones_come_before_what_was_loaded),
+		cmocka_unit_test(there_is_never_a_hole),
+		cmocka_unit_test(filters_are_all_to_be_passed),
+		cmocka_unit_test(an_event_is_found_again),
+		cmocka_unit_test(names_are_as_they_are_shown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* heat_test.c - the matrix of links on random fabrics with random jobs: nothing is lost, nothing counted twice */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "tests/balance/bed.h"
+#include "tui/heat.h"
+
+enum { CASES = 60 };
+
+/* Rank by index, backwards: so that the order is seen to be that of ranks. */
+static uint32_t *make_rank(const struct bed *bed)
+{
+	uint32_t *rank = calloc(bed->fabric->node_count + 1, sizeof(*rank));
+	size_t i;
+
+	assert_non_null(rank);
+	for (i = 0; i < bed->fabric->node_count; i++)
+		rank[i] = (uint32_t)(bed->fabric->node_count - i);
+	return rank;
+}
+
+static struct balance_input input_of(const struct bed *bed)
+{
+	return (struct balance_input){ .shape = bed->shape, .routes = &bed->routes, .loads = bed->loads,
+				       .adaptive = bed->adaptive, .window_us = BED_WINDOW_US };
+}
+
+static void make_heat(struct bed *bed, unsigned tier, bool inward, struct heat *heat)
+{
+	const struct balance_input input = input_of(bed);
+	uint32_t *rank = make_rank(bed);
+
+	assert_int_equal(heat_create(&input, &bed->balance, rank, tier, inward, heat, NULL), 0);
+	free(rank);
+}
+
+/* A fabric with traffic, and some of its links between switches down. */
+static void random_bed(struct bed *bed, uint64_t seed)
+{
+	struct net_shape shape = bed_random_shape(seed);
+	uint32_t down = seed % 3, i;
+
+	bed_init(bed, &shape, seed);
+	for (i = 0; i < bed->fabric->port_count && down; i++) {
+		struct port *port = &bed->fabric->ports[(i * 7919) % bed->fabric->port_count];
+
+		if (bed->shape->ports[port - bed->fabric->ports].way != WAY_UP)
+			continue;
+		port->state = bed->fabric->ports[port->peer].state = PORT_DOWN;
+		down--;
+	}
+	bed_reshape(bed);
+	bed_route(bed);
+	bed_publish(bed);
+	bed_job(bed, (enum bed_pattern)(seed % BED_PATTERNS), 0, bed->hosts.host_count, 4, 0.7);
+	bed_run(bed, NULL);
+}
+
+static uint32_t node_of(const struct bed *bed, uint32_t port)
+{
+	return bed->fabric->ports[port].node;
+}
+
+/* What lies between two switches, by the cables themselves. */
+static void check_cell(const struct bed *bed, const struct heat *heat, uint32_t low, uint32_t high,
+		       const struct heat_cell *cell)
+{
+	const struct balance_input input = input_of(bed);
+	const struct node *node = &bed->fabric->nodes[low];
+	double rate = 0, most = NAN;
+	unsigned links = 0, working = 0;
+	uint32_t port;
+
+	for (port = node->first_port; port < node->first_port + node->ports; port++) {
+		const struct port *here = &bed->fabric->ports[port];
+		double one = balance_port_rate(&input, port, !heat->inward);
+
+		if (here->peer == FABRIC_NONE || node_of(bed, here->peer) != high)
+			continue;
+		links++;
+		if (here->state != PORT_ACTIVE)
+			continue;
+		working++;
+		rate += one;
+		one *= 8e6 / (double)port_rate_bits_per_s(here);
+		most = one <= most ? most : one;
+	}
+	assert_int_equal(cell->links, links);
+	assert_int_equal(cell->working, working);
+	assert_float_equal(cell->rate, rate, 1e-3 * rate + 1e-6);
+	assert_int_equal(cell->sign, !links && !cell->missing ? HEAT_NO_LINK : !links ? HEAT_MISSING :
+				     !working ? HEAT_DOWN : HEAT_LOAD);
+	if (working) {
+		assert_float_equal(cell->value[HEAT_MEASURED], most, 1e-5);
+		assert_int_equal(node_of(bed, cell->port), low);
+		assert_int_equal(node_of(bed, bed->fabric->ports[cell->port].peer), high);
+	}
+}
+
+static void check_order(const struct bed *bed, const struct heat *heat, const bool *seen)
+{
+	size_t i, rows = 0;
+
+	for (i = 0; i < bed->fabric->node_count; i++) {
+		rows += bed->shape->nodes[i].tier == heat->tier;
+		assert_int_equal(seen[i], bed->shape->nodes[i].tier == heat->tier);
+	}
+	assert_int_equal(heat->row_count, rows);
+	for (i = 1; i < heat->row_count; i++)
+		if (heat->row_block[i] == heat->row_block[i - 1])
+			assert_true(heat->rows[i] < heat->rows[i - 1]);
+		else
+			assert_int_equal(heat->row_block[i], heat->row_block[i - 1] + 1);
+}
+
+static void check_heat(struct bed *bed, unsigned tier, bool inward)
+{
+	bool *seen = calloc(bed->fabric->node_count + 1, sizeof(*seen));
+	size_t row, column, links = 0, expected = 0, i;
+	struct heat heat;
+
+	make_heat(bed, tier, inward, &heat);
+	for (row = 0; row < heat.row_count; row++) {
+		assert_false(seen[heat.rows[row]]);
+		seen[heat.rows[row]] = true;
+		for (column = 0; column < heat_columns(&heat, row); column++) {
+			const struct heat_cell *cell = heat_cell(&heat, row, column);
+
+			check_cell(bed, &heat, heat.rows[row], heat_column(&heat, row, column), cell);
+			links += cell->links;
+		}
+		assert_null(heat_cell(&heat, row, column));
+	}
+	/* Each link up from these switches is in one cell, and nothing else is. */
+	for (i = 0; i < bed->fabric->port_count; i++)
+		expected += bed->shape->ports[i].way == WAY_UP &&
+			    bed->shape->nodes[node_of(bed, (uint32_t)i)].tier == tier;
+	assert_int_equal(links, expected);
+	check_order(bed, &heat, seen);
+	heat_done(&heat);
+	free(seen);
+}
+
+static void each_link_is_in_one_cell(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= CASES; seed++) {
+		struct bed bed;
+		unsigned tier;
+
+		random_bed(&bed, seed);
+		for (tier = 1; tier < bed.shape->tier_count; tier++) {
+			check_heat(&bed, tier, false);
+			check_heat(&bed, tier, true);
+		}
+		bed_done(&bed);
+	}
+}
+
+/* Predicted loads of a row's links carry together what was measured of them: the shares sum to one. */
+static void predictions_move_the_same_bytes(void **state)
+{
+	size_t rows = 0, row, column;
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= CASES; seed++) {
+		struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+		struct bed bed;
+		struct heat heat;
+
+		shape.leafs = 4 + (unsigned)(seed % 5);
+		shape.hosts = 8;
+		shape.spines = 8;
+		shape.links = 1;
+		bed_init(&bed, &shape, seed);
+		bed_skew(&bed, bed.shape->members[bed.shape->groups[bed.shape->nodes[bed_leaf(&bed, 0, 2)].up_group]
+					       .first], 0.5);
+		bed_publish(&bed);
+		bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 8, 0.8);
+		bed_run(&bed, NULL);
+		make_heat(&bed, 1, false, &heat);
+		for (row = 0; row < heat.row_count; row++) {
+			double measured = 0, predicted = 0, apart = 0;
+
+			for (column = 0; column < heat_columns(&heat, row); column++) {
+				const struct heat_cell *cell = heat_cell(&heat, row, column);
+
+				measured += cell->value[HEAT_MEASURED];
+				predicted += cell->value[HEAT_PREDICTED];
+				apart += cell->value[HEAT_DIFFERENCE];
+			}
+			if (isnan(predicted))
+				continue;
+			/* One link each, all of one speed. */
+			assert_float_equal(measured, predicted, 1e-4);
+			assert_float_equal(apart, 0, 1e-4);
+			rows++;
+		}
+		heat_done(&heat);
+		bed_done(&bed);
+	}
+	assert_true(rows > CASES);
+}
+
+/* A fabric of pods: a row has the columns of its pod, and no more. */
+static void pods_are_blocks(void **state)
+{
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
+	struct heat heat;
+	struct bed bed;
+
+	(void)state;
+	shape.units = 3;
+	shape.leafs = 4;
+	shape.hosts = 4;
+	shape.spines = 2;
+	shape.cores = 4;
+	bed_init(&bed, &shape, 1);
+	bed_job(&bed, BED_ALL_TO_ALL, 0, bed.hosts.host_count, 4, 0.5);
+	bed_run(&bed, NULL);
+	make_heat(&bed, 1, false, &heat);
+	assert_int_equal(heat.row_count, 12);
+	assert_int_equal(heat.block_count, 3);
+	assert_int_equal(heat_columns(&heat, 0), 2);
+	heat_done(&heat);
+	make_heat(&bed, 3, false, &heat);
+	assert_int_equal(heat_columns(&heat, 0), 0);
+	assert_null(heat_cell(&heat, 0, 0));
+	assert_int_equal(heat_column(&heat, 0, 0), FABRIC_NONE);
+	heat_done(&heat);
+	bed_done(&bed);
+}
+
+static void the_hottest_row_comes_first(void **state)
+{
+	uint64_t seed;
+
+	(void)state;
+	for (seed = 1; seed <= CASES / 4; seed++) {
+		uint32_t *order;
+		struct heat heat;
+		double before = INFINITY;
+		struct bed bed;
+		size_t i;
+
+		random_bed(&bed, 3 * seed);
+		make_heat(&bed, 1, false, &heat);
+		order = calloc(heat.row_count + 1, sizeof(*order));
+		heat_order(&heat, HEAT_MEASURED, true, order);
+		for (i = 0; i < heat.row_count && heat_columns(&heat, order[i]); i++) {
+			size_t worst = heat_worst(&heat, HEAT_MEASURED, order[i]);
+			double here = heat_cell(&heat, order[i], worst)->value[HEAT_MEASURED];
+
+			assert_true(here <= before);
+			before = here;
+		}
+		free(order);
+		heat_done(&heat);
+		bed_done(&bed);
+	}
+}
+
+/* Whatever it holds, a cell is as wide as it is to be. */
+static void cells_are_exactly_as_wide(void **state)
+{
+	static const float loads[] = { 0, 0.004f, 0.01f, 0.25f, 0.5f, 0.75f, 0.994f, 0.996f, 1, 1.2f, 12, -0.04f, -0.3f,
+				       -1.5f, NAN };
+	size_t load;
+	int sign, columns, kind, look;
+	char text[16];
+
+	(void)state;
+	for (load = 0; load < sizeof(loads) / sizeof(loads[0]); load++)
+		for (sign = 0; sign <= HEAT_LOAD; sign++)
+			for (columns = 1; columns <= 5; columns++)
+				for (kind = 0; kind < HEAT_VALUES; kind++)
+					for (look = 0; look < 4; look++) {
+						struct heat_cell cell = { .links = 2, .working = 2, .sign = (uint8_t)sign,
+									  .degraded = look & 1 };
+
+						if (kind != HEAT_DIFFERENCE && loads[load] < 0)
+							continue;
+						cell.value[kind] = loads[load];
+						heat_write(&cell, (enum heat_value)kind, columns, look & 2, text);
+						assert_int_equal(text_columns(text), columns);
+					}
+	heat_write(NULL, HEAT_MEASURED, 3, true, text);
+	assert_string_equal(text, "   ");
+}
+
+/* Without colour and without Unicode each state has a sign of its own, in one column. */
+static void signs_need_no_colour(void **state)
+{
+	char texts[7][16];
+	struct heat_cell cell = { .value = { 0.97f, 0.5f, 0.47f }, .links = 2, .working = 2, .sign = HEAT_LOAD };
+	int i, j;
+
+	(void)state;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[0]);
+	assert_string_equal(texts[0], "9");
+	cell.value[HEAT_MEASURED] = 0.31f;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[1]);
+	cell.working = 1;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[2]);
+	cell.sign = HEAT_DOWN;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[3]);
+	cell.sign = HEAT_MISSING;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[4]);
+	cell.sign = HEAT_UNKNOWN;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[5]);
+	cell.sign = HEAT_NO_LINK;
+	heat_write(&cell, HEAT_MEASURED, 1, false, texts[6]);
+	for (i = 0; i < 7; i++)
+		for (j = 0; j < i; j++)
+			assert_string_not_equal(texts[i], texts[j]);
+}
+
+static void nothing_overlaps_at_any_size(void **state)
+{
+	static const size_t counts[] = { 0, 1, 4, 16, 33, 640, 1280 };
+	int rows, columns, label, suffix;
+	size_t i, j;
+
+	(void)state;
+	for (rows = 5; rows <= 96; rows++)
+		for (columns = 40; columns <= 300; columns += 1 + columns / 40)
+			for (label = 1; label <= 64; label += 21)
+				for (suffix = 0; suffix < 12; suffix += 3)
+					for (i = 0; i < 7; i++)
+						for (j = 0; j < 7; j++) {
+							struct heat_layout lay;
+							int lines;
+
+							heat_layout(rows, columns, label, suffix, counts[i], counts[j],
+								    &lay);
+							lines = lay.heads + lay.rows + lay.words + lay.legend +
+								(lay.members ? lay.members + 1 : 0);
+							assert_true(lines <= rows && lay.rows >= 1 && lay.heads >= 1);
+							assert_true(lay.shown >= 1 && lay.cell >= 1 && lay.cell <= 5);
+							assert_true(lay.label + 1 + lay.shown * lay.cell <= columns);
+							/* What is asked for comes before what fills up. */
+							assert_true(!lay.members || (size_t)lay.rows >= counts[i]);
+						}
+}
+
+static void names_lose_what_all_of_them_begin_with(void **state)
+{
+	static const char *const spines[] = { "spine-01", "spine-02", "spine-10" }, *const alone[] = { "core" },
+				*const numbered[] = { "core-7" }, *const apart[] = { "a1", "b1" };
+
+	(void)state;
+	assert_int_equal(heat_prefix(spines, 3), strlen("spine-"));
+	assert_int_equal(heat_prefix(spines, 2), strlen("spine-"));
+	assert_int_equal(heat_prefix(alone, 1), 0);
+	assert_int_equal(heat_prefix(numbered, 1), strlen("core-"));
+	assert_int_equal(heat_prefix(apart, 2), 0);
+	assert_int_equal(heat_prefix(NULL, 0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_link_is_in_one_cell),
+		cmocka_unit_test(predictions_move_the_same_bytes),
+		cmocka_unit_test(pods_are_blocks),
+		cmocka_unit_test(the_hottest_row_comes_first),
+		cmocka_unit_test(cells_are_exactly_as_wide),
+		cmocka_unit_test(signs_need_no_colour),
+		cmocka_unit_test(nothing_overlaps_at_any_size),
+		cmocka_unit_test(names_lose_what_all_of_them_begin_with),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
