@@ -150,7 +150,8 @@ static int export_part(const struct request *request, struct error *err)
 	if (code < 0 || !summary.damaged)
 		return code;
 	return err_set(err, ERR_IO, "%s is damaged: %s is sound and holds what could be read; %" PRIu64 " %s left out",
-		       request->path, request->target, summary.missing, summary.missing == 1 ? "place is" : "places are");
+		       request->path, request->target, summary.missing,
+		       summary.missing == 1 ? "place is" : "places are");
 }
 
 static const struct {

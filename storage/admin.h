@@ -117,7 +117,8 @@ struct export_summary {
  * Of a damaged database all that can be read is taken, row by row (salvage.h): that needs space
  * for all of it again, beside the new file, for as long as it takes.
  *
- * Return: 0, also where something is left out; ERR_UNAVAILABLE where no sweep is stored in that time, or the schema is of an
+ * Return: 0, also where something is left out;
+ * ERR_UNAVAILABLE where no sweep is stored in that time, or the schema is of an
  * older version; ERR_IO. On errors nothing stays behind.
  */
 int admin_export(const char *path, const char *target, const struct export_query *query, struct export_summary *ret,

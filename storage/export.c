@@ -478,8 +478,8 @@ static int make_from_salvage(const struct exporting *damaged, const struct targe
 			     struct error *err)
 {
 	struct exporting exporting = { .path = target->salvaged, .query = damaged->query };
-	int result = salvage_run(damaged->source, target->salvaged, damaged->query->missing, damaged->query->missing_ctx,
-				 &ret->missing, err);
+	int result = salvage_run(damaged->source, target->salvaged, damaged->query->missing,
+				 damaged->query->missing_ctx, &ret->missing, err);
 
 	ret->damaged = true;
 	if (!result)

@@ -105,7 +105,9 @@ static void tell_hole(struct salvaging *salvaging)
 		return;
 	if (scaled)
 		lo /= table->scale;
-	if (hi == KEY_END) {
+	if (!lo && hi == KEY_END) {
+		snprintf(what, sizeof(what), "nothing of it can be read");
+	} else if (hi == KEY_END) {
 		snprintf(what, sizeof(what), "%s from %" PRId64 " on cannot be read", key_word(salvaging), lo);
 	} else {
 		if (scaled)
