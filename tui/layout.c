@@ -153,6 +153,11 @@ static int wanted(const struct layout_step *step, const int *data_columns)
 	return step->at_most && columns > step->at_most ? step->at_most : columns;
 }
 
+static bool is_hidden(const struct column_needs *needs, enum column column)
+{
+	return needs->hidden & 1u << column && column_can_hide(column);
+}
+
 void layout_columns(int columns, const struct column_needs *needs, struct column_place *ret)
 {
 	/* A mark of one that is degraded stands behind width and speed. */
@@ -169,7 +174,7 @@ void layout_columns(int columns, const struct column_needs *needs, struct column
 		int gap = !place->columns && left < columns ? 1 : 0;
 		int more = wanted(&steps[i], data_columns) - place->columns;
 
-		if (more <= 0 || (needs->hidden & 1u << steps[i].column && column_can_hide((enum column)steps[i].column)))
+		if (more <= 0 || is_hidden(needs, (enum column)steps[i].column))
 			continue;
 		if (more + gap > left) {
 			if (!place->columns || !is_elastic(steps[i].column))

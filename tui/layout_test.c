@@ -134,7 +134,8 @@ static void hidden_columns_leave_their_room_to_others(void **state)
 		for (columns = LAYOUT_MIN_COLUMNS; columns <= MOST_COLUMNS; columns += 13) {
 			layout_columns(columns, &needs, places);
 			for (int other = 0; other < COLUMN_COUNT; other++)
-				assert_true(places[other].x + places[other].columns <= columns || !places[other].columns);
+				assert_true(!places[other].columns ||
+					    places[other].x + places[other].columns <= columns);
 			if (column_can_hide((enum column)column))
 				assert_int_equal(places[column].columns, 0);
 		}

@@ -77,7 +77,8 @@ static size_t line_of(size_t row)
 	return row < ROW_COLUMNS ? row : row + 2;
 }
 
-static void draw_row(const struct setup_screen *self, const struct app *app, const struct rect *body, int y, size_t row)
+static void draw_row(const struct setup_screen *self, const struct app *app, const struct rect *body, int y,
+		     size_t row)
 {
 	const struct brush brush = { &app->theme, row == self->list.cursor ? DRAW_CURSOR : 0 };
 	const char *texts[3];
@@ -102,7 +103,8 @@ static void draw(void *state, struct app *app, const struct rect *body)
 	for (int y = 0; y < body->rows; y++) {
 		line = self->list.first + (size_t)y;
 		if (line == ROW_COLUMNS + 1)
-			draw_cell(&brush, body->y + y, body->x, body->columns, "COLUMNS OF LINKS", ALIGN_LEFT, ROLE_GOOD);
+			draw_cell(&brush, body->y + y, body->x, body->columns, "COLUMNS OF LINKS", ALIGN_LEFT,
+				  ROLE_GOOD);
 		else if (line < ROW_COLUMNS)
 			draw_row(self, app, body, body->y + y, line);
 		else if (line > ROW_COLUMNS + 1 && line < line_of(count))
@@ -210,8 +212,8 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		move_to(self, self->list.cursor > 3 ? self->list.cursor - 3 : 0);
 	else if (event->wheel > 0)
 		move_to(self, self->list.cursor + 3);
-	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS || line == ROW_COLUMNS + 1 ||
-	    row >= ROW_COLUMNS + self->column_count)
+	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
+	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
 		return true;
 	/* A press where the cursor stands changes: what can be seen to be chosen is what is meant. */
 	if (row == self->list.cursor)

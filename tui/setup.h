@@ -33,7 +33,11 @@ int setup_start(struct app *app, struct error *err);
 /* setup_end - keep what was changed since the start. What cannot be kept is lost without a word. */
 void setup_end(const struct app *app);
 
-/* setup_keep, setup_recall - of the whole and of all screens, as pairs. setup_recall: false: some name or value is none. */
+/*
+ * setup_keep, setup_recall - of the whole and of all screens, as pairs
+ * @ret_wrong:  the first whose value is none
+ * Return: setup_recall(): whether all values of names that are known were taken.
+ */
 void setup_keep(const struct app *app, struct keep *keep);
 bool setup_recall(struct app *app, const struct keep *keep, char *ret_wrong, size_t size);
 

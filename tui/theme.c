@@ -51,8 +51,10 @@ void theme_make(struct theme *theme, int colors, bool unicode)
 		const struct paint *paint = &paints[role];
 
 		theme->attributes[role] = colors ? paint->with_color : paint->mono;
-		theme->colors[role] = (short)(!colors ? -1 : colors >= 256 ? paint->color256 : colors >= 16 ? paint->color16 :
-					      paint->color8);
+		theme->colors[role] = -1;
+		if (colors)
+			theme->colors[role] = colors >= 256 ? paint->color256 : colors >= 16 ? paint->color16 :
+												paint->color8;
 	}
 	/* With 8 colours there is no grey. */
 	if (colors && colors < 16)

@@ -45,7 +45,8 @@ static void only_heads_are_reversed(void **state)
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		theme_make(&theme, counts[i], true);
 		for (int role = 0; role < ROLE_COUNT; role++)
-			assert_true(!(theme.attributes[role] & A_REVERSE) == (role != ROLE_HEAD && role != ROLE_SORTED));
+			assert_true(!(theme.attributes[role] & A_REVERSE) ==
+				    (role != ROLE_HEAD && role != ROLE_SORTED));
 	}
 }
 

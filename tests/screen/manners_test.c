@@ -64,8 +64,8 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 			for (int x = 0; x < canvas.columns; x++)
 				if (isdigit((unsigned char)canvas.glyphs[y][x][0]) && is_telling(canvas.roles[y][x]) &&
 				    !(canvas.flags[y][x] & DRAW_DIM))
-					fail_msg("keys %s: a number at row %d, column %d is not dimmed: %s", ways[i], y, x,
-						 canvas_line(y, line));
+					fail_msg("keys %s: a number at row %d, column %d is not dimmed: %s", ways[i], y,
+						 x, canvas_line(y, line));
 		stage_close(&stage);
 	}
 }
@@ -102,8 +102,10 @@ static void what_was_chosen_anywhere_comes_back(void **state)
 
 static void hostile_settings_change_nothing_that_matters(void **state)
 {
-	static const char *const values[] = { "", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,",
-					      "PORT", "critical", "tier:999999 rail:-1 !!|||", "\xf0\x9f\x92\xa9" };
+	static const char *const values[] = {
+		"", "yes", "no", "-1", "99999999999999999999", "(((((", "Links", "%n%n%s", "LID,LID,,", "PORT",
+		"critical", "tier:999999 rail:-1 !!|||", "\xf0\x9f\x92\xa9",
+	};
 	static struct keep all, some;
 	char wrong[160];
 

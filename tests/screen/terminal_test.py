@@ -285,6 +285,24 @@ def check_colors():
             tap.equal(f"colours: {term} {env} {' '.join(arguments)}", bool(re.search(colored, screen.output)), wanted)
 
 
+def check_fewer_colors():
+    """What F2 sets holds on a terminal that could do more."""
+    os.makedirs("settings/ibwire", exist_ok=True)
+    for name, most in (("256", 255), ("16", 15), ("8", 7), ("mono", -1)):
+        with open("settings/ibwire/top.conf", "w", encoding="utf-8") as file:
+            file.write(f"colors = {name}\n")
+        with Screen("--db", "live.db") as screen:
+            screen.wait_for(b"LIVE")
+            screen.type(b"234")
+            screen.read(1)
+            screen.type(b"q")
+            screen.ended()
+            used = [int(number) for number in re.findall(rb"\x1b\[38;5;(\d+)m", screen.output)]
+            used += [int(number) - 30 for number in re.findall(rb"\x1b\[(3[0-7])m", screen.output)]
+            used += [int(number) - 82 for number in re.findall(rb"\x1b\[(9[0-7])m", screen.output)]
+        tap.result(max(used, default=-1) <= most and (most < 0 or used), f"colours set to {name}", used)
+
+
 def check_mouse():
     with Screen("--db", "live.db") as screen:
         screen.wait_for(b"LIVE")
@@ -329,7 +347,8 @@ def check_thrift():
 def main():
     os.environ["XDG_CONFIG_HOME"] = os.getcwd() + "/settings"
     with collector("live.db"):
-        for check in (check_signals, check_job_control, check_stop_from_a_shell, check_hangup, check_colors, check_mouse,
+        for check in (check_signals, check_job_control, check_stop_from_a_shell, check_hangup, check_colors,
+                      check_fewer_colors, check_mouse,
                       check_settings, check_thrift):
             shutil.rmtree("settings", ignore_errors=True)
             with tap.part(check.__name__):

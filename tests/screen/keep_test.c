@@ -47,7 +47,9 @@ static unsigned below(unsigned limit)
 static void what_is_put_comes_back(void **state)
 {
 	static struct keep keep, again;
-	static const char *const pieces[] = { "a", "|", "=", "#", " ", "\xc3\xa4", "\"", "\\", "^(x)", "\xe6\xbc\xa2", "%s", ";" };
+	static const char *const pieces[] = {
+		"a", "|", "=", "#", " ", "\xc3\xa4", "\"", "\\", "^(x)", "\xe6\xbc\xa2", "%s", ";",
+	};
 	struct error err = { 0 };
 
 	(void)state;
@@ -113,7 +115,8 @@ static void of_a_broken_file_the_good_lines_count_and_the_first_bad_one_is_told(
 	struct error err = { 0 };
 
 	(void)state;
-	write_file("top.conf", "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
+	write_file("top.conf",
+		   "# a comment\n\nscreen = Links\nwhat is this\nmouse=no\r\n= 5\nlinks.filter =\nmouse = yes");
 	assert_int_equal(keep_read(&keep, "top.conf", &err), ERR_USAGE);
 	assert_string_equal(err.text, "not used: line 4 is no \"name = value\" (top.conf)");
 	assert_string_equal(keep_get(&keep, "screen"), "Links");
