@@ -628,39 +628,6 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
-static const char *const severities[] = { "info", "warning", "critical", NULL }; /* by enum event_severity */
-
-static void keep(void *state, struct keep *keep)
-{
-	const struct event_view *view = state;
-	const struct event_filter *filter = &view->events.filter;
-
-	keep_put(keep, "least", "%s", severities[filter->least]);
-	keep_put(keep, "findings", "%s", filter->findings ? "yes" : "no");
-	keep_put(keep, "kind", "%s", filter->kind);
-	keep_put(keep, "filter", "%s", filter->pattern);
-}
-
-static bool recall(void *state, const char *name, const char *value)
-{
-	struct event_view *view = state;
-	struct event_filter *filter = &view->events.filter;
-	int choice;
-
-	if (!strcmp(name, "findings"))
-		return keep_flag(value, &filter->findings);
-	if (!strcmp(name, "filter"))
-		return strlen(value) < PROMPT_SIZE && event_list_pattern(&view->events, value, NULL) == 0;
-	if (!strcmp(name, "kind")) {
-		snprintf(filter->kind, sizeof(filter->kind), "%s", value);
-		return strlen(value) < sizeof(filter->kind);
-	}
-	choice = strcmp(name, "least") ? -1 : keep_choice(value, severities);
-	if (choice >= 0)
-		filter->least = (enum event_severity)choice;
-	return choice >= 0;
-}
-
 const struct screen screen_events = {
 	.name = "Events",
 	.is_tab = true,
@@ -674,6 +641,4 @@ const struct screen screen_events = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.keep = keep,
-	.recall = recall,
 };
