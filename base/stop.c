@@ -9,12 +9,12 @@
 
 #include "base/err.h"
 
-/* Signals of one wish come together, such as Ctrl-C to all of a group and SIGTERM of its parent: the second is another one. */
+/* Signals of one wish come together (Ctrl-C to a group, its parent's SIGTERM). So much later it is another. */
 #define SECOND_WISH_S 1
 
 static volatile sig_atomic_t stop_flag;
 static volatile sig_atomic_t within_s; /* 0: however long it takes */
-static struct timespec asked_at;       /* CLOCK_MONOTONIC; only the handler touches it, and its signals block each other */
+static struct timespec asked_at;       /* CLOCK_MONOTONIC; of the handler alone, whose signals block each other */
 
 static bool is_another_wish(void)
 {

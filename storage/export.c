@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
@@ -21,6 +22,7 @@
 #include "storage/disguise.h"
 #include "storage/kept.h"
 #include "storage/readings.h"
+#include "storage/salvage.h"
 #include "storage/schema.h"
 
 enum { RANGE_NUMBERS = 8 };
@@ -31,6 +33,7 @@ struct exporting {
 	sqlite3 *source; /* of its own, for what is worked out from it */
 	sqlite3 *db;     /* the new one, with the old one attached as "source" */
 	bool immutable;
+	bool full;       /* it failed because the disk of the new one is */
 	int64_t range[RANGE_NUMBERS]; /* ?1 to ?8 of kept.h */
 	struct disguise disguise;
 };
@@ -448,6 +451,7 @@ static int make(struct exporting *exporting, const char *part, struct export_sum
 		result = fill(exporting, ret, err);
 	if (!result)
 		result = db_exec(exporting->db, "COMMIT; DETACH source; PRAGMA main.journal_mode = WAL", err);
+	exporting->full = (sqlite3_errcode(exporting->db) & 0xff) == SQLITE_FULL;
 	if (sqlite3_close(exporting->db) != SQLITE_OK && !result)
 		result = err_set(err, ERR_INTERNAL, "%s could not be closed", part);
 	disguise_done(&exporting->disguise);
@@ -466,6 +470,26 @@ static int check_version(const struct exporting *exporting, struct error *err)
 	return result;
 }
 
+/*
+ * The way for a damaged database: all that can be read of it becomes a sound one first, beside the new file, and the
+ * part is taken from that.
+ */
+static int make_from_salvage(const struct exporting *damaged, const struct target *target, struct export_summary *ret,
+			     struct error *err)
+{
+	struct exporting exporting = { .path = target->salvaged, .query = damaged->query };
+	int result = salvage_run(damaged->source, target->salvaged, damaged->query->missing,
+				 damaged->query->missing_ctx, &ret->missing, err);
+
+	ret->damaged = true;
+	if (!result)
+		result = admin_open(target->salvaged, &exporting.source, &exporting.immutable, err);
+	if (!result)
+		result = make(&exporting, target->part, ret, err);
+	sqlite3_close(exporting.source);
+	return result;
+}
+
 int admin_export(const char *path, const char *target_path, const struct export_query *query,
 		 struct export_summary *ret, struct error *err)
 {
@@ -480,7 +504,10 @@ int admin_export(const char *path, const char *target_path, const struct export_
 	if (!result)
 		result = target_begin(&target, target_path, err);
 	if (!result) {
-		result = admin_stopped(make(&exporting, target.part, &summary, err), err);
+		result = make(&exporting, target.part, &summary, err);
+		if (result == ERR_IO && !exporting.full && !stop_requested())
+			result = make_from_salvage(&exporting, &target, &summary, err);
+		result = admin_stopped(result, err);
 		if (result < 0)
 			target_abandon(&target);
 		else

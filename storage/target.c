@@ -54,16 +54,23 @@ int64_t admin_file_bytes(const char *path, const char *suffix)
 	return stat(name, &st) < 0 ? 0 : st.st_size;
 }
 
-static void remove_part(const struct target *target)
+/* A database that was not made to its end, with all that SQLite and schema_create() put beside it. */
+static void remove_with(const char *path)
 {
 	static const char *const suffixes[] = { "", "-journal", "-wal", "-shm", ".new", ".new-journal", ".new-wal",
 						".new-shm" };
-	char name[sizeof(target->part) + 16];
+	char name[PATH_MAX + 64];
 
 	for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-		snprintf(name, sizeof(name), "%s%s", target->part, suffixes[i]);
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
 		unlink(name);
 	}
+}
+
+static void remove_part(const struct target *target)
+{
+	remove_with(target->part);
+	remove_with(target->salvaged);
 }
 
 static int is_taken(const char *path, struct error *err)
@@ -85,6 +92,7 @@ int target_begin(struct target *target, const char *path, struct error *err)
 	len = snprintf(target->part, sizeof(target->part), "%s%s.part", *path == '/' || *path == '.' ? "" : "./", path);
 	if (len < 0 || len > (int)sizeof(target->part) - 64)
 		return err_set(err, ERR_IO, "the path of the new file is too long; give a shorter one");
+	snprintf(target->salvaged, sizeof(target->salvaged), "%s.whole", target->part);
 	remove_part(target);
 	fd = open(target->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 	if (fd < 0)
@@ -129,6 +137,7 @@ int target_finish(struct target *target, struct error *err)
 	char folder[sizeof(target->part)];
 	int result = sync_path(target->part, err);
 
+	remove_with(target->salvaged);
 	if (!result)
 		result = give_name(target, err);
 	if (result < 0) {

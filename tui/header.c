@@ -300,6 +300,13 @@ void header_draw(const struct app *app, const struct rect *area)
 		draw_load(app, &brush, area);
 }
 
+/* A sweep or two that are missing come again; after that the reason is asked for. */
+static bool is_stuck(const struct app *app)
+{
+	return live_state(&app->live) == LIVE_LATE &&
+	       live_age_us(&app->live) > 5 * app->live.shown->sweep.interval_us + 2 * US_PER_S;
+}
+
 const char *app_notice(const struct app *app, char *ret, size_t size)
 {
 	const struct tui_child_state *child = &app->child;
@@ -312,6 +319,11 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	else if (app->options->child && !child->running && !app->live.status.live)
 		snprintf(ret, size, "the collector ended (exit status %d)%s%s", child->exit_status,
 			 child->line[0] ? ": " : "", child->line);
+	else if (is_stuck(app) && app->options->child && child->line[0])
+		snprintf(ret, size, "the collector stores nothing: %s", child->line);
+	else if (is_stuck(app))
+		snprintf(ret, size, "a collector runs (process %ld) but stores nothing: see what it logs",
+			 (long)app->live.status.collector_pid);
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR && app->options->child)
 		snprintf(ret, size, "the collector is starting; this is what was stored before");
 	else if (live_state(&app->live) == LIVE_NO_COLLECTOR)

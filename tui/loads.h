@@ -53,7 +53,7 @@ struct loads {
 /* A zeroed struct is empty. loads_done - it is that again. */
 void loads_done(struct loads *loads);
 
-/* loads_changed - another snapshot is shown: what is not of its fabric is forgotten. Cost: its ports once. */
+/* loads_changed - another snapshot is shown: what is not of its fabric is forgotten. Cost: ports once. */
 void loads_changed(struct loads *loads, const struct loads_source *source);
 
 /*

@@ -306,7 +306,8 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	format_count(view->events.row_count, 24, shown, sizeof(shown));
 	format_count(view->events.count, 24, all, sizeof(all));
 	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of the newest %s events", shown, all);
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s events", shown,
+			 view->events.complete ? "" : "the newest ", all);
 	else
 		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s events", view->events.complete ? "" :
 			 "the newest ", all);
@@ -627,39 +628,6 @@ static const struct key_help help[] = {
 	{ NULL, NULL },
 };
 
-static const char *const severities[] = { "info", "warning", "critical", NULL }; /* by enum event_severity */
-
-static void keep(void *state, struct keep *keep)
-{
-	const struct event_view *view = state;
-	const struct event_filter *filter = &view->events.filter;
-
-	keep_put(keep, "least", "%s", severities[filter->least]);
-	keep_put(keep, "findings", "%s", filter->findings ? "yes" : "no");
-	keep_put(keep, "kind", "%s", filter->kind);
-	keep_put(keep, "filter", "%s", filter->pattern);
-}
-
-static bool recall(void *state, const char *name, const char *value)
-{
-	struct event_view *view = state;
-	struct event_filter *filter = &view->events.filter;
-	int choice;
-
-	if (!strcmp(name, "findings"))
-		return keep_flag(value, &filter->findings);
-	if (!strcmp(name, "filter"))
-		return strlen(value) < PROMPT_SIZE && event_list_pattern(&view->events, value, NULL) == 0;
-	if (!strcmp(name, "kind")) {
-		snprintf(filter->kind, sizeof(filter->kind), "%s", value);
-		return strlen(value) < sizeof(filter->kind);
-	}
-	choice = strcmp(name, "least") ? -1 : keep_choice(value, severities);
-	if (choice >= 0)
-		filter->least = (enum event_severity)choice;
-	return choice >= 0;
-}
-
 const struct screen screen_events = {
 	.name = "Events",
 	.is_tab = true,
@@ -673,6 +641,4 @@ const struct screen screen_events = {
 	.mouse = mouse,
 	.subject = subject,
 	.help = help,
-	.keep = keep,
-	.recall = recall,
 };

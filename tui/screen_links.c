@@ -476,7 +476,6 @@ static void keep(void *state, struct keep *keep)
 	keep_put(keep, "descending", "%s", links->descending ? "yes" : "no");
 	keep_put(keep, "swapped", "%s", links->swapped ? "yes" : "no");
 	keep_put(keep, "unused", "%s", links->show_unused ? "yes" : "no");
-	keep_put(keep, "filter", "%s", links->filter.typed);
 }
 
 static bool recall(void *state, const char *name, const char *value)
@@ -490,11 +489,7 @@ static bool recall(void *state, const char *name, const char *value)
 		return keep_flag(value, &links->descending);
 	if (!strcmp(name, "swapped"))
 		return keep_flag(value, &links->swapped);
-	if (!strcmp(name, "unused"))
-		return keep_flag(value, &links->show_unused);
-	if (!strcmp(name, "filter"))
-		filter_set(&links->filter, value);
-	return !strcmp(name, "filter");
+	return !strcmp(name, "unused") && keep_flag(value, &links->show_unused);
 }
 
 const struct screen screen_links = {

@@ -92,7 +92,6 @@ void setup_keep(const struct app *app, struct keep *keep)
 	const struct screen *const *all = screens(&count);
 
 	keep->scope[0] = '\0';
-	keep_put(keep, "screen", "%s", app->path[0].screen->name);
 	keep_put(keep, "refresh", "%s", setup_refresh_name(app));
 	keep_put(keep, "colors", "%s", color_names[app->setup.colors]);
 	keep_put(keep, "ascii", "%s", app->setup.ascii ? "yes" : "no");
@@ -117,19 +116,6 @@ static bool recall_refresh(struct app *app, const char *value)
 	return false;
 }
 
-static bool recall_screen(struct app *app, const char *value)
-{
-	size_t count, i;
-	const struct screen *const *all = screens(&count);
-
-	for (i = 0; i < count && all[i]->is_tab; i++)
-		if (!strcmp(all[i]->name, value)) {
-			app_show(app, all[i]);
-			return true;
-		}
-	return false;
-}
-
 /* Return: 1 taken, 0 the name is none of the whole, -1 the value is none. */
 static int recall_whole(struct app *app, const struct keep_pair *pair)
 {
@@ -138,9 +124,7 @@ static int recall_whole(struct app *app, const struct keep_pair *pair)
 	bool good, mouse = true;
 	int colors;
 
-	if (!strcmp(name, "screen")) {
-		good = recall_screen(app, value);
-	} else if (!strcmp(name, "refresh")) {
+	if (!strcmp(name, "refresh")) {
 		good = recall_refresh(app, value);
 	} else if (!strcmp(name, "colors")) {
 		colors = keep_choice(value, color_names);

@@ -203,6 +203,7 @@ def check_databases():
         screen.wait_for(b"LIVE")
         os.kill(process.pid, signal.SIGSTOP)
         tap.result(screen.wait_for(b"LATE") is not None, "one that hangs makes the data late")
+        tap.result(screen.wait_for(b"but stores nothing", 2 * PATIENCE_S) is not None, "and is told when it goes on so")
         os.kill(process.pid, signal.SIGCONT)
         tap.result(screen.wait_for(b"LIVE") is not None, "and live again when it goes on")
     with collector("cut.db") as process:
@@ -247,19 +248,19 @@ def check_settings():
         screen.type(b"q")
         screen.ended()
     tap.equal("what was changed is kept", sorted(open(kept, encoding="utf-8").read().splitlines()[1:]),
-              ["links.swapped = yes", "screen = Links"])
+              ["links.swapped = yes"])
     with Screen("--db", "live.db", env=config) as screen:
-        tap.result(screen.wait_for(b"PEER") is not None, "and is there at the next start")
+        tap.result(screen.wait_for(b"PROBLEMS") is not None, "problems come first at the next start too")
         screen.type(b"q")
         screen.ended()
     with open(kept, "w", encoding="utf-8") as file:
-        file.write("screen = Nowhere\n")
+        file.write("colors = Nowhere\n")
     with Screen("--db", "live.db", env=config) as screen:
-        tap.result(screen.wait_for(b'"screen = Nowhere" is not known') is not None, "what is not known is told",
+        tap.result(screen.wait_for(b'"colors = Nowhere" is not known') is not None, "what is not known is told",
                    screen.output)
         screen.type(b"q")
         screen.ended()
-    tap.equal("and left alone", open(kept, encoding="utf-8").read(), "screen = Nowhere\n")
+    tap.equal("and left alone", open(kept, encoding="utf-8").read(), "colors = Nowhere\n")
     shutil.rmtree("config")
     with open("config", "w", encoding="utf-8"):
         pass

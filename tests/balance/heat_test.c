@@ -273,6 +273,19 @@ static void the_hottest_row_comes_first(void **state)
 	}
 }
 
+/* @look: bit 0: slow, bit 1: Unicode */
+static void check_width(float load, int sign, int columns, enum heat_value kind, int look)
+{
+	struct heat_cell cell = { .links = 2, .working = 2, .sign = (uint8_t)sign, .degraded = look & 1 };
+	char text[16];
+
+	if (kind != HEAT_DIFFERENCE && load < 0)
+		return;
+	cell.value[kind] = load;
+	heat_write(&cell, kind, columns, look & 2, text);
+	assert_int_equal(text_columns(text), columns);
+}
+
 /* Whatever it holds, a cell is as wide as it is to be. */
 static void cells_are_exactly_as_wide(void **state)
 {
@@ -287,16 +300,8 @@ static void cells_are_exactly_as_wide(void **state)
 		for (sign = 0; sign <= HEAT_LOAD; sign++)
 			for (columns = 1; columns <= 5; columns++)
 				for (kind = 0; kind < HEAT_VALUES; kind++)
-					for (look = 0; look < 4; look++) {
-						struct heat_cell cell = { .links = 2, .working = 2, .sign = (uint8_t)sign,
-									  .degraded = look & 1 };
-
-						if (kind != HEAT_DIFFERENCE && loads[load] < 0)
-							continue;
-						cell.value[kind] = loads[load];
-						heat_write(&cell, (enum heat_value)kind, columns, look & 2, text);
-						assert_int_equal(text_columns(text), columns);
-					}
+					for (look = 0; look < 4; look++)
+						check_width(loads[load], sign, columns, (enum heat_value)kind, look);
 	heat_write(NULL, HEAT_MEASURED, 3, true, text);
 	assert_string_equal(text, "   ");
 }
