@@ -11,29 +11,12 @@
 #include "fabric/shape.h"
 #include "tui/app.h"
 #include "tui/draw.h"
-#include "tui/event_list.h"
-#include "tui/list.h"
-#include "tui/port_errors.h"
+#include "tui/events_view.h"
 
 /* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
 #define BATCH MOMENT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
 
-/* Errors are counted over so long, and again after this while. */
-#define ERRORS_US (3600 * US_PER_S)
-#define ERRORS_EVERY_US (3 * US_PER_S)
-
-struct event_view {
-	struct event_list events;
-	struct list list;
-	int64_t cursor_id;   /* the event that the cursor stands on; 0: it stays on the newest */
-	bool dirty;          /* another moment came */
-	bool errors_shown;
-	struct port_errors errors;
-	struct list error_list;
-	uint64_t error_guid; /* of the port under its cursor; 0: it stays on top */
-	uint8_t error_port;
-};
 
 static void *create(struct app *app, struct error *err)
 {
@@ -200,243 +183,14 @@ static bool poll(void *state, struct app *app)
 	return load_older(view, app) || news;
 }
 
-static struct brush brush_of(const struct app *app, bool cursor)
-{
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
-}
-
-/* "14:00:00", with the day where that is not the day of what is looked at. */
-static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
-{
-	char time[WHEN_SIZE], shown[WHEN_SIZE];
-
-	when_format_local(wall_us, time);
-	when_format_local(shown_us, shown);
-	if (!wall_us)
-		snprintf(ret, size, "-");
-	else if (day && strncmp(time, shown, 10) != 0)
-		snprintf(ret, size, "%.5s %.8s", time + 5, time + 11);
-	else
-		snprintf(ret, size, "%.8s", time + 11);
-}
-
-enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
-
-/* Time has room for a day. What has no room: the kind first, then where (the text tells it too, mostly). */
-static void place_columns(int columns, bool days, struct column_place *ret)
-{
-	int x = 0, i;
-
-	memset(ret, 0, COLUMNS * sizeof(*ret));
-	ret[TIME].columns = days && columns >= 76 ? 14 : 8;
-	ret[SEVERITY].columns = 4;
-	ret[KIND].columns = columns >= 100 ? 20 : columns >= 76 ? 14 : 0;
-	ret[WHERE].columns = columns >= 140 ? 28 : columns >= 100 ? 20 : columns >= 56 ? 18 : 0;
-	for (i = 0; i < COLUMNS; i++) {
-		if (i == TEXT)
-			ret[i].columns = columns - x > 0 ? columns - x : 0;
-		ret[i].x = x;
-		x += ret[i].columns ? ret[i].columns + 1 : 0;
-	}
-}
-
-/* Is the oldest event that is loaded of another day than what is looked at? */
-static bool has_days(const struct event_view *view, const struct app *app)
-{
-	char oldest[WHEN_SIZE], shown[WHEN_SIZE];
-
-	if (!view->events.count)
-		return false;
-	when_format_local(view->events.events[view->events.count - 1].wall_us, oldest);
-	when_format_local(app->live.shown->sweep.wall_us, shown);
-	return strncmp(oldest, shown, 10) != 0;
-}
-
-static enum role role_of(enum event_severity severity)
-{
-	return severity == EVENT_CRITICAL ? ROLE_CRITICAL : severity == EVENT_WARNING ? ROLE_WARNING : ROLE_TEXT;
-}
-
-static void draw_event(const struct event_view *view, const struct app *app, const struct rect *body,
-		       const struct column_place *places, int y, size_t row)
-{
-	static const char *const severities[] = { "info", "warn", "CRIT" };
-	const struct happening *event = event_list_at(&view->events, row);
-	const struct brush brush = brush_of(app, row == view->list.cursor);
-	enum role role = role_of(event->severity);
-	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
-	const char *rest = event_text(event, text, sizeof(text));
-
-	event_where(event, where, sizeof(where));
-	/* What begins with where it happened does not say it twice. */
-	if (places[WHERE].columns && where[0] && strncmp(rest, where, strlen(where)) == 0)
-		rest += strlen(where) + strspn(rest + strlen(where), " :");
-	write_time(event->wall_us, app->live.shown->sweep.wall_us, places[TIME].columns > 8, time, sizeof(time));
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x, places[TIME].columns, time, ALIGN_RIGHT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[SEVERITY].x, places[SEVERITY].columns,
-		  severities[event->severity <= EVENT_CRITICAL ? event->severity : 0], ALIGN_LEFT, role);
-	draw_cell(&brush, y, body->x + places[KIND].x, places[KIND].columns, event->kind, ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[WHERE].x, places[WHERE].columns, where,
-		  ALIGN_MIDDLE, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + places[TEXT].x, places[TEXT].columns, rest, ALIGN_LEFT, role);
-}
-
-static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
-{
-	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "WHAT HAPPENED" };
-	const struct brush brush = brush_of(app, false);
-	int i;
-
-	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
-	for (i = 0; i < COLUMNS; i++)
-		draw_cell(&brush, y, body->x + places[i].x, places[i].columns, titles[i],
-			  i == TIME ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
-}
-
-static void draw_title(const struct event_view *view, const struct app *app, const struct rect *body)
-{
-	static const char *const least[] = { "", "warnings and worse", "critical ones" };
-	const struct event_filter *filter = &view->events.filter;
-	const struct brush brush = brush_of(app, false);
-	struct segment segments[5] = { 0 };
-	char shown[32], all[32];
-	size_t count = 0;
-
-	format_count(view->events.row_count, 24, shown, sizeof(shown));
-	format_count(view->events.count, 24, all, sizeof(all));
-	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s events", shown,
-			 view->events.complete ? "" : "the newest ", all);
-	else
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s events", view->events.complete ? "" :
-			 "the newest ", all);
-	segments[count++].role = ROLE_STRONG;
-	if (filter->least > EVENT_INFO)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", least[filter->least]);
-	if (filter->kind[0])
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", filter->kind);
-	if (filter->findings)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "only findings");
-	if (filter->has_regex)
-		snprintf(segments[count++].text, sizeof(segments[0].text), "/%.200s", filter->pattern);
-	for (size_t i = 1; i < count; i++) {
-		segments[i].role = ROLE_WARNING;
-		segments[i].rank = (int)i;
-	}
-	draw_segments(&brush, body->y, body->x, body->columns, segments, count);
-}
-
-/* The whole of a line that was cut, in as many lines as there are for it. */
-static void draw_whole(const struct app *app, const struct rect *body, int y, int lines, const char *text)
-{
-	const struct brush brush = brush_of(app, false);
-
-	for (; lines > 0 && *text; lines--, y++) {
-		size_t bytes = lines > 1 ? text_prefix_bytes(text, (size_t)body->columns) : strlen(text);
-		char part[CELL_SIZE];
-
-		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
-		draw_cell(&brush, y, body->x, body->columns, part, ALIGN_LEFT, ROLE_STRONG);
-		text += bytes;
-	}
-}
-
-static void draw_events(struct event_view *view, const struct app *app, const struct rect *body)
-{
-	const struct brush brush = brush_of(app, false);
-	int foot = body->rows >= 14 ? 2 : 1, line;
-	struct column_place places[COLUMNS];
-	const struct happening *event;
-	char text[256], whole[512], time[WHEN_SIZE];
-
-	place_columns(body->columns, has_days(view, app), places);
-	list_fit(&view->list, view->events.row_count, body->rows - 2 - foot);
-	draw_title(view, app, body);
-	draw_heads(app, body, places, body->y + 1);
-	for (line = 0; line < view->list.height && view->list.first + (size_t)line < view->events.row_count; line++)
-		draw_event(view, app, body, places, body->y + 2 + line, view->list.first + (size_t)line);
-	if (!view->events.row_count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, view->events.count ?
-			  "no event passes the filter (Esc: without it)" : "nothing has happened", ALIGN_LEFT,
-			  ROLE_TEXT);
-	event = event_list_at(&view->events, view->list.cursor);
-	if (!event)
-		return;
-	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
-		 event_text(event, text, sizeof(text)));
-	draw_whole(app, body, body->y + body->rows - foot, foot, whole);
-}
-
-/* A port's name, or its GUID where it is gone. */
-static void write_port(const struct app *app, const struct port_error *error, char *ret, size_t size)
-{
-	const struct subject subject = { .kind = SUBJECT_PORT, .node_guid = error->node_guid, .port = error->port };
-
-	subject_name(app, &subject, ret, size);
-}
-
-static void draw_error(const struct event_view *view, const struct app *app, const struct rect *body, int y,
-		       size_t row)
-{
-	const struct port_error *error = &view->errors.list[row];
-	const struct brush brush = brush_of(app, row == view->error_list.cursor);
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
-	int64_t shown_us = app->live.shown->sweep.wall_us;
-	char text[CELL_SIZE], count[32];
-
-	draw_cell(&brush, y, x, body->columns, "", ALIGN_LEFT, ROLE_TEXT);
-	format_count(error->total, 7, text, sizeof(text));
-	snprintf(count, sizeof(count), "%.20s%s", text, error->at_least ? "+" : "");
-	draw_cell(&brush, y, x, 8, count, ALIGN_RIGHT, ROLE_WARNING);
-	x += 9;
-	write_time(error->first_us, shown_us, false, text, sizeof(text));
-	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
-	x += 9;
-	write_time(error->last_us, shown_us, false, text, sizeof(text));
-	draw_cell(&brush, y, x, 8, text, ALIGN_LEFT, ROLE_TEXT);
-	x += 9;
-	write_port(app, error, text, sizeof(text));
-	draw_cell(&brush, y, x, name, text, ALIGN_MIDDLE, ROLE_TEXT);
-	x += name + 1;
-	draw_cell(&brush, y, x, body->x + body->columns - x, port_errors_words(error, text, 256), ALIGN_LEFT,
-		  ROLE_TEXT);
-}
-
-static void draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
-{
-	const struct brush brush = brush_of(app, false);
-	struct segment segments[3] = { 0 };
-	char from[WHEN_SIZE];
-	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
-
-	when_format_local(view->errors.since_us, from);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %.8s on", view->errors.count,
-		 view->errors.count == 1 ? "port with" : "ports with", from + 11);
-	segments[0].role = ROLE_STRONG;
-	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
-	segments[1].rank = 1;
-	draw_segments(&brush, body->y, body->x, body->columns, segments, 2);
-	draw_cell(&brush, body->y + 1, x, body->columns, "  ERRORS FIRST    LAST", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, body->y + 1, x + 27, name + 1, "PORT", ALIGN_LEFT, ROLE_HEAD);
-	draw_cell(&brush, body->y + 1, x + 28 + name, body->columns - 28 - name, "WHAT", ALIGN_LEFT, ROLE_HEAD);
-	list_fit(&view->error_list, view->errors.count, body->rows - 2);
-	for (line = 0; line < view->error_list.height && view->error_list.first + (size_t)line < view->errors.count;
-	     line++)
-		draw_error(view, app, body, body->y + 2 + line, view->error_list.first + (size_t)line);
-	if (!view->errors.count)
-		draw_cell(&brush, body->y + 2, body->x, body->columns, "no error counter moved", ALIGN_LEFT,
-			  ROLE_TEXT);
-}
-
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct event_view *view = state;
 
 	if (view->errors_shown)
-		draw_errors(view, app, body);
+		events_draw_errors(view, app, body);
 	else
-		draw_events(view, app, body);
+		events_draw(view, app, body);
 }
 
 static void draw_footer(void *state, struct app *app, const struct rect *footer)
