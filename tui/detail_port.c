@@ -103,7 +103,8 @@ static void put_group(struct page *page, const struct app *app, const struct det
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",
 			  subject_name(app, &subject, name, sizeof(name)), group->count, group->built);
 	}
-	if (node->type != NODE_SWITCH)
+	/* To a host leads its own port and no other: there is nothing to share out. */
+	if (node->type != NODE_SWITCH || (shape && shape->ports[index].way == WAY_HOST))
 		return;
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "routes");
