@@ -21,7 +21,7 @@
 #define SETTLE_US (300 * US_PER_MS)
 /* While the newest sweeps are followed: so often at most, and of the time no more than one part in so many. */
 #define LOAD_EVERY_US (3 * US_PER_S)
-#define LOAD_SHARE 24
+#define LOAD_SHARE 40
 
 /* Tables that no event changed are read again after so long: the first reading of a table is no event. */
 #define ROUTES_EVERY_US (60 * US_PER_S)
