@@ -194,7 +194,8 @@ class Simulation:
 
     def start(self, *command, **options):
         """Start a program that goes on; the caller ends it."""
-        return subprocess.Popen([str(word) for word in command], env=self.env, stdin=subprocess.DEVNULL, **options)
+        options = {"stdin": subprocess.DEVNULL, **options}
+        return subprocess.Popen([str(word) for word in command], env=self.env, **options)
 
     def ibwire(self, *arguments, **options):
         return self.run(IBWIRE, *arguments, **options)
