@@ -126,7 +126,7 @@ void app_key(struct app *app, int key)
 
 static void subject_under_cursor(const struct app *app, const struct screen *screen, struct subject *ret)
 {
-	*ret = (struct subject){ SUBJECT_NONE };
+	*ret = (struct subject){ .kind = SUBJECT_NONE };
 	if (app->live.shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, ret);
 }

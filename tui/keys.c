@@ -86,7 +86,7 @@ static void subject_here(const struct app *app, struct subject *ret)
 {
 	const struct screen *screen = app_screen(app);
 
-	*ret = (struct subject){ SUBJECT_NONE };
+	*ret = (struct subject){ .kind = SUBJECT_NONE };
 	if (app->live.shown && screen->subject)
 		screen->subject(screen_state(app, screen), app, ret);
 }
@@ -216,7 +216,7 @@ static void open_panel_here(struct app *app)
 
 void common_key(struct app *app, int key)
 {
-	const struct subject none = { SUBJECT_NONE };
+	const struct subject none = { .kind = SUBJECT_NONE };
 	struct subject subject;
 
 	if (tab_key(app, key) || time_key(app, key))

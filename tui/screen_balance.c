@@ -239,7 +239,7 @@ static void subject(void *state, const struct app *app, struct subject *ret);
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
-	struct subject here = { SUBJECT_NONE };
+	struct subject here = { .kind = SUBJECT_NONE };
 	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
 

@@ -289,7 +289,7 @@ static void toggle_kind(struct event_view *view, struct app *app)
 static bool event_key(struct event_view *view, struct app *app, int pressed)
 {
 	struct event_filter *filter = &view->events.filter;
-	struct subject here = { SUBJECT_NONE };
+	struct subject here = { .kind = SUBJECT_NONE };
 
 	switch (pressed) {
 	case '/':

@@ -460,7 +460,7 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 
 static void open_here(struct links_screen *self, struct app *app)
 {
-	struct subject here = { SUBJECT_NONE };
+	struct subject here = { .kind = SUBJECT_NONE };
 
 	subject(self, app, &here);
 	if (here.kind != SUBJECT_NONE)

@@ -204,7 +204,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	struct overview *overview = state;
 	const struct overview_plan *plan = &overview->view.plan;
 	int y = mouse->y - app->body.y;
-	struct subject here = { SUBJECT_NONE };
+	struct subject here = { .kind = SUBJECT_NONE };
 
 	if (mouse->wheel) {
 		list_wheel(&overview->list, mouse->wheel);

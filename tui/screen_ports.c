@@ -264,7 +264,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct ports_screen *self = state;
 	struct front *front = &self->front;
-	struct subject here = { SUBJECT_NONE };
+	struct subject here = { .kind = SUBJECT_NONE };
 	size_t port;
 	int line;
 

@@ -246,7 +246,7 @@ static void a_group_leads_to_its_links(void **state)
 static void the_cursor_stays_on_its_problem_when_another_is_acknowledged(void **state)
 {
 	struct stage stage;
-	struct subject before = { SUBJECT_NONE }, after = { SUBJECT_NONE };
+	struct subject before = { .kind = SUBJECT_NONE }, after = { .kind = SUBJECT_NONE };
 	struct error err = { 0 };
 	struct acknowledgement said = { .person = "somebody", .reason = "known" };
 

@@ -47,7 +47,7 @@ static void check_moment(const struct stage *stage)
 {
 	const struct app *app = &stage->app;
 	const struct snapshot_query query = { .at_us = shown_us(stage) };
-	struct snapshot *snapshot;
+	struct snapshot *snapshot = NULL;
 	struct reader *reader;
 	struct error err = { 0 };
 
