@@ -22,17 +22,18 @@ extern const char tables_detail[];
 extern const char tables_views[];
 extern const char tables_drop_views[]; /* whatever version they are of; the two before make them again */
 
-/* names_is_generic() in SQL, of a row @v of node_version: its name is its description, or its GUID where that is empty. */
+/* names_is_generic() in SQL, of a row @v of node_version: its name is its description, its GUID where that is empty. */
 #define TABLES_NAMES_NOBODY(v) \
 	"(" v ".name GLOB '*Mellanox Technologies'" \
-	" OR substr(" v ".name, 1, instr(" v ".name || ' ', ' ') - 1) IN ('localhost', 'localhost.localdomain', '(none)')" \
+	" OR substr(" v ".name, 1, instr(" v ".name || ' ', ' ') - 1)" \
+	" IN ('localhost', 'localhost.localdomain', '(none)')" \
 	" OR " TABLES_NAMES_DEVICE(v, "HCA-") " OR " TABLES_NAMES_DEVICE(v, "mlx[!-~]_") \
 	" OR " TABLES_NAMES_DEVICE(v, "hfi[!-~]_") \
 	" OR " v ".name GLOB '0x*' AND trim(CAST(" v ".description AS TEXT)) = '')"
 #define TABLES_NAMES_DEVICE(v, what) \
 	v ".name GLOB '" what "[0-9]*' AND " v ".name NOT GLOB '" what "*[^0-9]*'"
 
-/* What nodes are called in views and tables of SQL, a row for each version: who says no name any more by the last one. */
+/* What nodes are called in SQL, a row for each version: who says no name any more by the last one. */
 #define TABLES_NODE_NAMES \
 	"SELECT v.node AS node, v.from_sweep AS from_sweep, v.to_sweep AS to_sweep,\n" \
 	"	CASE WHEN " TABLES_NAMES_NOBODY("v") " THEN coalesce((SELECT w.name || '" NAMES_WAS "'\n" \
