@@ -106,8 +106,8 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 }
 
 /*
- * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait: then a second one is waited
- * for, and when all LIDs are looked at, those of them that had answered all.
+ * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait:
+ * then a second one is waited for, and when all LIDs are looked at, those of them that had answered all.
  */
 static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 {
