@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "base/test_cases.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
 
@@ -88,7 +89,7 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 	size_t i;
 
 	(void)state;
-	for (seed = 0; seed < 40; seed++) {
+	for (seed = 0; seed < test_cases(40); seed++) {
 		struct model *model = model_create(seed);
 
 		memset(&course, 0, sizeof(course));
@@ -176,7 +177,7 @@ static void whoever_lives_is_read_in_each_sweep(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 100; seed < 140; seed++) {
+	for (seed = 100; seed < 100 + test_cases(40); seed++) {
 		struct model *model = model_create(seed);
 
 		memset(&course, 0, sizeof(course));
