@@ -39,7 +39,8 @@ static void a_plane_that_is_down_is_no_capacity(void **state)
 	/* It carries nothing, and nothing is missing. */
 	plane_sum_add(&sum, &down, NAN, NAN);
 	assert_string_equal(plane_sum_text(&sum, text, sizeof(text)),
-			    "2 planes, 1 of them down, of 200.0 Gb/s together: sends 0 b/s (0.0 %), receives 0 b/s (0.0 %)");
+			    "2 planes, 1 of them down, of 200.0 Gb/s together: sends 0 b/s (0.0 %), "
+			    "receives 0 b/s (0.0 %)");
 }
 
 static void what_one_plane_carries_unknown_all_carry_unknown(void **state)
