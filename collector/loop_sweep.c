@@ -104,6 +104,8 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
 	details_keep(&collector->details);
 	route_read_keep(&collector->routes);
+	if (collector->events.lost)
+		log_warning("%zu events are lost: out of memory", collector->events.lost);
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
@@ -248,6 +250,9 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 		code = check_lids(collector, err);
 	if (code == 0)
 		code = details_finish(&collector->details, &collector->result);
+	if (code == 0 && collector->result.bad_answers)
+		log_debug("%u answers with an error, or to another question, are not counted",
+			  collector->result.bad_answers);
 	return code;
 }
 
