@@ -108,6 +108,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 		int64_t next_us = next_discovery_us(collector);
 		bool discovering = collector->watch.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
+		int code = 0;
 
 		if (left_us <= 0)
 			break;
@@ -119,10 +120,12 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 			break;
 		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
-		if (discovering && step_watch(collector, listening ? 0 : slice_ms, err) < 0)
-			return err->code;
-		if (!discovering && !listening)
+		if (discovering)
+			code = step_watch(collector, listening ? 0 : slice_ms, err);
+		else if (!listening)
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }

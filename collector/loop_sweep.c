@@ -179,25 +179,16 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
 
-/* What the sweep is told of, from its result. */
+/* What the store is given. */
 static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
 {
-	const struct sweep_result *result = &collector->result;
 	struct engine_counts after = engine_counts(collector->engine);
 
 	memcpy(sweep->boot_id, collector->boot_id, sizeof(sweep->boot_id));
-	sweep->ports_planned = (uint32_t)result->count;
-	sweep->ports_asked = result->ports_asked;
-	sweep->ports_answered = result->ports_answered;
-	sweep->ports_unfinished = result->ports_unfinished;
-	sweep->spread_us = result->spread_us;
-	sweep->node_spread_us = result->node_spread_us;
+	sweep_result_fill(&collector->result, sweep);
 	sweep->mads_sent = after.sent - before->sent;
 	sweep->mads_timed_out = after.timed_out - before->timed_out;
 	sweep->mads_retried = after.retried - before->retried;
-	sweep->sm = result->sm;
-	sweep->samples = result->samples;
-	sweep->sample_count = result->count;
 	sweep->details = collector->details.samples;
 	sweep->detail_count = collector->details.sample_count;
 	sweep->events = collector->events.list;
