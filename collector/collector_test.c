@@ -181,7 +181,6 @@ static void a_node_that_returns_is_read_in_that_sweep(void **state)
 	free(model);
 }
 
-/* The others do not wait for the dead: not for their timeouts, and not in the window. */
 static void a_fifth_of_all_mads_is_lost(void **state)
 {
 	uint64_t seed;
