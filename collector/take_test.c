@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "base/stop.h"
 #include "collector/take.h"
 #include "collector/test_model.h"
 #include "fabric/fabric.h"
