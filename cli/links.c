@@ -174,7 +174,7 @@ static int show(const struct options *options, const struct view *view, bool err
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
 	struct result *result;
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;

@@ -342,7 +342,7 @@ static int show(const struct command *command, const struct options *options, co
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
