@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 #include <jansson.h>
 
 #include "analysis/rate.h"
@@ -418,6 +419,37 @@ static void only_ports_with_errors_are_shown_where_asked(void **state)
 	json_decref(bad);
 }
 
+static void set_answered(int64_t answered, int64_t asked)
+{
+	char sql[160];
+	sqlite3 *db;
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep)", answered, asked);
+	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The database has no finding; three ports were silent in a sweep. */
+static void health_does_not_vouch_for_who_did_not_answer(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	char line[128], time[WHEN_SIZE], *output;
+
+	(void)state;
+	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
+	set_answered(6, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is known to be wrong, but 3 ports did not answer;"));
+	free(output);
+	set_answered(9, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is wrong;"));
+	free(output);
+	set_answered(sweep->ports_answered, sweep->ports_asked);
+}
+
 static void status_counts_what_the_sweep_counted(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
@@ -609,6 +641,7 @@ int main(void)
 		cmocka_unit_test(a_host_is_all_its_hcas_where_hosts_may_be_named),
 		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
 		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
+		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
 		cmocka_unit_test(status_counts_the_words_of_ports),
 		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
