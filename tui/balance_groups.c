@@ -80,7 +80,9 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 	return 0;
 }
 
-const char *view_cause(const struct balance_view *view, const struct app *app, const struct balance_result *result)
+/* Its own, or that of the finding that is open at its group; "(echo)"; "". */
+static const char *cause_of(const struct balance_view *view, const struct app *app,
+			    const struct balance_result *result)
 {
 	const struct shape_group *group = group_of(app, result);
 	uint64_t guid = app->live.shown->fabric->nodes[group->node].guid;
@@ -103,7 +105,7 @@ const char *view_cause(const struct balance_view *view, const struct app *app, c
 const char *view_group_words(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size)
 {
-	const char *cause = view_cause(view, app, result);
+	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
 
 	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
@@ -209,7 +211,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 	snprintf(text[TESTS], sizeof(text[TESTS]), "%s", balance_test_letters(result));
 	snprintf(text[ADAPTIVE], sizeof(text[ADAPTIVE]), "%s", result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 		 balance_adaptive_name(result->adaptive));
-	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", view_cause(view, app, result));
+	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", cause_of(view, app, result));
 	write_sparks(app, result, false, text[MEASURED], sizeof(text[MEASURED]));
 	write_sparks(app, result, true, text[PREDICTED], sizeof(text[PREDICTED]));
 	write_percent(result->max_utilization, text[FULL], sizeof(text[FULL]));

@@ -85,7 +85,4 @@ const char *view_tier_name(unsigned tier, char ret[16]);
 const char *view_group_words(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size);
 
-/* view_cause - of a result: its own, or that of the finding that is open at its group; "(echo)"; "". */
-const char *view_cause(const struct balance_view *view, const struct app *app, const struct balance_result *result);
-
 #endif

@@ -35,7 +35,6 @@ struct sample {
 	struct port_sample *samples;
 	struct reading *readings;
 	struct delta *deltas;
-	struct event event;
 };
 
 /*
