@@ -20,11 +20,11 @@ static int create_screens(struct app *app, struct error *err)
 	if (!app->states)
 		return err_nomem(err);
 	for (i = 0; i < count; i++) {
-		if (!all[i]->create)
-			continue;
-		app->states[i] = all[i]->create(app, err);
+		app->states[i] = calloc(1, all[i]->size);
 		if (!app->states[i])
-			return err ? err->code : ERR_NOMEM;
+			return err_nomem(err);
+		if (all[i]->init)
+			all[i]->init(app->states[i], app);
 	}
 	return 0;
 }
@@ -34,9 +34,11 @@ static void destroy_screens(const struct app *app)
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 
-	for (i = 0; app->states && i < count; i++)
-		if (all[i]->destroy)
-			all[i]->destroy(app->states[i]);
+	for (i = 0; app->states && i < count; i++) {
+		if (app->states[i] && all[i]->done)
+			all[i]->done(app->states[i]);
+		free(app->states[i]);
+	}
 	free(app->states);
 }
 

@@ -81,9 +81,9 @@ struct key_help {
 struct screen {
 	const char *name; /* of a tab as it stands in the header */
 	bool is_tab;      /* has a number, in the order of the table */
-	/* The screen's own state, or NULL with @err; NULL function: it has none. */
-	void *(*create)(struct app *app, struct error *err);
-	void (*destroy)(void *state);
+	size_t size;      /* of its own state, which is all zero at first */
+	void (*init)(void *state, const struct app *app); /* what is not; NULL: nothing */
+	void (*done)(void *state);                        /* what it owns goes, not itself; NULL: nothing does */
 	/* The snapshot, the moment, or the table's numbers are others. Not called before there is a snapshot. */
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */

@@ -60,34 +60,26 @@ int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, c
 	return line;
 }
 
-static void *create(struct app *app, struct error *err)
+static void init(void *state, const struct app *app)
 {
-	struct balance_view *view = calloc(1, sizeof(*view));
+	struct balance_view *view = state;
 
-	if (!view) {
-		err_nomem(err);
-		return NULL;
-	}
 	balance_settings_default(&view->limits);
 	if (app->options->balance)
 		view->limits = *app->options->balance;
 	view->tier = 1;
 	view->dirty = true;
-	return view;
 }
 
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct balance_view *view = state;
 
-	if (!view)
-		return;
 	loads_done(&view->loads);
 	heat_done(&view->heat);
 	free(view->order);
 	free(view->results);
 	free(view->hosts);
-	free(view);
 }
 
 static void changed(void *state, struct app *app)
@@ -327,8 +319,9 @@ static bool recall(void *state, const char *name, const char *value)
 const struct screen screen_balance = {
 	.name = "Balance",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct balance_view),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.poll = poll,
 	.draw = draw,

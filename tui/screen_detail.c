@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_detail.c - all that is known of one port, node, group or finding */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -37,29 +36,21 @@ struct screen_state {
 	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state) {
-		err_nomem(err);
-		return NULL;
-	}
-	state->detail.plot.window = 2;
-	state->detail.view.cursor = PAGE_NONE;
-	return state;
-}
-
-static void destroy(void *data)
+static void init(void *data, const struct app *app)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
+	(void)app;
+	state->detail.plot.window = 2;
+	state->detail.view.cursor = PAGE_NONE;
+}
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
 	page_done(&state->detail.page);
 	detail_plot_done(&state->detail.plot);
-	free(state);
 }
 
 static void changed(void *data, struct app *app)
@@ -329,8 +320,9 @@ static const struct key_help help[] = {
 const struct screen screen_detail = {
 	.name = "detail",
 	.is_tab = false,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.opened = opened,
 	.draw = draw,

@@ -18,25 +18,12 @@
 #define LOAD_US (20 * US_PER_MS)
 
 
-static void *create(struct app *app, struct error *err)
-{
-	struct event_view *view = calloc(1, sizeof(*view));
-
-	(void)app;
-	if (!view)
-		err_nomem(err);
-	return view;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct event_view *view = state;
 
-	if (!view)
-		return;
 	event_list_done(&view->events);
 	port_errors_done(&view->errors);
-	free(view);
 }
 
 static void changed(void *state, struct app *app)
@@ -385,8 +372,8 @@ static const struct key_help help[] = {
 const struct screen screen_events = {
 	.name = "Events",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct event_view),
+	.done = done,
 	.changed = changed,
 	.poll = poll,
 	.draw = draw,

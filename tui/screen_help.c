@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_help.c - the keys of the screen that one came from, and what its words mean */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/text.h"
 #include "tui/app.h"
 #include "tui/draw.h"
@@ -123,16 +121,6 @@ static void make(struct help *help, const struct app *app, int columns)
 		add(help, column_info((enum column)column)->title, column_info((enum column)column)->meaning, rest);
 }
 
-static void *create(struct app *app, struct error *err)
-{
-	struct help *help = calloc(1, sizeof(*help));
-
-	(void)app;
-	if (!help)
-		err_nomem(err);
-	return help;
-}
-
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	const struct brush brush = { &app->theme, 0 };
@@ -221,8 +209,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 const struct screen screen_help = {
 	.name = "help",
 	.needs_nothing = true,
-	.create = create,
-	.destroy = free,
+	.size = sizeof(struct help),
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -29,25 +28,19 @@ struct links_screen {
 	enum column menu;   /* that the cursor of the sort menu stands on */
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct links_screen *self = calloc(1, sizeof(*self));
-
-	(void)app;
-	if (!self)
-		err_nomem(err);
-	else
-		links_init(&self->links);
-	return self;
-}
-
-static void destroy(void *state)
+static void init(void *state, const struct app *app)
 {
 	struct links_screen *self = state;
 
-	if (self)
-		links_done(&self->links);
-	free(self);
+	(void)app;
+	links_init(&self->links);
+}
+
+static void done(void *state)
+{
+	struct links_screen *self = state;
+
+	links_done(&self->links);
 }
 
 /* Which link the cursor stands on from now on. */
@@ -496,8 +489,9 @@ const struct screen screen_links = {
 	.name = "Links",
 	.is_tab = true,
 	.subject = subject,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct links_screen),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.draw = draw,
 	.draw_footer = draw_footer,

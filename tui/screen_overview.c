@@ -19,26 +19,13 @@ struct overview {
 	char kept_group[GROUP_NAME_SIZE];
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct overview *overview = calloc(1, sizeof(*overview));
-
-	(void)app;
-	if (!overview)
-		err_nomem(err);
-	return overview;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct overview *overview = state;
 
-	if (!overview)
-		return;
 	free(overview->view.problems);
 	changes_done(&overview->view.changes);
 	groups_done(&overview->view.groups);
-	free(overview);
 }
 
 static void changed(void *state, struct app *app)
@@ -253,8 +240,8 @@ static const struct key_help help[] = {
 const struct screen screen_overview = {
 	.name = "Overview",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct overview),
+	.done = done,
 	.changed = changed,
 	.draw = draw,
 	.key = key,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_ports.c - the front panel of a switch or host */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -19,23 +18,11 @@ struct ports_screen {
 	struct subject left;
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct ports_screen *self = calloc(1, sizeof(*self));
-
-	(void)app;
-	if (!self)
-		err_nomem(err);
-	return self;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct ports_screen *self = state;
 
-	if (self)
-		front_done(&self->front);
-	free(self);
+	front_done(&self->front);
 }
 
 static void changed(void *state, struct app *app)
@@ -321,8 +308,8 @@ static bool recall(void *state, const char *name, const char *value)
 const struct screen screen_ports = {
 	.name = "Ports",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct ports_screen),
+	.done = done,
 	.changed = changed,
 	.opened = opened,
 	.draw = draw,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - how the screen looks and when it is drawn anew, to be changed */
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/err.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 #include "tui/list.h"
@@ -20,19 +18,14 @@ struct setup_screen {
 	size_t column_count;
 };
 
-static void *create(struct app *app, struct error *err)
+static void init(void *state, const struct app *app)
 {
-	struct setup_screen *self = calloc(1, sizeof(*self));
+	struct setup_screen *self = state;
 
 	(void)app;
-	if (!self) {
-		err_nomem(err);
-		return NULL;
-	}
 	for (int column = 0; column < COLUMN_COUNT; column++)
 		if (column_can_hide((enum column)column))
 			self->columns[self->column_count++] = (enum column)column;
-	return self;
 }
 
 /* A row's three texts: what it is, how it is, what that means. */
@@ -231,8 +224,8 @@ static const struct key_help help[] = {
 
 const struct screen screen_setup = {
 	.name = "setup",
-	.create = create,
-	.destroy = free,
+	.size = sizeof(struct setup_screen),
+	.init = init,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

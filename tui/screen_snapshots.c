@@ -43,25 +43,12 @@ struct screen_state {
 	bool failed;
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state)
-		err_nomem(err);
-	return state;
-}
-
-static void destroy(void *data)
+static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
 	run_stop(&state->run);
 	free(state->rows);
-	free(state);
 }
 
 static void changed(void *data, struct app *app)
@@ -408,8 +395,8 @@ static const struct key_help help[] = {
 const struct screen screen_snapshots = {
 	.name = "Snapshots",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.done = done,
 	.changed = changed,
 	.poll = poll_run,
 	.draw = draw,
