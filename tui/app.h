@@ -96,7 +96,8 @@ struct screen {
 	const struct key_help *footer_keys;
 	/* Return: whether the key meant something here; else the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
-	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse); /* or NULL */
+	/* Return: whether the cursor stands on what was pressed, so that a second press there is Enter. NULL: never. */
+	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
@@ -151,6 +152,10 @@ void app_show(struct app *app, const struct screen *screen);
 /* app_open - one step deeper: a screen for a subject. app_back - one step back; at a tab nothing happens. */
 void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
 void app_back(struct app *app);
+
+/* app_subject_here - what the cursor of the screen in front stands on; kind NONE: nothing. app_open_here - its detail. */
+struct subject app_subject_here(const struct app *app);
+void app_open_here(struct app *app);
 
 /* app_say - a line that is read for some seconds. */
 __attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *fmt, ...);

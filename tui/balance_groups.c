@@ -409,6 +409,13 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 			  "this fabric has no links that can stand in for each other", ALIGN_LEFT, ROLE_TEXT);
 }
 
+/* Which group the cursor stands on from now on. */
+static void remember(struct balance_view *view, const struct app *app)
+{
+	if (view->groups.cursor < view->result_count)
+		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+}
+
 bool groups_key(struct balance_view *view, struct app *app, int key)
 {
 	struct error trouble = { 0 };
@@ -421,23 +428,15 @@ bool groups_key(struct balance_view *view, struct app *app, int key)
 	}
 	if (!list_key(&view->groups, key))
 		return false;
-	if (view->groups.cursor < view->result_count)
-		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+	remember(view, app);
 	return true;
 }
 
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 2;
-
-	if (mouse->wheel)
-		list_wheel(&view->groups, mouse->wheel);
-	else if (line >= 0 && line < view->groups.height)
-		list_move_to(&view->groups, view->groups.first + (size_t)line);
-	else
+	if (!list_mouse(&view->groups, mouse, body->y + 2))
 		return false;
-	if (view->groups.cursor < view->result_count)
-		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+	remember(view, app);
 	return true;
 }
 

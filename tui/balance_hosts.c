@@ -241,15 +241,9 @@ bool hosts_key(struct balance_view *view, struct app *app, int key)
 	return true;
 }
 
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 2;
-
-	if (mouse->wheel)
-		list_wheel(&view->host_list, mouse->wheel);
-	else if (line >= 0 && line < view->host_list.height)
-		list_move_to(&view->host_list, view->host_list.first + (size_t)line);
-	else
+	if (!list_mouse(&view->host_list, mouse, body->y + 2))
 		return false;
 	remember(view, app);
 	return true;

@@ -449,20 +449,14 @@ bool map_key(struct balance_view *view, struct app *app, int key)
 	}
 }
 
-bool map_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 1 - view->layout.heads;
-	int cell = mouse->x - app->body.x - view->layout.label - 1;
+	int cell = mouse->x - body->x - view->layout.label - 1;
 
-	if (mouse->wheel) {
-		list_wheel(&view->rows, mouse->wheel);
-	} else if (line >= 0 && line < view->layout.rows && view->rows.first + (size_t)line < view->heat.row_count) {
-		list_move_to(&view->rows, view->rows.first + (size_t)line);
-		if (cell >= 0 && cell / view->layout.cell < view->layout.shown)
-			view->column = view->first_column + (size_t)(cell / view->layout.cell);
-	} else {
+	if (!list_mouse(&view->rows, mouse, body->y + 1 + view->layout.heads))
 		return false;
-	}
+	if (!mouse->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+		view->column = view->first_column + (size_t)(cell / view->layout.cell);
 	remember(view, app);
 	return true;
 }

@@ -47,17 +47,17 @@ struct balance_view {
 	size_t rail;
 };
 
-/* Each: made anew of view->loads, drawn, asked about a key, asked what the cursor stands on. 0 or ERR_NOMEM. */
+/* Each: made anew of view->loads, drawn, told of a key or the mouse, asked what the cursor stands on. 0 or ERR_NOMEM. */
 int map_make(struct balance_view *view, const struct app *app, struct error *err);
 void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool map_key(struct balance_view *view, struct app *app, int key);
-bool map_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool groups_key(struct balance_view *view, struct app *app, int key);
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 /* groups_draw_members - the members of one group, what is down first, then the busiest. */
@@ -66,7 +66,7 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 int hosts_make(struct balance_view *view, const struct app *app, struct error *err);
 void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool hosts_key(struct balance_view *view, struct app *app, int key);
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 /* view_brush - how things of the shown time are drawn; @cursor: the cursor stands there. */

@@ -145,11 +145,6 @@ static bool poll(void *state, struct app *app)
 	return news;
 }
 
-static enum balance_part part_of(const struct balance_view *view, const struct app *app)
-{
-	return view->part == PART_MAP && !has_map(app) ? PART_GROUPS : view->part;
-}
-
 static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = view_brush(app, false);
@@ -159,22 +154,39 @@ static void draw_none(const struct balance_view *view, const struct app *app, co
 		  ROLE_TEXT);
 }
 
+/* Is a line needed that says why there is no map? */
+static bool lacks_map(const struct balance_view *view, const struct app *app)
+{
+	return view->part == PART_MAP && !has_map(app);
+}
+
+static enum balance_part part_of(const struct balance_view *view, const struct app *app)
+{
+	return lacks_map(view, app) ? PART_GROUPS : view->part;
+}
+
+/* What that line leaves. */
+static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	int line = lacks_map(view, app);
+
+	return (struct rect){ body->y + line, body->x, body->rows - line, body->columns };
+}
+
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct balance_view *view = state;
 	const struct brush brush = view_brush(app, false);
-	struct rect rest = *body;
+	const struct rect rest = rest_of(view, app, body);
 	char text[256];
 
 	if (!is_made(view, app)) {
 		draw_none(view, app, body);
 		return;
 	}
-	if (!has_map(app) && view->part == PART_MAP) {
+	if (lacks_map(view, app)) {
 		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->moment.shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
-		rest.y++;
-		rest.rows--;
 	}
 	switch (part_of(view, app)) {
 	case PART_MAP:
@@ -227,27 +239,17 @@ static bool key(void *state, struct app *app, int pressed)
 	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
 }
 
-static void subject(void *state, const struct app *app, struct subject *ret);
-
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
-	struct subject here = { .kind = SUBJECT_NONE };
 	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
+	const struct rect rest = rest_of(view, app, &app->body);
 
 	if (!is_made(view, app))
 		return false;
 	if (part == PART_MAP)
-		map_mouse(view, app, event);
-	else if (part == PART_GROUPS)
-		groups_mouse(view, app, event);
-	else
-		hosts_mouse(view, app, event);
-	if (event->twice)
-		subject(state, app, &here);
-	if (here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
-	return true;
+		return map_mouse(view, app, &rest, event);
+	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)

@@ -277,14 +277,12 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 
 	if (event->wheel) {
 		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
-		return true;
+		return false;
 	}
 	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
 	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
 		return false;
 	view->cursor = line;
-	if (event->twice)
-		app_open(app, &screen_detail, &state->detail.page.lines[line].subject);
 	return true;
 }
 

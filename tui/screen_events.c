@@ -276,7 +276,6 @@ static void toggle_kind(struct event_view *view, struct app *app)
 static bool event_key(struct event_view *view, struct app *app, int pressed)
 {
 	struct event_filter *filter = &view->events.filter;
-	struct subject here = { .kind = SUBJECT_NONE };
 
 	switch (pressed) {
 	case '/':
@@ -296,9 +295,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 		toggle_kind(view, app);
 		return true;
 	case 'd':
-		subject(view, app, &here);
-		if (here.kind != SUBJECT_NONE)
-			app_open(app, &screen_detail, &here);
+		app_open_here(app);
 		return true;
 	case '\r':
 	case '\n':
@@ -337,21 +334,13 @@ static bool key(void *state, struct app *app, int pressed)
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct event_view *view = state;
-	struct list *list = view->errors_shown ? &view->error_list : &view->list;
-	int line = event->y - app->body.y - 2;
 
-	if (event->wheel)
-		list_wheel(list, event->wheel);
-	else if (line >= 0 && line < list->height)
-		list_move_to(list, list->first + (size_t)line);
-	else
+	if (!list_mouse(view->errors_shown ? &view->error_list : &view->list, event, app->body.y + 2))
 		return false;
 	if (view->errors_shown)
 		remember_error(view);
 	else
 		remember(view);
-	if (event->twice)
-		app_key(app, KEY_SPECIAL(KEY_ENTER));
 	return true;
 }
 

@@ -203,7 +203,7 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		help->first -= help->first < step ? help->first : step;
 	else if (event->wheel > 0)
 		help->first += step;
-	return true;
+	return false;
 }
 
 const struct screen screen_help = {

@@ -385,28 +385,19 @@ static void press_head(struct links_screen *self, const struct app *app, int x)
 	}
 }
 
-static void open_here(struct links_screen *self, struct app *app);
-
 static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct links_screen *self = state;
-	int line = mouse->y - app->body.y - 1;
-	size_t row = self->list.first + (size_t)line;
 
 	prepare(self, app);
 	self->mode = MODE_TABLE;
-	if (mouse->wheel) {
-		list_wheel(&self->list, mouse->wheel);
+	if (list_mouse(&self->list, mouse, app->body.y + 1)) {
 		moved(self);
-	} else if (line < 0) {
-		press_head(self, app, mouse->x - app->body.x);
-	} else if (line < self->list.height && row < self->links.row_count) {
-		list_move_to(&self->list, row);
-		moved(self);
-		if (mouse->twice)
-			open_here(self, app);
+		return true;
 	}
-	return true;
+	if (mouse->y == app->body.y)
+		press_head(self, app, mouse->x - app->body.x);
+	return false;
 }
 
 static const struct key_help help[] = {
@@ -449,15 +440,6 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	*ret = (struct subject){
 		.kind = SUBJECT_PORT, .port = port->num, .node_guid = fabric->nodes[port->node].guid,
 	};
-}
-
-static void open_here(struct links_screen *self, struct app *app)
-{
-	struct subject here = { .kind = SUBJECT_NONE };
-
-	subject(self, app, &here);
-	if (here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
 }
 
 static void keep(void *state, struct keep *keep)

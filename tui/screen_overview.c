@@ -191,14 +191,10 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	struct overview *overview = state;
 	const struct overview_plan *plan = &overview->view.plan;
 	int y = mouse->y - app->body.y;
-	struct subject here = { .kind = SUBJECT_NONE };
 
-	if (mouse->wheel) {
-		list_wheel(&overview->list, mouse->wheel);
-		keep(overview);
-		return true;
-	}
-	if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+	if (mouse->wheel)
+		list_mouse(&overview->list, mouse, 0);
+	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
 		list_move_to(&overview->list,
 			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
 	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
@@ -207,11 +203,6 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	else
 		return false;
 	keep(overview);
-	if (mouse->twice && !key(state, app, '\r')) {
-		subject(state, app, &here);
-		if (here.kind != SUBJECT_NONE)
-			app_open(app, &screen_detail, &here);
-	}
 	return true;
 }
 

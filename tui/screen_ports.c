@@ -251,7 +251,6 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct ports_screen *self = state;
 	struct front *front = &self->front;
-	struct subject here = { .kind = SUBJECT_NONE };
 	size_t port;
 	int line;
 
@@ -262,16 +261,13 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 		box_key(self, app, mouse->wheel < 0 ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE));
 	} else if (port < front->count) {
 		front_move_to(front, port);
-		subject(self, app, &here);
-		if (mouse->twice && here.kind != SUBJECT_NONE) {
-			leave(self, app);
-			app_open(app, &screen_detail, &here);
-		}
+		front->typing = false;
+		return true;
 	} else if (front->parts.list.rows && mouse->x < front->parts.list.x + front->parts.list.columns && line >= 0 &&
 		   front->list.first + (size_t)line < front->boxes.row_count) {
 		choose_row(self, app, front->list.first + (size_t)line);
 	}
-	return true;
+	return false;
 }
 
 static const struct key_help help[] = {

@@ -207,12 +207,12 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		move_to(self, self->list.cursor + 3);
 	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
 	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
-		return true;
+		return false;
 	/* A press where the cursor stands changes: what can be seen to be chosen is what is meant. */
 	if (row == self->list.cursor)
 		change(self, app, 1);
 	move_to(self, row);
-	return true;
+	return false;
 }
 
 static const struct key_help help[] = {

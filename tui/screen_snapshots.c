@@ -363,18 +363,8 @@ static bool key(void *data, struct app *app, int pressed)
 static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
-	size_t row = state->list.first + (size_t)(event->y - app->body.y - 1);
 
-	if (event->wheel) {
-		list_wheel(&state->list, event->wheel);
-		return true;
-	}
-	if (event->y <= app->body.y || event->y > app->body.y + state->list.height || row >= state->count)
-		return false;
-	list_move_to(&state->list, row);
-	if (event->twice)
-		tag(state, app);
-	return true;
+	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {

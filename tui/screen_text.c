@@ -304,10 +304,7 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
 
-	(void)app;
-	if (event->wheel)
-		list_wheel(&state->list, event->wheel);
-	return event->wheel != 0;
+	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {

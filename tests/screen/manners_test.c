@@ -15,10 +15,12 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "fabric/shape.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
+#include "tui/balance_view.h"
 #include "tui/draw.h"
 
 #define END_US (INT64_C(1790000000) * US_PER_S)
@@ -237,6 +239,64 @@ static void presses_apart_open_nothing(void **state)
 	stage_close(&stage);
 }
 
+static void a_press_beside_all_rows_chooses_nothing(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	struct mouse mouse = { .x = 20 };
+
+	(void)state;
+	record("routes-skewed-story");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 90, 120);
+	stage_keys(&stage, "3H");
+	view = screen_state(&stage.app, &screen_balance);
+	assert_true(view->host_count > 2 && (int)view->host_count < view->host_list.height);
+	mouse.y = stage.app.body.y + 2 + (int)view->host_count;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->host_list.cursor, 0);
+	mouse.y--;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->host_list.cursor, view->host_count - 1);
+	stage_close(&stage);
+}
+
+/* A fabric without tiers has a line that says so above its groups. */
+static void a_press_chooses_the_row_that_is_seen_there(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	struct mouse mouse = { .x = 20 };
+
+	(void)state;
+	record("routes-skewed-story");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 60, 120);
+	stage.app.moment.shape->tier_count = 1;
+	stage_keys(&stage, "3i");
+	assert_true(stage_shows("no map of tiers"));
+	view = screen_state(&stage.app, &screen_balance);
+	mouse.y = canvas_find("GROUP ") + 3;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->groups.cursor, 2);
+	assert_true(canvas.flags[mouse.y][5] & DRAW_CURSOR);
+	stage_close(&stage);
+}
+
+static void two_presses_are_no_answer_to_what_is_asked(void **state)
+{
+	struct stage stage;
+	struct mouse mouse = { .x = 20, .twice = true };
+
+	(void)state;
+	record("routes-skewed-story");
+	stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+	stage_keys(&stage, "5/half a w");
+	mouse.y = stage.app.body.y + 3;
+	stage_mouse(&stage, &mouse);
+	assert_non_null(stage.app.prompt.done);
+	assert_string_equal(stage.app.prompt.text, "half a w");
+	stage_close(&stage);
+}
+
 /* All words of a screen's help stand somewhere between its top and its end. */
 static void help_can_be_read_as_a_whole(const char *tab, int rows, int columns)
 {
@@ -295,6 +355,9 @@ int main(void)
 		TEST_IN_FOLDER(the_refresh_goes_round),
 		TEST_IN_FOLDER(two_presses_open_what_the_cursor_stands_on),
 		TEST_IN_FOLDER(presses_apart_open_nothing),
+		TEST_IN_FOLDER(a_press_beside_all_rows_chooses_nothing),
+		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
+		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 	};
 
