@@ -25,6 +25,7 @@
 #include "tui/theme.h"
 #include "tui/tui.h"
 
+struct brush;
 struct error;
 struct keep;
 struct screen;
@@ -153,7 +154,7 @@ void app_show(struct app *app, const struct screen *screen);
 void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
 void app_back(struct app *app);
 
-/* app_subject_here - what the cursor of the screen in front stands on; kind NONE: nothing. app_open_here - its detail. */
+/* app_subject_here - what the cursor of the screen in front stands on; kind NONE: nothing. app_open_here - open it. */
 struct subject app_subject_here(const struct app *app);
 void app_open_here(struct app *app);
 
@@ -163,8 +164,8 @@ __attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *
 /* app_go - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
 void app_go(struct app *app, int64_t at_us);
 
-/* app_dims - is what is shown too old to be taken for now? */
-bool app_dims(const struct app *app);
+/* app_brush - how things of the shown time are drawn: dim where that is too old for now. @cursor: it stands there. */
+struct brush app_brush(const struct app *app, bool cursor);
 
 /* app_notice - what has to be told in a line of its own, "" for nothing. Return: @ret. */
 const char *app_notice(const struct app *app, char *ret, size_t size);

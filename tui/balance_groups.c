@@ -202,7 +202,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 		       const struct column_place *places, int y, size_t row)
 {
 	const struct balance_result *result = result_at(view, row);
-	const struct brush brush = view_brush(app, row == view->groups.cursor);
+	const struct brush brush = app_brush(app, row == view->groups.cursor);
 	enum role role = role_of(result);
 	char text[GROUP_COLUMNS][256];
 	int i;
@@ -225,7 +225,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct column_place places[GROUP_COLUMNS];
 	int i;
 
@@ -258,7 +258,7 @@ static uint32_t next_member(const struct balance_result *result, uint32_t count,
 /* "######      56%", or only the number where there is no room for a bar. */
 static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct text text = { 0 };
 
 	if (!isnan(share)) {
@@ -275,7 +275,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	const struct balance_member *member = &result->members[index];
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
 	int x = area->x + 5 + peer_columns;
 	char text[NODE_NAME_SIZE + 16];
@@ -313,7 +313,7 @@ static void share_width(int columns, int *ret_peer, int *ret_bar)
 
 static void draw_member_heads(const struct app *app, const struct rect *area, int peer_columns, int bar)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	int x = area->x + 5 + peer_columns;
 
 	draw_cell(&brush, area->y, area->x, area->columns, "PORT PEER", ALIGN_LEFT, ROLE_HEAD);
@@ -353,7 +353,7 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 static void draw_chosen(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct rect members = *area;
 	char words[512];
 	int used;
@@ -369,7 +369,7 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[4] = { 0 };
 	char window[64];
 
@@ -390,7 +390,7 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	draw_title(view, app, body);
 	if (list.rows >= 10) {

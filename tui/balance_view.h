@@ -57,7 +57,8 @@ void map_subject(const struct balance_view *view, const struct app *app, struct 
 int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool groups_key(struct balance_view *view, struct app *app, int key);
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body,
+		  const struct mouse *mouse);
 void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 /* groups_draw_members - the members of one group, what is down first, then the busiest. */
@@ -68,9 +69,6 @@ void hosts_draw(struct balance_view *view, const struct app *app, const struct r
 bool hosts_key(struct balance_view *view, struct app *app, int key);
 bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
-
-/* view_brush - how things of the shown time are drawn; @cursor: the cursor stands there. */
-struct brush view_brush(const struct app *app, bool cursor);
 
 /* view_wrap - a text in some lines, broken at blanks; what is too much is cut. Return: lines used. */
 int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);

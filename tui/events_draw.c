@@ -10,11 +10,6 @@
 #include "tui/draw.h"
 #include "tui/events_view.h"
 
-static struct brush brush_of(const struct app *app, bool cursor)
-{
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
-}
-
 /* "14:00:00", with the day where that is not the day of what is looked at. */
 static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
 {
@@ -72,7 +67,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 {
 	static const char *const severities[] = { "info", "warn", "CRIT" };
 	const struct happening *event = event_list_at(&view->events, row);
-	const struct brush brush = brush_of(app, row == view->list.cursor);
+	const struct brush brush = app_brush(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
 	const char *rest = event_text(event, text, sizeof(text));
@@ -95,7 +90,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
 {
 	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "WHAT HAPPENED" };
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	int i;
 
 	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
@@ -108,7 +103,7 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 {
 	static const char *const least[] = { "", "warnings and worse", "critical ones" };
 	const struct event_filter *filter = &view->events.filter;
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[5] = { 0 };
 	char shown[32], all[32];
 	size_t count = 0;
@@ -140,7 +135,7 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 /* The whole of a line that was cut, in as many lines as there are for it. */
 static void draw_whole(const struct app *app, const struct rect *body, int y, int lines, const char *text)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	for (; lines > 0 && *text; lines--, y++) {
 		size_t bytes = lines > 1 ? text_prefix_bytes(text, (size_t)body->columns) : strlen(text);
@@ -154,7 +149,7 @@ static void draw_whole(const struct app *app, const struct rect *body, int y, in
 
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	int foot = body->rows >= 14 ? 2 : 1, line;
 	struct column_place places[COLUMNS];
 	const struct happening *event;
@@ -190,7 +185,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 		       size_t row)
 {
 	const struct port_error *error = &view->errors.list[row];
-	const struct brush brush = brush_of(app, row == view->error_list.cursor);
+	const struct brush brush = app_brush(app, row == view->error_list.cursor);
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
 	int64_t shown_us = app->live.shown->sweep.wall_us;
 	char text[CELL_SIZE], count[32];
@@ -215,7 +210,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 
 void events_draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[3] = { 0 };
 	char from[WHEN_SIZE];
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;

@@ -289,7 +289,7 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 void header_draw(const struct app *app, const struct rect *area)
 {
 	const struct brush plain = { &app->theme, 0 };
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 
 	draw_trust(app, &plain, area);
 	if (!app->live.shown)
@@ -331,11 +331,17 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	return ret;
 }
 
-bool app_dims(const struct app *app)
+/* Is what is shown too old to be taken for now? */
+static bool is_old(const struct app *app)
 {
 	enum live_state state = live_state(&app->live);
 
-	return (state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]));
+	return state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]);
+}
+
+struct brush app_brush(const struct app *app, bool cursor)
+{
+	return (struct brush){ &app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
 }
 
 /* One tab's text: "2 Links". Return: its columns. */

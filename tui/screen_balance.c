@@ -11,11 +11,6 @@
 #include "fabric/shape.h"
 #include "tui/balance_view.h"
 
-struct brush view_brush(const struct app *app, bool cursor)
-{
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
-}
-
 const char *view_tier_name(unsigned tier, char ret[16])
 {
 	static const char *const names[] = { "", "leaf", "spine", "core" };
@@ -147,7 +142,7 @@ static bool poll(void *state, struct app *app)
 
 static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	draw_cell(&brush, body->y + 1, body->x, body->columns,
 		  view->loads.problem[0] ? view->loads.problem : "reading what the links carried ...", ALIGN_LEFT,
@@ -176,7 +171,7 @@ static struct rect rest_of(const struct balance_view *view, const struct app *ap
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct balance_view *view = state;
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	const struct rect rest = rest_of(view, app, body);
 	char text[256];
 

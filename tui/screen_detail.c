@@ -205,7 +205,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
 	struct detail *detail = &state->detail;
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
 	/* Dirty or not: a plot has its own pace. */

@@ -115,7 +115,7 @@ static void follow_cursor(struct overview_view *view)
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct overview *overview = state;
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 	struct overview_ask ask = { .rows = body->rows };
 
 	update(overview, app);
