@@ -360,8 +360,8 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 
 	if (!result || area->rows < 3)
 		return;
-	used = view_wrap(&brush, area->y, area->x, area->columns, area->rows > 8 ? 3 : 1,
-			 view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
+	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? 3 : 1,
+			    view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
 	members.y += used;
 	members.rows -= used;
 	groups_draw_members(app, &members, result);

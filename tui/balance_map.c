@@ -316,12 +316,12 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 			     cell && cell->missing ? "no link, where the switches around have one" : "no link");
 	else
 		append_cell(view, app, cell, &text);
-	used = view_wrap(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
-			 text_chars(&text), ROLE_STRONG);
+	used = draw_wrapped(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
+			    text_chars(&text), ROLE_STRONG);
 	text_done(&text);
 	if (result && used < view->layout.words)
-		view_wrap(&brush, y + used, body->x, body->columns, view->layout.words - used,
-			  view_group_words(view, app, result, words, sizeof(words)), ROLE_TEXT);
+		draw_wrapped(&brush, y + used, body->x, body->columns, view->layout.words - used,
+			     view_group_words(view, app, result, words, sizeof(words)), ROLE_TEXT);
 }
 
 static void fit(struct balance_view *view, const struct app *app, const struct rect *body, size_t *ret_prefix)

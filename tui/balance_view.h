@@ -70,9 +70,6 @@ bool hosts_key(struct balance_view *view, struct app *app, int key);
 bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
-/* view_wrap - a text in some lines, broken at blanks; what is too much is cut. Return: lines used. */
-int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);
-
 /* view_window - "60 s from 05:32:00", of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);
 

@@ -2,7 +2,6 @@
 /* events_draw.c - the lines of the screen of events */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "base/when.h"
@@ -10,19 +9,20 @@
 #include "tui/draw.h"
 #include "tui/events_view.h"
 
+static bool is_same_day(int64_t a_us, int64_t b_us)
+{
+	char a[16], b[16];
+
+	return !strcmp(format_time(a_us, "%Y-%m-%d", a, sizeof(a)), format_time(b_us, "%Y-%m-%d", b, sizeof(b)));
+}
+
 /* "14:00:00", with the day where that is not the day of what is looked at. */
 static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
 {
-	char time[WHEN_SIZE], shown[WHEN_SIZE];
-
-	when_format_local(wall_us, time);
-	when_format_local(shown_us, shown);
 	if (!wall_us)
 		snprintf(ret, size, "-");
-	else if (day && strncmp(time, shown, 10) != 0)
-		snprintf(ret, size, "%.5s %.8s", time + 5, time + 11);
 	else
-		snprintf(ret, size, "%.8s", time + 11);
+		format_time(wall_us, day && !is_same_day(wall_us, shown_us) ? "%m-%d %H:%M:%S" : "%H:%M:%S", ret, size);
 }
 
 enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
@@ -48,13 +48,8 @@ static void place_columns(int columns, bool days, struct column_place *ret)
 /* Is the oldest event that is loaded of another day than what is looked at? */
 static bool has_days(const struct event_view *view, const struct app *app)
 {
-	char oldest[WHEN_SIZE], shown[WHEN_SIZE];
-
-	if (!view->events.count)
-		return false;
-	when_format_local(view->events.events[view->events.count - 1].wall_us, oldest);
-	when_format_local(app->live.shown->sweep.wall_us, shown);
-	return strncmp(oldest, shown, 10) != 0;
+	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
+						  app->live.shown->sweep.wall_us);
 }
 
 static enum role role_of(enum event_severity severity)
@@ -212,12 +207,12 @@ void events_draw_errors(struct event_view *view, const struct app *app, const st
 {
 	const struct brush brush = app_brush(app, false);
 	struct segment segments[3] = { 0 };
-	char from[WHEN_SIZE];
+	char from[16];
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
 
-	when_format_local(view->errors.since_us, from);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %.8s on", view->errors.count,
-		 view->errors.count == 1 ? "port with" : "ports with", from + 11);
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %s on", view->errors.count,
+		 view->errors.count == 1 ? "port with" : "ports with",
+		 format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
 	segments[1].rank = 1;

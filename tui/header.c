@@ -2,8 +2,6 @@
 /* header.c - can it be trusted, how big is it, how is it: the lines on top of every screen */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "analysis/rate.h"
 #include "base/clock.h"
@@ -38,13 +36,7 @@ static const char *write_took(int64_t us, char *ret)
 
 static const char *write_clock(int64_t wall_us, char *ret, size_t size)
 {
-	time_t seconds = (time_t)(wall_us / US_PER_S);
-	struct tm parts;
-
-	localtime_r(&seconds, &parts);
-	if (!strftime(ret, size, "%H:%M:%S", &parts))
-		ret[0] = '\0';
-	return ret;
+	return format_time(wall_us, "%H:%M:%S", ret, size);
 }
 
 static const char *write_count(uint64_t count, char *ret, size_t size)

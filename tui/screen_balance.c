@@ -6,8 +6,6 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/text.h"
-#include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/balance_view.h"
 
@@ -22,37 +20,15 @@ const char *view_tier_name(unsigned tier, char ret[16])
 	return ret;
 }
 
-/* "14:00:00" of "2026-11-20 14:00:00 CET". */
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
-	char from[WHEN_SIZE], span[WHEN_SIZE];
-	int64_t window_us = view->loads.until_us - view->loads.since_us;
+	char from[16];
 
-	when_format_local(view->loads.since_us, from);
-	snprintf(span, sizeof(span), "%lld s", (long long)(window_us / US_PER_S));
-	snprintf(ret, size, "measuring: window of %s, began %.8s%s", span, from + 11,
+	snprintf(ret, size, "measuring: window of %lld s, began %s%s",
+		 (long long)((view->loads.until_us - view->loads.since_us) / US_PER_S),
+		 format_time(view->loads.since_us, "%H:%M:%S", from, sizeof(from)),
 		 view->loads.damage.count ? ", damaged" : "");
 	return ret;
-}
-
-int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)
-{
-	int line;
-
-	for (line = 0; line < lines && *text; line++) {
-		size_t bytes = text_prefix_bytes(text, (size_t)columns), end = bytes;
-		char part[CELL_SIZE];
-
-		while (text[bytes] && end > 0 && text[end] != ' ')
-			end--;
-		if (!text[bytes] || line == lines - 1 || end == 0)
-			end = line == lines - 1 ? strlen(text) : bytes;
-		snprintf(part, sizeof(part), "%.*s", (int)end, text);
-		draw_cell(brush, y + line, x, columns, part, ALIGN_LEFT, role);
-		text += end;
-		text += strspn(text, " ");
-	}
-	return line;
 }
 
 static void init(void *state, const struct app *app)

@@ -67,17 +67,13 @@ static void add(struct help *help, const char *keys, const char *text, int colum
 		keys = "";
 	}
 	do {
-		size_t bytes = text_prefix_bytes(text, room), end = bytes;
+		size_t bytes = format_line(text, room);
 
-		while (text[bytes] && end > 0 && text[end] != ' ')
-			end--;
-		if (!text[bytes] || !end)
-			end = bytes;
-		if (!end)
+		if (!bytes)
 			break;
-		add_line(help, keys, text, end, false);
+		add_line(help, keys, text, bytes, false);
 		keys = "";
-		text += end;
+		text += bytes;
 		text += strspn(text, " ");
 	} while (*text);
 }

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -174,16 +173,13 @@ static void ask_note(struct app *app, const char *name)
 
 static void ask_name(const struct screen_state *state, struct app *app)
 {
-	time_t seconds = (time_t)(app->now_us / US_PER_S);
-	struct tm parts = { 0 };
 	char name[SAVED_NAME_SIZE];
 
 	if (state->run.pid && !state->run.ended) {
 		app_say(app, "%s is still being taken", state->name);
 		return;
 	}
-	localtime_r(&seconds, &parts);
-	strftime(name, sizeof(name), "%Y-%m-%d-%H%M", &parts);
+	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
 	prompt_ask(&app->prompt, "name of the snapshot: ", name, ask_note);
 }
 
