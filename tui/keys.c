@@ -3,7 +3,6 @@
 #include <curses.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"

@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 #include "tui/layout.h"

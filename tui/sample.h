@@ -18,7 +18,7 @@
 #ifndef IBWIRE_TUI_SAMPLE_H
 #define IBWIRE_TUI_SAMPLE_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "storage/reader.h"

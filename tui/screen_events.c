@@ -2,21 +2,15 @@
 /* screen_events.c - what happened, newest first; which error counters moved, at which ports */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/text.h"
-#include "base/when.h"
-#include "fabric/shape.h"
 #include "tui/app.h"
-#include "tui/draw.h"
 #include "tui/events_view.h"
 
 /* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
 #define BATCH MOMENT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
-
 
 static void done(void *state)
 {

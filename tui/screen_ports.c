@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "fabric/fabric.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 #include "tui/front.h"

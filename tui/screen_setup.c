@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - how the screen looks and when it is drawn anew, to be changed */
-#include <stdio.h>
-
 #include "tui/app.h"
 #include "tui/draw.h"
 #include "tui/list.h"

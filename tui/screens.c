@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screens.c - which screens there are, and the way from one to the other */
-#include <string.h>
-
 #include "tui/app.h"
 
 /* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
