@@ -12,8 +12,8 @@
 #include "tui/balance_view.h"
 #include "tui/bars.h"
 
-/* Members that a line of small bars shows; bars of the members below; columns of a group's line. */
-enum { SPARKS = 16, BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
+/* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
+enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
 static const struct balance_result *result_at(const struct balance_view *view, size_t row)
 {
@@ -131,19 +131,10 @@ static void write_name(const struct app *app, const struct balance_result *resul
 static void write_sparks(const struct app *app, const struct balance_result *result, bool predicted, char *ret,
 			 size_t size)
 {
-	uint32_t count = group_of(app, result)->count, i;
 	struct text text = { 0 };
-	double most = 0;
 
-	for (i = 0; i < count; i++) {
-		most = result->members[i].measured > most ? result->members[i].measured : most;
-		most = result->members[i].predicted > most ? result->members[i].predicted : most;
-	}
-	for (i = 0; i < count && i < SPARKS && (!predicted || result->predicted_known); i++)
-		bars_append_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
-				  !app->theme.unicode);
-	if (count > SPARKS && text.len)
-		text_append(&text, "+");
+	if (!predicted || result->predicted_known)
+		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme.unicode);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 }
@@ -169,8 +160,8 @@ static const struct {
 	[TESTS] = { "TEST", 4, false, 0 },
 	[ADAPTIVE] = { "AR", 3, false, 64 },
 	[CAUSE] = { "CAUSE", 15, false, 50 },
-	[MEASURED] = { "MEASURED", SPARKS + 1, false, 72 },
-	[PREDICTED] = { "PREDICTED", SPARKS + 1, false, 100 },
+	[MEASURED] = { "MEASURED", BARS_MEMBERS + 1, false, 72 },
+	[PREDICTED] = { "PREDICTED", BARS_MEMBERS + 1, false, 100 },
 	[FULL] = { "FULL%", 5, true, 0 },
 	[OVER] = { "OVER%", 5, true, 60 },
 };
@@ -235,23 +226,6 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 			  group_columns[i].right ? ALIGN_RIGHT : ALIGN_LEFT, ROLE_HEAD);
 	for (i = 0; i < area->rows - 1 && view->groups.first + (size_t)i < view->result_count; i++)
 		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
-}
-
-/* What does not work first, then by load. */
-static uint32_t next_member(const struct balance_result *result, uint32_t count, const bool *done)
-{
-	uint32_t next = UINT32_MAX, i;
-
-	for (i = 0; i < count; i++) {
-		const struct balance_member *one = &result->members[i];
-
-		if (done[i])
-			continue;
-		if (next == UINT32_MAX || (!one->works && result->members[next].works) ||
-		    (one->works == result->members[next].works && one->utilization > result->members[next].utilization))
-			next = i;
-	}
-	return next;
 }
 
 /* "######      56%", or only the number where there is no room for a bar. */
@@ -326,26 +300,16 @@ static void draw_member_heads(const struct app *app, const struct rect *area, in
 
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result)
 {
-	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST, i;
-	bool done[MEMBERS_MOST] = { false };
+	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST;
+	double most = balance_largest_share(result, count);
+	uint32_t order[MEMBERS_MOST];
 	int peer_columns, bar, line;
-	double most = 0;
 
 	share_width(area->columns, &peer_columns, &bar);
 	draw_member_heads(app, area, peer_columns, bar);
-	for (i = 0; i < count; i++) {
-		const struct balance_member *member = &result->members[i];
-
-		most = member->measured > most ? member->measured : most;
-		most = member->predicted > most ? member->predicted : most;
-		most = member->capacity > most ? member->capacity : most;
-	}
-	for (line = 1; line <= (int)count && line < area->rows; line++) {
-		uint32_t next = next_member(result, count, done);
-
-		done[next] = true;
-		draw_member(app, result, area, area->y + line, peer_columns, bar, next, most);
-	}
+	balance_order_members(result, count, order);
+	for (line = 1; line <= (int)count && line < area->rows; line++)
+		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
 }
 
 /* The group under the cursor: why, and its members, measured beside predicted beside fair. */

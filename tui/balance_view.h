@@ -47,7 +47,7 @@ struct balance_view {
 	size_t rail;
 };
 
-/* Each: made anew of view->loads, drawn, told of a key or the mouse, asked what the cursor stands on. 0 or ERR_NOMEM. */
+/* Each: made anew of view->loads (0 or ERR_NOMEM), drawn, told of a key or the mouse, asked what its cursor is on. */
 int map_make(struct balance_view *view, const struct app *app, struct error *err);
 void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool map_key(struct balance_view *view, struct app *app, int key);
