@@ -94,7 +94,7 @@ struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
 	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
 	bool absolute;     /* fill port_row.reading too (costs a scan of recent deltas) */
-	const struct name_map *names; /* or NULL */
+	const struct name_map *names; /* or NULL; what stands in it does not change while the reader is open */
 };
 
 /* What is known of one port at the snapshot's time. */
@@ -110,7 +110,7 @@ struct port_row {
 /* The fabric as it was at one time, and a row for each of its ports. */
 struct snapshot {
 	struct sweep_info sweep;
-	struct fabric *fabric; /* names as they were then */
+	struct fabric *fabric; /* names as they were then; the same one in another snapshot where nothing changed */
 	struct port_row *rows; /* parallel to fabric->ports */
 	/* Parallel to fabric->nodes: what each said last that its agent can do; not known where it was not asked. */
 	struct pma_caps *caps;

@@ -112,8 +112,35 @@ static int load_topology(struct loading *loading, struct error *err)
 	result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
 	if (result < 0)
 		return result;
-	topology_done(&reader->topology);
+	reader_forget(reader);
 	reader->topology = fresh;
+	return 0;
+}
+
+/* Most snapshots are of the same fabric as the one before: that is made once, and they share it. */
+static int load_fabric(struct loading *loading, const struct name_map *names, struct error *err)
+{
+	const struct stored_sweep *sweep = &loading->sweep;
+	struct reader *reader = loading->reader;
+	struct fabric *fabric = NULL;
+	int result;
+
+	if (!reader->fabric || reader->fabric_names != names || reader->fabric_from_node != sweep->from_node ||
+	    reader->fabric_from_port != sweep->from_port) {
+		result = topology_fabric(&reader->topology, names, sweep->from_node, sweep->from_port, &fabric, err);
+		if (!result)
+			result = topology_put_last_names(&reader->topology, names, fabric, err);
+		if (result < 0) {
+			fabric_destroy(fabric);
+			return result;
+		}
+		fabric_destroy(reader->fabric);
+		reader->fabric = fabric;
+		reader->fabric_names = names;
+		reader->fabric_from_node = sweep->from_node;
+		reader->fabric_from_port = sweep->from_port;
+	}
+	loading->snapshot->fabric = fabric_share(reader->fabric);
 	return 0;
 }
 
@@ -276,10 +303,7 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = load_topology(loading, err);
 	if (!result)
-		result = topology_fabric(&reader->topology, query->names, loading->sweep.from_node,
-					 loading->sweep.from_port, &loading->snapshot->fabric, err);
-	if (!result)
-		result = topology_put_last_names(&reader->topology, query->names, loading->snapshot->fabric, err);
+		result = load_fabric(loading, query->names, err);
 	if (!result)
 		result = make_rows(loading, err);
 	if (!result)
