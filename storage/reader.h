@@ -128,6 +128,14 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 void snapshot_destroy(struct snapshot *snapshot);
 
 /*
+ * reader_reading - the absolute values of one port, as it was read last at or before one time
+ * @at_us:  wall clock; 0: the newest sweep
+ * Return: 1; 0 where none is stored; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
+		   struct error *err);
+
+/*
  * reader_routes - the switches' forwarding tables (fabric/routes.h) as they were known at one time
  * @at_us:  wall clock; 0: now
  * @ret:    overwritten; routes_done() frees it

@@ -61,6 +61,9 @@ typedef bool filter_word_fn(void *ctx, const struct filter_term *term);
  */
 bool filter_matches(const struct filter *filter, const char *text, filter_word_fn *has, void *ctx);
 
+/* filter_reads - does it look at a row's text at all, or only ask for words? */
+bool filter_reads(const struct filter *filter);
+
 /* filter_word_name - "tier", as it is typed before the colon. */
 const char *filter_word_name(enum filter_word word);
 
