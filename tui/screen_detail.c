@@ -225,6 +225,14 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	keep(state, app->depth);
 }
 
+/* What a plot waits for is read when that was said. */
+static bool poll(void *data, struct app *app)
+{
+	const struct screen_state *state = data;
+
+	return app_screen(app) == &screen_detail && state->painted && state->detail.plot.waits;
+}
+
 /* The other end of the link: in place of this one, so that Esc goes where one came from. */
 static void go_to_peer(struct screen_state *state, struct app *app)
 {
@@ -325,6 +333,7 @@ const struct screen screen_detail = {
 	.destroy = destroy,
 	.changed = changed,
 	.opened = opened,
+	.poll = poll,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,
