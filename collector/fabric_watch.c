@@ -140,7 +140,10 @@ static bool is_suspicious(struct fabric_watch *watch, const struct fabric *found
 	return ++watch->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
 }
 
-/* The last good topology stays for now; a fabric that shrank is worth an event, a lost SMP is not. */
+/*
+ * The last good topology stays until a discovery is believed again. A fabric that shrank is worth an event, a lost
+ * SMP is not.
+ */
 static void doubt(struct fabric_watch *watch, const struct fabric *found, struct events *events)
 {
 	const struct fabric *known = watch->fabric;

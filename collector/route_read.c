@@ -79,13 +79,6 @@ int route_read_want(struct route_read *read, uint64_t node_guid, struct error *e
 	return 0;
 }
 
-int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid)
-{
-	const struct route_switch *at = find(read, node_guid);
-
-	return at ? at->read_us : 0;
-}
-
 /* Blocks of a switch whose LinearFDBTop is this. 0: it said none. */
 static uint32_t block_count(uint32_t top)
 {

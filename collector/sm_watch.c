@@ -45,7 +45,7 @@ static bool is_named(const struct fabric *fabric, const struct port *port, const
 	return false;
 }
 
-/* @before: what events told of those of the fabric before */
+/* @before: those of the fabric before: what was known of them stands until they are heard */
 static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32_t port,
 		     const struct sm_watch *before, struct error *err)
 {
@@ -57,10 +57,11 @@ static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32
 	watch->places = places;
 	added = &places[watch->count++];
 	*added = (struct sm_place){ .node_guid = fabric->nodes[fabric->ports[port].node].guid,
-				    .num = fabric->ports[port].num, .port = port };
+				    .num = fabric->ports[port].num };
 	for (i = 0; i < before->count; i++)
 		if (before->places[i].node_guid == added->node_guid && before->places[i].num == added->num)
-			added->told = before->places[i].told;
+			*added = before->places[i];
+	added->port = port;
 	return 0;
 }
 

@@ -100,7 +100,7 @@ struct snapshot_query {
 /* What is known of one port at the snapshot's time. */
 struct port_row {
 	enum sample_status status; /* in the snapshot's sweep */
-	bool mirrored;             /* not asked by the settings: last_wall_us and sum are what its peer's say of it */
+	bool mirrored;             /* has no counters of its own: last_wall_us and sum are what its peer's say of it */
 	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
 	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
 	bool has_reading;

@@ -274,7 +274,17 @@ static int load_caps(struct loading *loading, struct error *err)
 	return result;
 }
 
-/* Ports that the settings leave out show what the other end of their link counted. */
+/* Has a port no numbers of its own, though it is there: left out by the settings, a plane, or without counters? */
+static bool is_without_own(const struct snapshot *snapshot, size_t port)
+{
+	const struct port *which = &snapshot->fabric->ports[port];
+	enum sample_status status = snapshot->rows[port].status;
+
+	return (status == SAMPLE_UNPLANNED || status == SAMPLE_UNSUPPORTED) &&
+	       port_is_pollable(snapshot->fabric, which) && which->state != PORT_DOWN;
+}
+
+/* Ports without numbers of their own show what the other end of their link counted. */
 static void mirror_rows(struct snapshot *snapshot)
 {
 	size_t i;
@@ -283,7 +293,7 @@ static void mirror_rows(struct snapshot *snapshot)
 		uint32_t peer = snapshot->fabric->ports[i].peer;
 		struct port_row *row = &snapshot->rows[i];
 
-		if (row->status != SAMPLE_UNPLANNED || peer == FABRIC_NONE || row->sum.elapsed_us ||
+		if (!is_without_own(snapshot, i) || peer == FABRIC_NONE || row->sum.elapsed_us ||
 		    snapshot->rows[peer].status != SAMPLE_OK || !snapshot->rows[peer].sum.elapsed_us)
 			continue;
 		row->mirrored = true;
