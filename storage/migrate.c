@@ -187,7 +187,8 @@ static int compare_views(sqlite3 *db, sqlite3 *fresh, bool *ret, struct error *e
 static int has_views(sqlite3 *db, bool *ret, struct error *err)
 {
 	sqlite3 *fresh = NULL;
-	int result = sqlite3_open(":memory:", &fresh) == SQLITE_OK ? schema_make_views(fresh, err) : db_fail(fresh, err);
+	int result = sqlite3_open(":memory:", &fresh) == SQLITE_OK ? schema_make_views(fresh, err)
+								   : db_fail(fresh, err);
 
 	if (!result)
 		result = compare_views(db, fresh, ret, err);

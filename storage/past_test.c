@@ -174,8 +174,8 @@ static void views_and_tables_of_sql_call_it_so_too(void **state)
 static void sql_knows_who_says_no_name(void **state)
 {
 	static const char *const pieces[] = {
-		"localhost", ".localdomain", "(none)", "mlx5_", "mlx_", "mlx", "hfi1_", "HCA-", "0", "17", " ", "x", "_",
-		"Mellanox Technologies", "0x0002c903000a1b2c", "a",
+		"localhost", ".localdomain", "(none)", "mlx5_", "mlx_", "mlx", "hfi1_", "HCA-", "0", "17", " ", "x",
+		"_", "Mellanox Technologies", "0x0002c903000a1b2c", "a",
 	};
 	sqlite3 *db;
 	sqlite3_stmt *ask;

@@ -320,7 +320,8 @@ const char tables_views[] =
 	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
 	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
 	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
-	"SELECT " NAME_AT("v.node", "v.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, " CODE("node_type", "v.type") " AS type,\n"
+	"SELECT " NAME_AT("v.node", "v.from_sweep") " AS node, " GUID("n.guid") " AS node_guid,\n"
+	"	" CODE("node_type", "v.type") " AS type,\n"
 	"	v.port_count AS port_count, v.lid AS lid, v.vendor_id AS vendor_id, v.device_id AS device_id,\n"
 	"	" GUID("v.system_guid") " AS system_guid\n"
 	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n"
@@ -368,4 +369,5 @@ const char tables_views[] =
 const char tables_drop_views[] =
 	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"
 	" DROP VIEW IF EXISTS nodes; DROP VIEW IF EXISTS ports; DROP VIEW IF EXISTS events;"
-	" DROP VIEW IF EXISTS node_names; DROP VIEW IF EXISTS sweeps; DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";
+	" DROP VIEW IF EXISTS node_names; DROP VIEW IF EXISTS sweeps;"
+	" DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";
