@@ -370,7 +370,7 @@ static void what_is_not_known_is_no_zero(void **state)
 
 static void bytes_are_two_digits_each(void **state)
 {
-	static const struct column columns[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
+	static const struct column blob[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
 	struct result *result;
 	char bytes[256], expected[2 * sizeof(bytes) + 1], *chars = NULL;
 	size_t i, len;
@@ -382,7 +382,7 @@ static void bytes_are_two_digits_each(void **state)
 		snprintf(expected + 2 * i, 3, "%02x", (unsigned)i);
 	}
 	assert_non_null(stream);
-	assert_int_equal(result_create(stream, &(struct result_options){ .format = RESULT_CSV }, columns, 1, &result,
+	assert_int_equal(result_create(stream, &(struct result_options){ .format = RESULT_CSV }, blob, 1, &result,
 				       NULL), 0);
 	result_hex(result, 0, bytes, sizeof(bytes));
 	assert_true(result_end_row(result));
