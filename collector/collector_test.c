@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/test_cases.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
 
@@ -185,7 +186,7 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 200; seed < 230; seed++) {
+	for (seed = 200; seed < 200 + test_cases(30); seed++) {
 		struct model *model = model_create(seed);
 		size_t i;
 		int port;
@@ -395,7 +396,7 @@ static void whatever_happens_sums_are_exact_or_marked(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 100; seed < 130; seed++) {
+	for (seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct model *model = model_create(seed);
 		int run;
 

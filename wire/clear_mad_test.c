@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_cases.h"
 #include "wire/clear_mad.h"
 #include "wire/mad.h"
 
@@ -123,7 +124,7 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 	unsigned mgmt_class, method, attribute, passed = 0;
 
 	mad[0] = mad[2] = 1;
-	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
+	for (mgmt_class = 0; mgmt_class < test_cases(256); mgmt_class++)
 		for (method = 0; method < 256; method++)
 			for (attribute = 0; attribute < 0x100; attribute++) {
 				mad[1] = (uint8_t)mgmt_class;
