@@ -73,7 +73,4 @@ const char *event_text(const struct happening *event, char *ret, size_t size);
 /* event_text_shown - the same, of the text of any event */
 const char *event_text_shown(const char *from, char *ret, size_t size);
 
-/* event_is_of_finding - does it tell of one? */
-bool event_is_of_finding(const struct happening *event);
-
 #endif

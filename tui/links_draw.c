@@ -96,6 +96,13 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
 }
 
+/* What is blank already stays as it is: paint.c gives it the look of the cell before it. */
+static void draw_gap(const struct brush *brush, int y, int x, int columns)
+{
+	if (brush->flags & DRAW_CURSOR)
+		draw_cell(brush, y, x, columns, "", ALIGN_LEFT, ROLE_TEXT);
+}
+
 static void draw_row(const struct app *app, const struct links *links, const struct brush *brush, int y,
 		     const struct rect *body, const struct column_place *places, const struct link_row *link)
 {
@@ -108,7 +115,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 
 		if (!place->columns)
 			continue;
-		draw_cell(brush, y, body->x + x, place->x - x, "", ALIGN_LEFT, ROLE_TEXT);
+		draw_gap(brush, y, body->x + x, place->x - x);
 		x = place->x + place->columns;
 		if (column == COLUMN_PORT || column == COLUMN_PEER)
 			align = ALIGN_MIDDLE;
@@ -121,7 +128,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
 			  cell_role(links, link, (enum column)column));
 	}
-	draw_cell(brush, y, body->x + x, body->columns - x, "", ALIGN_LEFT, ROLE_TEXT);
+	draw_gap(brush, y, body->x + x, body->columns - x);
 }
 
 static void draw_heads(const struct app *app, const struct links *links, const struct rect *body,
@@ -168,8 +175,8 @@ static void draw_empty(const struct app *app, const struct links *links, const s
 
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)
 {
-	struct brush brush = { &app->theme, 0 };
 	struct column_place places[COLUMN_COUNT];
+	struct brush brush;
 	int y;
 
 	links_places(app, links, body->columns, places);
@@ -177,7 +184,7 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 	for (y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
 		size_t row = list->first + (size_t)y;
 
-		brush.flags = (app_dims(app) ? DRAW_DIM : 0) | (row == list->cursor ? DRAW_CURSOR : 0);
+		brush = app_brush(app, row == list->cursor);
 		draw_row(app, links, &brush, body->y + 1 + y, body, places, links_row(links, row));
 	}
 	if (!links->row_count && body->rows > 2)

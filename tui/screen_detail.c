@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_detail.c - all that is known of one port, node, group or finding */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -37,29 +36,21 @@ struct screen_state {
 	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state) {
-		err_nomem(err);
-		return NULL;
-	}
-	state->detail.plot.window = 2;
-	state->detail.view.cursor = PAGE_NONE;
-	return state;
-}
-
-static void destroy(void *data)
+static void init(void *data, const struct app *app)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
+	(void)app;
+	state->detail.plot.window = 2;
+	state->detail.view.cursor = PAGE_NONE;
+}
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
 	page_done(&state->detail.page);
 	detail_plot_done(&state->detail.plot);
-	free(state);
 }
 
 static void changed(void *data, struct app *app)
@@ -179,42 +170,34 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	return true;
 }
 
-/* Absolute values cost a look at all ports: on demand only. */
+/* Absolute values cost a look at all samples since the last ones that are stored: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
 	const struct subject place = place_of(app, &state->subject);
-	struct snapshot_query query = { .at_us = app->live.shown->sweep.wall_us, .absolute = true };
-	struct snapshot *snapshot = NULL;
+	struct detail_known *known = &state->detail.known;
 	struct error trouble = { 0 };
-	uint32_t port;
+	int found;
 
 	if (place.kind != SUBJECT_PORT || !app->live.reader) {
 		app_say(app, "absolute values are shown of a port");
 		return;
 	}
-	if (state->detail.known.has_reading) {
-		state->detail.known.has_reading = false;
+	if (known->has_reading) {
+		known->has_reading = false;
 		return;
 	}
-	if (snapshot_load(app->live.reader, &query, &snapshot, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
-		return;
-	}
-	port = fabric_find_port(snapshot->fabric, place.node_guid, place.port);
-	if (port != FABRIC_NONE && snapshot->rows[port].has_reading) {
-		state->detail.known.reading = snapshot->rows[port].reading;
-		state->detail.known.has_reading = true;
-	} else {
-		app_say(app, "no absolute values are stored of this port");
-	}
-	snapshot_destroy(snapshot);
+	found = reader_reading(app->live.reader, app->live.shown->sweep.wall_us, place.node_guid, place.port,
+			       &known->reading, &trouble);
+	known->has_reading = found > 0;
+	if (found <= 0)
+		app_say(app, "%s", found < 0 ? trouble.text : "no absolute values are stored of this port");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
 	struct detail *detail = &state->detail;
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
 	/* Dirty or not: a plot has its own pace. */
@@ -231,6 +214,14 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	page_draw(&detail->page, &detail->view, &brush, body);
 	state->painted = true;
 	keep(state, app->depth);
+}
+
+/* What a plot waits for is read when that was said. */
+static bool poll(void *data, struct app *app)
+{
+	const struct screen_state *state = data;
+
+	return app_screen(app) == &screen_detail && state->painted && state->detail.plot.waits;
 }
 
 /* The other end of the link: in place of this one, so that Esc goes where one came from. */
@@ -286,14 +277,12 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 
 	if (event->wheel) {
 		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
-		return true;
+		return false;
 	}
 	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
 	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
 		return false;
 	view->cursor = line;
-	if (event->twice)
-		app_open(app, &screen_detail, &state->detail.page.lines[line].subject);
 	return true;
 }
 
@@ -329,10 +318,12 @@ static const struct key_help help[] = {
 const struct screen screen_detail = {
 	.name = "detail",
 	.is_tab = false,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.opened = opened,
+	.poll = poll,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,

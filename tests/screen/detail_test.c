@@ -7,31 +7,21 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "fabric/shape.h"
 #include "storage/test_folder.h"
-#include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 #include "tui/detail.h"
 
-#define END_US (INT64_C(1790000000) * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
 
 static void begin(struct stage *stage, const char *scenario, int64_t at_us)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-	stage_open(stage, path, END_US + 3 * US_PER_S, at_us, 40, 120);
+	stage_record(scenario, path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
 }
 
 static const char *part_text(const struct page *page, size_t part)
@@ -188,7 +178,7 @@ static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void *
 	assert_int_equal(detail.page.lines[at].subject.node_guid, row->finding.node_guid);
 	/* Before it began it is none, and the page says so. */
 	stage_close(&stage);
-	stage_open(&stage, path, END_US + 3 * US_PER_S, END_US - 10 * MINUTE_US, 40, 120);
+	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
 	detail_put(&detail, &stage.app, &subject, 80);
 	line_with(&detail.page, "not open");
 	page_done(&detail.page);
@@ -217,10 +207,10 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 		assert_true(step->until_us > detail.plot.since_us && step->from_us < detail.plot.until_us);
 		if (isnan(step->mean))
 			continue;
-		if (step->until_us < END_US - 8 * MINUTE_US) {
+		if (step->until_us < STAGE_END_US - 8 * MINUTE_US) {
 			before += step->mean;
 			count_before++;
-		} else if (step->from_us > END_US - 6 * MINUTE_US) {
+		} else if (step->from_us > STAGE_END_US - 6 * MINUTE_US) {
 			after += step->mean;
 			count_after++;
 		}
@@ -308,6 +298,39 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	stage_close(&stage);
 }
 
+static void a_long_history_is_told_before_it_is_read(void **state)
+{
+	struct detail_plot plot = { .window = 2, .samples_at_once = 1 };
+	struct subject node, port;
+	struct page page = { 0 };
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	node = subject_of_finding(imbalance(&stage));
+	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
+	node.kind = SUBJECT_NODE;
+	assert_true(detail_plot_load(&plot, &stage.app, &node, 80));
+	assert_true(plot.waits);
+	page_begin(&page, 80);
+	detail_plot_put(&plot, &page, 10, true);
+	line_with(&page, "reading");
+	/* Somebody goes on before it was read: the next one is told first, too. */
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(plot.waits);
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	assert_int_equal(plot.series_count, 2);
+	assert_false(detail_plot_load(&plot, &stage.app, &port, 80));
+	/* What goes on with time is read in its place. */
+	stage_keys(&stage, "<");
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	page_done(&page);
+	detail_plot_done(&plot);
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +339,7 @@ int main(void)
 		TEST_IN_FOLDER(a_finding_says_all_that_is_known_of_it_and_leads_to_its_place),
 		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
 		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
+		TEST_IN_FOLDER(a_long_history_is_told_before_it_is_read),
 		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
 	};
 
