@@ -448,9 +448,9 @@ static void keep(void *state, struct keep *keep)
 	const struct links *links = &self->links;
 
 	keep_put(keep, "sort", "%s", column_info(links->sort)->title);
-	keep_put(keep, "descending", "%s", links->descending ? "yes" : "no");
-	keep_put(keep, "swapped", "%s", links->swapped ? "yes" : "no");
-	keep_put(keep, "unused", "%s", links->show_unused ? "yes" : "no");
+	keep_put_flag(keep, "descending", links->descending);
+	keep_put_flag(keep, "swapped", links->swapped);
+	keep_put_flag(keep, "unused", links->show_unused);
 }
 
 static bool recall(void *state, const char *name, const char *value)
