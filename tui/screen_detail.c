@@ -236,7 +236,7 @@ static void go_to_peer(struct screen_state *state, struct app *app)
 		app_say(app, "there is no other end here");
 		return;
 	}
-	app->path[app->depth - 1].subject = detail_subject_of_port(app, fabric->ports[port].peer);
+	app->path[app->depth - 1].subject = subject_of_port(app, fabric->ports[port].peer);
 	opened(state, app, app_subject(app));
 }
 

@@ -429,17 +429,10 @@ static const struct key_help help[] = {
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct links_screen *self = state;
-	const struct fabric *fabric;
-	const struct port *port;
+	const struct links *links = &self->links;
 
-	(void)app;
-	if (self->dirty || self->list.cursor >= self->links.row_count)
-		return;
-	fabric = self->links.table->snapshot->fabric;
-	port = &fabric->ports[links_end(&self->links, links_row(&self->links, self->list.cursor), 0)];
-	*ret = (struct subject){
-		.kind = SUBJECT_PORT, .port = port->num, .node_guid = fabric->nodes[port->node].guid,
-	};
+	if (!self->dirty && self->list.cursor < links->row_count)
+		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
 static void keep(void *state, struct keep *keep)
