@@ -216,6 +216,8 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		detail->rows = body->rows;
 		state->columns = body->columns;
 		detail_put(detail, app, &state->subject, body->columns);
+		if (detail->page.failed)
+			app_say(app, "not enough memory: lines are missing here");
 		state->dirty = false;
 	}
 	page_fit(&detail->page, &detail->view, body->rows);
