@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analysis/test_world.h"
+#include "base/test_cases.h"
 
 static const struct world_shape rails = { 4, 4, 2, 8, 4 };
 /* 4 leafs with 8 hosts each, 8 uplinks. */
@@ -47,7 +48,7 @@ static void the_order_of_samples_does_not_matter(void **state)
 	unsigned seed, found = 0;
 
 	(void)state;
-	for (seed = 1; seed <= 40; seed++) {
+	for (seed = 1; seed <= test_cases(40); seed++) {
 		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
 
 		draw_script(seed, script, sizeof(script));
@@ -117,7 +118,7 @@ static void a_restart_tells_nothing_twice(void **state)
 	size_t i;
 
 	(void)state;
-	for (seed = 100; seed < 130; seed++) {
+	for (seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct world *world = world_create(&rails);
 
 		draw_script(seed, script, sizeof(script));

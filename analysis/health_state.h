@@ -309,7 +309,7 @@ enum { SYMBOL_BUCKETS = 24, ERROR_BUCKETS = 12, DISCARD_BUCKETS = 10, DROP_BUCKE
 /* health_is_training - did the link come up so little ago that errors are of its training? */
 bool health_is_training(const struct health *health, uint32_t port);
 
-/* health_want - a switch's table must be read again; asked for now and then until it is. */
+/* health_want - a switch's table must be read again; while it is not, each call asks once more, every 30 s at most. */
 void health_want(struct health *health, uint32_t node);
 
 /* Rules, in the order in which they run. */

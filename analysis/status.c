@@ -64,9 +64,10 @@ enum port_word port_word(const struct port *port, enum sample_status status, dou
 	case SAMPLE_LOCKED:
 		return WORD_LOCKED;
 	case SAMPLE_UNSUPPORTED:
-		return WORD_UNSUPPORTED;
 	case SAMPLE_UNPLANNED:
-		return isnan(xmit_bytes_per_s) && isnan(rcv_bytes_per_s) ? WORD_UNPLANNED : WORD_MIRRORED;
+		if (!isnan(xmit_bytes_per_s) || !isnan(rcv_bytes_per_s))
+			return WORD_MIRRORED;
+		return status == SAMPLE_UNPLANNED ? WORD_UNPLANNED : WORD_UNSUPPORTED;
 	case SAMPLE_UNFINISHED:
 		return WORD_UNFINISHED;
 	case SAMPLE_OK:

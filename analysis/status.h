@@ -14,7 +14,7 @@ enum sample_status {
 	SAMPLE_BACKOFF = 2,     /* silent before, not asked this time */
 	SAMPLE_DOWN = 3,        /* no link: not asked */
 	SAMPLE_LOCKED = 4,      /* answers, but not to us */
-	SAMPLE_UNSUPPORTED = 5, /* has no such counters */
+	SAMPLE_UNSUPPORTED = 5, /* has no such counters, or is a plane (fabric/planes.h) */
 	SAMPLE_UNPLANNED = 6,   /* not asked by the settings */
 	SAMPLE_UNFINISHED = 7,  /* the sweep's time was over before it was asked, or before it answered */
 	SAMPLE_STATUS_COUNT,
@@ -28,7 +28,7 @@ enum port_word {
 	WORD_OK,
 	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
 	WORD_NEW,         /* port_word_now() only: one reading so far, rates come with the next */
-	WORD_MIRRORED,    /* not asked, by the settings: what the switch port at its other end counted is shown */
+	WORD_MIRRORED,    /* no counters of its own: what the switch port at its other end counted is shown */
 	WORD_UNPLANNED,
 	WORD_UNFINISHED,
 	WORD_INIT,        /* port_word_now() only: the link is up but not Active, the SM has not set it up */
@@ -51,7 +51,7 @@ enum port_word port_word_worse(enum port_word a, enum port_word b);
  * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: not known
  *
  * A port without a link is down, whatever its sample says: that is why it has none.
- * One that was not asked by the settings and has rates has them from its peer: mirrored.
+ * One without counters of its own, or left out by the settings, that has rates has them from its peer: mirrored.
  */
 enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);

@@ -356,8 +356,8 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	code = asking_keys(&options->asking, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
-			    "are planes have no counters here", local.ca_name, local.port, local.smi_ca_name,
-			    local.smi_port);
+			    "are planes show what their switch ports count", local.ca_name, local.port,
+			    local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);
 		return estimate(options, &discovery, err);

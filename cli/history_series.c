@@ -106,11 +106,12 @@ static int read_one(struct reading_one *one, int64_t fine_us, int64_t coarse_us,
 	struct series *all[2 * HISTORY_METRICS_MOST];
 	struct history_series query = {
 		.range = &history->range, .longest_us = fine_us / 2,
-		.ports = one->subject->ports, .metric_ports = one->ports, .port_count = one->subject->port_count,
+		.ports = one->subject->ports, .port_count = one->subject->port_count,
 		.series = all, .damage = &history->damage,
 	};
 	int code = prepare(one, fine_us, coarse_us, err);
 
+	query.metric_ports = one->ports;
 	for (size_t i = 0; i < history->metric_count; i++) {
 		all[query.series_count++] = &one->fine[i];
 		if (one->coarse_too)

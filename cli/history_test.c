@@ -152,6 +152,58 @@ static void every_point_of_a_port_is_its_delta(void **state)
 	print_message("# note: %zu ports, %zu were never read\n", ports, unread);
 }
 
+static void check_utilization(const json_t *row, const struct port *port, size_t of_model)
+{
+	size_t sweep = sweep_of(json_string_value(json_object_get(row, "until")));
+	const struct delta *delta = &model->sweeps[sweep].truth[of_model].delta;
+	uint64_t rate = port_rate_bits_per_s(port), words;
+
+	if (!truth_of(sweep, of_model, COUNTER_XMIT_DATA, &words) || delta->elapsed_us <= 0 || !rate)
+		assert_true(json_is_null(json_object_get(row, "mean")));
+	else
+		assert_number(row, "mean", (double)times(words, COUNTER_WORD_BYTES) * 8e8 / (double)delta->elapsed_us /
+			      (double)rate);
+}
+
+/* These two need to know the port: its rate, and how long a tick of its node is. */
+static void utilization_and_stall_are_of_the_port_itself(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	size_t ports = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		char line[512], *output;
+		json_t *rows;
+		int code;
+
+		if (!port_is_pollable(fabric, port))
+			continue;
+		snprintf(line, sizeof(line), "history|0x%016" PRIx64 "/%u|-c|xmit_utilization,stall%s|--format|json",
+			 fabric->nodes[port->node].guid, port->num, window);
+		code = run(line, &output, NULL);
+		assert_true(code == 0 || code == ERR_UNAVAILABLE);
+		rows = json_loads(output, 0, NULL);
+		for (size_t r = 0; r < json_array_size(rows); r++) {
+			const json_t *row = json_array_get(rows, r);
+			double mean = json_number_value(json_object_get(row, "mean"));
+
+			if (r < SWEEPS - 1) {
+				assert_text(row, "counter", "xmit_utilization_percent");
+				check_utilization(row, port, port_of(fabric, i));
+			} else {
+				assert_text(row, "counter", "stall_percent");
+				assert_true(mean >= 0 && mean <= 100);
+			}
+			ports += r == 0;
+		}
+		json_decref(rows);
+		free(output);
+	}
+	assert_true(ports > 20);
+}
+
 /* A node's, a host's and everybody's total, in one step or many, is that of their ports. */
 static void ports_together_are_the_sum_of_their_deltas(void **state)
 {
@@ -407,6 +459,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_point_of_a_port_is_its_delta),
+		cmocka_unit_test(utilization_and_stall_are_of_the_port_itself),
 		cmocka_unit_test(ports_together_are_the_sum_of_their_deltas),
 		cmocka_unit_test(a_host_is_all_its_hcas),
 		cmocka_unit_test(the_top_is_in_order_and_complete),

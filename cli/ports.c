@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/plane_sum.h"
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/cells.h"
@@ -15,6 +16,7 @@
 #include "cli/selection.h"
 #include "cli/view.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
@@ -22,10 +24,14 @@ enum {
 	TIME, NODE_PORT, NODE_GUID, NODE, PORT, LID, STATE, LINK, STATUS, XMIT_RATE, RCV_RATE, XMIT_PERCENT,
 	RCV_PERCENT, STALL, XMIT_PACKETS, RCV_PACKETS, ERRORS, PEER_NODE_PORT, PEER_GUID, PEER, PEER_PORT, TIER, ROLE,
 	RAIL, CAGE, PHYS_STATE, WIDTH, SPEED, RATE, XMIT_WAIT, WINDOW, ERRORS_UNKNOWN, AGE, COUNTERS,
-	SYMBOL_BER, SYMBOL_BER_BELOW, BER_AT_LEAST, COLUMN_COUNT,
+	SYMBOL_BER, SYMBOL_BER_BELOW, BER_AT_LEAST, PLANES, PLANES_RATE, PLANES_XMIT_RATE, PLANES_RCV_RATE,
+	COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
+
+/* Logical ports of several planes that a table is followed by, a line each. */
+#define PLANES_TOLD 4
 
 /* The order of the table; data has keys. */
 static const struct column port_columns[COLUMN_COUNT] = {
@@ -69,6 +75,10 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[SYMBOL_BER] = { .key = "symbol_ber", .kind = COLUMN_REAL, .flags = DATA_ONLY },
 	[SYMBOL_BER_BELOW] = { .key = "symbol_ber_below", .kind = COLUMN_REAL, .flags = DATA_ONLY },
 	[BER_AT_LEAST] = { .key = "ber_at_least", .kind = COLUMN_LIST, .flags = DATA_ONLY },
+	[PLANES] = { .key = "planes", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[PLANES_RATE] = { .key = "planes_rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
+	[PLANES_XMIT_RATE] = { .key = "planes_xmit_bytes_per_s", .kind = COLUMN_RATE, .flags = DATA_ONLY },
+	[PLANES_RCV_RATE] = { .key = "planes_rcv_bytes_per_s", .kind = COLUMN_RATE, .flags = DATA_ONLY },
 };
 
 struct ports_options {
@@ -136,6 +146,34 @@ static void fill_counters(struct result *result, const struct port_row *row)
 				      row->reading.value[counter]);
 }
 
+/* The logical port that a plane belongs to: all planes of it. */
+static struct plane_sum sum_planes(const struct view *view, uint32_t port)
+{
+	struct plane_sum sum = { 0 };
+
+	for (port = port_first_plane(view->fabric, port); port != FABRIC_NONE;
+	     port = port_next_plane(view->fabric, port)) {
+		struct port_view plane;
+
+		port_view_init(view, port, &plane);
+		plane_sum_add(&sum, &view->fabric->ports[port], plane.xmit_bytes_per_s, plane.rcv_bytes_per_s);
+	}
+	return sum;
+}
+
+static void fill_planes(struct result *result, const struct view *view, uint32_t port)
+{
+	struct plane_sum sum;
+
+	if (!port_is_plane(view->fabric, port))
+		return;
+	sum = sum_planes(view, port);
+	result_integer(result, PLANES, sum.planes);
+	result_real(result, PLANES_RATE, (double)sum.bits_per_s / 1e9);
+	result_real(result, PLANES_XMIT_RATE, sum.xmit_bytes_per_s);
+	result_real(result, PLANES_RCV_RATE, sum.rcv_bytes_per_s);
+}
+
 /* @details: NULL without --details */
 static bool put_row(struct result *result, const struct view *view, const struct port_details *details,
 		    const struct port_view *row)
@@ -163,6 +201,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	fill_counters(result, &view->snapshot->rows[row->port]);
 	cells_ber(result, SYMBOL_BER, SYMBOL_BER_BELOW, &row->ber[VIEW_BER_SYMBOL]);
 	cells_ber_at_least(result, BER_AT_LEAST, row);
+	fill_planes(result, view, row->port);
 	if (details)
 		port_details_fill(result, COLUMN_COUNT, view, details, row);
 	return result_end_row(result);
@@ -282,12 +321,28 @@ static void describe_columns(struct columns *columns)
 /* Who looks at one end of a link soon wants to see the other. */
 static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
 {
-	const struct port *port = &view->fabric->ports[rows->views[0].port], *peer;
+	const struct port *port, *peer;
 
-	if (rows->count != 1 || port->peer == FABRIC_NONE)
+	if (rows->count != 1)
+		return;
+	port = &view->fabric->ports[rows->views[0].port];
+	if (port->peer == FABRIC_NONE)
 		return;
 	peer = &view->fabric->ports[port->peer];
 	result_note(result, "the other end of its link is %s/%u", view->names_shown.names[peer->node], peer->num);
+}
+
+/* Errors of the last sweep alone are few: who finds none has to know where those of before are. */
+static void note_errors(struct result *result, const struct options *options, const struct ports_options *own,
+			const struct rows *rows)
+{
+	if (!own->errors)
+		return;
+	if (!rows->count)
+		result_note(result, options->since_us || own->details ? "no port counted an error in this window" :
+			    "no port counted an error in this one sweep: --since -1h looks further back");
+	else if (!options->since_us && !own->details)
+		result_note(result, "errors of one sweep: --since -1h looks further back");
 }
 
 static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -306,11 +361,35 @@ static int print_details(const struct view *view, const struct options *options,
 	if (zeros)
 		result_note(result, "%zu counters that are 0 are not shown: --format json has them", zeros);
 	note_peer(result, view, rows);
+	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
 	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
+}
+
+/* Below the table: what planes among the rows are together. */
+static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
+{
+	char text[160];
+	size_t told = 0, i;
+
+	for (i = 0; i < rows->count; i++) {
+		uint32_t port = rows->views[i].port;
+		const struct node *node = &view->fabric->nodes[view->fabric->ports[port].node];
+		struct plane_sum sum;
+
+		if (port_first_plane(view->fabric, port) != port || !port_is_plane(view->fabric, port) ||
+		    ++told > PLANES_TOLD)
+			continue;
+		sum = sum_planes(view, port);
+		result_note(result, "%s/%u: %s", node->name, view->fabric->ports[port].num,
+			    plane_sum_text(&sum, text, sizeof(text)));
+	}
+	if (told > PLANES_TOLD)
+		result_note(result, "%zu more ports are planes together with others: --format json has their sums",
+			    told - PLANES_TOLD);
 }
 
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -330,6 +409,8 @@ static int print_rows(const struct view *view, const struct options *options, co
 	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		more = is_long ? put_long_rows(result, view, &rows->views[i]) :
 				 put_row(result, view, own->details ? &rows->details : NULL, &rows->views[i]);
+	note_planes(result, view, rows);
+	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
 	code = result_finish(result, err);
@@ -342,7 +423,7 @@ static int show(const struct command *command, const struct options *options, co
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "collector/events.h"
@@ -158,7 +159,7 @@ static void a_name_finds_who_is_gone_where_it_was_one_alone(void **state)
 	unsigned found = 0, several = 0;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 5; seed++) {
+	for (uint64_t seed = 1; seed <= test_cases(5); seed++) {
 		make_past(seed);
 		for (size_t i = 0; i < past->node_count; i++) {
 			uint64_t guid = past->nodes[i].node.guid;

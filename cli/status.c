@@ -333,12 +333,12 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	text_done(&shown);
 }
 
-/* Ports that the settings leave alone. */
+/* Ports that the settings leave alone, and those that have no counters of their own but show their peers'. */
 static void fill_not_asked(struct result *result, struct page *page)
 {
 	const struct fabric *fabric = page->view.fabric;
 	int64_t unplanned = 0, mirrored = 0;
-	char line[128];
+	char line[192];
 	uint32_t i;
 
 	for (i = 0; i < fabric->port_count; i++) {
@@ -355,8 +355,8 @@ static void fill_not_asked(struct result *result, struct page *page)
 	if (!unplanned && !mirrored)
 		return;
 	snprintf(line, sizeof(line),
-		 "%" PRId64 " by the settings; %" PRId64 " of them mirrored: their switch ports tell the traffic",
-		 unplanned + mirrored, mirrored);
+		 "%" PRId64 ", by the settings or without counters of their own; %" PRId64
+		 " of them mirrored: their switch ports tell the traffic", unplanned + mirrored, mirrored);
 	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
 	say(page, NOT_ASKED);
 }

@@ -45,8 +45,8 @@ struct collector_settings {
 	const struct health_settings *health; /* limits of findings; NULL: the defaults */
 	const struct shape_settings *shape;   /* classes and rails as a person says; or NULL */
 	/*
-	 * Asked before the first sweep, and with each new topology: is this the
-	 * fabric that the store belongs to? NULL: no question.
+	 * Asked once, with the first topology that discovery brings and that is not the store's: is this the fabric
+	 * that the store belongs to? An error ends the collector. NULL: no question.
 	 */
 	int (*accept)(void *ctx, const struct fabric *fabric, struct error *err);
 	void *accept_ctx;

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/test_cases.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
 
@@ -180,13 +181,12 @@ static void a_node_that_returns_is_read_in_that_sweep(void **state)
 	free(model);
 }
 
-/* The others do not wait for the dead: not for their timeouts, and not in the window. */
 static void a_fifth_of_all_mads_is_lost(void **state)
 {
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 200; seed < 230; seed++) {
+	for (seed = 200; seed < 200 + test_cases(30); seed++) {
 		struct model *model = model_create(seed);
 		size_t i;
 		int port;
@@ -396,7 +396,7 @@ static void whatever_happens_sums_are_exact_or_marked(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 100; seed < 130; seed++) {
+	for (seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct model *model = model_create(seed);
 		int run;
 

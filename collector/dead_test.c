@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/log.h"
+#include "base/test_cases.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
 
@@ -88,7 +89,7 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 	size_t i;
 
 	(void)state;
-	for (seed = 0; seed < 40; seed++) {
+	for (seed = 0; seed < test_cases(40); seed++) {
 		struct model *model = model_create(seed);
 
 		memset(&course, 0, sizeof(course));
@@ -106,8 +107,8 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 }
 
 /*
- * Or in the middle of one, when they have answered some questions, and others wait: then a second one is waited
- * for, and when all LIDs are looked at, those of them that had answered all.
+ * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait:
+ * then a second one is waited for, and when all LIDs are looked at, those of them that had answered all.
  */
 static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 {
@@ -121,11 +122,16 @@ static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		course.dead = 5;
+		course.leaf_too = mads % 2;
 		course.mads = mads;
 		run_with_dead(model, 9);
-		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + 20 * US_PER_MS);
-		for (i = course.dies_at + 1; i < course.count; i++)
+		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
+		assert_true(course.answered[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
+			assert_int_equal(course.answered[i],
+					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		}
 		free(model);
 	}
 }
@@ -145,8 +151,10 @@ static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
 	/* In the first one all LIDs are looked at, too. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
-	for (i = course.dies_at + 1; i < course.count; i++)
+	for (i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
+		assert_int_equal(course.answered[i], LIVE_PORTS - course.dead);
+	}
 	free(model);
 }
 
@@ -175,7 +183,7 @@ static void whoever_lives_is_read_in_each_sweep(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 100; seed < 140; seed++) {
+	for (seed = 100; seed < 100 + test_cases(40); seed++) {
 		struct model *model = model_create(seed);
 
 		memset(&course, 0, sizeof(course));
@@ -183,6 +191,8 @@ static void whoever_lives_is_read_in_each_sweep(void **state)
 		model->no_downs = true;
 		model->before_sweep = anybody_dies_and_returns;
 		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
+		/* All but the last one were looked at. */
+		assert_int_equal(course.count, 49);
 		assert_true(model_check(model) > 0);
 		free(model);
 	}

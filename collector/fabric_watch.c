@@ -11,7 +11,7 @@
 #include "fabric/keep.h"
 
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		   int64_t interval_us)
+		       int64_t interval_us)
 {
 	*watch = (struct fabric_watch){
 		.discoverer = discoverer,
@@ -140,7 +140,10 @@ static bool is_suspicious(struct fabric_watch *watch, const struct fabric *found
 	return ++watch->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
 }
 
-/* The last good topology stays for now; a fabric that shrank is worth an event, a lost SMP is not. */
+/*
+ * The last good topology stays until a discovery is believed again. A fabric that shrank is worth an event, a lost
+ * SMP is not.
+ */
 static void doubt(struct fabric_watch *watch, const struct fabric *found, struct events *events)
 {
 	const struct fabric *known = watch->fabric;

@@ -16,8 +16,10 @@ void layout_tell(struct events *events, int64_t wall_us, const struct fabric *fa
 
 		if (planes && planes != remembered->planes_told)
 			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
-				   "%.100s: %u ports share one GUID, so they are planes of one port: their counters "
-				   "are not read, for it is not known what they count", fabric->nodes[i].name, planes);
+				   "%.100s: %u ports share one GUID, so they are planes of one port: it is not known "
+				   "what their own counters count, the switch ports at their other ends tell the "
+				   "traffic",
+				   fabric->nodes[i].name, planes);
 		remembered->planes_told = (uint8_t)planes;
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* HCAs whose ports are planes of one: seen, told once, and no numbers of them. */
+/* HCAs whose ports are planes of one: seen, told once, and not asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

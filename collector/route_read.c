@@ -2,7 +2,6 @@
 #include "collector/route_read.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -77,13 +76,6 @@ int route_read_want(struct route_read *read, uint64_t node_guid, struct error *e
 	at->wanted = at->urgent = true;
 	at->not_before = 0;
 	return 0;
-}
-
-int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid)
-{
-	const struct route_switch *at = find(read, node_guid);
-
-	return at ? at->read_us : 0;
 }
 
 /* Blocks of a switch whose LinearFDBTop is this. 0: it said none. */

@@ -102,9 +102,6 @@ void route_read_restore(struct route_read *read, struct routes *routes);
  */
 int route_read_want(struct route_read *read, uint64_t node_guid, struct error *err);
 
-/* route_read_at_us - CLOCK_BOOTTIME at which a switch's table was last read to its end; 0: never. */
-int64_t route_read_at_us(const struct route_read *read, uint64_t node_guid);
-
 /*
  * route_read_run - read what is due
  * @engine:      idle; used by this call alone

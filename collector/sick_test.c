@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/stop.h"
+#include "base/test_cases.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
 
@@ -258,7 +259,7 @@ static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 500; seed < 540; seed++) {
+	for (seed = 500; seed < 500 + test_cases(40); seed++) {
 		struct model *model = model_create(seed);
 		int run;
 

@@ -29,23 +29,18 @@ static bool can_be_asked(const struct fabric *fabric, const struct port *port)
 	return fabric->nodes[port->node].type == NODE_SWITCH ? port->num == 0 : port->state >= PORT_INIT;
 }
 
-static bool has_bit(const uint64_t *bits, uint16_t bit)
-{
-	return bits[bit / 64] >> bit % 64 & 1;
-}
-
-/* Does somebody call one of this port's LIDs its master's? */
-static bool is_named(const struct fabric *fabric, const struct port *port, const uint64_t *named)
+/* Does somebody call one of this port's LIDs its master's? @named: by LID */
+static bool is_named(const struct fabric *fabric, const struct port *port, const bool *named)
 {
 	uint32_t lid = fabric_port_lid(fabric, port), end = lid + (1u << (port->lmc & 7));
 
 	for (; lid < end && lid <= UINT16_MAX; lid++)
-		if (has_bit(named, (uint16_t)lid))
+		if (named[lid])
 			return true;
 	return false;
 }
 
-/* @before: what events told of those of the fabric before */
+/* @before: those of the fabric before: what was known of them stands until they are heard */
 static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32_t port,
 		     const struct sm_watch *before, struct error *err)
 {
@@ -57,17 +52,18 @@ static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32
 	watch->places = places;
 	added = &places[watch->count++];
 	*added = (struct sm_place){ .node_guid = fabric->nodes[fabric->ports[port].node].guid,
-				    .num = fabric->ports[port].num, .port = port };
+				    .num = fabric->ports[port].num };
 	for (i = 0; i < before->count; i++)
 		if (before->places[i].node_guid == added->node_guid && before->places[i].num == added->num)
-			added->told = before->places[i].told;
+			*added = before->places[i];
+	added->port = port;
 	return 0;
 }
 
 /* Where subnet managers are, of a new fabric. Who they are is asked at once. */
 static int list_places(struct sm_watch *watch, const struct fabric *fabric, struct error *err)
 {
-	uint64_t *named = calloc((UINT16_MAX + 1) / 64, sizeof(*named));
+	bool *named = calloc(UINT16_MAX + 1, sizeof(*named));
 	struct sm_watch before = *watch;
 	int code = named ? 0 : err_nomem(err);
 	uint32_t i;
@@ -76,7 +72,7 @@ static int list_places(struct sm_watch *watch, const struct fabric *fabric, stru
 	watch->count = watch->capacity = watch->next = 0;
 	for (i = 0; code == 0 && i < fabric->port_count; i++)
 		if (fabric->ports[i].sm_lid && fabric->ports[i].state >= PORT_INIT)
-			named[fabric->ports[i].sm_lid / 64] |= UINT64_C(1) << fabric->ports[i].sm_lid % 64;
+			named[fabric->ports[i].sm_lid] = true;
 	for (i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 

@@ -210,6 +210,32 @@ static void a_standby_that_falls_silent_is_told_once(void **state)
 	free(model);
 }
 
+static void become_slow_and_lose_a_host(struct model *model)
+{
+	static const int64_t answer_us[] = { 15, 40, 80 };
+
+	model->sm_act_count++;
+	if (model->sweeps >= 2 && model->sweeps < 8)
+		model->nodes[SECOND].answer_us = answer_us[model->sweeps / 2 - 1] * US_PER_MS;
+	model->nodes[THIRD].ports[1].down = model->sweeps >= 20;
+}
+
+/* It answers after a tenth of the interval, when nobody waits any more: also to the round that follows a new topology. */
+static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	model->interval_us = US_PER_S / 2;
+	model->before_sweep = become_slow_and_lose_a_host;
+	assert_int_equal(model_run(model, 200, NULL, NULL), 0);
+	assert_true(model->discoveries > 1);
+	assert_true(model->nodes[SECOND].sm_asked > 2);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 0);
+	free(model);
+}
+
 /* A single sweep asks them, too. */
 static void a_single_sweep_asks_them(void **state)
 {
@@ -231,6 +257,7 @@ int main(void)
 		cmocka_unit_test(an_answer_now_and_then_is_not_enough),
 		cmocka_unit_test(standbys_are_asked_once_a_minute),
 		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
+		cmocka_unit_test(one_that_is_not_waited_for_is_not_told_as_silent),
 		cmocka_unit_test(a_single_sweep_asks_them),
 	};
 

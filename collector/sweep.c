@@ -452,12 +452,13 @@ static int ask_nodes(struct sweep_state *state)
 
 static enum sample_status first_status(const struct sweep_state *state, const struct port *port)
 {
+	/* Not all planes need have a LID. */
+	if (port->state >= PORT_INIT && port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
+		return SAMPLE_UNSUPPORTED;
 	if (!is_live(state->fabric, port))
 		return SAMPLE_DOWN;
 	if (state->settings->switches_only && !is_switch(state, port->node))
 		return SAMPLE_UNPLANNED;
-	if (port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
-		return SAMPLE_UNSUPPORTED;
 	return memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 

@@ -81,7 +81,11 @@ static void tell_saturated(struct events *events, int64_t wall_us, const struct 
 			   const struct port_sample *sample, struct port_memory *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
-	counter_set now = memory_full(sample->reading), fresh = now & ~port->saturated;
+	const struct delta *delta = sample->delta;
+	/* A delta of all that was read says it; else each counter has to be looked at. */
+	counter_set now = delta && delta->known == sample->reading->present ? delta->saturated
+									    : memory_full(sample->reading);
+	counter_set fresh = now & ~port->saturated;
 	char name[128], keys[128];
 
 	port->saturated = now;

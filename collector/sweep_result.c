@@ -114,6 +114,19 @@ uint64_t sweep_result_drops(const struct sweep_result *result)
 	return drops;
 }
 
+void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep)
+{
+	sweep->ports_planned = (uint32_t)result->count;
+	sweep->ports_asked = result->ports_asked;
+	sweep->ports_answered = result->ports_answered;
+	sweep->ports_unfinished = result->ports_unfinished;
+	sweep->spread_us = result->spread_us;
+	sweep->node_spread_us = result->node_spread_us;
+	sweep->sm = result->sm;
+	sweep->samples = result->samples;
+	sweep->sample_count = result->count;
+}
+
 void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
 {
 	size_t i;

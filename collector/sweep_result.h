@@ -49,6 +49,9 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
  */
 uint64_t sweep_result_drops(const struct sweep_result *result);
 
+/* sweep_result_fill - what a sink is given of it; its samples are borrowed from the result. */
+void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep);
+
 /* sweep_keep - the sweep was stored: its readings are the last ones from now on. */
 void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory);
 

@@ -26,20 +26,13 @@ struct take {
 
 static void fill_sweep(struct take *take, struct sweep *sweep)
 {
-	const struct sweep_result *result = &take->result;
 	struct engine_counts counts = engine_counts(take->engine);
 
 	sweep->fabric = take->fabric;
-	sweep->ports_planned = (uint32_t)result->count;
-	sweep->ports_asked = result->ports_asked;
-	sweep->ports_answered = result->ports_answered;
-	sweep->spread_us = result->spread_us;
-	sweep->node_spread_us = result->node_spread_us;
+	sweep_result_fill(&take->result, sweep);
 	sweep->mads_sent = counts.sent;
 	sweep->mads_timed_out = counts.timed_out;
 	sweep->mads_retried = counts.retried;
-	sweep->samples = result->samples;
-	sweep->sample_count = result->count;
 	sweep->details = take->details.samples;
 	sweep->detail_count = take->details.sample_count;
 }

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "base/stop.h"
+#include "base/test_cases.h"
 #include "collector/take.h"
 #include "collector/test_model.h"
 #include "fabric/fabric.h"
@@ -118,7 +118,7 @@ static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 500; seed < 520; seed++) {
+	for (seed = 500; seed < 500 + test_cases(20); seed++) {
 		struct model *model = model_create(seed);
 		struct take_report report;
 		struct taken taken = { 0 };

@@ -35,12 +35,22 @@ void fabric_destroy(struct fabric *fabric)
 
 	if (!fabric)
 		return;
+	if (fabric->sharers) {
+		fabric->sharers--;
+		return;
+	}
 	for (i = 0; i < fabric->node_count; i++)
 		free(fabric->nodes[i].name);
 	free(fabric->nodes);
 	free(fabric->ports);
 	map_done(&fabric->by_guid);
 	free(fabric);
+}
+
+struct fabric *fabric_share(struct fabric *fabric)
+{
+	fabric->sharers++;
+	return fabric;
 }
 
 int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct error *err)

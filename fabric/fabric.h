@@ -85,10 +85,17 @@ struct fabric {
 	uint32_t from_node; /* the node that this host asked from, or FABRIC_NONE */
 	uint8_t from_port;
 	struct map by_guid; /* node GUID to index */
+	unsigned sharers;   /* fabric_share() without its fabric_destroy() yet */
 };
 
 struct fabric *fabric_create(struct error *err);
 void fabric_destroy(struct fabric *fabric);
+
+/*
+ * fabric_share - another owner of a finished fabric, which lives until each has called fabric_destroy()
+ * Return: @fabric. Not for several threads.
+ */
+struct fabric *fabric_share(struct fabric *fabric);
 
 /*
  * fabric_add_node - append a node

@@ -3,19 +3,43 @@
 
 #include "fabric/fabric.h"
 
-bool port_is_plane(const struct fabric *fabric, uint32_t index)
+/* The first port from @from to before @end that has this port's GUID and is not it. */
+static uint32_t find(const struct fabric *fabric, uint32_t port, uint32_t from, uint32_t end)
 {
-	const struct port *port = &fabric->ports[index];
-	const struct node *node = &fabric->nodes[port->node];
-	uint32_t i;
+	const struct port *wanted = &fabric->ports[port];
 
 	/* A switch's ports have no GUIDs of their own. */
-	if (node->type != NODE_CA || !port->guid)
-		return false;
-	for (i = node->first_port; i < node->first_port + node->ports; i++)
-		if (i != index && fabric->ports[i].guid == port->guid)
-			return true;
-	return false;
+	if (fabric->nodes[wanted->node].type != NODE_CA || !wanted->guid)
+		return FABRIC_NONE;
+	for (; from < end; from++)
+		if (from != port && fabric->ports[from].guid == wanted->guid)
+			return from;
+	return FABRIC_NONE;
+}
+
+static uint32_t end_of_node(const struct fabric *fabric, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+
+	return node->first_port + node->ports;
+}
+
+bool port_is_plane(const struct fabric *fabric, uint32_t port)
+{
+	return find(fabric, port, fabric->nodes[fabric->ports[port].node].first_port, end_of_node(fabric, port)) !=
+	       FABRIC_NONE;
+}
+
+uint32_t port_first_plane(const struct fabric *fabric, uint32_t port)
+{
+	uint32_t first = find(fabric, port, fabric->nodes[fabric->ports[port].node].first_port, port);
+
+	return first == FABRIC_NONE ? port : first;
+}
+
+uint32_t port_next_plane(const struct fabric *fabric, uint32_t port)
+{
+	return find(fabric, port, port + 1, end_of_node(fabric, port));
 }
 
 unsigned node_planes(const struct fabric *fabric, uint32_t index)

@@ -49,6 +49,22 @@ static void ports_with_guids_of_their_own_are_none(void **state)
 	fabric_destroy(fabric);
 }
 
+static void the_planes_of_a_port_are_walked_in_order(void **state)
+{
+	static const uint64_t guids[] = { 0xa, 0xb, 0xa, 0xb, 0xa, 0xc };
+	static const uint32_t first[] = { 0, 1, 0, 1, 0, 5 };
+	static const uint32_t next[] = { 2, 3, 4, FABRIC_NONE, FABRIC_NONE, FABRIC_NONE };
+	struct fabric *fabric = make(NODE_CA, guids, 6);
+	uint32_t i;
+
+	(void)state;
+	for (i = 0; i < 6; i++) {
+		assert_int_equal(port_first_plane(fabric, i), first[i]);
+		assert_int_equal(port_next_plane(fabric, i), next[i]);
+	}
+	fabric_destroy(fabric);
+}
+
 static void a_port_beside_planes_is_none(void **state)
 {
 	static const uint64_t guids[] = { 0xa, 0xb, 0xa };
@@ -76,6 +92,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ports_of_one_guid_are_planes_up_or_down),
 		cmocka_unit_test(ports_with_guids_of_their_own_are_none),
+		cmocka_unit_test(the_planes_of_a_port_are_walked_in_order),
 		cmocka_unit_test(a_port_beside_planes_is_none),
 		cmocka_unit_test(switches_have_no_planes),
 	};

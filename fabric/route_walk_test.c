@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/test_routes.h"
@@ -156,7 +157,7 @@ static void a_trace_is_what_the_tables_say(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 1; seed <= 150; seed++) {
+	for (seed = 1; seed <= test_cases(150); seed++) {
 		struct bed bed;
 		uint64_t random = seed * 77;
 		unsigned i, k;
@@ -213,7 +214,7 @@ static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **st
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 1; seed <= 60; seed++) {
+	for (seed = 1; seed <= test_cases(60); seed++) {
 		struct bed bed;
 		unsigned s, out;
 		double *received;
@@ -335,7 +336,7 @@ static void check_names_each_place_where_routes_fail(void **state)
 	uint64_t seed;
 
 	(void)state;
-	for (seed = 1; seed <= 150; seed++) {
+	for (seed = 1; seed <= test_cases(150); seed++) {
 		struct tallies told = { 0 }, expected = { 0 };
 		struct bed bed;
 		uint32_t p, k;

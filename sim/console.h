@@ -22,9 +22,6 @@ struct error;
 /* A line longer than this is cut by ibsim. Source: ibsim.c, sim_run_console. */
 #define CONSOLE_MAX_LINE 126
 
-/* Clients that ibsim can hold at a time. Source: ibsim.h, IBSIM_MAX_CLIENTS. */
-#define CONSOLE_MAX_CLIENTS 10
-
 struct console_output {
 	int fd;     /* ibsim's stdout, non-blocking */
 	int log_fd;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* scenario_life.c - a day of a large fabric on which people work, and nothing is wrong; or something is */
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "sim/scenario_draw.h"
-#include "sim/virtual.h"
 
 #define JOBS_MAX 24
 
@@ -64,7 +63,7 @@ static void write_reboots(struct draw *draw, int64_t length_s)
 	for (; host < last && t < length_s - 1000; host++, t += draw_between(draw, 40, 240)) {
 		const struct host *h = &draw->hosts.hosts[host];
 
-		if (draw_number(draw, 3) || draw->used[draw->built->ports[draw->hosts.hcas[h->first_hca].port].node])
+		if (draw_number(draw, 3) || draw->used[draw_node_of(draw, draw->hosts.hcas[h->first_hca].port)])
 			continue;
 		text_appendf(draw->text, "at %ds off hosts=%s for=%ds\n", (int)t, h->name,
 			     (int)draw_between(draw, 90, 400));
@@ -86,7 +85,7 @@ static void write_trifles(struct draw *draw, int64_t length_s)
 	for (i = 0; i < 6; i++) {
 		uint32_t port = draw->trunks[draw_number(draw, draw->trunk_count)];
 
-		if (!draw->used[draw->built->ports[port].node])
+		if (!draw->used[draw_node_of(draw, port)])
 			text_appendf(draw->text, "at %ds down %s for=2s\n", (int)draw_between(draw, 600, length_s),
 				     draw_port_name(draw, port, name));
 	}

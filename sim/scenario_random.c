@@ -38,7 +38,6 @@ const char *draw_node_name(const struct draw *draw, uint32_t node, char ret[DRAW
 const char *draw_port_name(const struct draw *draw, uint32_t port, char ret[DRAW_NAME_SIZE])
 {
 	const struct port *p = &draw->built->ports[port];
-
 	char name[NODE_NAME_SIZE];
 
 	virtual_short_name(&draw->built->nodes[p->node], name);
@@ -57,16 +56,18 @@ static const char *const shapes[3][3] = {
 };
 
 /* Switches with hosts that have jobs are leafs; aggregation and management hosts make none. */
-static void sort_switches(struct draw *draw)
+static int sort_switches(struct draw *draw, struct error *err)
 {
 	const struct fabric *built = draw->built;
 	bool *leaf = calloc(built->node_count + 1, sizeof(*leaf));
 	uint32_t i;
 
-	for (i = 0; leaf && i < draw->hosts.hca_count; i++)
-		leaf[built->ports[built->ports[draw->hosts.hcas[i].port].peer].node] = true;
-	for (i = 0; leaf && i < built->node_count; i++) {
-		if (built->nodes[i].type != NODE_SWITCH)
+	if (!leaf)
+		return err_nomem(err);
+	for (i = 0; i < draw->hosts.hca_count; i++)
+		leaf[draw_peer_node(draw, draw->hosts.hcas[i].port)] = true;
+	for (i = 0; i < built->node_count; i++) {
+		if (!draw_is_switch(draw, i))
 			continue;
 		if (leaf[i])
 			draw->leafs[draw->leaf_count++] = i;
@@ -74,13 +75,12 @@ static void sort_switches(struct draw *draw)
 			draw->spines[draw->spine_count++] = i;
 	}
 	for (i = 0; i < built->port_count; i++) {
-		uint32_t peer = built->ports[i].peer;
-
-		if (peer != FABRIC_NONE && built->nodes[built->ports[i].node].type == NODE_SWITCH &&
-		    built->nodes[built->ports[peer].node].type == NODE_SWITCH)
+		if (built->ports[i].peer != FABRIC_NONE && draw_is_switch(draw, draw_node_of(draw, i)) &&
+		    draw_is_switch(draw, draw_peer_node(draw, i)))
 			draw->trunks[draw->trunk_count++] = i;
 	}
 	free(leaf);
+	return 0;
 }
 
 static void draw_done(struct draw *draw)
@@ -121,8 +121,8 @@ int draw_begin(struct draw *draw, uint64_t seed, enum net_shape_kind kind, enum 
 	if (code == 0 && (!draw->used || !draw->leafs || !draw->spines || !draw->trunks))
 		code = err_nomem(err);
 	if (code == 0)
-		sort_switches(draw);
-	else
+		code = sort_switches(draw, err);
+	if (code < 0)
 		draw_done(draw);
 	return code;
 }

@@ -313,11 +313,6 @@ const struct fabric *virtual_built(const struct virtual *world)
 	return world->built;
 }
 
-const struct fabric *virtual_seen(const struct virtual *world)
-{
-	return world->seen;
-}
-
 const struct routes *virtual_tables(const struct virtual *world)
 {
 	return &world->tables;

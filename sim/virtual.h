@@ -34,7 +34,7 @@ enum virtual_word {
 };
 
 struct virtual_sample {
-	uint32_t port;          /* index into virtual_seen()->ports */
+	uint32_t port;          /* index into the ports of virtual_sweep.seen */
 	uint32_t built;         /* index into virtual_built()->ports: stays the same */
 	uint8_t word;           /* enum virtual_word */
 	struct reading reading; /* where it was read */
@@ -80,7 +80,6 @@ int virtual_step(struct virtual *world, struct virtual_sweep *ret, struct error 
 
 /* virtual_built - the fabric as it was built, with states, cables, widths and speeds as they are now. */
 const struct fabric *virtual_built(const struct virtual *world);
-const struct fabric *virtual_seen(const struct virtual *world);
 
 /* virtual_tables - the switches' tables as they are now. */
 const struct routes *virtual_tables(const struct virtual *world);

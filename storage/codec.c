@@ -39,7 +39,9 @@ static void read_known(struct bit_reader *in, const struct codec_group *group, c
 		value[i] = next < count && known[next] == i ? value[i] + left[next++] : 0;
 }
 
-static void read_counter(struct bit_reader *in, const struct codec_column *column, struct codec_group *group)
+/* Members [@first, @end) only. */
+static void read_counter(struct bit_reader *in, const struct codec_column *column, struct codec_group *group,
+			 unsigned first, unsigned end)
 {
 	uint64_t *value = group->value[column->counter];
 	struct codec_shares shares = { 0 };
@@ -54,11 +56,14 @@ static void read_counter(struct bit_reader *in, const struct codec_column *colum
 		shares.of_words = get_share(in);
 		shares.of_answers = get_share(in);
 	}
-	codec_group_predict(group, column, shares, value);
-	if (some)
+	if (some) {
+		codec_group_predict(group, column, shares, 0, group->count, value);
 		read_known(in, group, known, count, any, value);
-	else if (any)
-		column_add(in, value, count);
+		return;
+	}
+	codec_group_predict(group, column, shares, first, end, value);
+	if (any)
+		column_add_part(in, value, count, first, end);
 }
 
 static void read_members(struct bit_reader *in, bool *second, unsigned count)
@@ -122,22 +127,48 @@ static int read_head(struct bit_reader *in, unsigned count, struct head *head)
 	return in->bad ? ERR_IO : 0;
 }
 
-/* The first or the second group, with all its counters. Return: 0 or ERR_IO. */
-static int read_group(struct bit_reader *in, const struct head *head, bool second, struct codec_group *group)
+/* Of a list of places in rising order, the first that is @place or behind it. */
+static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
+{
+	unsigned low = 0, high = count;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (at[middle] < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Some of the samples, by their places in the chunk, and which members of a group they are: [first, end). */
+struct part {
+	unsigned from, to;
+	unsigned first, end;
+};
+
+/* The first or the second group, with all counters of those that are in the part. Return: 0 or ERR_IO. */
+static int read_group(struct bit_reader *in, const struct head *head, bool second, struct codec_group *group,
+		      struct part *part)
 {
 	group->count = 0;
 	group->any_unknown = 0;
 	for (unsigned i = 0; i < head->there.count; i++)
 		if (!head->split || head->second[i] == second)
 			codec_group_add(group, head->unknown[i], head->there.at[i]);
+	part->first = first_from(group->at, group->count, part->from);
+	part->end = first_from(group->at, group->count, part->to);
 	for (unsigned i = 0; i < COUNTER_TRAFFIC_COUNT && !in->bad; i++)
-		read_counter(in, &codec_columns[i], group);
+		read_counter(in, &codec_columns[i], group, part->first, part->end);
 	return in->bad ? ERR_IO : 0;
 }
 
 int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *samples, unsigned count)
 {
 	struct bit_reader in = { .data = data, .len = len };
+	struct part whole = { .from = 0, .to = count };
 	struct codec_group group;
 	struct head head;
 	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, count, &head) : ERR_IO;
@@ -153,22 +184,12 @@ int codec_read_chunk(const uint8_t *data, size_t len, struct codec_sample *sampl
 		sample->elapsed_us = (int64_t)head.elapsed_us[i];
 	}
 	for (int g = 0; head.there.count && g <= head.split; g++) {
-		result = read_group(&in, &head, g, &group);
+		result = read_group(&in, &head, g, &group, &whole);
 		if (result)
 			return result;
 		codec_group_give(&group, samples);
 	}
 	return bits_at_end(&in) ? 0 : ERR_IO;
-}
-
-/* Of a list of places in rising order, the first that is @place or behind it. */
-static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
-{
-	unsigned i = 0;
-
-	while (i < count && at[i] < place)
-		i++;
-	return i;
 }
 
 static void sum_head(const struct head *head, unsigned first, unsigned end, struct codec_sum *sum)
@@ -185,6 +206,7 @@ int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned fr
 {
 	struct bit_reader in = { .data = data, .len = len };
 	struct codec_sum sum = { .never = COUNTER_ALL };
+	struct part part = { .from = from, .to = to };
 	struct codec_group group;
 	struct head head;
 	int result = count <= CODEC_CHUNK_SWEEPS ? read_head(&in, count, &head) : ERR_IO;
@@ -194,15 +216,12 @@ int codec_sum_chunk(const uint8_t *data, size_t len, unsigned count, unsigned fr
 	sum_head(&head, first_from(head.there.at, head.there.count, from),
 		 first_from(head.there.at, head.there.count, to), &sum);
 	for (int g = 0; head.there.count && g <= head.split; g++) {
-		unsigned first, end;
-
-		result = read_group(&in, &head, g, &group);
+		result = read_group(&in, &head, g, &group, &part);
 		if (result)
 			return result;
-		first = first_from(group.at, group.count, from);
-		end = first_from(group.at, group.count, to);
 		for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++) {
-			uint64_t here = codec_sum_column(&group.value[i][first], end - first);
+			uint64_t here = codec_sum_column(&group.value[i][part.first],
+							 part.end - part.first);
 
 			if (__builtin_add_overflow(sum.value[i], here, &sum.value[i]))
 				sum.value[i] = UINT64_MAX;

@@ -330,7 +330,7 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count)
 		put_most(out, &packing, distances, count);
 }
 
-static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
+static void get_few(struct bit_reader *in, uint64_t *values, unsigned count, unsigned first, unsigned end)
 {
 	unsigned few = (unsigned)bits_get(in, COUNT_WIDTH) + 1, width = bits_get_width(in);
 
@@ -340,7 +340,7 @@ static void get_few(struct bit_reader *in, uint64_t *values, unsigned count)
 
 		if (place >= count)
 			in->bad = true;
-		else
+		else if (place >= first && place < end)
 			values[place] += bits_unfold(distance);
 	}
 }
@@ -398,29 +398,88 @@ static unsigned get_most_fast(struct bit_reader *in, uint64_t *values, unsigned 
 	return i;
 }
 
-static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, unsigned step)
+/* Pass so many numbers by at a time, of which none can be longer than BITS_PEEK / @at_once bits. Return: how many. */
+static inline __attribute__((always_inline)) unsigned pass_some(struct bit_reader *in, unsigned count, unsigned step,
+								unsigned far, unsigned width, unsigned at_once)
 {
-	unsigned far = (unsigned)bits_get(in, FAR_WIDTH) + 1, width = bits_get_width(in);
+	uint64_t far_bit = UINT64_C(1) << far;
+	unsigned most = far + width, i = 0;
+	size_t at = in->at, last = in->len - 8;
 
-	for (unsigned i = get_most_fast(in, values, count, step, far, width); i < count && !in->bad; i++)
-		values[i] += bits_unfold(get_stepped(in, step, far, width));
+	step++;
+	for (; i + at_once <= count && at / 8 <= last; i += at_once) {
+		uint64_t word;
+
+		memcpy(&word, in->data + at / 8, 8);
+		word = ~le64toh(word) >> at % 8;
+#pragma GCC unroll 3
+		for (unsigned n = 0; n < at_once; n++) {
+			unsigned ones = (unsigned)__builtin_ctzll(word | far_bit);
+			unsigned bits = ones < far ? ones + step : most;
+
+			word >>= bits;
+			at += bits;
+		}
+	}
+	in->at = at;
+	return i;
 }
 
-void column_add(struct bit_reader *in, uint64_t *values, unsigned count)
+/*
+ * All numbers but those at the end of the bytes, three at a time where they are short. Of what is passed by only the
+ * length matters, and no branch has to be guessed.
+ */
+static unsigned pass_most_fast(struct bit_reader *in, unsigned count, unsigned step, unsigned far, unsigned width)
+{
+	unsigned longest = far + (step > width ? step : width);
+
+	if (in->len < 8 || longest > BITS_PEEK)
+		return 0;
+	if (longest <= BITS_PEEK / 3)
+		return pass_some(in, count, step, far, width, 3);
+	return longest <= BITS_PEEK / 2 ? pass_some(in, count, step, far, width, 2) :
+					  pass_some(in, count, step, far, width, 1);
+}
+
+static void pass_most(struct bit_reader *in, unsigned count, unsigned step, unsigned far, unsigned width)
+{
+	for (unsigned i = pass_most_fast(in, count, step, far, width); i < count && !in->bad; i++)
+		get_stepped(in, step, far, width);
+}
+
+static void get_most(struct bit_reader *in, uint64_t *values, unsigned count, unsigned step, unsigned first,
+		     unsigned end)
+{
+	unsigned far = (unsigned)bits_get(in, FAR_WIDTH) + 1, width = bits_get_width(in), i;
+
+	pass_most(in, first, step, far, width);
+	if (in->bad)
+		return;
+	for (i = first + get_most_fast(in, values + first, end - first, step, far, width); i < end && !in->bad; i++)
+		values[i] += bits_unfold(get_stepped(in, step, far, width));
+	pass_most(in, count - end, step, far, width);
+}
+
+void column_add_part(struct bit_reader *in, uint64_t *values, unsigned count, unsigned first, unsigned end)
 {
 	unsigned way = (unsigned)bits_get(in, WAY_WIDTH);
 	unsigned step = way == MOST ? (unsigned)bits_get(in, STEP_WIDTH) : 0;
 	uint64_t base = bits_unfold(bits_get_number(in)) << base_shift(step);
 
 	if (base)
-		for (unsigned i = 0; i < count; i++)
+		for (unsigned i = first; i < end; i++)
 			values[i] += base;
 	if (way == FEW)
-		get_few(in, values, count);
+		get_few(in, values, count, first, end);
 	else if (way == MOST)
-		get_most(in, values, count, step);
+		get_most(in, values, count, step, first, end);
 	else if (way >= WAY_COUNT)
 		in->bad = true;
 	if (in->bad)
 		memset(values, 0, count * sizeof(*values));
+}
+
+void column_add(struct bit_reader *in, uint64_t *values, unsigned count)
+{
+	column_add_part(in, values, count, 0, count);
 }

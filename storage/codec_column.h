@@ -45,4 +45,10 @@ void column_put(struct bit_writer *out, const uint64_t *values, unsigned count);
  */
 void column_add(struct bit_reader *in, uint64_t *values, unsigned count);
 
+/*
+ * column_add_part - the same of numbers [@first, @end) alone; the others of @values stay, or become 0
+ * What cannot be is noticed wherever it stands. Numbers that are only passed by take half the time.
+ */
+void column_add_part(struct bit_reader *in, uint64_t *values, unsigned count, unsigned first, unsigned end);
+
 #endif

@@ -44,20 +44,20 @@ static uint64_t share_of(uint64_t words, uint32_t share)
 }
 
 void codec_group_predict(const struct codec_group *group, const struct codec_column *column,
-			 struct codec_shares shares, uint64_t *ret)
+			 struct codec_shares shares, unsigned first, unsigned end, uint64_t *ret)
 {
 	if (column->words != CODEC_NONE && (shares.of_words || shares.of_answers)) {
 		const uint64_t *words = group->value[column->words], *answers = group->value[column->answers];
 
-		for (unsigned i = 0; i < group->count; i++)
+		for (unsigned i = first; i < end; i++)
 			ret[i] = share_of(words[i], shares.of_words) + share_of(answers[i], shares.of_answers);
 	} else if (column->sum != CODEC_NONE) {
 		const uint64_t *sum = group->value[column->sum], *other = group->value[column->other];
 
-		for (unsigned i = 0; i < group->count; i++)
+		for (unsigned i = first; i < end; i++)
 			ret[i] = sum[i] - other[i];
 	} else {
-		memset(ret, 0, group->count * sizeof(*ret));
+		memset(ret + first, 0, (end - first) * sizeof(*ret));
 	}
 }
 

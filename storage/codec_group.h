@@ -95,9 +95,9 @@ void codec_group_give(const struct codec_group *group, struct codec_sample *samp
 /* codec_group_known - Return: how many members know a counter; @ret: which, in order. */
 unsigned codec_group_known(const struct codec_group *group, unsigned counter, uint8_t *ret);
 
-/* codec_group_predict - what a counter of each member should be, by the columns before it: @ret. */
+/* codec_group_predict - what a counter of members [@first, @end) should be, by the columns before it: @ret. */
 void codec_group_predict(const struct codec_group *group, const struct codec_column *column,
-			 struct codec_shares shares, uint64_t *ret);
+			 struct codec_shares shares, unsigned first, unsigned end, uint64_t *ret);
 
 /*
  * codec_group_left - what is left of a counter of each member after its prediction; sums wrap

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "fabric/fabric.h"
 #include "storage/admin.h"
 #include "storage/reader.h"
@@ -85,7 +86,7 @@ static void check_part(uint64_t seed)
 static void a_part_holds_its_sweeps_as_they_were_and_no_others(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 4; seed < 8; seed++) {
+	for (uint64_t seed = 4; seed < 4 + test_cases(4); seed++) {
 		check_part(seed);
 		test_folder_remove(NULL);
 		set_up(NULL);
@@ -203,7 +204,7 @@ static void a_disguised_export_names_nobody(void **state)
 	char named[112];
 
 	(void)state;
-	for (uint64_t seed = 10; seed < 14; seed++) {
+	for (uint64_t seed = 10; seed < 10 + test_cases(4); seed++) {
 		struct model *model = test_history_store(seed, 90);
 
 		snprintf(named, sizeof(named), "%s/named.db", folder);

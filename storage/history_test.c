@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/map.h"
+#include "base/test_cases.h"
 #include "storage/history.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
@@ -211,7 +212,7 @@ static void ask(struct reader *reader, const struct model *model, uint64_t seed,
 static void any_window_adds_up_from_any_pieces(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 3; seed++) {
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed + 400, 2, 5, 4);
 		size_t pieces[HISTORY_SOURCE_COUNT] = { 0 };
 		struct reader *reader;

@@ -15,6 +15,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "storage/delta_table.h"
 #include "storage/reader.h"
@@ -78,7 +79,7 @@ static void check_caps(struct writer *writer)
 static void version_1_goes_on_as_if_it_had_been_of_today(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 1; seed < 4; seed++) {
+	for (uint64_t seed = 1; seed <= test_cases(3); seed++) {
 		struct model *model = make_old(seed, 150);
 		struct writer *writer = check_open_writer(path);
 		struct reader *reader = check_open_reader(path);

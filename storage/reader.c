@@ -18,13 +18,20 @@
 #include "storage/schema.h"
 #include "storage/sql_tables.h"
 
+void reader_forget(struct reader *reader)
+{
+	topology_done(&reader->topology);
+	fabric_destroy(reader->fabric);
+	reader->fabric = NULL;
+}
+
 static void close_database(struct reader *reader)
 {
 	sqlite3_finalize(reader->newest);
 	reader->newest = NULL;
 	sqlite3_close(reader->db);
 	reader->db = NULL;
-	topology_done(&reader->topology);
+	reader_forget(reader);
 }
 
 /* What older versions stored is in tables that nobody reads any more. */

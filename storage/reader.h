@@ -94,13 +94,13 @@ struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
 	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
 	bool absolute;     /* fill port_row.reading too (costs a scan of recent deltas) */
-	const struct name_map *names; /* or NULL */
+	const struct name_map *names; /* or NULL; what stands in it does not change while the reader is open */
 };
 
 /* What is known of one port at the snapshot's time. */
 struct port_row {
 	enum sample_status status; /* in the snapshot's sweep */
-	bool mirrored;             /* not asked by the settings: last_wall_us and sum are what its peer's say of it */
+	bool mirrored;             /* has no counters of its own: last_wall_us and sum are what its peer's say of it */
 	int64_t last_wall_us;      /* of its newest reading at or before the snapshot; 0: never */
 	struct delta sum;          /* over the window; elapsed_us 0: no delta in it */
 	bool has_reading;
@@ -110,7 +110,7 @@ struct port_row {
 /* The fabric as it was at one time, and a row for each of its ports. */
 struct snapshot {
 	struct sweep_info sweep;
-	struct fabric *fabric; /* names as they were then */
+	struct fabric *fabric; /* names as they were then; the same one in another snapshot where nothing changed */
 	struct port_row *rows; /* parallel to fabric->ports */
 	/* Parallel to fabric->nodes: what each said last that its agent can do; not known where it was not asked. */
 	struct pma_caps *caps;
@@ -126,6 +126,14 @@ struct snapshot {
 int snapshot_load(struct reader *reader, const struct snapshot_query *query, struct snapshot **ret,
 		  struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
+
+/*
+ * reader_reading - the absolute values of one port, as it was read last at or before one time
+ * @at_us:  wall clock; 0: the newest sweep
+ * Return: 1; 0 where none is stored; ERR_UNAVAILABLE where no sweep is stored at or before that time; ERR_IO.
+ */
+int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
+		   struct error *err);
 
 /*
  * reader_routes - the switches' forwarding tables (fabric/routes.h) as they were known at one time

@@ -21,7 +21,14 @@ struct reader {
 	int64_t version;        /* of the schema; a writer may raise it while the file is open */
 	sqlite3_stmt *newest;
 	struct topology topology; /* the one that was asked for last; most screens ask for the same again */
+	struct fabric *fabric;    /* made of it, and shared with snapshots; NULL: not yet */
+	const struct name_map *fabric_names; /* what else it was made of */
+	uint32_t fabric_from_node;
+	uint8_t fabric_from_port;
 };
+
+/* reader_forget - the topology that was asked for last, with what was made of it. */
+void reader_forget(struct reader *reader);
 
 /*
  * reader_begin - begin one short read transaction

@@ -180,6 +180,45 @@ static void spoil(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from
 			spoiling->by_port[i].there = false;
 }
 
+/* Backwards as load_recent(), one look at the key for each sweep: those of other ports are passed by. */
+static int load_recent_of(sqlite3 *db, int64_t from, int64_t sweep, uint32_t port, struct stored_reading *ret,
+			  struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ?1 AND port = ?2", &row, err);
+
+	for (int64_t at = sweep; result >= 0 && !ret->there && at >= from && at > 0; at--) {
+		sqlite3_bind_int64(row, 1, at);
+		sqlite3_bind_int64(row, 2, port);
+		result = db_step(row, err);
+		if (result > 0)
+			readings_read_absolute(row, ret);
+		sqlite3_reset(row);
+	}
+	sqlite3_finalize(row);
+	return result < 0 ? result : 0;
+}
+
+static int load_resting_of(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, bool *ret_resting,
+			   struct error *err)
+{
+	sqlite3_stmt *row;
+	int result = db_prepare(db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
+				" ON a.sweep = g.read_sweep AND a.port = g.port WHERE g.port = ?2", &row, err);
+
+	*ret_resting = false;
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, sweep);
+	sqlite3_bind_int64(row, 2, port);
+	while ((result = db_step(row, err)) > 0) {
+		readings_read_absolute(row, ret);
+		*ret_resting = true;
+	}
+	sqlite3_finalize(row);
+	return result;
+}
+
 static int add_deltas(sqlite3 *db, int64_t after, int64_t sweep, struct stored_reading *by_port, size_t count,
 		      struct error *err)
 {
@@ -252,5 +291,47 @@ int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, si
 	if (!result)
 		result = date_readings(db, by_port, count, err);
 	free(resting);
+	return result;
+}
+
+static int add_deltas_of(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *stored, struct error *err)
+{
+	struct delta_scan scan;
+	struct delta delta;
+	int result;
+
+	if (stored->base_sweep >= sweep)
+		return 0;
+	result = delta_scan_begin_ports(&scan, db, stored->base_sweep, sweep, &port, 1, err);
+	while (!result && (result = delta_scan_next(&scan, err)) > 0) {
+		result = delta_scan_read(&scan, &delta, err);
+		if (result < 0)
+			break;
+		reading_apply(&stored->reading, &delta);
+		stored->read_sweep = scan.sweep;
+	}
+	/* As in spoil(): all that was walked over is behind the base. */
+	stored->there = !scan.damaged;
+	delta_scan_end(&scan);
+	return result;
+}
+
+int readings_load_port(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, struct error *err)
+{
+	struct stored_reading stored = { 0 };
+	int64_t from = 0;
+	bool resting = false;
+	int result = find_bases(db, sweep, &from, err);
+
+	if (!result)
+		result = load_recent_of(db, from, sweep, port, &stored, err);
+	if (!result)
+		result = load_resting_of(db, sweep, port, &stored, &resting, err);
+	if (!result && stored.there && !resting)
+		result = add_deltas_of(db, sweep, port, &stored, err);
+	if (!result)
+		result = date_readings(db, &stored, 1, err);
+	if (!result)
+		*ret = stored;
 	return result;
 }

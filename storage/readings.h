@@ -102,6 +102,9 @@ struct stored_reading {
  */
 int readings_load(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, size_t count, struct error *err);
 
+/* readings_load_port - that of one port, at the cost of its own samples. Without one @ret->there is false. */
+int readings_load_port(sqlite3 *db, int64_t sweep, uint32_t port, struct stored_reading *ret, struct error *err);
+
 /* readings_prepare_absolute, readings_write_absolute - store a reading as it is, at its read_sweep. */
 int readings_prepare_absolute(sqlite3 *db, sqlite3_stmt **ret, struct error *err);
 int readings_write_absolute(sqlite3_stmt *insert, uint32_t port, const struct stored_reading *stored,

@@ -13,6 +13,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "storage/compact.h"
 #include "storage/reader.h"
 #include "storage/retain.h"
@@ -73,7 +74,7 @@ static void samples_go_by_age_and_what_remains_is_exact(void **state)
 	struct writer_keep keep = { .raw_us = INT64_C(3600000000), .window_sweeps = 9 };
 
 	(void)state;
-	for (uint64_t seed = 0; seed < 3; seed++) {
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed, 2, 5, 3);
 		struct writer *writer;
 

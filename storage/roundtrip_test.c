@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_cases.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
@@ -61,7 +62,7 @@ static void live(struct model *model, struct reader **reader, size_t steps)
 static void everything_comes_back_as_it_was(void **state)
 {
 	(void)state;
-	for (uint64_t seed = 0; seed < 3; seed++) {
+	for (uint64_t seed = 0; seed < test_cases(3); seed++) {
 		struct model *model = model_create(seed, 2, (uint8_t)(3 + seed), 3);
 		struct reader *reader = NULL;
 		struct writer *writer;

@@ -112,8 +112,35 @@ static int load_topology(struct loading *loading, struct error *err)
 	result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
 	if (result < 0)
 		return result;
-	topology_done(&reader->topology);
+	reader_forget(reader);
 	reader->topology = fresh;
+	return 0;
+}
+
+/* Most snapshots are of the same fabric as the one before: that is made once, and they share it. */
+static int load_fabric(struct loading *loading, const struct name_map *names, struct error *err)
+{
+	const struct stored_sweep *sweep = &loading->sweep;
+	struct reader *reader = loading->reader;
+	struct fabric *fabric = NULL;
+	int result;
+
+	if (!reader->fabric || reader->fabric_names != names || reader->fabric_from_node != sweep->from_node ||
+	    reader->fabric_from_port != sweep->from_port) {
+		result = topology_fabric(&reader->topology, names, sweep->from_node, sweep->from_port, &fabric, err);
+		if (!result)
+			result = topology_put_last_names(&reader->topology, names, fabric, err);
+		if (result < 0) {
+			fabric_destroy(fabric);
+			return result;
+		}
+		fabric_destroy(reader->fabric);
+		reader->fabric = fabric;
+		reader->fabric_names = names;
+		reader->fabric_from_node = sweep->from_node;
+		reader->fabric_from_port = sweep->from_port;
+	}
+	loading->snapshot->fabric = fabric_share(reader->fabric);
 	return 0;
 }
 
@@ -247,7 +274,17 @@ static int load_caps(struct loading *loading, struct error *err)
 	return result;
 }
 
-/* Ports that the settings leave out show what the other end of their link counted. */
+/* Has a port no numbers of its own, though it is there: left out by the settings, a plane, or without counters? */
+static bool is_without_own(const struct snapshot *snapshot, size_t port)
+{
+	const struct port *which = &snapshot->fabric->ports[port];
+	enum sample_status status = snapshot->rows[port].status;
+
+	return (status == SAMPLE_UNPLANNED || status == SAMPLE_UNSUPPORTED) &&
+	       port_is_pollable(snapshot->fabric, which) && which->state != PORT_DOWN;
+}
+
+/* Ports without numbers of their own show what the other end of their link counted. */
 static void mirror_rows(struct snapshot *snapshot)
 {
 	size_t i;
@@ -256,7 +293,7 @@ static void mirror_rows(struct snapshot *snapshot)
 		uint32_t peer = snapshot->fabric->ports[i].peer;
 		struct port_row *row = &snapshot->rows[i];
 
-		if (row->status != SAMPLE_UNPLANNED || peer == FABRIC_NONE || row->sum.elapsed_us ||
+		if (!is_without_own(snapshot, i) || peer == FABRIC_NONE || row->sum.elapsed_us ||
 		    snapshot->rows[peer].status != SAMPLE_OK || !snapshot->rows[peer].sum.elapsed_us)
 			continue;
 		row->mirrored = true;
@@ -276,10 +313,7 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 	if (!result)
 		result = load_topology(loading, err);
 	if (!result)
-		result = topology_fabric(&reader->topology, query->names, loading->sweep.from_node,
-					 loading->sweep.from_port, &loading->snapshot->fabric, err);
-	if (!result)
-		result = topology_put_last_names(&reader->topology, query->names, loading->snapshot->fabric, err);
+		result = load_fabric(loading, query->names, err);
 	if (!result)
 		result = make_rows(loading, err);
 	if (!result)
@@ -313,6 +347,43 @@ int snapshot_load(struct reader *reader, const struct snapshot_query *query, str
 	else
 		*ret = loading.snapshot;
 	return result;
+}
+
+static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port,
+			struct stored_reading *ret, struct error *err)
+{
+	struct stored_sweep sweep;
+	sqlite3_stmt *row = NULL;
+	int result = reader_find_sweep(reader, at_us, &sweep, err);
+
+	if (!result)
+		result = db_prepare(reader->db, "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id"
+				    " WHERE n.guid = ?1 AND p.number = ?2", &row, err);
+	if (result < 0)
+		return result;
+	db_bind_u64(row, 1, node_guid);
+	sqlite3_bind_int(row, 2, port);
+	result = db_step(row, err);
+	if (result > 0)
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret, err);
+	sqlite3_finalize(row);
+	return result;
+}
+
+int reader_reading(struct reader *reader, int64_t at_us, uint64_t node_guid, uint8_t port, struct reading *ret,
+		   struct error *err)
+{
+	struct stored_reading stored = { 0 };
+	int result = reader_begin(reader, err);
+
+	if (result < 0)
+		return result;
+	result = load_reading(reader, at_us, node_guid, port, &stored, err);
+	reader_end(reader);
+	if (result < 0 || !stored.there)
+		return result;
+	*ret = stored.reading;
+	return 1;
 }
 
 void snapshot_destroy(struct snapshot *snapshot)

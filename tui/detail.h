@@ -24,6 +24,8 @@ struct app;
 /* The history of a subject: one curve or one each way. */
 struct detail_plot {
 	unsigned window, metric;   /* which are chosen: see detail_plot_zoom(), detail_plot_next() */
+	bool waits;                /* much is to be read: that is said first, and the next detail_plot_load() does it */
+	int64_t samples_at_once;   /* how many are not much; 0: as usual */
 	/* What was loaded, and for what. */
 	struct {
 		bool done;
@@ -72,6 +74,7 @@ int64_t detail_plot_window_us(const struct detail_plot *plot);
 
 /*
  * detail_plot_load - read the history of a place for a width, where what is loaded is not it or is old
+ * Where another choice takes long nothing is read by the first call: plot->waits says so, and the next one reads it.
  * What cannot be read is told in plot->problem. Return: whether there is something else to draw.
  */
 bool detail_plot_load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns);

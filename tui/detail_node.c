@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analysis/plane_sum.h"
 #include "analysis/rate.h"
 #include "base/when.h"
+#include "fabric/planes.h"
 #include "fabric/shape.h"
 #include "tui/app.h"
 #include "tui/detail.h"
@@ -157,6 +159,26 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 		  known, up, errors);
 }
 
+/* Ports that are planes of one: what they are together. */
+static void put_planes(struct page *page, const struct app *app, const struct node *node)
+{
+	const struct fabric *fabric = app->live.shown->fabric;
+	char text[160];
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
+		struct plane_sum sum = { 0 };
+
+		if (!port_is_plane(fabric, i) || port_first_plane(fabric, i) != i)
+			continue;
+		for (uint32_t plane = i; plane != FABRIC_NONE; plane = port_next_plane(fabric, plane))
+			plane_sum_add(&sum, &fabric->ports[plane], app->table.views[plane].xmit_bytes_per_s,
+				      app->table.views[plane].rcv_bytes_per_s);
+		page_line(page, NULL);
+		page_putf(page, 0, ROLE_FAINT, "port %u", fabric->ports[i].num);
+		page_put(page, LABEL, -1, ALIGN_LEFT, ROLE_TEXT, plane_sum_text(&sum, text, sizeof(text)));
+	}
+}
+
 static void put_who(struct page *page, const struct app *app, uint32_t index)
 {
 	const struct snapshot *shown = app->live.shown;
@@ -220,6 +242,7 @@ void detail_put_node(struct detail *detail, const struct app *app, uint32_t inde
 
 	put_who(page, app, index);
 	put_sums(page, app, node);
+	put_planes(page, app, node);
 	detail_put_findings(detail, app, node->guid, 0);
 	detail_put_plot(detail, app);
 	put_ports(page, app, index);

@@ -16,6 +16,9 @@
 #define RELOAD_US (3 * US_PER_S)
 #define RELOAD_SHARE 30
 
+/* Samples that are read before a key is painted; what has more of them is read when that was done. */
+#define SAMPLES_AT_ONCE 60000
+
 /* Columns of the labels beside a plot; side by side from so many columns on. */
 enum { LABEL_COLUMNS = 11, BESIDE_COLUMNS = 70, GAP_COLUMNS = 2, POINTS_LEAST = 20 };
 
@@ -210,45 +213,76 @@ static int read_plot(struct detail_plot *plot, const struct app *app, const stru
 	return code;
 }
 
+/* Is what is loaded what was chosen, of whatever time? */
+static bool is_choice(const struct detail_plot *plot, const struct subject *place, int columns)
+{
+	return plot->loaded.done && subject_equal(&plot->loaded.place, place) &&
+	       plot->loaded.window == plot->window && plot->loaded.metric == plot->metric &&
+	       plot->loaded.columns == columns;
+}
+
 static bool is_loaded(const struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock), until_us = app->live.shown->sweep.wall_us;
 	int64_t pause_us = RELOAD_SHARE * plot->loaded.took_us;
 
-	if (!plot->loaded.done || !subject_equal(&plot->loaded.place, place) || plot->loaded.window != plot->window ||
-	    plot->loaded.metric != plot->metric || plot->loaded.columns != columns ||
-	    plot->loaded.at_us != app->live.at_us)
+	if (!is_choice(plot, place, columns) || plot->loaded.at_us != app->live.at_us)
 		return false;
 	return until_us == plot->until_us ||
 	       now_us - plot->loaded.boot_us < (pause_us > RELOAD_US ? pause_us : RELOAD_US);
 }
 
-bool detail_plot_load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+static bool takes_long(struct detail_plot *plot, const struct app *app, const struct subject *place)
 {
-	struct error trouble = { 0 };
+	struct history_range range;
+	struct members members;
+
+	if (!app->live.reader)
+		return false;
+	find_members(plot, app, place, curves[plot->metric].share, &members);
+	return reader_history_range(app->live.reader, plot->since_us, plot->until_us, &range, NULL) == 0 &&
+	       (range.until - range.after) * (int64_t)members.count >
+		       (plot->samples_at_once ? plot->samples_at_once : SAMPLES_AT_ONCE);
+}
+
+static void load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+{
 	int64_t begin_us = clock_boottime_us(app->options->clock);
 	bool beside = columns >= BESIDE_COLUMNS && curves[plot->metric].keys[1];
+	struct error trouble = { 0 };
 
-	if (place->kind != SUBJECT_PORT && place->kind != SUBJECT_NODE && place->kind != SUBJECT_GROUP)
+	if (read_plot(plot, app, place, beside ? columns / 2 : columns, &trouble) < 0)
+		snprintf(plot->problem, sizeof(plot->problem), "%s", trouble.text);
+	plot->loaded.boot_us = clock_boottime_us(app->options->clock);
+	plot->loaded.took_us = plot->loaded.boot_us - begin_us;
+}
+
+bool detail_plot_load(struct detail_plot *plot, const struct app *app, const struct subject *place, int columns)
+{
+	bool waited;
+
+	if (place->kind != SUBJECT_PORT && place->kind != SUBJECT_NODE && place->kind != SUBJECT_GROUP) {
+		plot->waits = false;
 		return false;
+	}
 	if (curves[plot->metric].share && place->kind != SUBJECT_GROUP)
 		plot->metric = 0;
-	if (is_loaded(plot, app, place, columns))
+	waited = plot->waits && is_choice(plot, place, columns);
+	if (!waited && is_loaded(plot, app, place, columns))
 		return false;
 	detail_plot_done(plot);
 	plot->problem[0] = '\0';
 	plot->until_us = app->live.shown->sweep.wall_us;
 	plot->since_us = plot->until_us - detail_plot_window_us(plot);
-	if (read_plot(plot, app, place, beside ? columns / 2 : columns, &trouble) < 0)
-		snprintf(plot->problem, sizeof(plot->problem), "%s", trouble.text);
+	plot->waits = !waited && !is_choice(plot, place, columns) && takes_long(plot, app, place);
 	plot->loaded.done = true;
 	plot->loaded.place = *place;
 	plot->loaded.window = plot->window;
 	plot->loaded.metric = plot->metric;
 	plot->loaded.columns = columns;
 	plot->loaded.at_us = app->live.at_us;
-	plot->loaded.boot_us = clock_boottime_us(app->options->clock);
-	plot->loaded.took_us = plot->loaded.boot_us - begin_us;
+	if (!plot->waits)
+		load(plot, app, place, columns);
 	return true;
 }
 
@@ -326,8 +360,9 @@ void detail_plot_put(const struct detail_plot *plot, struct page *page, int heig
 
 	page_heading(page, "%s, %s to %s%s%s", curves[plot->loaded.metric].name, windows[plot->loaded.window].name,
 		     when_format_local(plot->until_us, until), plot->about[0] ? "; " : "", plot->about);
-	if (plot->problem[0]) {
-		page_wrap(page, NULL, 0, ROLE_WARNING, plot->problem);
+	if (plot->problem[0] || plot->waits) {
+		page_wrap(page, NULL, 0, plot->waits ? ROLE_FAINT : ROLE_WARNING,
+			  plot->waits ? "reading what was stored of it ..." : plot->problem);
 		return;
 	}
 	if (plot->series_count == 2 && page->columns >= BESIDE_COLUMNS) {

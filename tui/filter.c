@@ -225,6 +225,14 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 	return !filter->term_count;
 }
 
+bool filter_reads(const struct filter *filter)
+{
+	for (size_t i = 0; i < filter->term_count; i++)
+		if (filter->terms[i].word >= FILTER_WORD_COUNT)
+			return true;
+	return false;
+}
+
 void filter_type(struct filter *filter, int key)
 {
 	char bytes[PROMPT_CHARACTER_SIZE], typed[FILTER_SIZE + PROMPT_CHARACTER_SIZE];

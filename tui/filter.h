@@ -61,6 +61,9 @@ typedef bool filter_word_fn(void *ctx, const struct filter_term *term);
  */
 bool filter_matches(const struct filter *filter, const char *text, filter_word_fn *has, void *ctx);
 
+/* filter_reads - does it look at a row's text at all, or only ask for words? */
+bool filter_reads(const struct filter *filter);
+
 /* filter_type - one more typed character, as its code point. filter_erase - the last character goes. */
 void filter_type(struct filter *filter, int key);
 void filter_erase(struct filter *filter);

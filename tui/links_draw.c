@@ -96,6 +96,13 @@ static void draw_bar(const struct app *app, const struct links *links, const str
 		    cell_role(links, link, back ? COLUMN_RCV_BAR : COLUMN_XMIT_BAR));
 }
 
+/* What is blank already stays as it is: paint.c gives it the look of the cell before it. */
+static void draw_gap(const struct brush *brush, int y, int x, int columns)
+{
+	if (brush->flags & DRAW_CURSOR)
+		draw_cell(brush, y, x, columns, "", ALIGN_LEFT, ROLE_TEXT);
+}
+
 static void draw_row(const struct app *app, const struct links *links, const struct brush *brush, int y,
 		     const struct rect *body, const struct column_place *places, const struct link_row *link)
 {
@@ -108,7 +115,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 
 		if (!place->columns)
 			continue;
-		draw_cell(brush, y, body->x + x, place->x - x, "", ALIGN_LEFT, ROLE_TEXT);
+		draw_gap(brush, y, body->x + x, place->x - x);
 		x = place->x + place->columns;
 		if (column == COLUMN_PORT || column == COLUMN_PEER)
 			align = ALIGN_MIDDLE;
@@ -121,7 +128,7 @@ static void draw_row(const struct app *app, const struct links *links, const str
 		draw_cell(brush, y, body->x + place->x, place->columns, text, align,
 			  cell_role(links, link, (enum column)column));
 	}
-	draw_cell(brush, y, body->x + x, body->columns - x, "", ALIGN_LEFT, ROLE_TEXT);
+	draw_gap(brush, y, body->x + x, body->columns - x);
 }
 
 static void draw_heads(const struct app *app, const struct links *links, const struct rect *body,

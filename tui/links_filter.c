@@ -150,12 +150,11 @@ static char *append_texts(const struct table *table, uint32_t index, char *to)
 	return to;
 }
 
-bool links_passes(const struct links *links, const struct link_row *link)
-{
-	const struct table *table = links->table;
-	struct asked asked = { links, link };
-	char text[4 * (WORDS_PORT_SIZE + 1) + 2 * (WORDS_GUID_SIZE + 1) + WORDS_LINK_SIZE + 64], *to = text;
+/* All texts of a link that a filter looks at. */
+#define TEXT_SIZE (4 * (WORDS_PORT_SIZE + 1) + 2 * (WORDS_GUID_SIZE + 1) + WORDS_LINK_SIZE + 64)
 
+static void write_text(const struct table *table, const struct link_row *link, char *to)
+{
 	to = append_texts(table, link->ends[0], to);
 	if (link->ends[1] != FABRIC_NONE)
 		to = append_texts(table, link->ends[1], to);
@@ -164,5 +163,15 @@ bool links_passes(const struct links *links, const struct link_row *link)
 	if (link->degraded)
 		to = stpcpy(to, "degraded\n");
 	words_link(&table->snapshot->fabric->ports[link->ends[0]], to);
+}
+
+bool links_passes(const struct links *links, const struct link_row *link)
+{
+	struct asked asked = { links, link };
+	char text[TEXT_SIZE] = "";
+
+	/* Writing it is most of the time of a filter over all links. */
+	if (filter_reads(&links->filter))
+		write_text(links->table, link, text);
 	return filter_matches(&links->filter, text, has_word, &asked);
 }

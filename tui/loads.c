@@ -41,6 +41,7 @@ void loads_done(struct loads *loads)
 {
 	forget(loads);
 	routes_done(&loads->routes);
+	fabric_destroy(loads->fabric);
 	memset(loads, 0, sizeof(*loads));
 }
 
@@ -59,18 +60,6 @@ static uint64_t fingerprint_of(const struct fabric *fabric)
 				       (uint64_t)port->state << 16 | (uint64_t)port->speed << 8 | port->width));
 	}
 	return hash;
-}
-
-void loads_changed(struct loads *loads, const struct loads_source *source)
-{
-	const struct snapshot *shown = source->live->shown;
-	uint64_t fingerprint = shown ? fingerprint_of(shown->fabric) : 0;
-
-	if (fingerprint == loads->fingerprint && source->moment->shape)
-		return;
-	loads->fingerprint = fingerprint;
-	loads->until_us = 0;
-	forget(loads);
 }
 
 /* Whatever happens to a link, a node or a table may change tables. */
@@ -140,6 +129,49 @@ static int load(struct loads *loads, const struct loads_source *source, struct e
 		code = read_routes(loads, source, loads->until_us, err);
 	loads->routes_known = code == 0 && loads->routes.count > 0;
 	return code == 0 ? judge(loads, source, err) : code;
+}
+
+/* What the ports of the fabric before carried, of those that are still there. */
+static int carry_over(struct loads *loads, const struct loads_source *source, struct error *err)
+{
+	const struct fabric *before = loads->fabric, *now = source->live->shown->fabric;
+	struct balance_load *carried = calloc(now->port_count + 1, sizeof(*carried));
+	uint32_t node = FABRIC_NONE, port, i;
+
+	if (!carried)
+		return err_nomem(err);
+	for (i = 0; i < now->port_count; i++) {
+		const struct port *to = &now->ports[i];
+
+		if (!i || to->node != now->ports[i - 1].node)
+			node = fabric_find_node(before, now->nodes[to->node].guid);
+		port = node == FABRIC_NONE ? FABRIC_NONE : fabric_node_port(before, node, to->num);
+		if (port != FABRIC_NONE && port_is_pollable(now, to) && to->peer != FABRIC_NONE)
+			carried[i] = loads->loads[port];
+	}
+	forget(loads);
+	loads->loads = carried;
+	return balance_adaptive_create(source->shape, now, &loads->adaptive, err);
+}
+
+void loads_changed(struct loads *loads, const struct loads_source *source)
+{
+	const struct snapshot *shown = source->live->shown;
+	uint64_t fingerprint = shown ? fingerprint_of(shown->fabric) : 0;
+	bool follows = loads->known && shown && !source->live->at_us && source->moment->shape;
+
+	if (fingerprint != loads->fingerprint || !source->moment->shape) {
+		/* While the newest sweeps are followed a link that went down is no reason to read all again. */
+		if (follows)
+			loads->known = carry_over(loads, source, NULL) == 0 && judge(loads, source, NULL) == 0;
+		if (!follows || !loads->known) {
+			loads->until_us = 0;
+			forget(loads);
+		}
+	}
+	fabric_destroy(loads->fabric);
+	loads->fabric = shown ? fabric_share(shown->fabric) : NULL;
+	loads->fingerprint = fingerprint;
 }
 
 /* What takes long to load: who steps through time, or only passes by, is not held up by it. */

@@ -3,8 +3,8 @@
  * loads.h - what all ports carried in the window of balance before the shown time, and what is to be said of it
  *
  * Read and judged only when somebody looks at it. Numbers are by index into the
- * fabric that was shown then: they are kept as long as a newer snapshot shows
- * the same ports, links and states, and forgotten else. No curses here.
+ * shown fabric: where a newer one has other ports, links or states they are moved to it and
+ * judged anew, and in the past forgotten. No curses here.
  */
 #ifndef IBWIRE_TUI_LOADS_H
 #define IBWIRE_TUI_LOADS_H
@@ -44,7 +44,8 @@ struct loads {
 	int64_t routes_us;           /* wall clock of the time that they are of; 0: none were read */
 	int64_t routes_event;        /* the newest event that may have changed them */
 	uint8_t *adaptive;
-	uint64_t fingerprint;        /* of the fabric */
+	struct fabric *fabric;       /* whose ports the loads are of */
+	uint64_t fingerprint;        /* of that */
 	int64_t wanted_wall_us, wanted_us; /* the time of the past that is wanted, and since when (boottime) */
 	int64_t loaded_us, load_us;  /* boottime of the last load, and how long it took */
 };
@@ -52,7 +53,11 @@ struct loads {
 /* A zeroed struct is empty. loads_done - it is that again. */
 void loads_done(struct loads *loads);
 
-/* loads_changed - another snapshot is shown: what is not of its fabric is forgotten. Cost: ports once. */
+/*
+ * loads_changed - another snapshot is shown: what is not of its fabric is forgotten
+ * While the newest sweeps are followed, what the ports that are still there carried is judged anew as theirs.
+ * Cost: ports once; of a balance that is judged anew that of judging, and nothing is read.
+ */
 void loads_changed(struct loads *loads, const struct loads_source *source);
 
 /*

@@ -132,16 +132,35 @@ static int read_rows(struct moment *moment, struct reader *reader, int64_t at_us
 	return 0;
 }
 
+static void drop_shape(struct moment *moment)
+{
+	shape_destroy(moment->shape);
+	fabric_destroy(moment->fabric);
+	moment->shape = NULL;
+	moment->fabric = NULL;
+}
+
+static int make_shape(struct moment *moment, struct fabric *fabric, const struct shape_settings *settings,
+		      struct error *err)
+{
+	int code = shape_create(fabric, settings, &moment->shape, err);
+
+	if (code == 0)
+		moment->fabric = fabric_share(fabric);
+	return code;
+}
+
 int moment_load(struct moment *moment, struct reader *reader, const struct snapshot *snapshot, int64_t at_us,
 		int64_t now_us, const struct shape_settings *settings, struct error *err)
 {
-	int code;
+	int code = 0;
 
-	shape_destroy(moment->shape);
-	moment->shape = NULL;
+	if (!snapshot || snapshot->fabric != moment->fabric)
+		drop_shape(moment);
 	if (!snapshot)
 		return 0;
-	code = shape_create(snapshot->fabric, settings, &moment->shape, err);
+	if (!moment->shape)
+		code = make_shape(moment, snapshot->fabric, settings, err);
 	if (code < 0 || !reader)
 		return code;
 	return read_rows(moment, reader, at_us, now_us, err);
@@ -149,7 +168,7 @@ int moment_load(struct moment *moment, struct reader *reader, const struct snaps
 
 void moment_done(struct moment *moment)
 {
-	shape_destroy(moment->shape);
+	drop_shape(moment);
 	free(moment->findings);
 	free(moment->happenings);
 	memset(moment, 0, sizeof(*moment));

@@ -38,6 +38,7 @@ struct happening {
 
 struct moment {
 	struct shape *shape;          /* of the shown fabric; NULL: nothing is shown yet */
+	struct fabric *fabric;        /* that one, shared: the shape of the same is not made again */
 	struct finding_row *findings; /* that were open; worst first, those that are acknowledged behind all others */
 	size_t finding_count, acknowledged_count;
 	struct happening *happenings; /* newest first */

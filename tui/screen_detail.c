@@ -170,35 +170,27 @@ static bool load_routes(struct screen_state *state, const struct app *app, const
 	return true;
 }
 
-/* Absolute values cost a look at all ports: on demand only. */
+/* Absolute values cost a look at all samples since the last ones that are stored: on demand only. */
 static void load_values(struct screen_state *state, struct app *app)
 {
 	const struct subject place = place_of(app, &state->subject);
-	struct snapshot_query query = { .at_us = app->live.shown->sweep.wall_us, .absolute = true };
-	struct snapshot *snapshot = NULL;
+	struct detail_known *known = &state->detail.known;
 	struct error trouble = { 0 };
-	uint32_t port;
+	int found;
 
 	if (place.kind != SUBJECT_PORT || !app->live.reader) {
 		app_say(app, "absolute values are shown of a port");
 		return;
 	}
-	if (state->detail.known.has_reading) {
-		state->detail.known.has_reading = false;
+	if (known->has_reading) {
+		known->has_reading = false;
 		return;
 	}
-	if (snapshot_load(app->live.reader, &query, &snapshot, &trouble) < 0) {
-		app_say(app, "%s", trouble.text);
-		return;
-	}
-	port = fabric_find_port(snapshot->fabric, place.node_guid, place.port);
-	if (port != FABRIC_NONE && snapshot->rows[port].has_reading) {
-		state->detail.known.reading = snapshot->rows[port].reading;
-		state->detail.known.has_reading = true;
-	} else {
-		app_say(app, "no absolute values are stored of this port");
-	}
-	snapshot_destroy(snapshot);
+	found = reader_reading(app->live.reader, app->live.shown->sweep.wall_us, place.node_guid, place.port,
+			       &known->reading, &trouble);
+	known->has_reading = found > 0;
+	if (found <= 0)
+		app_say(app, "%s", found < 0 ? trouble.text : "no absolute values are stored of this port");
 }
 
 static void draw(void *data, struct app *app, const struct rect *body)
@@ -224,6 +216,14 @@ static void draw(void *data, struct app *app, const struct rect *body)
 	page_draw(&detail->page, &detail->view, &brush, body);
 	state->painted = true;
 	keep(state, app->depth);
+}
+
+/* What a plot waits for is read when that was said. */
+static bool poll(void *data, struct app *app)
+{
+	const struct screen_state *state = data;
+
+	return app_screen(app) == &screen_detail && state->painted && state->detail.plot.waits;
 }
 
 /* The other end of the link: in place of this one, so that Esc goes where one came from. */
@@ -325,6 +325,7 @@ const struct screen screen_detail = {
 	.done = done,
 	.changed = changed,
 	.opened = opened,
+	.poll = poll,
 	.draw = draw,
 	.key = key,
 	.mouse = mouse,

@@ -32,7 +32,7 @@ static const struct key_help words[] = {
 	{ "silent", "asked, and did not answer; its numbers are not known" },
 	{ "locked", "answers, but not to us" },
 	{ "unsupported", "the node has no such counters" },
-	{ "mirrored", "not asked, by the settings: its switch port's numbers, the other way round" },
+	{ "mirrored", "without own counters or not asked: its switch port's numbers, the other way round" },
 	{ "unplanned", "not asked, by the settings" },
 	{ "unfinished", "the sweep's time was over before it answered; it is asked again in the next" },
 	{ "down", "no link; unused: down, and not read for an hour or ever (d shows them)" },

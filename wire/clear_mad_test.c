@@ -3,11 +3,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
+#include "base/test_cases.h"
 #include "wire/clear_mad.h"
 #include "wire/mad.h"
 
@@ -125,7 +124,7 @@ static unsigned try_all(uint8_t mad[MAD_SIZE], bool has_data)
 	unsigned mgmt_class, method, attribute, passed = 0;
 
 	mad[0] = mad[2] = 1;
-	for (mgmt_class = 0; mgmt_class < 256; mgmt_class++)
+	for (mgmt_class = 0; mgmt_class < test_cases(256); mgmt_class++)
 		for (method = 0; method < 256; method++)
 			for (attribute = 0; attribute < 0x100; attribute++) {
 				mad[1] = (uint8_t)mgmt_class;

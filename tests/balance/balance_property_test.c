@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/test_cases.h"
 #include "fabric/fabric.h"
 #include "tests/balance/bed.h"
 
@@ -21,7 +22,7 @@ static unsigned cases(void)
 {
 	const char *wanted = getenv("IBWIRE_CASES");
 
-	return wanted ? (unsigned)strtoul(wanted, NULL, 10) : getenv("IBWIRE_TEST_SHORT") ? 40 : 200;
+	return wanted ? (unsigned)strtoul(wanted, NULL, 10) : test_cases(200);
 }
 
 /* One to three jobs side by side, of any kind. */

@@ -49,8 +49,8 @@ def net_file(path):
         file.write(b"\n".join(lines) + b"\n")
 
 
-def is_harmless(raw):
-    """Valid UTF-8 without a control character but the line's end, and nothing that turns the writing."""
+def harm_in(raw):
+    """What should not be in a text: control characters but the line's end, and what turns the writing. It is UTF-8."""
     text = raw.decode("utf-8")
     return [hex(ord(c)) for c in text if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or
             c in "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"]
@@ -79,22 +79,23 @@ with tap.part("hostile names"), Simulation("--net", os.path.abspath("hostile.net
                     raw = re.sub(rb"\x1b\[[0-9;]*m", b"", raw)
                     if b"EVIL" in raw and rb"\x1b[31mEVIL" not in raw:
                         tap.result(False, f"{command} {form}: an escape of a name was not escaped", raw.decode())
-                bad = is_harmless(raw)
+                bad = harm_in(raw)
                 tap.equal(f"{command} --format {form} --color {color} is harmless", bad, [])
         rows = list(csv.reader(io.StringIO(sim.ibwire(command, *statements.get(command, []), "--format", "csv").out)))
         tap.equal(f"{command}: every line of CSV has as many fields", {len(row) for row in rows}, {len(rows[0])})
     tap.equal("no statement hid in a name", sim.json("sql", "SELECT count(*) AS n FROM sweep")[0]["n"], 2)
     # A name finds its node again as it is shown.
-    for row in nodes:
-        if row["node"].startswith(("quote", "\\x1b]0")):
-            found = sim.json("nodes", row["node"])
-            tap.equal(f"a node is found by the name that is shown ({row['node']})",
-                      [entry["node_guid"] for entry in found], [row["node_guid"]])
+    shown = [row for row in nodes if row["node"].startswith(("quote", "\\x1b]0"))]
+    tap.equal("two of them are looked for", len(shown), 2)
+    for row in shown:
+        found = sim.json("nodes", row["node"])
+        tap.equal(f"a node is found by the name that is shown ({row['node']})",
+                  [entry["node_guid"] for entry in found], [row["node_guid"]])
     # An error that names nodes does it as tables do.
     ports = [row for row in sim.json("ports") if row["node_guid"].endswith("a000") and row["port"] and row["peer"]]
     said = {row["peer"]: sim.ibwire("topology", "route", f"{row['node_guid']}/{row['port']}", "1", check=False, text=False)
             for row in ports}
-    wrong = {peer: done.err for peer, done in said.items() if done.status != 64 or is_harmless(done.err) or
+    wrong = {peer: done.err for peer, done in said.items() if done.status != 64 or harm_in(done.err) or
              done.err.count(b"\n") != 1 or peer.encode() not in done.err}
     tap.result(len(said) > 10 and not wrong, "a route that cannot be has one harmless line, which names nodes as they are shown",
                wrong)

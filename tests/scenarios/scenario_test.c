@@ -15,16 +15,11 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/test_cases.h"
 #include "base/text.h"
 #include "tests/scenarios/judge.h"
 
 #define FILES_MAX 200
-
-/* In the short form: the sanitizers take ten times as long. */
-static unsigned random_count(void)
-{
-	return getenv("IBWIRE_TEST_SHORT") ? 2 : 8;
-}
 
 static char *source_path(const char *name)
 {
@@ -77,7 +72,7 @@ static void run_random(enum net_shape_kind kind, unsigned faults)
 {
 	unsigned seed, wrong = 0;
 
-	for (seed = 1; seed <= random_count(); seed++) {
+	for (seed = 1; seed <= test_cases(8); seed++) {
 		uint64_t number = 1000 * (uint64_t)kind + 100 * (uint64_t)faults + seed;
 		struct text text = { 0 };
 		struct scenario scenario;

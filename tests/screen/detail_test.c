@@ -295,6 +295,39 @@ static void a_groups_shares_are_of_all_members_and_the_table_explains_them(void 
 	stage_close(&stage);
 }
 
+static void a_long_history_is_told_before_it_is_read(void **state)
+{
+	struct detail_plot plot = { .window = 2, .samples_at_once = 1 };
+	struct subject node, port;
+	struct page page = { 0 };
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	node = subject_of_finding(imbalance(&stage));
+	port = (struct subject){ .kind = SUBJECT_PORT, .node_guid = node.node_guid, .port = 20 };
+	node.kind = SUBJECT_NODE;
+	assert_true(detail_plot_load(&plot, &stage.app, &node, 80));
+	assert_true(plot.waits);
+	page_begin(&page, 80);
+	detail_plot_put(&plot, &page, 10, true);
+	line_with(&page, "reading");
+	/* Somebody goes on before it was read: the next one is told first, too. */
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_true(plot.waits);
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	assert_int_equal(plot.series_count, 2);
+	assert_false(detail_plot_load(&plot, &stage.app, &port, 80));
+	/* What goes on with time is read in its place. */
+	stage_keys(&stage, "<");
+	assert_true(detail_plot_load(&plot, &stage.app, &port, 80));
+	assert_false(plot.waits);
+	page_done(&page);
+	detail_plot_done(&plot);
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +336,7 @@ int main(void)
 		TEST_IN_FOLDER(a_finding_says_all_that_is_known_of_it_and_leads_to_its_place),
 		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
 		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
+		TEST_IN_FOLDER(a_long_history_is_told_before_it_is_read),
 		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
 	};
 

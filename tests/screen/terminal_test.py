@@ -18,6 +18,7 @@ import subprocess
 import sys
 import termios
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import IBWIRE, SHORT, Tap
@@ -319,30 +320,40 @@ def check_mouse():
         screen.ended()
 
 
+def thrift_of(screen):
+    """Bytes a second and for a key of each tab of a screen, and whether it was cleared meanwhile."""
+    figures = []
+    screen.wait_for(b"LIVE")
+    for tab in "123456":
+        screen.type(tab.encode())
+        screen.read(1)
+        start = len(screen.output)
+        screen.read(2)
+        refresh, cleared = (len(screen.output) - start) / 2, CLEAR in screen.output[start:]
+        keys = []
+        for _ in range(4):
+            screen.type(b"j")
+            keys.append(len(screen.read(0.12)))
+        figures.append((tab, refresh, min(keys), cleared))
+    screen.type(b"q")
+    screen.ended()
+    return figures
+
+
 def check_thrift():
     """What goes over the line: most of it waits for ever at 300 ms and little bandwidth."""
     # The collector's sweeps all differ in the rates of one leaf, so that rows do change.
-    for columns, rows, most in ((80, 24, 1500), (120, 40, 3000), (200, 60, 6000)):
-        figures = []
-        with Screen("--db", "live.db", rows=rows, columns=columns) as screen:
-            screen.wait_for(b"LIVE")
-            for tab in "123456":
-                screen.type(tab.encode())
-                screen.read(1)
-                start = len(screen.output)
-                screen.read(2)
-                refresh = (len(screen.output) - start) / 2
-                cleared = CLEAR in screen.output[start:]
-                keys = []
-                for _ in range(4):
-                    screen.type(b"j")
-                    keys.append(len(screen.read(0.12)))
-                figures.append(f"{tab}: {refresh:.0f}/{min(keys)}")
+    sizes = ((80, 24, 1500), (120, 40, 3000), (200, 60, 6000))
+    with contextlib.ExitStack() as stack, ThreadPoolExecutor() as pool:
+        screens = [stack.enter_context(Screen("--db", "live.db", rows=rows, columns=columns))
+                   for columns, rows, _ in sizes]
+        # All at the same time: it is waiting mostly.
+        for (columns, rows, most), figures in zip(sizes, pool.map(thrift_of, screens)):
+            for tab, refresh, _, cleared in figures:
                 tap.result(not cleared and refresh < most, f"{columns}x{rows}, screen {tab}: few bytes a second",
                            f"{refresh} bytes, cleared: {cleared}")
-            screen.type(b"q")
-            screen.ended()
-        tap.note(f"{columns}x{rows}: bytes a second (a sweep a second) / for a key: {', '.join(figures)}")
+            tap.note(f"{columns}x{rows}: bytes a second (a sweep a second) / for a key: " +
+                     ", ".join(f"{tab}: {refresh:.0f}/{key}" for tab, refresh, key, _ in figures))
 
 
 def main():

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/loop_sweep.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "collector/collector.h"
+#include "collector/lid_check.h"
+#include "collector/sink.h"
+#include "collector/sweep.h"
+#include "fabric/fabric.h"
+
+/* A sweep is cut so long before the next one is due that it can be stored: twice what that took the last time. */
+#define COMMIT_FACTOR 2
+#define COMMIT_LEAST_US (20 * US_PER_MS)
+
+/* Forwarding tables may take this part of the rate, the beat and what is urgent, and this part of the time. */
+#define ROUTES_SHARE 20
+#define ROUTES_TIME_SHARE 10
+
+/* So do questions to subnet managers, when it is time for them. */
+#define SMS_TIME_SHARE 10
+
+/* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
+#define ROUTES_STORED 4096
+
+/* How many events are kept while the store takes nothing. */
+#define EVENTS_MAX 10000
+
+/*
+ * Is there a reason to doubt all LIDs: a topology that discovery could not
+ * confirm, another or a restarted subnet manager, or a node that is not where it was?
+ */
+static bool doubts_lids(struct collector *collector)
+{
+	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
+	size_t i;
+
+	/* One whose count of activity fell has started anew, and may give out LIDs anew. */
+	if (!collector->watch.confirmed ||
+	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
+		return true;
+	for (i = 0; i < collector->result.count; i++) {
+		const struct port_sample *sample = &collector->result.samples[i];
+
+		if (sample->status == SAMPLE_SILENT &&
+		    memory_port(&collector->memory, collector->watch.fabric, sample->port)->status == SAMPLE_OK)
+			return true;
+	}
+	return false;
+}
+
+/* Readings of LIDs that are another node's by now are taken back; then the topology is old. */
+static int check_lids(struct collector *collector, struct error *err)
+{
+	uint32_t moved;
+	int code = lid_check_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->result,
+				 doubts_lids(collector), &moved, err);
+
+	if (code == 0 && moved) {
+		log_warning("%u LIDs belong to other nodes by now: what they answered is not counted", moved);
+		fabric_watch_doubt(&collector->watch);
+	}
+	return code;
+}
+
+/* Keep what nodes can do: asked once per node, for ever. */
+static void store_caps(struct collector *collector)
+{
+	struct memory *memory = &collector->memory;
+	struct restored_caps *caps;
+	struct error cause = { 0 };
+	size_t count = 0, i;
+
+	for (i = 0; i < memory->node_count; i++)
+		count += memory->nodes[i].caps.known && !memory->nodes[i].caps_stored;
+	caps = count ? calloc(count, sizeof(*caps)) : NULL;
+	if (!caps)
+		return;
+	for (i = 0, count = 0; i < memory->node_count; i++)
+		if (memory->nodes[i].caps.known && !memory->nodes[i].caps_stored)
+			caps[count++] = (struct restored_caps){ memory->nodes[i].guid, memory->nodes[i].caps };
+	if (collector->sink->store_caps(collector->sink->ctx, caps, count, &cause) == 0)
+		for (i = 0; i < memory->node_count; i++)
+			memory->nodes[i].caps_stored |= memory->nodes[i].caps.known;
+	free(caps);
+}
+
+/* Give the sweep to the store; its readings count as last ones only once they are kept. */
+static int store(struct collector *collector, struct sweep *sweep, struct error *err)
+{
+	int64_t before_us = clock_boottime_us(collector->clock);
+	int code = collector->sink->store(collector->sink->ctx, sweep, err);
+
+	collector->report->commit_us = clock_boottime_us(collector->clock) - before_us;
+	if (code < 0)
+		return code;
+	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
+	details_keep(&collector->details);
+	route_read_keep(&collector->routes);
+	if (collector->events.lost)
+		log_warning("%zu events are lost: there was no room for them", collector->events.lost);
+	events_clear(&collector->events);
+	collector->event_limit.passed = 0;
+	collector->discovery_us = 0;
+	collector->discovery_smps = 0;
+	collector->report->sweeps++;
+	store_caps(collector);
+	return 0;
+}
+
+/* The store fails: say it once, and once that it is over; deltas wait in the readings. */
+static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
+{
+	if (code == 0) {
+		if (collector->store_failed)
+			log_info("the database takes sweeps again; deltas reach back to the last one stored");
+		collector->store_failed = false;
+		return 0;
+	}
+	if (collector->settings->count == 1)
+		return code;
+	if (!collector->store_failed) {
+		log_error("%s; polling goes on, and nothing counted is lost", err->text);
+		events_add(&collector->events, wall_us, EVENT_STORE_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0, "%s",
+			   err->text);
+	}
+	collector->store_failed = true;
+	if (collector->events.count > EVENTS_MAX) {
+		collector->events.lost += collector->events.count - EVENTS_MAX;
+		collector->events.count = EVENTS_MAX;
+	}
+	return 0;
+}
+
+/* Half the rate while the fabric is busy with itself. */
+static void throttle(struct collector *collector, int64_t wall_us)
+{
+	const struct engine_settings *settings = &collector->settings->engine;
+	const struct throttle_signs signs = {
+		.links_seen = collector->check.links_seen,
+		.links_not_active = collector->check.links_not_active,
+		.drops = sweep_result_drops(&collector->result),
+	};
+	bool by_rate = settings->max_mads_per_s > 0;
+
+	switch (throttle_step(&collector->throttle, &signs)) {
+	case THROTTLE_SAME:
+		return;
+	case THROTTLE_BEGINS:
+		collector->throttled_us = clock_boottime_us(collector->clock);
+		engine_set_rate(collector->engine, throttle_half(settings->max_mads_per_s),
+				by_rate ? settings->window : throttle_half(settings->window));
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   signs.drops ? "asking at half the rate: nodes dropped %" PRIu64 " management datagrams"
+				       : "asking at half the rate: %" PRIu64 " links are on their way up",
+			   signs.drops ? signs.drops : signs.links_not_active);
+		return;
+	case THROTTLE_ENDS:
+		engine_set_rate(collector->engine, settings->max_mads_per_s, settings->window);
+		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "asking at the full rate again");
+		return;
+	}
+}
+
+/* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
+static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
+{
+	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;
+
+	if (collector->settings->count == 1)
+		return 0;
+	commit_us = commit_us * COMMIT_FACTOR > COMMIT_LEAST_US ? commit_us * COMMIT_FACTOR : COMMIT_LEAST_US;
+	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
+}
+
+/* What the store is given. */
+static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
+{
+	struct engine_counts after = engine_counts(collector->engine);
+
+	memcpy(sweep->boot_id, collector->boot_id, sizeof(sweep->boot_id));
+	sweep_result_fill(&collector->result, sweep);
+	sweep->mads_sent = after.sent - before->sent;
+	sweep->mads_timed_out = after.timed_out - before->timed_out;
+	sweep->mads_retried = after.retried - before->retried;
+	sweep->details = collector->details.samples;
+	sweep->detail_count = collector->details.sample_count;
+	sweep->events = collector->events.list;
+	sweep->event_count = collector->events.count;
+	sweep->routes = collector->settings->routes_interval_us ? &collector->routes.routes : NULL;
+	sweep->route_blocks = collector->routes.blocks;
+	sweep->route_block_count = collector->routes.block_count;
+}
+
+static void fill_report(struct collector_report *report, const struct sweep *sweep)
+{
+	report->sweep_us = sweep->end_us - sweep->start_us;
+	report->nodes = sweep->fabric->node_count;
+	report->links = fabric_count_links(sweep->fabric);
+	report->ports_asked = sweep->ports_asked;
+	report->ports_answered = sweep->ports_answered;
+	report->ports_unfinished = sweep->ports_unfinished;
+	report->mads_sent = sweep->mads_sent;
+	report->mads_timed_out = sweep->mads_timed_out;
+}
+
+/* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
+static int look_at_links(struct collector *collector, int64_t start_us, struct error *err)
+{
+	int code = link_look_run(&collector->look, collector->engine, sweep_deadline_us(collector, start_us), err);
+
+	if (collector->look.changed || collector->check.changed_port != FABRIC_NONE)
+		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
+	else if (collector->check.changed)
+		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	return code;
+}
+
+/* Ask all ports; what was answered by the wrong node is taken back. */
+static int ask(struct collector *collector, int64_t start_us, struct error *err)
+{
+	const struct sweep_settings settings = {
+		.switches_only = collector->settings->switches_only,
+		.sm_lid = collector->wire->sm_lid(collector->wire->ctx),
+		.deadline_us = sweep_deadline_us(collector, start_us),
+	};
+	int code;
+
+	engine_stop_when(collector->engine, stop_requested);
+	code = sweep_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->check,
+			 &collector->details, &settings, &collector->result, err);
+	/* Whose answers they were must be known, however much of a hurry there is. */
+	engine_stop_when(collector->engine, NULL);
+	if (code == 0)
+		code = check_lids(collector, err);
+	if (code == 0)
+		code = details_finish(&collector->details, &collector->result);
+	if (code == 0 && collector->result.bad_answers)
+		log_debug("%u answers with an error, or to another question, are not counted",
+			  collector->result.bad_answers);
+	return code;
+}
+
+/*
+ * While the store fails, deltas reach back to the last sweep that it took: judged each time, an
+ * error would count again and again. So nothing is judged then.
+ */
+static int judge(struct collector *collector, struct sweep *sweep, struct error *err)
+{
+	if (collector->store_failed)
+		return 0;
+	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
+			  &collector->routes, sweep, &collector->events, err);
+}
+
+/*
+ * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
+ * somebody else's, nor while the SM or the nodes have enough to do: it has time.
+ */
+static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
+{
+	const struct engine_settings *settings = &collector->settings->engine;
+	unsigned rate = settings->max_mads_per_s, window = collector->settings->routes_window;
+	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
+	const struct route_read_limits limits = {
+		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
+		.beat_per_s = route_read_beat_per_s(rate),
+		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
+		.blocks = ROUTES_STORED,
+	};
+	int code;
+
+	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on) {
+		route_read_skip(&collector->routes);
+		return 0;
+	}
+	engine_set_rate(collector->engine, rate, window && window < settings->window ? window : settings->window);
+	engine_stop_when(collector->engine, stop_requested);
+	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,
+			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
+	engine_stop_when(collector->engine, NULL);
+	engine_set_rate(collector->engine, rate, settings->window);
+	return code;
+}
+
+/* Who else manages the subnet: a handful of SMPs once a minute, so also behind a sweep that was cut. */
+static int ask_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
+{
+	int64_t now_us = clock_boottime_us(collector->clock), interval_us = collector->settings->interval_us;
+	int64_t deadline_us = collector->settings->count == 1 ? 0 : now_us + interval_us / SMS_TIME_SHARE;
+	int code;
+
+	engine_stop_when(collector->engine, stop_requested);
+	code = sm_watch_run(&collector->sms, collector->engine, sweep->fabric, &collector->memory, sweep->generation,
+			    &collector->result.sm, now_us, deadline_us, sweep->wall_us, &collector->events,
+			    err);
+	engine_stop_when(collector->engine, NULL);
+	collector->result.sm_masters = collector->sms.masters;
+	return code;
+}
+
+/* The events of this sweep: of the clock, of the sweep itself, of what was read, of who manages the subnet. */
+static void tell(struct collector *collector, const struct sweep *sweep, bool last)
+{
+	const struct sweep_result *result = &collector->result;
+	struct events *events = &collector->events;
+
+	loop_events_clock(&collector->loop_events, events, sweep->wall_us, sweep->start_us);
+	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
+							 collector->settings->interval_us);
+	sweep_events_tell(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
+			  &collector->memory);
+	if (last)
+		sweep_events_flush(&collector->sweep_events, events);
+	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
+	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
+}
+
+int loop_sweep(struct collector *collector, bool last, struct error *err)
+{
+	struct engine_counts before = engine_counts(collector->engine);
+	const struct fabric *fabric = collector->watch.fabric;
+	struct sweep sweep = {
+		.wall_us = clock_wall_us(collector->clock),
+		.start_us = clock_boottime_us(collector->clock),
+		.interval_us = collector->settings->count == 1 ? 0 : collector->settings->interval_us,
+		.fabric = fabric,
+		.generation = collector->watch.generation,
+		.discovery_us = collector->discovery_us,
+		.discovery_smps = collector->discovery_smps,
+	};
+	int code = ask(collector, sweep.start_us, err);
+
+	if (code < 0)
+		return code;
+	sweep.end_us = clock_boottime_us(collector->clock);
+	code = read_routes(collector, &sweep, err);
+	if (code == 0)
+		code = ask_sms(collector, &sweep, err);
+	if (code < 0)
+		return code;
+	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
+	tell(collector, &sweep, last);
+	throttle(collector, sweep.wall_us);
+	code = judge(collector, &sweep, err);
+	if (code < 0)
+		return code;
+	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
+	fill_sweep(collector, &before, &sweep);
+	fill_report(collector->report, &sweep);
+	code = store(collector, &sweep, err);
+	code = handle_store(collector, code, sweep.wall_us, err);
+	/* What was read is kept first; the last sweep needs no discovery after it. */
+	return code < 0 || last ? code : look_at_links(collector, sweep.start_us, err);
+}
