@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "analysis/balance.h"
+#include "analysis/balance_words.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
 #include "fabric/shape.h"
@@ -457,6 +458,29 @@ static void causes_and_states_have_names(void **state)
 	assert_string_equal(balance_adaptive_name(ADAPTIVE_UNKNOWN), "unknown");
 }
 
+static void members_are_ordered_by_what_is_wrong_with_them(void **state)
+{
+	struct balance_member members[] = {
+		{ .works = true, .utilization = NAN, .measured = NAN, .predicted = 0.1 },
+		{ .works = true, .utilization = 0.2, .measured = 0.3, .predicted = NAN },
+		{ .works = true, .utilization = 0.9, .measured = 0.6, .predicted = 0.2, .capacity = 0.3 },
+		{ .utilization = NAN, .measured = NAN, .predicted = NAN },
+		{ .works = true, .utilization = 0.2, .measured = 0.1, .predicted = 0.7 },
+	};
+	const struct balance_result result = { .members = members };
+	uint32_t order[5];
+
+	(void)state;
+	balance_order_members(&result, 5, order);
+	assert_int_equal(order[0], 3);
+	assert_int_equal(order[1], 2);
+	assert_int_equal(order[2], 1);
+	assert_int_equal(order[3], 4);
+	assert_int_equal(order[4], 0);
+	assert_true(balance_largest_share(&result, 5) == 0.7);
+	assert_true(balance_largest_share(&result, 0) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -473,6 +497,7 @@ int main(void)
 		cmocka_unit_test(no_tables_are_no_even_tables),
 		cmocka_unit_test(state_is_told_at_once),
 		cmocka_unit_test(causes_and_states_have_names),
+		cmocka_unit_test(members_are_ordered_by_what_is_wrong_with_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "analysis/balance_words.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/balance.h"
 #include "base/text.h"
@@ -51,6 +52,38 @@ int balance_compare(const void *a, const void *b, void *ctx)
 	if (left != right)
 		return left > right ? -1 : 1;
 	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static int compare_members(const void *a, const void *b, void *ctx)
+{
+	const struct balance_result *result = ctx;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct balance_member *x = &result->members[left], *y = &result->members[right];
+	double full_x = isnan(x->utilization) ? -1 : x->utilization;
+	double full_y = isnan(y->utilization) ? -1 : y->utilization;
+
+	if (x->works != y->works)
+		return x->works - y->works;
+	if (full_x != full_y)
+		return full_x > full_y ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+void balance_order_members(const struct balance_result *result, uint32_t count, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < count; i++)
+		ret[i] = i;
+	qsort_r(ret, count, sizeof(*ret), compare_members, (void *)result);
+}
+
+double balance_largest_share(const struct balance_result *result, uint32_t count)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		most = fmax(most, fmax(result->members[i].measured,
+				       fmax(result->members[i].predicted, result->members[i].capacity)));
+	return most;
 }
 
 /* Does a switch whose tables are uneven send too much through the one that this comes from? */

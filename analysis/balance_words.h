@@ -4,6 +4,7 @@
 #define IBWIRE_ANALYSIS_BALANCE_WORDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct balance;
 struct balance_result;
@@ -27,6 +28,17 @@ bool balance_is_echo(const struct shape *shape, const struct balance *balance, c
  * For qsort_r of uint32_t, indices of results. @ctx: the struct balance
  */
 int balance_compare(const void *a, const void *b, void *ctx);
+
+/*
+ * balance_order_members - the members of a result's group
+ * What does not work comes first, then the fullest; what was not read last.
+ * @count:  of them
+ * @ret:    room for as many indices into result->members
+ */
+void balance_order_members(const struct balance_result *result, uint32_t count, uint32_t *ret);
+
+/* balance_largest_share - of what members carry, what is predicted, and what would be fair; 0: nothing is known. */
+double balance_largest_share(const struct balance_result *result, uint32_t count);
 
 /* balance_test_letters - which of the three tests hold: "TMH", "-M-"; "?" where the tables are not known. */
 const char *balance_test_letters(const struct balance_result *result);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -175,6 +176,39 @@ static void times_read_as_people_type_them(void **state)
 	assert_int_equal(us, 42);
 }
 
+static void data_times_are_what_strftime_makes_of_them(void **state)
+{
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 100000; i++) {
+		/* Of years 1000 to 9999 (strftime() does not fill up earlier ones), ends of days among them. */
+		int64_t s = (int64_t)(map_mix(i) % 284012524800) - 30610224000;
+		int64_t fraction_us = (int64_t)(map_mix(~i) % 1000000);
+		time_t seconds = i % 4 ? s : s - s % 86400 - (int64_t)(i / 4 % 2);
+		char text[WHEN_SIZE], expected[WHEN_SIZE + 16];
+		size_t len;
+
+		len = strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S", gmtime(&seconds));
+		snprintf(expected + len, sizeof(expected) - len, ".%06dZ", (int)fraction_us);
+		assert_string_equal(when_format_utc((int64_t)seconds * 1000000 + fraction_us, text), expected);
+	}
+}
+
+static void any_time_has_a_text(void **state)
+{
+	static const struct { int64_t us; const char *text; } edges[] = {
+		{ INT64_MAX, "294247-01-10T04:00:54.775807Z" }, { INT64_MIN, "-290308-12-21T19:59:05.224192Z" },
+		{ INT64_C(-62135596800000000), "0001-01-01T00:00:00.000000Z" },
+	};
+	char text[WHEN_SIZE];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+		assert_string_equal(when_format_utc(edges[i].us, text), edges[i].text);
+}
+
 /* A typed time in the zone that TZ names, as local text of the same zone; "refused" where it is none. */
 static const char *local_of(const char *typed, const char *now)
 {
@@ -316,6 +350,8 @@ int main(void)
 		cmocka_unit_test(columns_count_what_a_terminal_shows),
 		cmocka_unit_test(distances_are_right),
 		cmocka_unit_test(times_read_as_people_type_them),
+		cmocka_unit_test(data_times_are_what_strftime_makes_of_them),
+		cmocka_unit_test(any_time_has_a_text),
 		cmocka_unit_test(days_count_back_from_now),
 		cmocka_unit_test(clocks_that_are_put_forward_or_back_are_understood),
 		cmocka_unit_test(a_local_time_is_read_as_it_is_shown),

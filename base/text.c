@@ -9,36 +9,25 @@
 #include <string.h>
 #include <wchar.h>
 
-static bool reserve(struct text *text, size_t more)
+char *text_grow(struct text *text, size_t most)
 {
 	size_t capacity = text->capacity;
 	char *chars;
 
 	if (text->failed)
-		return false;
-	if (text->len + more < capacity)
-		return true;
+		return NULL;
 	if (!capacity)
 		capacity = 256;
-	while (capacity < text->len + more + 1)
+	while (capacity < text->len + most + 1)
 		capacity *= 2;
 	chars = realloc(text->chars, capacity);
 	if (!chars) {
 		text->failed = true;
-		return false;
+		return NULL;
 	}
 	text->chars = chars;
 	text->capacity = capacity;
-	return true;
-}
-
-void text_append_bytes(struct text *text, const char *bytes, size_t len)
-{
-	if (!reserve(text, len))
-		return;
-	memcpy(text->chars + text->len, bytes, len);
-	text->len += len;
-	text->chars[text->len] = '\0';
+	return text->chars + text->len;
 }
 
 void text_appendf(struct text *text, const char *fmt, ...)
@@ -48,13 +37,13 @@ void text_appendf(struct text *text, const char *fmt, ...)
 	int len;
 
 	/* Most pieces fit at once; what does not is written a second time. */
-	if (!reserve(text, 0))
+	if (!text_reserve(text, 0))
 		return;
 	room = text->capacity - text->len;
 	va_start(args, fmt);
 	len = vsnprintf(text->chars + text->len, room, fmt, args);
 	va_end(args);
-	if (len < 0 || ((size_t)len >= room && !reserve(text, (size_t)len))) {
+	if (len < 0 || ((size_t)len >= room && !text_reserve(text, (size_t)len))) {
 		text->chars[text->len] = '\0';
 		return;
 	}
@@ -66,16 +55,22 @@ void text_appendf(struct text *text, const char *fmt, ...)
 	text->len += (size_t)len;
 }
 
-void text_append_number(struct text *text, uint64_t value, unsigned base)
+/* Inline, so that it divides by a constant: that is a multiplication. */
+static inline char *write_digits(char *end, uint64_t value, unsigned base)
 {
-	char digits[20]; /* of 2^64 - 1 in base 10 */
-	size_t at = sizeof(digits);
-
 	do {
-		digits[--at] = "0123456789abcdef"[value % base];
+		*--end = "0123456789abcdef"[value % base];
 		value /= base;
 	} while (value);
-	text_append_bytes(text, digits + at, sizeof(digits) - at);
+	return end;
+}
+
+void text_append_number(struct text *text, uint64_t value, unsigned base)
+{
+	char digits[20], *end = digits + sizeof(digits); /* of 2^64 - 1 in base 10 */
+	char *first = base == 16 ? write_digits(end, value, 16) : write_digits(end, value, 10);
+
+	text_append_bytes(text, first, (size_t)(end - first));
 }
 
 const char *text_chars(const struct text *text)

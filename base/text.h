@@ -21,7 +21,31 @@ struct text {
 	bool failed;
 };
 
-void text_append_bytes(struct text *text, const char *bytes, size_t len);
+/*
+ * text_reserve - room behind the text for @most bytes, to write them in place: text_extend() says how many they became
+ * Return: NULL where memory ran out.
+ */
+char *text_grow(struct text *text, size_t most);
+static inline char *text_reserve(struct text *text, size_t most)
+{
+	return most < text->capacity - text->len && !text->failed ? text->chars + text->len : text_grow(text, most);
+}
+
+static inline void text_extend(struct text *text, size_t len)
+{
+	text->len += len;
+	text->chars[text->len] = '\0';
+}
+
+static inline void text_append_bytes(struct text *text, const char *bytes, size_t len)
+{
+	char *room = text_reserve(text, len);
+
+	if (!room)
+		return;
+	memcpy(room, bytes, len);
+	text_extend(text, len);
+}
 
 /* Here, so that the length of a constant is one, too. */
 static inline void text_append(struct text *text, const char *chars)

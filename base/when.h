@@ -3,7 +3,6 @@
 #ifndef IBWIRE_BASE_WHEN_H
 #define IBWIRE_BASE_WHEN_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct error;

@@ -18,7 +18,7 @@
 #include "tui/bars.h"
 
 /* At length: so many groups, and members of each, without --all or a name. In a line: so many groups, and members. */
-enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, LINES_SHOWN = 20, SPARKS = 16, BAR_COLUMNS = 10 };
+enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, MEMBERS_MOST = 256, LINES_SHOWN = 20, BAR_COLUMNS = 10 };
 
 enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_COLUMNS };
 
@@ -171,46 +171,21 @@ static bool put_member(const struct balance_answer *answer, struct result *table
 	return result_end_row(table);
 }
 
-/* What does not work first, then by load; all of them, or some. */
-static uint32_t next_member(const struct balance_result *result, uint32_t count, const bool *done)
-{
-	uint32_t next = UINT32_MAX, i;
-
-	for (i = 0; i < count; i++) {
-		const struct balance_member *one = &result->members[i];
-
-		if (done[i])
-			continue;
-		if (next == UINT32_MAX || (!one->works && result->members[next].works) ||
-		    (one->works == result->members[next].works && one->utilization > result->members[next].utilization))
-			next = i;
-	}
-	return next;
-}
-
 static int print_members(const struct balance_answer *answer, const struct balance_result *result,
 			 const struct result_options *how, struct error *err)
 {
-	uint32_t count = balance_group_of(answer, result)->count, i;
+	uint32_t all = balance_group_of(answer, result)->count, i;
+	uint32_t count = all < MEMBERS_MOST ? all : MEMBERS_MOST;
 	uint32_t shown = answer->all || !answer->selection.all || count < MEMBERS_SHOWN ? count : MEMBERS_SHOWN;
-	bool done[256] = { false }, more = true;
+	double most = balance_largest_share(result, count);
+	uint32_t order[MEMBERS_MOST];
 	struct result *table;
-	double most = 0;
+	bool more = true;
 	int code = result_create(stdout, how, member_columns, MEMBER_COLUMNS, &table, err);
 
-	for (i = 0; i < count; i++) {
-		const struct balance_member *member = &result->members[i];
-
-		most = member->measured > most ? member->measured : most;
-		most = member->predicted > most ? member->predicted : most;
-		most = member->capacity > most ? member->capacity : most;
-	}
-	for (i = 0; code == 0 && more && i < shown && i < 256; i++) {
-		uint32_t next = next_member(result, count, done);
-
-		done[next] = true;
-		more = put_member(answer, table, result, next, most);
-	}
+	balance_order_members(result, count, order);
+	for (i = 0; code == 0 && more && i < shown; i++)
+		more = put_member(answer, table, result, order[i], most);
 	if (code < 0)
 		return code;
 	if (shown < count)
@@ -223,21 +198,11 @@ static int print_members(const struct balance_answer *answer, const struct balan
 static void put_sparks(struct result *table, size_t column, const struct balance_answer *answer,
 		       const struct balance_result *result, bool predicted)
 {
-	uint32_t count = balance_group_of(answer, result)->count, i;
 	struct text text = { 0 };
-	double most = 0;
 
 	if (predicted && !result->predicted_known)
 		return;
-	for (i = 0; i < count; i++) {
-		most = result->members[i].measured > most ? result->members[i].measured : most;
-		most = result->members[i].predicted > most ? result->members[i].predicted : most;
-	}
-	for (i = 0; i < count && i < SPARKS; i++)
-		bars_append_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
-			      balance_is_ascii(answer));
-	if (count > SPARKS)
-		text_append(&text, "+");
+	bars_append_members(&text, result, balance_group_of(answer, result)->count, predicted, balance_is_ascii(answer));
 	result_text(table, column, text_chars(&text));
 	text_done(&text);
 }

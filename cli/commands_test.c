@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 #include <jansson.h>
 
 #include "analysis/rate.h"
@@ -340,6 +341,55 @@ static void a_name_is_found_as_tables_show_it(void **state)
 	fabric_destroy(fabric);
 }
 
+static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
+{
+	static const struct node nodes[] = {
+		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" },
+		{ .guid = 2, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_1" },
+		{ .guid = 3, .type = NODE_SWITCH, .port_count = 1, .desc = "node2 leaf" },
+		{ .guid = 4, .type = NODE_CA, .port_count = 1, .desc = "node10 mlx5_0" },
+		{ .guid = 5, .type = NODE_CA, .port_count = 1, .desc = "alike" },
+		{ .guid = 6, .type = NODE_CA, .port_count = 1, .desc = "alike" },
+	};
+	enum { COUNT = sizeof(nodes) / sizeof(nodes[0]) };
+	static const struct {
+		const char *typed;
+		unsigned nodes; /* bits; 0: refused */
+	} cases[] = {
+		{ "node1", 3 }, { "node1 mlx5_1", 2 }, { "node1 mlx5_1/1", 2 }, { "node10", 8 }, { "0x2", 2 },
+		/* A switch is no host, and who has the same name is told apart by a GUID. */
+		{ "node2", 0 }, { "alike", 0 }, { "node", 0 }, { "node1/1", 0 }, { "", 0 },
+	};
+	struct fabric *fabric = fabric_create(NULL);
+	struct port port = { .num = 1 };
+	struct selection selection;
+	struct error err = { 0 };
+	char host[] = "node1", *argv[] = { host };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT; i++) {
+		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
+		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *typed = (char *)(uintptr_t)cases[i].typed;
+		int code = selection_init_hosts(&selection, fabric, &typed, 1, NULL);
+
+		assert_int_equal(code, cases[i].nodes ? 0 : ERR_USAGE);
+		for (uint32_t node = 0; code == 0 && node < COUNT; node++) {
+			assert_int_equal(selection_has_node(&selection, node), cases[i].nodes >> node & 1);
+			assert_int_equal(selection_has_port(&selection, node), cases[i].nodes >> node & 1);
+		}
+		if (code == 0)
+			selection_done(&selection);
+	}
+	/* Where one node is asked for, it is said which there are. */
+	assert_int_equal(selection_init(&selection, fabric, argv, 1, &err), ERR_USAGE);
+	assert_string_equal(err.text, "'node1' is a host with 2 HCAs: name one of them, such as 'node1 mlx5_0'");
+	fabric_destroy(fabric);
+}
+
 static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 {
 	json_t *rows = run_json("ports|--sort|rcv_bytes_per_s");
@@ -385,6 +435,37 @@ static void only_ports_with_errors_are_shown_where_asked(void **state)
 	assert_true(expected > 0 && expected < json_array_size(all));
 	json_decref(all);
 	json_decref(bad);
+}
+
+static void set_answered(int64_t answered, int64_t asked)
+{
+	char sql[160];
+	sqlite3 *db;
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep)", answered, asked);
+	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The database has no finding; three ports were silent in a sweep. */
+static void health_does_not_vouch_for_who_did_not_answer(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	char line[128], time[WHEN_SIZE], *output;
+
+	(void)state;
+	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
+	set_answered(6, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is known to be wrong, but 3 ports did not answer;"));
+	free(output);
+	set_answered(9, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is wrong;"));
+	free(output);
+	set_answered(sweep->ports_answered, sweep->ports_asked);
 }
 
 static void status_counts_what_the_sweep_counted(void **state)
@@ -575,8 +656,10 @@ int main(void)
 		cmocka_unit_test(every_node_is_there_once),
 		cmocka_unit_test(names_and_guids_choose_rows),
 		cmocka_unit_test(a_name_is_found_as_tables_show_it),
+		cmocka_unit_test(a_host_is_all_its_hcas_where_hosts_may_be_named),
 		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
 		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
+		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
 		cmocka_unit_test(status_counts_the_words_of_ports),
 		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),

@@ -30,7 +30,7 @@ int health_named_init(struct health_named *named, const struct fabric *fabric, c
 	for (int i = 0; code == 0 && i < count; i++) {
 		struct selection one;
 
-		code = selection_init(&one, fabric, &args[i], 1, err);
+		code = selection_init_hosts(&one, fabric, &args[i], 1, err);
 		if (code == 0) {
 			selection_done(&one);
 			there[there_count++] = args[i];
@@ -40,7 +40,7 @@ int health_named_init(struct health_named *named, const struct fabric *fabric, c
 		}
 	}
 	if (code == 0 && there_count)
-		code = selection_init(&named->there, fabric, there, there_count, err);
+		code = selection_init_hosts(&named->there, fabric, there, there_count, err);
 	free(there);
 	if (code < 0)
 		health_named_done(named);
@@ -109,7 +109,7 @@ int health_named_check(const struct health_named *named, const struct fabric *fa
 
 		/* The reason is the one that there was before. */
 		if (!named->found[i])
-			return selection_init(&one, fabric, (char **)&named->gone[i], 1, err);
+			return selection_init_hosts(&one, fabric, (char **)&named->gone[i], 1, err);
 	}
 	return 0;
 }

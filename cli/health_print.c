@@ -265,6 +265,7 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 static void print_summary(const struct view *view, const struct health_ask *ask, const struct health_rows *rows)
 {
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
+	const struct sweep_info *sweep = &view->snapshot->sweep;
 	struct text text = { 0 };
 	char age[WHEN_SIZE];
 
@@ -282,7 +283,11 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	}
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
-	if (!text.len)
+	/* A fault takes some sweeps to be one: until then nobody vouches for who is silent. */
+	if (!text.len && !known && !drained && !closed && sweep->ports_answered < sweep->ports_asked)
+		text_appendf(&text, "nothing is known to be wrong, but %" PRIu32 " ports did not answer",
+			     sweep->ports_asked - sweep->ports_answered);
+	else if (!text.len)
 		text_append(&text, closed ? "nothing is wrong any more" : "nothing is wrong");
 	append_count(&text, closed, "over", "over");
 	append_count(&text, severities[FINDING_INFO], "info", "infos");

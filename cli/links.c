@@ -130,26 +130,33 @@ static bool has_errors(const struct view *view, const struct port_view *end)
 	return end->error_count || view->snapshot->rows[end->port].sum.saturated & COUNTER_ERROR_SET;
 }
 
+/* What is shown, and how much there was of it. */
+struct asked {
+	const struct selection *selection;
+	bool errors;
+	size_t links, shown;
+};
+
 /* The link of one port, unless it was put from its other end. */
-static bool put_link(struct result *result, const struct view *view, const struct selection *selection, bool errors,
-		     bool *done, uint32_t index)
+static bool put_link(struct result *result, const struct view *view, struct asked *asked, bool *done, uint32_t index)
 {
 	uint32_t peer = view->fabric->ports[index].peer;
 	struct port_view pair[2];
 
 	if (peer == FABRIC_NONE || done[peer] ||
-	    (!selection_has_port(selection, index) && !selection_has_port(selection, peer)))
+	    (!selection_has_port(asked->selection, index) && !selection_has_port(asked->selection, peer)))
 		return true;
 	done[index] = true;
+	asked->links++;
 	port_view_init(view, index, &pair[0]);
 	port_view_init(view, peer, &pair[1]);
-	if (errors && !has_errors(view, &pair[0]) && !has_errors(view, &pair[1]))
+	if (asked->errors && !has_errors(view, &pair[0]) && !has_errors(view, &pair[1]))
 		return true;
+	asked->shown++;
 	return put_row(result, view, pair);
 }
 
-static int put_rows(struct result *result, const struct view *view, const struct selection *selection, bool errors,
-		    struct error *err)
+static int put_rows(struct result *result, const struct view *view, struct asked *asked, struct error *err)
 {
 	bool *done = calloc(view->fabric->port_count + 1, sizeof(*done)), more = true;
 	size_t i;
@@ -161,10 +168,24 @@ static int put_rows(struct result *result, const struct view *view, const struct
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
 
 		for (j = node->first_port; more && j < node->first_port + node->ports; j++)
-			more = put_link(result, view, selection, errors, done, j);
+			more = put_link(result, view, asked, done, j);
 	}
 	free(done);
 	return 0;
+}
+
+/* An empty table says nothing at three in the morning. */
+static void note(struct result *result, const struct options *options, const struct asked *asked)
+{
+	const char *further = options->since_us ? "" : ": --since -1h looks further back";
+
+	if (!asked->links && !asked->selection->all)
+		result_note(result, "no cable is there: ibwire report NODE/PORT says where it led, if there was one");
+	else if (asked->errors && !asked->shown)
+		result_note(result, "no link counted an error in this %s%s", options->since_us ? "window" : "one sweep",
+			    further);
+	else if (asked->errors && !options->since_us)
+		result_note(result, "errors of one sweep%s", further);
 }
 
 static int show(const struct options *options, const struct view *view, bool errors, struct error *err)
@@ -173,8 +194,9 @@ static int show(const struct options *options, const struct view *view, bool err
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
+	struct asked asked = { &selection, errors, 0, 0 };
 	struct result *result;
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;
@@ -184,7 +206,8 @@ static int show(const struct options *options, const struct view *view, bool err
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
 	code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
-		code = put_rows(result, view, &selection, errors, err);
+		code = put_rows(result, view, &asked, err);
+		note(result, options, &asked);
 		if (code == 0)
 			code = result_finish(result, err);
 		result_destroy(result);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -38,6 +39,7 @@ static int run(int argc, char **argv, struct error *err)
 
 int main(int argc, char **argv)
 {
+	static char buffer[64 * 1024]; /* what a pipe holds: JSON by the megabyte */
 	struct error err = { 0 };
 	int code;
 
@@ -46,6 +48,8 @@ int main(int argc, char **argv)
 	setlocale(LC_TIME, "");
 	/* A reader that leaves early is an error of the write, which the output knows to be harmless. */
 	signal(SIGPIPE, SIG_IGN);
+	if (!isatty(STDOUT_FILENO))
+		setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	code = run(argc, argv, &err);
 	errno = 0;
 	if (code >= 0 && (fflush(stdout) || ferror(stdout)) && errno && errno != EPIPE)

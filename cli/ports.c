@@ -321,12 +321,28 @@ static void describe_columns(struct columns *columns)
 /* Who looks at one end of a link soon wants to see the other. */
 static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
 {
-	const struct port *port = &view->fabric->ports[rows->views[0].port], *peer;
+	const struct port *port, *peer;
 
-	if (rows->count != 1 || port->peer == FABRIC_NONE)
+	if (rows->count != 1)
+		return;
+	port = &view->fabric->ports[rows->views[0].port];
+	if (port->peer == FABRIC_NONE)
 		return;
 	peer = &view->fabric->ports[port->peer];
 	result_note(result, "the other end of its link is %s/%u", view->names_shown.names[peer->node], peer->num);
+}
+
+/* Errors of the last sweep alone are few: who finds none has to know where those of before are. */
+static void note_errors(struct result *result, const struct options *options, const struct ports_options *own,
+			const struct rows *rows)
+{
+	if (!own->errors)
+		return;
+	if (!rows->count)
+		result_note(result, options->since_us || own->details ? "no port counted an error in this window" :
+			    "no port counted an error in this one sweep: --since -1h looks further back");
+	else if (!options->since_us && !own->details)
+		result_note(result, "errors of one sweep: --since -1h looks further back");
 }
 
 static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -345,6 +361,7 @@ static int print_details(const struct view *view, const struct options *options,
 	if (zeros)
 		result_note(result, "%zu counters that are 0 are not shown: --format json has them", zeros);
 	note_peer(result, view, rows);
+	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
 	code = result_finish(result, err);
@@ -393,6 +410,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 		more = is_long ? put_long_rows(result, view, &rows->views[i]) :
 				 put_row(result, view, own->details ? &rows->details : NULL, &rows->views[i]);
 	note_planes(result, view, rows);
+	note_errors(result, options, own, rows);
 	if (rows->hidden)
 		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
 	code = result_finish(result, err);
@@ -405,7 +423,7 @@ static int show(const struct command *command, const struct options *options, co
 {
 	struct selection selection;
 	struct rows rows = { 0 };
-	int code = selection_init(&selection, view->fabric, options->argv, options->argc, err);
+	int code = selection_init_hosts(&selection, view->fabric, options->argv, options->argc, err);
 
 	if (code < 0)
 		return code;

@@ -11,8 +11,8 @@ struct fabric;
 
 struct selection {
 	bool all;    /* no argument: everything is meant */
-	bool *nodes; /* parallel to the fabric's nodes: named, or with a named port */
-	bool *ports; /* parallel to its ports: named, or of a named node */
+	bool *nodes; /* parallel to the fabric's nodes: named, with a named port, or an HCA of a named host */
+	bool *ports; /* parallel to its ports: named, or of a named node or host */
 	bool *named; /* parallel to its ports: named itself */
 };
 
@@ -23,6 +23,10 @@ struct selection {
 int selection_init(struct selection *selection, const struct fabric *fabric, char **args, int count,
 		   struct error *err);
 void selection_done(struct selection *selection);
+
+/* selection_init_hosts - the same, and an argument that is no node's name may be a host's: all its HCAs are meant. */
+int selection_init_hosts(struct selection *selection, const struct fabric *fabric, char **args, int count,
+			 struct error *err);
 
 /* selection_find_node - names_find_node(), and a name as tables show it where it is unique. */
 int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err);

@@ -113,7 +113,8 @@ struct printer {
 	size_t count, sides;
 	size_t about[ABOUT_COUNT]; /* where each of them stands; COLUMN_MOST: not here */
 	size_t note;
-	const char *errors[COUNTER_COUNT - COUNTER_TRAFFIC_COUNT], *details[COUNTED_COUNT];
+	const char *keys[COUNTED_COUNT]; /* NULL: no counter has this place */
+	const char *details[COUNTED_COUNT];
 	size_t detail_count;
 };
 
@@ -124,11 +125,11 @@ static void describe_columns(struct printer *printer)
 	};
 	size_t sides = printer->by == DIFF_BY_LINK ? 2 : 1, i;
 
-	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTER_COUNT; i++)
-		printer->errors[i - COUNTER_TRAFFIC_COUNT] = counted_key(i);
-	for (i = COUNTER_COUNT; i < COUNTED_COUNT; i++)
-		if (counted_key(i))
-			printer->details[printer->detail_count++] = counted_key(i);
+	for (i = 0; i < COUNTED_COUNT; i++) {
+		printer->keys[i] = counted_key(i);
+		if (i >= COUNTER_COUNT && printer->keys[i])
+			printer->details[printer->detail_count++] = printer->keys[i];
+	}
 	for (i = 0; i < ABOUT_COUNT; i++) {
 		printer->about[i] = COLUMN_MOST;
 		if (!has_about(printer->by, i))
@@ -148,8 +149,8 @@ static void describe_columns(struct printer *printer)
 		struct column *side = &printer->columns[printer->sides + i * SIDE_COUNT];
 
 		memcpy(side, sides == 1 ? one_side : link_sides[i], sizeof(one_side));
-		side[ERRORS].members = printer->errors;
-		side[ERRORS].member_count = sizeof(printer->errors) / sizeof(printer->errors[0]);
+		side[ERRORS].members = printer->keys + COUNTER_TRAFFIC_COUNT;
+		side[ERRORS].member_count = COUNTER_COUNT - COUNTER_TRAFFIC_COUNT;
 		side[DETAILS].members = printer->details;
 		side[DETAILS].member_count = printer->detail_count;
 	}
@@ -191,7 +192,7 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 
 		known |= wanted && one->known;
 		if (wanted && one->known && one->value)
-			text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "", counted_key(i), one->value,
+			text_appendf(&shown, "%s%s %" PRIu64 "%s", shown.len ? ", " : "", printer->keys[i], one->value,
 				     one->reset || one->saturated ? "+" : "");
 	}
 	if (known)
@@ -208,7 +209,7 @@ static void put_lists(struct printer *printer, size_t first, const struct counte
 		if (!(is_sum && (i == RESET || i == SATURATED)))
 			result_empty(result, first + i);
 	for (i = 0; i < COUNTED_COUNT; i++) {
-		const char *key = counted_key(i);
+		const char *key = printer->keys[i];
 
 		if (!key)
 			continue;
@@ -239,7 +240,7 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 	result_empty(result, first + DETAILS);
 	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++)
 		if (side->counters[i].known)
-			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), counted_key(i),
+			result_member(result, first + (i < COUNTER_COUNT ? ERRORS : DETAILS), printer->keys[i],
 				      side->counters[i].value);
 }
 

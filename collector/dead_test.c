@@ -126,8 +126,12 @@ static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 		course.mads = mads;
 		run_with_dead(model, 9);
 		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
-		for (i = course.dies_at + 1; i < course.count; i++)
+		assert_true(course.answered[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
+			assert_int_equal(course.answered[i],
+					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		}
 		free(model);
 	}
 }
@@ -147,8 +151,10 @@ static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
 	/* In the first one all LIDs are looked at, too. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
-	for (i = course.dies_at + 1; i < course.count; i++)
+	for (i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
+		assert_int_equal(course.answered[i], LIVE_PORTS - course.dead);
+	}
 	free(model);
 }
 
@@ -185,6 +191,8 @@ static void whoever_lives_is_read_in_each_sweep(void **state)
 		model->no_downs = true;
 		model->before_sweep = anybody_dies_and_returns;
 		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
+		/* All but the last one were looked at. */
+		assert_int_equal(course.count, 49);
 		assert_true(model_check(model) > 0);
 		free(model);
 	}

@@ -54,7 +54,7 @@ struct fabric;
 
 /*
  * A growing list; a zeroed struct is empty. Where memory runs out events are
- * counted in `lost`, written to `spare`, and forgotten.
+ * counted in `lost`, written to `spare`, and forgotten; an owner that gives some up counts them there, too.
  */
 struct events {
 	struct event *list;

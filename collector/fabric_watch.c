@@ -11,7 +11,7 @@
 #include "fabric/keep.h"
 
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		   int64_t interval_us)
+		       int64_t interval_us)
 {
 	*watch = (struct fabric_watch){
 		.discoverer = discoverer,

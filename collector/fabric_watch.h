@@ -10,7 +10,6 @@
 #define IBWIRE_COLLECTOR_FABRIC_WATCH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "collector/events.h"
@@ -91,7 +90,7 @@ struct fabric_watch {
  * fabric_watch_done() is to be called in the end.
  */
 void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		   int64_t interval_us);
+		       int64_t interval_us);
 void fabric_watch_done(struct fabric_watch *watch);
 
 /*

@@ -105,7 +105,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	details_keep(&collector->details);
 	route_read_keep(&collector->routes);
 	if (collector->events.lost)
-		log_warning("%zu events are lost: out of memory", collector->events.lost);
+		log_warning("%zu events are lost: there was no room for them", collector->events.lost);
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
@@ -132,8 +132,10 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 			   err->text);
 	}
 	collector->store_failed = true;
-	if (collector->events.count > EVENTS_MAX)
+	if (collector->events.count > EVENTS_MAX) {
+		collector->events.lost += collector->events.count - EVENTS_MAX;
 		collector->events.count = EVENTS_MAX;
+	}
 	return 0;
 }
 

@@ -29,18 +29,13 @@ static bool can_be_asked(const struct fabric *fabric, const struct port *port)
 	return fabric->nodes[port->node].type == NODE_SWITCH ? port->num == 0 : port->state >= PORT_INIT;
 }
 
-static bool has_bit(const uint64_t *bits, uint16_t bit)
-{
-	return bits[bit / 64] >> bit % 64 & 1;
-}
-
-/* Does somebody call one of this port's LIDs its master's? */
-static bool is_named(const struct fabric *fabric, const struct port *port, const uint64_t *named)
+/* Does somebody call one of this port's LIDs its master's? @named: by LID */
+static bool is_named(const struct fabric *fabric, const struct port *port, const bool *named)
 {
 	uint32_t lid = fabric_port_lid(fabric, port), end = lid + (1u << (port->lmc & 7));
 
 	for (; lid < end && lid <= UINT16_MAX; lid++)
-		if (has_bit(named, (uint16_t)lid))
+		if (named[lid])
 			return true;
 	return false;
 }
@@ -68,7 +63,7 @@ static int add_place(struct sm_watch *watch, const struct fabric *fabric, uint32
 /* Where subnet managers are, of a new fabric. Who they are is asked at once. */
 static int list_places(struct sm_watch *watch, const struct fabric *fabric, struct error *err)
 {
-	uint64_t *named = calloc((UINT16_MAX + 1) / 64, sizeof(*named));
+	bool *named = calloc(UINT16_MAX + 1, sizeof(*named));
 	struct sm_watch before = *watch;
 	int code = named ? 0 : err_nomem(err);
 	uint32_t i;
@@ -77,7 +72,7 @@ static int list_places(struct sm_watch *watch, const struct fabric *fabric, stru
 	watch->count = watch->capacity = watch->next = 0;
 	for (i = 0; code == 0 && i < fabric->port_count; i++)
 		if (fabric->ports[i].sm_lid && fabric->ports[i].state >= PORT_INIT)
-			named[fabric->ports[i].sm_lid / 64] |= UINT64_C(1) << fabric->ports[i].sm_lid % 64;
+			named[fabric->ports[i].sm_lid] = true;
 	for (i = 0; code == 0 && i < fabric->port_count; i++) {
 		const struct port *port = &fabric->ports[i];
 

@@ -9,7 +9,6 @@
 #ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 #define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/log.h"
-#include "base/stop.h"
 #include "base/test_cases.h"
 #include "collector/take.h"
 #include "collector/test_model.h"

@@ -14,8 +14,6 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 
-#include "wire/pma.h"
-
 uint64_t model_random(struct model *model)
 {
 	return model->random = map_mix(model->random + 0x9e3779b97f4a7c15ULL);

@@ -12,7 +12,6 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
-#include "wire/smp.h"
 
 uint64_t bed_random(struct bed *bed)
 {

@@ -20,8 +20,8 @@
 
 struct json {
 	struct text row;
-	struct text keys;  /* each column's as it is written, with its quotes and colon; ends with a NUL */
-	size_t *key_at;    /* where each begins */
+	struct text keys;  /* each column's as it is written, with what is before it, its quotes and colon */
+	size_t *key_at;    /* where each begins; the next one's is where it ends */
 	size_t *cell;      /* the column whose value stands under it; SIZE_MAX: the key is not shown here */
 };
 
@@ -59,9 +59,14 @@ static bool json_begin(struct result *result)
 		json->key_at[i] = json->keys.len;
 		if (json->cell[i] == SIZE_MAX)
 			continue;
+		if (json->keys.len)
+			text_append(&json->keys, result->options.record ? "," : ", ");
+		if (result->options.record)
+			text_append(&json->keys, "\n  ");
 		scalar_append_text(&json->keys, result->columns[i].key, strlen(result->columns[i].key));
-		text_append_bytes(&json->keys, ": ", 3);
+		text_append(&json->keys, ": ");
 	}
+	json->key_at[i] = json->keys.len;
 	if (!result->options.record && !result->options.lines)
 		fputc('[', result->stream);
 	return !text_failed(&json->keys);
@@ -147,7 +152,7 @@ static void append_value(struct result *result, struct text *text, const struct 
 static bool json_row(struct result *result)
 {
 	struct json *json = result->state;
-	bool record = result->options.record, any = false;
+	bool record = result->options.record;
 	struct text *row = &json->row;
 	size_t i;
 
@@ -156,19 +161,14 @@ static bool json_row(struct result *result)
 		text_append(row, result->rows ? ",\n" : "\n");
 	text_append_bytes(row, "{", 1);
 	for (i = 0; i < result->column_count; i++) {
-		size_t cell = json->cell[i];
+		size_t cell = json->cell[i], at = json->key_at[i];
 
 		if (cell == SIZE_MAX)
 			continue;
-		if (any)
-			text_append_bytes(row, ", ", record ? 1 : 2);
-		if (record)
-			text_append(row, "\n  ");
-		any = true;
-		text_append(row, text_chars(&json->keys) + json->key_at[i]);
+		text_append_bytes(row, text_chars(&json->keys) + at, json->key_at[i + 1] - at);
 		append_value(result, row, &result->columns[cell], &result->values[cell]);
 	}
-	text_append(row, any && record ? "\n}" : "}");
+	text_append(row, record && json->keys.len ? "\n}" : "}");
 	if (result->options.lines)
 		text_append_bytes(row, "\n", 1);
 	return !text_failed(row) && fwrite(text_chars(row), 1, row->len, result->stream) == row->len;

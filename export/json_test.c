@@ -15,7 +15,7 @@
 #include "export/scalar.h"
 #include "export/test_hostile.h"
 
-enum { VALUES = 20000, ROWS = 2000, FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
+enum { VALUES = 60000, ROWS = 2000, FLAGS = JSON_ENSURE_ASCII | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
 
 static uint64_t random_bits(void)
 {
@@ -101,12 +101,18 @@ static void text_is_as_jansson_writes_it(void **state)
 	(void)state;
 	hostile_seed = 1;
 	for (i = 0; i < VALUES; i++) {
-		/* Each single byte, and each before a letter, first. */
-		char short_text[2] = { (char)(i % 256), 'a' };
-		const char *bytes = short_text;
-		size_t len = i < 256 ? 1 : 2;
+		/* Each single byte first, then each at each place of texts up to LONG. */
+		enum { LONG = 19, LENGTHS = LONG * (LONG + 1) / 2 };
+		char plain[LONG];
+		const char *bytes = plain;
+		size_t len = 1, place = (size_t)i / 256;
 
-		if (i >= 512) {
+		for (; place >= len; len++)
+			place -= len;
+		memset(plain, 'a', sizeof(plain));
+		if (len <= LONG)
+			plain[place] = (char)(i % 256);
+		if (i >= 256 * LENGTHS) {
 			hostile_text(&drawn);
 			bytes = drawn.chars;
 			len = drawn.len;

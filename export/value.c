@@ -23,6 +23,17 @@ static double as_real(const struct value *value)
 	}
 }
 
+/* "0x%016x" by hand: a row has several. */
+static void append_guid(struct text *text, uint64_t guid)
+{
+	char chars[18] = "0x";
+	size_t i;
+
+	for (i = sizeof(chars); i-- > 2; guid >>= 4)
+		chars[i] = "0123456789abcdef"[guid & 15];
+	text_append_bytes(text, chars, sizeof(chars));
+}
+
 void value_data_text(const struct column *column, const struct value *value, struct text *text)
 {
 	char when[WHEN_SIZE];
@@ -39,7 +50,7 @@ void value_data_text(const struct column *column, const struct value *value, str
 		break;
 	case VALUE_UNSIGNED:
 		if (column->kind == COLUMN_GUID)
-			text_appendf(text, "0x%016" PRIx64, value->natural);
+			append_guid(text, value->natural);
 		else
 			text_append_number(text, value->natural, 10);
 		break;

@@ -3,8 +3,6 @@
 #ifndef IBWIRE_SIM_CMD_H
 #define IBWIRE_SIM_CMD_H
 
-#include <stddef.h>
-
 struct error;
 struct fabric;
 struct netwrite_notes;

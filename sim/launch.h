@@ -12,7 +12,6 @@
 #define IBWIRE_SIM_LAUNCH_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct error;
 struct fabric;

@@ -4,7 +4,6 @@
 #define IBWIRE_SIM_PROCESS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 struct error;

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -16,7 +15,6 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "sim/client.h"
 #include "sim/control.h"
 #include "sim/relay_model.h"
 #include "sim/relay_sockets.h"

@@ -2,8 +2,8 @@
 #include "sim/rundir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <ftw.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define IBWIRE_SIM_RUNDIR_H
 
 #include <limits.h>
-#include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct error;

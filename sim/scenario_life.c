@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* scenario_life.c - a day of a large fabric on which people work, and nothing is wrong; or something is */
-#include <stdlib.h>
-#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "sim/scenario_draw.h"
-#include "sim/virtual.h"
 
 #define JOBS_MAX 24
 

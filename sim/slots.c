@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sim/console.h"
 #include "sim/rundir.h"
 
 static bool is_dead(pid_t pid)

@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sim/console.h"
-
 /* Clients of which we remember where they worked. */
 #define SLOTS_SEEN_MAX 64
 

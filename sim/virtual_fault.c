@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* virtual_fault.c - what happens to a virtual fabric, and what its counters say of it */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"

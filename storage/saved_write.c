@@ -17,11 +17,15 @@
 #include "storage/schema.h"
 
 /*
- * The database is locked for about this long (and a commit), and then free for as long as it was
- * locked, and at least for PAUSE_US. SQLite's busy handler looks again after 1, 3, 8, 18, 33 and 53 ms: so
- * a collector that comes while a step runs finds the database free when it looks next.
+ * The database is locked for about a twentieth of the collector's interval (and a commit) within these bounds, and
+ * then free for as long as it was locked, and at least for PAUSE_US. SQLite's busy handler looks again after 1, 3, 8,
+ * 18, 33 and 53 ms: so a collector that comes while a step runs finds the database free when it looks next, and has
+ * waited for no longer than a tenth of its interval. A snapshot of 4,000 ports is written in one step of a collector
+ * that sweeps each second.
  */
-#define STEP_US (5 * US_PER_MS)
+#define STEP_LEAST_US (5 * US_PER_MS)
+#define STEP_MOST_US (40 * US_PER_MS)
+#define STEPS_AN_INTERVAL 20
 #define PAUSE_US (10 * US_PER_MS)
 
 /* What is not complete after so long was left behind by a process that was killed. */
@@ -30,8 +34,10 @@
 struct saved_writer {
 	char *path;
 	sqlite3 *db;
+	int64_t step_us;    /* how long one is */
 	bool open;          /* a transaction is */
 	int64_t began_us;   /* it */
+	int64_t free_us;    /* until then others are let in */
 	int64_t longest_us;
 };
 
@@ -44,8 +50,13 @@ static int64_t now_us(void)
 
 static int step_begin(struct saved_writer *writer, struct error *err)
 {
-	int result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
+	const struct clock *clock = clock_system();
+	int64_t pid;
+	int result;
 
+	if (now_us() < writer->free_us && lock_held(writer->path, &pid))
+		clock->sleep_until(clock->ctx, writer->free_us);
+	result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
 	writer->open = !result;
 	writer->began_us = now_us();
 	return result;
@@ -54,6 +65,8 @@ static int step_begin(struct saved_writer *writer, struct error *err)
 /* Commit where all went well, else undo the step. Return: @result, or what the commit gave. */
 static int step_end(struct saved_writer *writer, int result, struct error *err)
 {
+	int64_t held_us, ended_us;
+
 	if (!writer->open)
 		return result;
 	if (!result)
@@ -61,27 +74,23 @@ static int step_end(struct saved_writer *writer, int result, struct error *err)
 	if (result < 0 && !sqlite3_get_autocommit(writer->db))
 		sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 	writer->open = false;
-	if (now_us() - writer->began_us > writer->longest_us)
-		writer->longest_us = now_us() - writer->began_us;
+	ended_us = now_us();
+	held_us = ended_us - writer->began_us;
+	writer->free_us = ended_us + (held_us > PAUSE_US ? held_us : PAUSE_US);
+	if (held_us > writer->longest_us)
+		writer->longest_us = held_us;
 	return result;
 }
 
 /* Between two rows: is it somebody else's turn? */
 static int step_pace(struct saved_writer *writer, struct error *err)
 {
-	const struct clock *clock = clock_system();
-	int64_t pid, held_us;
 	int result;
 
-	if (now_us() - writer->began_us < STEP_US)
+	if (now_us() - writer->began_us < writer->step_us)
 		return 0;
 	result = step_end(writer, 0, err);
-	if (result < 0)
-		return result;
-	held_us = now_us() - writer->began_us;
-	if (lock_held(writer->path, &pid))
-		clock->sleep_until(clock->ctx, now_us() + (held_us > PAUSE_US ? held_us : PAUSE_US));
-	return step_begin(writer, err);
+	return result < 0 ? result : step_begin(writer, err);
 }
 
 /* --- opening --- */
@@ -122,6 +131,19 @@ static int prepare_file(const char *path, bool there, struct error *err)
 	return result;
 }
 
+/* Where only single sweeps were stored nobody comes at his time. */
+static int choose_step(struct saved_writer *writer, struct error *err)
+{
+	int64_t interval_us = 0, step_us;
+	int result = db_integer(writer->db, "SELECT interval_us FROM sweep ORDER BY id DESC LIMIT 1", 0, &interval_us,
+				err);
+
+	step_us = interval_us / STEPS_AN_INTERVAL;
+	writer->step_us = interval_us <= 0 || step_us > STEP_MOST_US ? STEP_MOST_US
+			: step_us < STEP_LEAST_US ? STEP_LEAST_US : step_us;
+	return result;
+}
+
 int saved_writer_open(const char *path, struct saved_writer **ret, struct error *err)
 {
 	struct saved_writer *writer = calloc(1, sizeof(*writer));
@@ -142,6 +164,8 @@ int saved_writer_open(const char *path, struct saved_writer **ret, struct error 
 	/* The collector empties the log, or the last one who closes it does: not in the middle of a step. */
 	if (!result)
 		result = db_exec(writer->db, "PRAGMA wal_autocheckpoint = 0", err);
+	if (!result)
+		result = choose_step(writer, err);
 	if (result < 0) {
 		saved_writer_close(writer);
 		return result;

@@ -11,7 +11,8 @@
 #include "base/when.h"
 #include "tui/app.h"
 
-int acknowledge_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
+/* "" is without an end, else a span ("8h", "2d"). @ret_us: wall clock; 0: until it is taken back. */
+static int parse_until(const char *typed, int64_t now_us, int64_t *ret_us, struct error *err)
 {
 	int64_t span_us = 0;
 	int code;
@@ -58,7 +59,7 @@ static void take_until(struct app *app, const char *typed)
 	struct acknowledgement said = { 0 };
 	struct error trouble = { 0 };
 
-	if (acknowledge_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
+	if (parse_until(typed, clock_wall_us(app->options->clock), &said.until_us, &trouble) < 0) {
 		app_say(app, "%s", trouble.text);
 		prompt_ask(&app->prompt, "for how long (8h, 2d; empty: until it is taken back): ", typed, take_until);
 		return;

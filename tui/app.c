@@ -20,11 +20,11 @@ static int create_screens(struct app *app, struct error *err)
 	if (!app->states)
 		return err_nomem(err);
 	for (i = 0; i < count; i++) {
-		if (!all[i]->create)
-			continue;
-		app->states[i] = all[i]->create(app, err);
+		app->states[i] = calloc(1, all[i]->size);
 		if (!app->states[i])
-			return err ? err->code : ERR_NOMEM;
+			return err_nomem(err);
+		if (all[i]->init)
+			all[i]->init(app->states[i], app);
 	}
 	return 0;
 }
@@ -34,9 +34,11 @@ static void destroy_screens(const struct app *app)
 	size_t count, i;
 	const struct screen *const *all = screens(&count);
 
-	for (i = 0; app->states && i < count; i++)
-		if (all[i]->destroy)
-			all[i]->destroy(app->states[i]);
+	for (i = 0; app->states && i < count; i++) {
+		if (app->states[i] && all[i]->done)
+			all[i]->done(app->states[i]);
+		free(app->states[i]);
+	}
 	free(app->states);
 }
 
@@ -113,22 +115,19 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 	return 0;
 }
 
-void app_key(struct app *app, int key)
+static void give_key(struct app *app, int key)
 {
 	const struct screen *screen = app_screen(app);
 
-	app->press.at_us = 0;
-	if (app->prompt.done && prompt_key(&app->prompt, app, key))
-		return;
-	else if ((!app->live.shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
+	if ((!app->live.shown && !screen->needs_nothing) || !screen->key(screen_state(app, screen), app, key))
 		common_key(app, key);
 }
 
-static void subject_under_cursor(const struct app *app, const struct screen *screen, struct subject *ret)
+void app_key(struct app *app, int key)
 {
-	*ret = (struct subject){ .kind = SUBJECT_NONE };
-	if (app->live.shown && screen->subject)
-		screen->subject(screen_state(app, screen), app, ret);
+	app->press.at_us = 0;
+	if (!app->prompt.done || !prompt_key(&app->prompt, app, key))
+		give_key(app, key);
 }
 
 /*
@@ -138,22 +137,25 @@ static void subject_under_cursor(const struct app *app, const struct screen *scr
 static void press(struct app *app, const struct screen *screen, const struct mouse *mouse)
 {
 	int64_t now_us = clock_boottime_us(app->options->clock);
-	struct mouse told = *mouse;
-	struct subject before;
+	const struct subject before = app_subject_here(app);
+	bool twice = mouse->twice, chosen;
 
-	subject_under_cursor(app, screen, &before);
-	if (app->press.at_us && !mouse->wheel && mouse->y == app->press.y && abs(mouse->x - app->press.x) <= 1)
-		told.twice |= now_us - app->press.at_us < DOUBLE_PRESS_US ?
-			      subject_equal(&before, &app->press.subject) :
-			      before.kind != SUBJECT_NONE && subject_equal(&before, &app->press.subject);
+	if (app->press.at_us && mouse->y == app->press.y && abs(mouse->x - app->press.x) <= 1)
+		twice |= subject_equal(&before, &app->press.subject) &&
+			 (now_us - app->press.at_us < DOUBLE_PRESS_US || before.kind != SUBJECT_NONE);
 	app->press.at_us = 0;
-	screen->mouse(screen_state(app, screen), app, &told);
-	if (mouse->wheel || told.twice || app_screen(app) != screen)
+	chosen = screen->mouse(screen_state(app, screen), app, mouse);
+	if (mouse->wheel || app_screen(app) != screen)
 		return;
+	if (twice) {
+		if (chosen)
+			give_key(app, KEY_SPECIAL(KEY_ENTER));
+		return;
+	}
 	app->press.y = mouse->y;
 	app->press.x = mouse->x;
 	app->press.at_us = now_us;
-	subject_under_cursor(app, screen, &app->press.subject);
+	app->press.subject = app_subject_here(app);
 }
 
 void app_mouse(struct app *app, const struct mouse *mouse)

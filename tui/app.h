@@ -25,6 +25,7 @@
 #include "tui/theme.h"
 #include "tui/tui.h"
 
+struct brush;
 struct error;
 struct keep;
 struct screen;
@@ -81,9 +82,9 @@ struct key_help {
 struct screen {
 	const char *name; /* of a tab as it stands in the header */
 	bool is_tab;      /* has a number, in the order of the table */
-	/* The screen's own state, or NULL with @err; NULL function: it has none. */
-	void *(*create)(struct app *app, struct error *err);
-	void (*destroy)(void *state);
+	size_t size;      /* of its own state, which is all zero at first */
+	void (*init)(void *state, const struct app *app); /* what is not; NULL: nothing */
+	void (*done)(void *state);                        /* what it owns goes, not itself; NULL: nothing does */
 	/* The snapshot, the moment, or the table's numbers are others. Not called before there is a snapshot. */
 	void (*changed)(void *state, struct app *app);
 	/* It comes to the front (or stays there) for a subject; of a tab: it was chosen, and kind is NONE. */
@@ -96,7 +97,8 @@ struct screen {
 	const struct key_help *footer_keys;
 	/* Return: whether the key meant something here; else the common keys are tried. */
 	bool (*key)(void *state, struct app *app, int key);
-	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse); /* or NULL */
+	/* Return: whether the cursor stands on what was pressed, so that a second press there is Enter. NULL: never. */
+	bool (*mouse)(void *state, struct app *app, const struct mouse *mouse);
 	/* What the cursor stands on: Enter opens it, a, b and r are about it. NULL: nothing ever. */
 	void (*subject)(void *state, const struct app *app, struct subject *ret);
 	const struct key_help *help; /* ends with an entry of NULL keys */
@@ -152,14 +154,18 @@ void app_show(struct app *app, const struct screen *screen);
 void app_open(struct app *app, const struct screen *screen, const struct subject *subject);
 void app_back(struct app *app);
 
+/* app_subject_here - what the cursor of the screen in front stands on; kind NONE: nothing. app_open_here - open it. */
+struct subject app_subject_here(const struct app *app);
+void app_open_here(struct app *app);
+
 /* app_say - a line that is read for some seconds. */
 __attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *fmt, ...);
 
 /* app_go - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
 void app_go(struct app *app, int64_t at_us);
 
-/* app_dims - is what is shown too old to be taken for now? */
-bool app_dims(const struct app *app);
+/* app_brush - how things of the shown time are drawn: dim where that is too old for now. @cursor: it stands there. */
+struct brush app_brush(const struct app *app, bool cursor);
 
 /* app_notice - what has to be told in a line of its own, "" for nothing. Return: @ret. */
 const char *app_notice(const struct app *app, char *ret, size_t size);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/balance_words.h"
 #include "base/err.h"
@@ -13,8 +12,8 @@
 #include "tui/balance_view.h"
 #include "tui/bars.h"
 
-/* Members that a line of small bars shows; bars of the members below; columns of a group's line. */
-enum { SPARKS = 16, BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
+/* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
+enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
 static const struct balance_result *result_at(const struct balance_view *view, size_t row)
 {
@@ -80,7 +79,9 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 	return 0;
 }
 
-const char *view_cause(const struct balance_view *view, const struct app *app, const struct balance_result *result)
+/* Its own, or that of the finding that is open at its group; "(echo)"; "". */
+static const char *cause_of(const struct balance_view *view, const struct app *app,
+			    const struct balance_result *result)
 {
 	const struct shape_group *group = group_of(app, result);
 	uint64_t guid = app->live.shown->fabric->nodes[group->node].guid;
@@ -103,7 +104,7 @@ const char *view_cause(const struct balance_view *view, const struct app *app, c
 const char *view_group_words(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size)
 {
-	const char *cause = view_cause(view, app, result);
+	const char *cause = cause_of(view, app, result);
 	struct text text = { 0 };
 
 	text_appendf(&text, "%s%s%s  adaptive routing %s: ", balance_test_letters(result), *cause ? "  " : "", cause,
@@ -130,19 +131,10 @@ static void write_name(const struct app *app, const struct balance_result *resul
 static void write_sparks(const struct app *app, const struct balance_result *result, bool predicted, char *ret,
 			 size_t size)
 {
-	uint32_t count = group_of(app, result)->count, i;
 	struct text text = { 0 };
-	double most = 0;
 
-	for (i = 0; i < count; i++) {
-		most = result->members[i].measured > most ? result->members[i].measured : most;
-		most = result->members[i].predicted > most ? result->members[i].predicted : most;
-	}
-	for (i = 0; i < count && i < SPARKS && (!predicted || result->predicted_known); i++)
-		bars_append_spark(&text, predicted ? result->members[i].predicted : result->members[i].measured, most,
-				  !app->theme.unicode);
-	if (count > SPARKS && text.len)
-		text_append(&text, "+");
+	if (!predicted || result->predicted_known)
+		bars_append_members(&text, result, group_of(app, result)->count, predicted, !app->theme.unicode);
 	snprintf(ret, size, "%s", text_chars(&text));
 	text_done(&text);
 }
@@ -168,8 +160,8 @@ static const struct {
 	[TESTS] = { "TEST", 4, false, 0 },
 	[ADAPTIVE] = { "AR", 3, false, 64 },
 	[CAUSE] = { "CAUSE", 15, false, 50 },
-	[MEASURED] = { "MEASURED", SPARKS + 1, false, 72 },
-	[PREDICTED] = { "PREDICTED", SPARKS + 1, false, 100 },
+	[MEASURED] = { "MEASURED", BARS_MEMBERS + 1, false, 72 },
+	[PREDICTED] = { "PREDICTED", BARS_MEMBERS + 1, false, 100 },
 	[FULL] = { "FULL%", 5, true, 0 },
 	[OVER] = { "OVER%", 5, true, 60 },
 };
@@ -200,7 +192,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 		       const struct column_place *places, int y, size_t row)
 {
 	const struct balance_result *result = result_at(view, row);
-	const struct brush brush = view_brush(app, row == view->groups.cursor);
+	const struct brush brush = app_brush(app, row == view->groups.cursor);
 	enum role role = role_of(result);
 	char text[GROUP_COLUMNS][256];
 	int i;
@@ -209,7 +201,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 	snprintf(text[TESTS], sizeof(text[TESTS]), "%s", balance_test_letters(result));
 	snprintf(text[ADAPTIVE], sizeof(text[ADAPTIVE]), "%s", result->adaptive == ADAPTIVE_UNKNOWN ? "?" :
 		 balance_adaptive_name(result->adaptive));
-	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", view_cause(view, app, result));
+	snprintf(text[CAUSE], sizeof(text[CAUSE]), "%s", cause_of(view, app, result));
 	write_sparks(app, result, false, text[MEASURED], sizeof(text[MEASURED]));
 	write_sparks(app, result, true, text[PREDICTED], sizeof(text[PREDICTED]));
 	write_percent(result->max_utilization, text[FULL], sizeof(text[FULL]));
@@ -223,7 +215,7 @@ static void draw_group(const struct balance_view *view, const struct app *app, c
 
 static void draw_groups(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct column_place places[GROUP_COLUMNS];
 	int i;
 
@@ -236,27 +228,10 @@ static void draw_groups(const struct balance_view *view, const struct app *app, 
 		draw_group(view, app, area, places, area->y + 1 + i, view->groups.first + (size_t)i);
 }
 
-/* What does not work first, then by load. */
-static uint32_t next_member(const struct balance_result *result, uint32_t count, const bool *done)
-{
-	uint32_t next = UINT32_MAX, i;
-
-	for (i = 0; i < count; i++) {
-		const struct balance_member *one = &result->members[i];
-
-		if (done[i])
-			continue;
-		if (next == UINT32_MAX || (!one->works && result->members[next].works) ||
-		    (one->works == result->members[next].works && one->utilization > result->members[next].utilization))
-			next = i;
-	}
-	return next;
-}
-
 /* "######      56%", or only the number where there is no room for a bar. */
 static void draw_share(const struct app *app, int y, int x, int bar, double share, double most, enum role role)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct text text = { 0 };
 
 	if (!isnan(share)) {
@@ -273,7 +248,7 @@ static void draw_member(const struct app *app, const struct balance_result *resu
 	const struct balance_member *member = &result->members[index];
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[member->port];
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	enum role role = index == result->hottest && result->m ? result->h ? ROLE_CRITICAL : ROLE_WARNING : ROLE_TEXT;
 	int x = area->x + 5 + peer_columns;
 	char text[NODE_NAME_SIZE + 16];
@@ -311,7 +286,7 @@ static void share_width(int columns, int *ret_peer, int *ret_bar)
 
 static void draw_member_heads(const struct app *app, const struct rect *area, int peer_columns, int bar)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	int x = area->x + 5 + peer_columns;
 
 	draw_cell(&brush, area->y, area->x, area->columns, "PORT PEER", ALIGN_LEFT, ROLE_HEAD);
@@ -325,41 +300,31 @@ static void draw_member_heads(const struct app *app, const struct rect *area, in
 
 void groups_draw_members(const struct app *app, const struct rect *area, const struct balance_result *result)
 {
-	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST, i;
-	bool done[MEMBERS_MOST] = { false };
+	uint32_t count = group_of(app, result)->count < MEMBERS_MOST ? group_of(app, result)->count : MEMBERS_MOST;
+	double most = balance_largest_share(result, count);
+	uint32_t order[MEMBERS_MOST];
 	int peer_columns, bar, line;
-	double most = 0;
 
 	share_width(area->columns, &peer_columns, &bar);
 	draw_member_heads(app, area, peer_columns, bar);
-	for (i = 0; i < count; i++) {
-		const struct balance_member *member = &result->members[i];
-
-		most = member->measured > most ? member->measured : most;
-		most = member->predicted > most ? member->predicted : most;
-		most = member->capacity > most ? member->capacity : most;
-	}
-	for (line = 1; line <= (int)count && line < area->rows; line++) {
-		uint32_t next = next_member(result, count, done);
-
-		done[next] = true;
-		draw_member(app, result, area, area->y + line, peer_columns, bar, next, most);
-	}
+	balance_order_members(result, count, order);
+	for (line = 1; line <= (int)count && line < area->rows; line++)
+		draw_member(app, result, area, area->y + line, peer_columns, bar, order[line - 1], most);
 }
 
 /* The group under the cursor: why, and its members, measured beside predicted beside fair. */
 static void draw_chosen(const struct balance_view *view, const struct app *app, const struct rect *area)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct rect members = *area;
 	char words[512];
 	int used;
 
 	if (!result || area->rows < 3)
 		return;
-	used = view_wrap(&brush, area->y, area->x, area->columns, area->rows > 8 ? 3 : 1,
-			 view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
+	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? 3 : 1,
+			    view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
 	members.y += used;
 	members.rows -= used;
 	groups_draw_members(app, &members, result);
@@ -367,7 +332,7 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 
 static void draw_title(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[4] = { 0 };
 	char window[64];
 
@@ -388,7 +353,7 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	draw_title(view, app, body);
 	if (list.rows >= 10) {
@@ -407,6 +372,13 @@ void groups_draw(struct balance_view *view, const struct app *app, const struct 
 			  "this fabric has no links that can stand in for each other", ALIGN_LEFT, ROLE_TEXT);
 }
 
+/* Which group the cursor stands on from now on. */
+static void remember(struct balance_view *view, const struct app *app)
+{
+	if (view->groups.cursor < view->result_count)
+		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+}
+
 bool groups_key(struct balance_view *view, struct app *app, int key)
 {
 	struct error trouble = { 0 };
@@ -419,23 +391,15 @@ bool groups_key(struct balance_view *view, struct app *app, int key)
 	}
 	if (!list_key(&view->groups, key))
 		return false;
-	if (view->groups.cursor < view->result_count)
-		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+	remember(view, app);
 	return true;
 }
 
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 2;
-
-	if (mouse->wheel)
-		list_wheel(&view->groups, mouse->wheel);
-	else if (line >= 0 && line < view->groups.height)
-		list_move_to(&view->groups, view->groups.first + (size_t)line);
-	else
+	if (!list_mouse(&view->groups, mouse, body->y + 2))
 		return false;
-	if (view->groups.cursor < view->result_count)
-		view->group_key = key_of(app, result_at(view, view->groups.cursor));
+	remember(view, app);
 	return true;
 }
 

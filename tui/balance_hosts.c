@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/balance_rails.h"
 #include "base/err.h"
@@ -112,7 +111,7 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
 	bool here = row == view->host_list.cursor;
-	struct brush brush = view_brush(app, here);
+	struct brush brush = app_brush(app, here);
 	int x = body->x, cell = widths->cell;
 	char text[32];
 
@@ -131,14 +130,14 @@ static void draw_host(const struct balance_view *view, const struct app *app, co
 		const struct heat_cell rail = cell_of(&rails[i]);
 		enum role role = heat_write(&rail, HEAT_MEASURED, cell, app->theme.unicode, text);
 
-		brush = view_brush(app, here && i == view->rail);
+		brush = app_brush(app, here && i == view->rail);
 		draw_cell(&brush, y, x, cell, text, ALIGN_LEFT, role);
 	}
 }
 
 static void draw_heads(const struct app *app, const struct rect *body, const struct widths *widths, int y)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	int x = body->x + widths->name, i;
 	char text[16];
 
@@ -161,7 +160,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	const struct balance_input input = loads_input(&view->loads, app->moment.shape);
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	const struct balance_amount *rail = &rails[view->rail % BALANCE_RAILS_MOST];
 	uint32_t count = host ? balance_host_rails(&input, host, rails, &sum) : 0;
 	struct text text = { 0 };
@@ -187,7 +186,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 
 void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[3] = { 0 };
 	struct widths widths;
 	char window[64];
@@ -241,15 +240,9 @@ bool hosts_key(struct balance_view *view, struct app *app, int key)
 	return true;
 }
 
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 2;
-
-	if (mouse->wheel)
-		list_wheel(&view->host_list, mouse->wheel);
-	else if (line >= 0 && line < view->host_list.height)
-		list_move_to(&view->host_list, view->host_list.first + (size_t)line);
-	else
+	if (!list_mouse(&view->host_list, mouse, body->y + 2))
 		return false;
 	remember(view, app);
 	return true;

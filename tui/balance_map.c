@@ -119,7 +119,7 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	struct segment segments[4] = { 0 };
 	char low[16], high[16], window[64];
 	size_t columns = heat_columns(heat, row_here(view));
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	view_tier_name(heat->tier, low);
 	view_tier_name(heat->tier + 1, high);
@@ -160,7 +160,7 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 		      const char *name, bool here)
 {
 	const struct heat_layout *layout = &view->layout;
-	const struct brush brush = view_brush(app, here);
+	const struct brush brush = app_brush(app, here);
 	size_t columns = text_columns(name);
 	char character[8];
 	int line;
@@ -187,7 +187,7 @@ static void draw_head(const struct balance_view *view, const struct app *app, co
 static void draw_heads(const struct balance_view *view, const struct app *app, const struct rect *body, size_t prefix)
 {
 	const struct heat_layout *layout = &view->layout;
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	size_t row = row_here(view), i;
 	uint32_t node = heat_column(&view->heat, row, 0);
 	char corner[NODE_NAME_SIZE];
@@ -210,7 +210,7 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 	const struct heat *heat = &view->heat;
 	uint32_t row = view->order[at];
 	bool here = at == view->rows.cursor, named = heat->row_block[row] == heat->row_block[row_here(view)];
-	struct brush brush = view_brush(app, here);
+	struct brush brush = app_brush(app, here);
 	char text[16];
 	size_t i;
 
@@ -221,7 +221,7 @@ static void draw_row(const struct balance_view *view, const struct app *app, con
 		enum role role = heat_write(heat_cell(heat, row, view->first_column + i), view->value, layout->cell,
 					    app->theme.unicode, text);
 
-		brush = view_brush(app, here && view->first_column + i == view->column);
+		brush = app_brush(app, here && view->first_column + i == view->column);
 		draw_cell(&brush, y, body->x + layout->label + 1 + (int)i * layout->cell, layout->cell, text,
 			  ALIGN_LEFT, role);
 	}
@@ -305,7 +305,7 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 	size_t row = row_here(view);
 	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
 	const struct balance_result *result = result_here(view, app);
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct text text = { 0 };
 	char words[512];
 	int used;
@@ -316,12 +316,12 @@ static void draw_words(const struct balance_view *view, const struct app *app, c
 			     cell && cell->missing ? "no link, where the switches around have one" : "no link");
 	else
 		append_cell(view, app, cell, &text);
-	used = view_wrap(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
-			 text_chars(&text), ROLE_STRONG);
+	used = draw_wrapped(&brush, y, body->x, body->columns, view->layout.words > 1 ? view->layout.words - 1 : 1,
+			    text_chars(&text), ROLE_STRONG);
 	text_done(&text);
 	if (result && used < view->layout.words)
-		view_wrap(&brush, y + used, body->x, body->columns, view->layout.words - used,
-			  view_group_words(view, app, result, words, sizeof(words)), ROLE_TEXT);
+		draw_wrapped(&brush, y + used, body->x, body->columns, view->layout.words - used,
+			     view_group_words(view, app, result, words, sizeof(words)), ROLE_TEXT);
 }
 
 static void fit(struct balance_view *view, const struct app *app, const struct rect *body, size_t *ret_prefix)
@@ -348,7 +348,7 @@ static void fit(struct balance_view *view, const struct app *app, const struct r
 
 void map_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct rect below = *body;
 	size_t prefix = 0;
 	char legend[256];
@@ -449,20 +449,14 @@ bool map_key(struct balance_view *view, struct app *app, int key)
 	}
 }
 
-bool map_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse)
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse)
 {
-	int line = mouse->y - app->body.y - 1 - view->layout.heads;
-	int cell = mouse->x - app->body.x - view->layout.label - 1;
+	int cell = mouse->x - body->x - view->layout.label - 1;
 
-	if (mouse->wheel) {
-		list_wheel(&view->rows, mouse->wheel);
-	} else if (line >= 0 && line < view->layout.rows && view->rows.first + (size_t)line < view->heat.row_count) {
-		list_move_to(&view->rows, view->rows.first + (size_t)line);
-		if (cell >= 0 && cell / view->layout.cell < view->layout.shown)
-			view->column = view->first_column + (size_t)(cell / view->layout.cell);
-	} else {
+	if (!list_mouse(&view->rows, mouse, body->y + 1 + view->layout.heads))
 		return false;
-	}
+	if (!mouse->wheel && cell >= 0 && cell / view->layout.cell < view->layout.shown)
+		view->column = view->first_column + (size_t)(cell / view->layout.cell);
 	remember(view, app);
 	return true;
 }

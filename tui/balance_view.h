@@ -47,17 +47,18 @@ struct balance_view {
 	size_t rail;
 };
 
-/* Each: made anew of view->loads, drawn, asked about a key, asked what the cursor stands on. 0 or ERR_NOMEM. */
+/* Each: made anew of view->loads (0 or ERR_NOMEM), drawn, told of a key or the mouse, asked what its cursor is on. */
 int map_make(struct balance_view *view, const struct app *app, struct error *err);
 void map_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool map_key(struct balance_view *view, struct app *app, int key);
-bool map_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool map_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 int balance_groups_make(struct balance_view *view, const struct app *app, struct error *err);
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool groups_key(struct balance_view *view, struct app *app, int key);
-bool groups_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool groups_mouse(struct balance_view *view, const struct app *app, const struct rect *body,
+		  const struct mouse *mouse);
 void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
 
 /* groups_draw_members - the members of one group, what is down first, then the busiest. */
@@ -66,14 +67,8 @@ void groups_draw_members(const struct app *app, const struct rect *area, const s
 int hosts_make(struct balance_view *view, const struct app *app, struct error *err);
 void hosts_draw(struct balance_view *view, const struct app *app, const struct rect *body);
 bool hosts_key(struct balance_view *view, struct app *app, int key);
-bool hosts_mouse(struct balance_view *view, const struct app *app, const struct mouse *mouse);
+bool hosts_mouse(struct balance_view *view, const struct app *app, const struct rect *body, const struct mouse *mouse);
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret);
-
-/* view_brush - how things of the shown time are drawn; @cursor: the cursor stands there. */
-struct brush view_brush(const struct app *app, bool cursor);
-
-/* view_wrap - a text in some lines, broken at blanks; what is too much is cut. Return: lines used. */
-int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);
 
 /* view_window - "60 s from 05:32:00", of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);
@@ -84,8 +79,5 @@ const char *view_tier_name(unsigned tier, char ret[16]);
 /* view_group_words - "TMH  routing  AR off: its tables send 52 % of ...", of a result. Return: @ret. */
 const char *view_group_words(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size);
-
-/* view_cause - of a result: its own, or that of the finding that is open at its group; "(echo)"; "". */
-const char *view_cause(const struct balance_view *view, const struct app *app, const struct balance_result *result);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "analysis/balance.h"
 #include "base/text.h"
 
 enum { STEPS = 8 };
@@ -51,4 +52,19 @@ void bars_append_spark(struct text *text, double value, double most, bool ascii)
 		text_append(text, step ? digit : "_");
 	else
 		text_append(text, step ? blocks[step] : "_");
+}
+
+void bars_append_members(struct text *text, const struct balance_result *result, uint32_t count, bool predicted,
+			 bool ascii)
+{
+	double most = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		most = fmax(most, fmax(result->members[i].measured, result->members[i].predicted));
+	for (i = 0; i < count && i < BARS_MEMBERS; i++)
+		bars_append_spark(text, predicted ? result->members[i].predicted : result->members[i].measured, most,
+				  ascii);
+	if (count > BARS_MEMBERS)
+		text_append(text, "+");
 }

@@ -4,14 +4,23 @@
 #define IBWIRE_TUI_BARS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+struct balance_result;
 struct text;
+
+/* So many members at most. */
+#define BARS_MEMBERS 16
 
 /*
  * bars_append - @value of @most as a bar of @columns columns, filled up with spaces; NAN: spaces
  * bars_append_spark - the same as one character, eight steps high; "?" for NAN
+ * bars_append_members - such a character for what each member of a group carries, or for what is predicted of it; "+"
+ * behind them where there are more
  */
 void bars_append(struct text *text, double value, double most, unsigned columns, bool ascii);
 void bars_append_spark(struct text *text, double value, double most, bool ascii);
+void bars_append_members(struct text *text, const struct balance_result *result, uint32_t count, bool predicted,
+			 bool ascii);
 
 #endif

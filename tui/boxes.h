@@ -8,7 +8,6 @@
 #ifndef IBWIRE_TUI_BOXES_H
 #define IBWIRE_TUI_BOXES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

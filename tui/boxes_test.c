@@ -7,7 +7,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"

@@ -297,8 +297,6 @@ static struct cluster *add_cluster(struct clusters *clusters, const struct sayin
 	*added = (struct cluster){ .sort = saying->sort };
 	memcpy(added->kind, saying->kind, sizeof(added->kind));
 	added->change.last_us = saying->happening->wall_us;
-	added->change.event = saying->happening->id;
-	added->change.node_guid = saying->place;
 	snprintf(added->change.text, sizeof(added->change.text), "%s", saying->text);
 	return added;
 }
@@ -356,8 +354,6 @@ static int add_saying(struct clusters *clusters, const struct saying *saying)
 	add_word(cluster, saying->word);
 	cluster->change.first_us = saying->happening->wall_us;
 	cluster->change.count++;
-	if (saying->happening->severity > cluster->change.severity)
-		cluster->change.severity = saying->happening->severity;
 	return 0;
 }
 

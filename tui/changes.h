@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "storage/reader.h"
-
 struct error;
 struct moment;
 
@@ -24,9 +22,6 @@ struct moment;
 struct change {
 	int64_t first_us, last_us; /* wall clock of its oldest and newest event */
 	size_t count;              /* events */
-	enum event_severity severity; /* of the worst of them */
-	uint64_t node_guid;        /* of the newest; 0: the fabric */
-	int64_t event;             /* id of the newest */
 	char text[320];            /* one line, without the time */
 	char brief[80];            /* the same in a few words */
 };

@@ -3,8 +3,6 @@
 #include "tui/detail.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/when.h"
@@ -89,12 +87,8 @@ static bool is_at(const struct app *app, const struct finding *finding, uint64_t
 static const char *short_time(int64_t wall_us, int64_t shown_us, char *ret, size_t size)
 {
 	bool near = shown_us - wall_us < DAY_US / 2 && wall_us <= shown_us;
-	time_t seconds = (time_t)(wall_us / US_PER_S);
-	struct tm parts = { 0 };
 
-	localtime_r(&seconds, &parts);
-	strftime(ret, size, near ? "%H:%M:%S" : "%Y-%m-%d %H:%M", &parts);
-	return ret;
+	return format_time(wall_us, near ? "%H:%M:%S" : "%Y-%m-%d %H:%M", ret, size);
 }
 
 static void put_finding(struct page *page, const struct finding_row *row, int64_t shown_us)

@@ -99,10 +99,6 @@ void detail_put_findings(struct detail *detail, const struct app *app, uint64_t 
 /* detail_put_plot - the plot, as high as there is room for. */
 void detail_put_plot(struct detail *detail, const struct app *app);
 
-/* detail_put_counters - all counters of a port and what they mean; beside them its peer's where there is room. */
-void detail_put_counters(struct detail *detail, const struct app *app, uint32_t port);
-void detail_put_slow_counters(struct detail *detail, const struct app *app, uint32_t port);
-
 /* detail_group_of - the group that a subject means, index into the shape's, or SHAPE_NONE. */
 uint32_t detail_group_of(const struct app *app, const struct subject *subject);
 

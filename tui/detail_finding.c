@@ -2,7 +2,6 @@
 /* detail_finding.c - everything that is said of one finding */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "base/when.h"

@@ -2,7 +2,6 @@
 /* detail_plot.c - the history of a port, of a node's ports together, or of a group's hottest member */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

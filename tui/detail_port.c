@@ -213,7 +213,8 @@ static void put_counter(struct detail *detail, const struct app *app, const stru
 									      : counter_info(counter)->meaning);
 }
 
-void detail_put_counters(struct detail *detail, const struct app *app, uint32_t index)
+/* All counters and what they mean; beside them its peer's where there is room. */
+static void put_counters(struct detail *detail, const struct app *app, uint32_t index)
 {
 	const struct port_row *row = &app->live.shown->rows[index];
 	struct counter_columns at = counter_columns(detail->page.columns, detail->known.has_reading);
@@ -276,7 +277,7 @@ static void put_slow(struct page *page, const struct counter_columns *at, const 
 	page_put(page, at->meaning_x, -1, ALIGN_LEFT, ROLE_FAINT, info->meaning);
 }
 
-void detail_put_slow_counters(struct detail *detail, const struct app *app, uint32_t index)
+static void put_slow_counters(struct detail *detail, const struct app *app, uint32_t index)
 {
 	const struct detail_known *known = &detail->known;
 	const struct port *port = &app->live.shown->fabric->ports[index];
@@ -338,6 +339,6 @@ void detail_put_port(struct detail *detail, const struct app *app, uint32_t inde
 	page_putf(page, LABEL, ROLE_TEXT, "%s, %s", app->table.order.names[port->node], node_type_name(node->type));
 	detail_put_findings(detail, app, node->guid, port->num);
 	detail_put_plot(detail, app);
-	detail_put_counters(detail, app, index);
-	detail_put_slow_counters(detail, app, index);
+	put_counters(detail, app, index);
+	put_slow_counters(detail, app, index);
 }

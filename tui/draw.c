@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/draw.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -17,6 +18,22 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 	if (columns <= 0)
 		return;
 	draw_fitted(brush, y, x, format_fit(text, (unsigned)columns, align, brush->theme->unicode, fitted), role);
+}
+
+int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)
+{
+	int line;
+
+	for (line = 0; line < lines && *text; line++) {
+		size_t bytes = line < lines - 1 ? format_line(text, (size_t)columns) : strlen(text);
+		char part[CELL_SIZE];
+
+		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
+		draw_cell(brush, y + line, x, columns, part, ALIGN_LEFT, role);
+		text += bytes;
+		text += strspn(text, " ");
+	}
+	return line;
 }
 
 void draw_segments(const struct brush *brush, int y, int x, int columns, const struct segment *segments, size_t count)

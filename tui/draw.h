@@ -24,6 +24,12 @@ void draw_cell(const struct brush *brush, int y, int x, int columns, const char 
 /* draw_fitted - the same text as it is, already of the width that it has to have. */
 void draw_fitted(const struct brush *brush, int y, int x, const char *fitted, enum role role);
 
+/*
+ * draw_wrapped - a text in so many lines at most, broken between words; the last of them is cut where it is too long
+ * Return: lines used.
+ */
+int draw_wrapped(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role);
+
 /* A part of a line; see layout_segments(). */
 struct segment {
 	char text[256];

@@ -66,7 +66,7 @@ int event_list_take(struct event_list *list, const struct happening *events, siz
 	return event_list_filter(list, err);
 }
 
-bool event_is_of_finding(const struct happening *event)
+static bool is_of_finding(const struct happening *event)
 {
 	return strncmp(event->kind, "finding-", strlen("finding-")) == 0;
 }
@@ -75,7 +75,7 @@ static bool passes(const struct event_filter *filter, const struct happening *ev
 {
 	char where[NODE_NAME_SIZE + 8], text[256], all[NODE_NAME_SIZE + 320];
 
-	if (event->severity < filter->least || (filter->findings && !event_is_of_finding(event)) ||
+	if (event->severity < filter->least || (filter->findings && !is_of_finding(event)) ||
 	    (filter->kind[0] && strcmp(filter->kind, event->kind)))
 		return false;
 	if (!filter->has_regex)

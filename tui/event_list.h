@@ -71,7 +71,4 @@ const struct happening *event_list_at(const struct event_list *list, size_t row)
 const char *event_where(const struct happening *event, char *ret, size_t size);
 const char *event_text(const struct happening *event, char *ret, size_t size);
 
-/* event_is_of_finding - does it tell of one? */
-bool event_is_of_finding(const struct happening *event);
-
 #endif

@@ -2,7 +2,6 @@
 /* events_draw.c - the lines of the screen of events */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
 #include "base/when.h"
@@ -10,24 +9,20 @@
 #include "tui/draw.h"
 #include "tui/events_view.h"
 
-static struct brush brush_of(const struct app *app, bool cursor)
+static bool is_same_day(int64_t a_us, int64_t b_us)
 {
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
+	char a[16], b[16];
+
+	return !strcmp(format_time(a_us, "%Y-%m-%d", a, sizeof(a)), format_time(b_us, "%Y-%m-%d", b, sizeof(b)));
 }
 
 /* "14:00:00", with the day where that is not the day of what is looked at. */
 static void write_time(int64_t wall_us, int64_t shown_us, bool day, char *ret, size_t size)
 {
-	char time[WHEN_SIZE], shown[WHEN_SIZE];
-
-	when_format_local(wall_us, time);
-	when_format_local(shown_us, shown);
 	if (!wall_us)
 		snprintf(ret, size, "-");
-	else if (day && strncmp(time, shown, 10) != 0)
-		snprintf(ret, size, "%.5s %.8s", time + 5, time + 11);
 	else
-		snprintf(ret, size, "%.8s", time + 11);
+		format_time(wall_us, day && !is_same_day(wall_us, shown_us) ? "%m-%d %H:%M:%S" : "%H:%M:%S", ret, size);
 }
 
 enum { TIME, SEVERITY, KIND, WHERE, TEXT, COLUMNS };
@@ -53,13 +48,8 @@ static void place_columns(int columns, bool days, struct column_place *ret)
 /* Is the oldest event that is loaded of another day than what is looked at? */
 static bool has_days(const struct event_view *view, const struct app *app)
 {
-	char oldest[WHEN_SIZE], shown[WHEN_SIZE];
-
-	if (!view->events.count)
-		return false;
-	when_format_local(view->events.events[view->events.count - 1].wall_us, oldest);
-	when_format_local(app->live.shown->sweep.wall_us, shown);
-	return strncmp(oldest, shown, 10) != 0;
+	return view->events.count && !is_same_day(view->events.events[view->events.count - 1].wall_us,
+						  app->live.shown->sweep.wall_us);
 }
 
 static enum role role_of(enum event_severity severity)
@@ -72,7 +62,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 {
 	static const char *const severities[] = { "info", "warn", "CRIT" };
 	const struct happening *event = event_list_at(&view->events, row);
-	const struct brush brush = brush_of(app, row == view->list.cursor);
+	const struct brush brush = app_brush(app, row == view->list.cursor);
 	enum role role = role_of(event->severity);
 	char time[WHEN_SIZE], where[NODE_NAME_SIZE + 8], text[256];
 	const char *rest = event_text(event, text, sizeof(text));
@@ -95,7 +85,7 @@ static void draw_event(const struct event_view *view, const struct app *app, con
 static void draw_heads(const struct app *app, const struct rect *body, const struct column_place *places, int y)
 {
 	static const char *const titles[COLUMNS] = { "TIME", "SEV", "KIND", "WHERE", "WHAT HAPPENED" };
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	int i;
 
 	draw_cell(&brush, y, body->x, body->columns, "", ALIGN_LEFT, ROLE_HEAD);
@@ -108,7 +98,7 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 {
 	static const char *const least[] = { "", "warnings and worse", "critical ones" };
 	const struct event_filter *filter = &view->events.filter;
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[5] = { 0 };
 	char shown[32], all[32];
 	size_t count = 0;
@@ -140,7 +130,7 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 /* The whole of a line that was cut, in as many lines as there are for it. */
 static void draw_whole(const struct app *app, const struct rect *body, int y, int lines, const char *text)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	for (; lines > 0 && *text; lines--, y++) {
 		size_t bytes = lines > 1 ? text_prefix_bytes(text, (size_t)body->columns) : strlen(text);
@@ -154,7 +144,7 @@ static void draw_whole(const struct app *app, const struct rect *body, int y, in
 
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	int foot = body->rows >= 14 ? 2 : 1, line;
 	struct column_place places[COLUMNS];
 	const struct happening *event;
@@ -190,7 +180,7 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 		       size_t row)
 {
 	const struct port_error *error = &view->errors.list[row];
-	const struct brush brush = brush_of(app, row == view->error_list.cursor);
+	const struct brush brush = app_brush(app, row == view->error_list.cursor);
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x;
 	int64_t shown_us = app->live.shown->sweep.wall_us;
 	char text[CELL_SIZE], count[32];
@@ -215,14 +205,14 @@ static void draw_error(const struct event_view *view, const struct app *app, con
 
 void events_draw_errors(struct event_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = brush_of(app, false);
+	const struct brush brush = app_brush(app, false);
 	struct segment segments[3] = { 0 };
-	char from[WHEN_SIZE];
+	char from[16];
 	int name = body->columns >= 100 ? 28 : body->columns >= 60 ? 20 : 12, x = body->x, line;
 
-	when_format_local(view->errors.since_us, from);
-	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %.8s on", view->errors.count,
-		 view->errors.count == 1 ? "port with" : "ports with", from + 11);
+	snprintf(segments[0].text, sizeof(segments[0].text), "%zu %s errors from %s on", view->errors.count,
+		 view->errors.count == 1 ? "port with" : "ports with",
+		 format_time(view->errors.since_us, "%H:%M:%S", from, sizeof(from)));
 	segments[0].role = ROLE_STRONG;
 	snprintf(segments[1].text, sizeof(segments[1].text), "PortRcvSwitchRelayErrors left out");
 	segments[1].rank = 1;

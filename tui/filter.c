@@ -19,11 +19,6 @@ static char lower(char byte)
 	return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
 }
 
-const char *filter_word_name(enum filter_word word)
-{
-	return words[word];
-}
-
 /* Cut to whole characters: no UTF-8 sequence stays half. */
 static void drop_half_character(char *chars)
 {
@@ -238,21 +233,14 @@ bool filter_reads(const struct filter *filter)
 	return false;
 }
 
-void filter_append(struct filter *filter, const char *bytes)
-{
-	char typed[FILTER_SIZE + 8];
-
-	if (strlen(filter->typed) + strlen(bytes) >= FILTER_SIZE)
-		return;
-	snprintf(typed, sizeof(typed), "%s%.8s", filter->typed, bytes);
-	filter_set(filter, typed);
-}
-
 void filter_type(struct filter *filter, int key)
 {
-	char bytes[PROMPT_CHARACTER_SIZE];
+	char bytes[PROMPT_CHARACTER_SIZE], typed[FILTER_SIZE + PROMPT_CHARACTER_SIZE];
 
-	filter_append(filter, prompt_character(key, bytes));
+	if (strlen(filter->typed) + strlen(prompt_character(key, bytes)) >= FILTER_SIZE)
+		return;
+	snprintf(typed, sizeof(typed), "%s%s", filter->typed, bytes);
+	filter_set(filter, typed);
 }
 
 void filter_erase(struct filter *filter)

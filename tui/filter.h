@@ -64,14 +64,7 @@ bool filter_matches(const struct filter *filter, const char *text, filter_word_f
 /* filter_reads - does it look at a row's text at all, or only ask for words? */
 bool filter_reads(const struct filter *filter);
 
-/* filter_word_name - "tier", as it is typed before the colon. */
-const char *filter_word_name(enum filter_word word);
-
-/*
- * filter_append - one more typed character, as UTF-8; filter_type - as its code point, in the locale's encoding
- * filter_erase - the last character goes
- */
-void filter_append(struct filter *filter, const char *bytes);
+/* filter_type - one more typed character, as its code point. filter_erase - the last character goes. */
 void filter_type(struct filter *filter, int key);
 void filter_erase(struct filter *filter);
 

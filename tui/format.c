@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/rate.h"
 #include "base/clock.h"
@@ -108,6 +109,17 @@ const char *format_fit(const char *text, unsigned columns, enum align align, boo
 	if (used < columns)
 		put_blanks(ret, &len, columns - used);
 	return ret;
+}
+
+size_t format_line(const char *text, size_t columns)
+{
+	size_t fits = text_prefix_bytes(text, columns), end = fits;
+
+	if (!text[fits])
+		return fits;
+	while (end && text[end] != ' ')
+		end--;
+	return end ? end : fits;
 }
 
 const char *format_bar(double percent, unsigned columns, bool unicode, char *ret)
@@ -214,6 +226,21 @@ const char *format_per_s(double per_s, char *ret, size_t size)
 		short_count(per_s, ret, size);
 	return ret;
 }
+
+/* The attribute of its declaration has the formats of its callers checked. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+const char *format_time(int64_t wall_us, const char *how, char *ret, size_t size)
+{
+	time_t seconds = (time_t)(wall_us / US_PER_S);
+	struct tm parts = { 0 };
+
+	localtime_r(&seconds, &parts);
+	if (!strftime(ret, size, how, &parts))
+		ret[0] = '\0';
+	return ret;
+}
+#pragma GCC diagnostic pop
 
 const char *format_age(int64_t age_us, char *ret, size_t size)
 {

@@ -32,6 +32,12 @@ enum align {
 const char *format_fit(const char *text, unsigned columns, enum align align, bool unicode, char *ret);
 
 /*
+ * format_line - how many bytes of a text stand in a line of so many columns, cut behind a word where one ends
+ * Return: 0 of "", and where the first character is wider than that.
+ */
+size_t format_line(const char *text, size_t columns);
+
+/*
  * format_bar - a bar of @columns columns for a share in percent
  * NAN gives blanks. In Unicode it is exact to an eighth of a column; anything
  * above 0 shows at least the thinnest mark.
@@ -50,6 +56,10 @@ const char *format_count(uint64_t count, unsigned columns, char *ret, size_t siz
 
 /* format_per_s - a count per second: "0", "3.2k", "1.9M". "-" for NAN. */
 const char *format_per_s(double per_s, char *ret, size_t size);
+
+/* format_time - local time, as strftime() writes it: "%H:%M:%S". Return: @ret. */
+__attribute__((format(strftime, 2, 0)))
+const char *format_time(int64_t wall_us, const char *how, char *ret, size_t size);
 
 /* format_age - the age of a reading in at most 3 columns: "2s", "14m", "3h", "9d", "-" below 0. */
 const char *format_age(int64_t age_us, char *ret, size_t size);

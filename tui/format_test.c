@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -78,6 +79,42 @@ static void a_text_that_is_cut_says_so(void **state)
 	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 3, ALIGN_LEFT, true, cell),
 			    "\xe6\x97\xa5\xe2\x80\xa6");
 	assert_string_equal(format_fit("\xe6\x97\xa5\xe6\x9c\xac", 2, ALIGN_LEFT, true, cell), "\xe2\x80\xa6 ");
+}
+
+static void a_line_ends_behind_a_word_where_one_fits(void **state)
+{
+	char text[1024];
+	uint64_t seed;
+
+	(void)state;
+	assert_int_equal(format_line("one two", 7), 7);
+	assert_int_equal(format_line("one two", 6), 3);
+	assert_int_equal(format_line("one two", 3), 3);
+	assert_int_equal(format_line("one two", 2), 2);
+	assert_int_equal(format_line("\xe6\x97\xa5", 1), 0);
+	assert_int_equal(format_line("", 5), 0);
+	for (seed = 1; seed < 2000; seed++) {
+		size_t columns = map_mix(seed * 3) % 100, bytes;
+
+		random_text(seed, text, sizeof(text));
+		bytes = format_line(text, columns);
+		assert_true(!text[bytes] || text[bytes] == ' ' || !memchr(text, ' ', bytes) ||
+			    strchr(text, ' ') == text);
+		text[bytes] = '\0';
+		assert_true(text_columns(text) <= columns);
+	}
+}
+
+static void times_are_local(void **state)
+{
+	char text[32];
+
+	(void)state;
+	setenv("TZ", "UTC-1", 1);
+	tzset();
+	assert_string_equal(format_time(INT64_C(1790000000) * US_PER_S, "%Y-%m-%d %H:%M:%S", text, sizeof(text)),
+			    "2026-09-21 15:13:20");
+	assert_string_equal(format_time(0, "%H:%M", text, 3), "");
 }
 
 static void a_bar_grows_with_its_share_and_keeps_its_width(void **state)
@@ -185,6 +222,8 @@ int main(void)
 		cmocka_unit_test(a_cell_is_exactly_as_wide_as_its_column),
 		cmocka_unit_test(a_text_that_fits_is_whole),
 		cmocka_unit_test(a_text_that_is_cut_says_so),
+		cmocka_unit_test(a_line_ends_behind_a_word_where_one_fits),
+		cmocka_unit_test(times_are_local),
 		cmocka_unit_test(a_bar_grows_with_its_share_and_keeps_its_width),
 		cmocka_unit_test(rates_fit_their_column),
 		cmocka_unit_test(percents_fit_four_columns),

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "tui/app.h"
+#include "tui/marks.h"
 
 /* Longer labels are cut. */
 #define LABEL_COLUMNS_MAX 12

@@ -9,7 +9,6 @@
 
 #include "tui/boxes.h"
 #include "tui/list.h"
-#include "tui/marks.h"
 #include "tui/panel.h"
 
 struct app;

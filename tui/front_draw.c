@@ -23,12 +23,6 @@ struct face {
 	double percent; /* of the busier direction */
 };
 
-/* Of what is from the shown sweep. */
-static struct brush own_brush(const struct app *app, bool cursor)
-{
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
-}
-
 static struct face face_of(const struct front *front, const struct app *app, uint32_t port)
 {
 	const struct row_view *view = &app->table.views[port];
@@ -170,8 +164,7 @@ static void draw_port(const struct front *front, const struct app *app, size_t i
 	const struct box_port *port = &front->ports[index];
 	const struct rect place = panel_cell(&front->plan, &front->slots[index]);
 	const struct face face = face_of(front, app, port->port);
-	const struct brush brush = { &app->theme, (app_dims(app) ? DRAW_DIM : 0) |
-						  (index == front->cursor ? DRAW_CURSOR : 0) };
+	const struct brush brush = app_brush(app, index == front->cursor);
 	int y = area->y + place.y - front->first, x = area->x + place.x, columns = place.columns - 1;
 	char text[WORDS_PORT_SIZE], sign[8];
 
@@ -226,7 +219,7 @@ static void draw_list(struct front *front, const struct app *app)
 	list_fit(&front->list, boxes->row_count, area->rows - 1);
 	for (y = 0; y < area->rows - 1 && front->list.first + (size_t)y < boxes->row_count; y++) {
 		const struct box *box = &boxes->all[boxes->rows[front->list.first + (size_t)y]];
-		const struct brush brush = own_brush(app, box == shown);
+		const struct brush brush = app_brush(app, box == shown);
 		enum mark mark = box_mark(front, app, box);
 
 		draw_cell(&brush, area->y + 1 + y, area->x, area->columns - 5, boxes_name(boxes, box), ALIGN_MIDDLE,
@@ -279,7 +272,7 @@ static void write_counts(const struct front *front, const struct app *app, char 
 static void draw_title(const struct front *front, const struct app *app)
 {
 	static const char *const views[] = { "load", "errors", "state" };
-	const struct brush brush = own_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &front->parts.title;
 	const struct box *box = front_box(front);
 	struct segment segments[5] = { 0 };
@@ -369,7 +362,7 @@ static size_t add_numbers(const struct app *app, const struct face *face, uint32
 
 static void draw_finding(const struct front *front, const struct app *app, const struct finding_row *row)
 {
-	const struct brush brush = own_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &front->parts.facts;
 	char text[CELL_SIZE];
 
@@ -380,7 +373,7 @@ static void draw_finding(const struct front *front, const struct app *app, const
 
 static void draw_facts(const struct front *front, const struct app *app)
 {
-	const struct brush brush = own_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 	const struct rect *area = &front->parts.facts;
 	struct segment segments[8] = { 0 };
 	char peer[WORDS_PORT_SIZE], link[WORDS_LINK_SIZE];

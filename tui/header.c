@@ -2,8 +2,6 @@
 /* header.c - can it be trusted, how big is it, how is it: the lines on top of every screen */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "analysis/rate.h"
 #include "base/clock.h"
@@ -38,13 +36,7 @@ static const char *write_took(int64_t us, char *ret)
 
 static const char *write_clock(int64_t wall_us, char *ret, size_t size)
 {
-	time_t seconds = (time_t)(wall_us / US_PER_S);
-	struct tm parts;
-
-	localtime_r(&seconds, &parts);
-	if (!strftime(ret, size, "%H:%M:%S", &parts))
-		ret[0] = '\0';
-	return ret;
+	return format_time(wall_us, "%H:%M:%S", ret, size);
 }
 
 static const char *write_count(uint64_t count, char *ret, size_t size)
@@ -293,7 +285,7 @@ static void draw_load(const struct app *app, const struct brush *brush, const st
 void header_draw(const struct app *app, const struct rect *area)
 {
 	const struct brush plain = { &app->theme, 0 };
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 
 	draw_trust(app, &plain, area);
 	if (!app->live.shown)
@@ -335,11 +327,17 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	return ret;
 }
 
-bool app_dims(const struct app *app)
+/* Is what is shown too old to be taken for now? */
+static bool is_old(const struct app *app)
 {
 	enum live_state state = live_state(&app->live);
 
-	return (state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]));
+	return state == LIVE_LATE || state == LIVE_NO_COLLECTOR || (state != LIVE_PAST && app->live.problem[0]);
+}
+
+struct brush app_brush(const struct app *app, bool cursor)
+{
+	return (struct brush){ &app->theme, (is_old(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
 }
 
 /* One tab's text: "2 Links". Return: its columns. */

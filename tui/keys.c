@@ -3,7 +3,6 @@
 #include <curses.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -82,21 +81,11 @@ static void go_to_typed(struct app *app, const char *typed)
 	app_go(app, at_us >= app->now_us ? 0 : at_us);
 }
 
-static void subject_here(const struct app *app, struct subject *ret)
-{
-	const struct screen *screen = app_screen(app);
-
-	*ret = (struct subject){ .kind = SUBJECT_NONE };
-	if (app->live.shown && screen->subject)
-		screen->subject(screen_state(app, screen), app, ret);
-}
-
 /* The finding that is meant: the one under the cursor, or the worst at the port or node there. */
 static const struct finding_row *finding_here(const struct app *app)
 {
-	struct subject subject;
+	const struct subject subject = app_subject_here(app);
 
-	subject_here(app, &subject);
 	if (subject.kind == SUBJECT_FINDING)
 		return subject_finding(app, &subject);
 	if (subject.kind == SUBJECT_NODE || subject.kind == SUBJECT_PORT || subject.kind == SUBJECT_GROUP)
@@ -201,11 +190,9 @@ static bool time_key(struct app *app, int key)
 /* The front of the switch or host that the cursor stands on. */
 static void open_panel_here(struct app *app)
 {
-	const struct finding_row *row;
-	struct subject subject;
+	struct subject subject = app_subject_here(app);
+	const struct finding_row *row = subject_finding(app, &subject);
 
-	subject_here(app, &subject);
-	row = subject_finding(app, &subject);
 	if (row)
 		subject = subject_of_finding(row);
 	if (!subject.node_guid)
@@ -217,7 +204,7 @@ static void open_panel_here(struct app *app)
 void common_key(struct app *app, int key)
 {
 	const struct subject none = { .kind = SUBJECT_NONE };
-	struct subject subject;
+	struct subject here;
 
 	if (tab_key(app, key) || time_key(app, key))
 		return;
@@ -247,16 +234,14 @@ void common_key(struct app *app, int key)
 	case '\r':
 	case '\n':
 	case KEY_SPECIAL(KEY_ENTER):
-		subject_here(app, &subject);
-		if (subject.kind != SUBJECT_NONE)
-			app_open(app, &screen_detail, &subject);
+		app_open_here(app);
 		break;
 	case 'a':
 		acknowledge_here(app);
 		break;
 	case 'r':
-		subject_here(app, &subject);
-		text_report(app, &subject);
+		here = app_subject_here(app);
+		text_report(app, &here);
 		break;
 	case 'p':
 		open_panel_here(app);

@@ -3,7 +3,6 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <cmocka.h>
 
 enum { MOST_ROWS = 100, MOST_COLUMNS = 300 };

@@ -175,8 +175,8 @@ static void draw_empty(const struct app *app, const struct links *links, const s
 
 void links_draw(const struct app *app, const struct links *links, const struct list *list, const struct rect *body)
 {
-	struct brush brush = { &app->theme, 0 };
 	struct column_place places[COLUMN_COUNT];
+	struct brush brush;
 	int y;
 
 	links_places(app, links, body->columns, places);
@@ -184,7 +184,7 @@ void links_draw(const struct app *app, const struct links *links, const struct l
 	for (y = 0; y < body->rows - 1 && list->first + (size_t)y < links->row_count; y++) {
 		size_t row = list->first + (size_t)y;
 
-		brush.flags = (app_dims(app) ? DRAW_DIM : 0) | (row == list->cursor ? DRAW_CURSOR : 0);
+		brush = app_brush(app, row == list->cursor);
 		draw_row(app, links, &brush, body->y + 1 + y, body, places, links_row(links, row));
 	}
 	if (!links->row_count && body->rows > 2)

@@ -3,8 +3,6 @@
 #ifndef IBWIRE_TUI_LINKS_DRAW_H
 #define IBWIRE_TUI_LINKS_DRAW_H
 
-#include <stddef.h>
-
 #include "analysis/status.h"
 #include "tui/layout.h"
 #include "tui/marks.h"

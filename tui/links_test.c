@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"

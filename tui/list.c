@@ -66,10 +66,17 @@ bool list_key(struct list *list, int key)
 	}
 }
 
-void list_wheel(struct list *list, int direction)
+bool list_mouse(struct list *list, const struct mouse *mouse, int y)
 {
-	if (direction > 0)
+	int line = mouse->y - y;
+
+	if (mouse->wheel > 0)
 		page_down(list, WHEEL_ROWS);
-	else
+	else if (mouse->wheel < 0)
 		page_up(list, WHEEL_ROWS);
+	else if (line >= 0 && line < list->height && list->first + (size_t)line < list->count)
+		list_move_to(list, list->first + (size_t)line);
+	else
+		return false;
+	return true;
 }

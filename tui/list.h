@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct mouse;
+
 struct list {
 	size_t cursor, first; /* rows */
 	size_t count;
@@ -29,7 +31,11 @@ void list_move_to(struct list *list, size_t row);
  */
 bool list_key(struct list *list, int key);
 
-/* list_wheel - three rows up (below 0) or down. */
-void list_wheel(struct list *list, int direction);
+/*
+ * list_mouse - three rows up or down with the wheel, to the row that was pressed
+ * @y:  line of the terminal where the first row stands that is seen
+ * Return: false where no row was pressed: nothing happened.
+ */
+bool list_mouse(struct list *list, const struct mouse *mouse, int y);
 
 #endif

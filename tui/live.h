@@ -27,7 +27,6 @@ enum live_state {
 	LIVE_LATE,        /* a collector runs, but its data is older than that */
 	LIVE_PAST,        /* a time that was asked for is shown */
 	LIVE_NO_COLLECTOR, /* nobody collects; the data is what was stored last */
-	LIVE_STATE_COUNT,
 };
 
 struct live {

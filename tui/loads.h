@@ -10,7 +10,6 @@
 #define IBWIRE_TUI_LOADS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/balance.h"

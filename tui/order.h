@@ -3,7 +3,6 @@
 #ifndef IBWIRE_TUI_ORDER_H
 #define IBWIRE_TUI_ORDER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct error;

@@ -10,7 +10,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct overview_ask {
 	int rows;
@@ -18,9 +17,8 @@ struct overview_ask {
 	size_t changes, groups;
 };
 
-/* Rows from the top of the body. What has 0 rows is not there. */
+/* Rows from the top of the body, whose first is the problems' head. What has 0 rows is not there. */
 struct overview_plan {
-	int problems_head;                /* 1 row, always */
 	int problems, problems_rows;      /* of @problem_lines for each, or 1 that says that there is none */
 	int problem_lines;                /* 2: with its evidence; 3 to 5: with what to do, hosts, more of it */
 	int changes, changes_rows;

@@ -3,29 +3,16 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
 #include "tui/app.h"
 #include "tui/draw.h"
-
-const char *overview_clock(int64_t wall_us, char *ret, size_t size)
-{
-	time_t seconds = (time_t)(wall_us / US_PER_S);
-	struct tm parts;
-
-	localtime_r(&seconds, &parts);
-	if (!strftime(ret, size, "%H:%M", &parts))
-		ret[0] = '\0';
-	return ret;
-}
 
 static const char *write_times(const struct change *change, char *ret, size_t size)
 {
 	char from[16], to[16];
 
-	overview_clock(change->first_us, from, sizeof(from));
-	overview_clock(change->last_us, to, sizeof(to));
+	format_time(change->first_us, "%H:%M", from, sizeof(from));
+	format_time(change->last_us, "%H:%M", to, sizeof(to));
 	if (strcmp(from, to))
 		snprintf(ret, size, "%s-%s", from, to);
 	else
@@ -80,7 +67,7 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 		const struct change *change = &changes->list[count];
 		char at[16];
 
-		overview_clock(change->last_us, at, sizeof(at));
+		format_time(change->last_us, "%H:%M", at, sizeof(at));
 		segments[count].role = ROLE_TEXT;
 		segments[count].rank = (int)count;
 		snprintf(segments[count].text, sizeof(segments[count].text), "%s %s", at, change->brief);

@@ -36,7 +36,4 @@ void overview_draw_changes(const struct overview_view *view, const struct app *a
 void overview_draw_groups(const struct overview_view *view, const struct app *app, const struct brush *brush,
 			  const struct rect *body);
 
-/* overview_clock - "02:58", local time. Return: @ret. */
-const char *overview_clock(int64_t wall_us, char *ret, size_t size);
-
 #endif

@@ -9,6 +9,7 @@
 #include "base/when.h"
 #include "tui/app.h"
 #include "tui/draw.h"
+#include "tui/links_draw.h"
 
 /* "02:58", or of what is older than a day how long it is: "4d02h". */
 static void write_since(int64_t since_us, int64_t shown_us, char ret[WHEN_SIZE])
@@ -16,7 +17,7 @@ static void write_since(int64_t since_us, int64_t shown_us, char ret[WHEN_SIZE])
 	const int64_t day_us = 24 * 3600 * US_PER_S;
 
 	if (shown_us - since_us < day_us)
-		overview_clock(since_us, ret, WHEN_SIZE);
+		format_time(since_us, "%H:%M", ret, WHEN_SIZE);
 	else if (shown_us - since_us < 100 * day_us)
 		when_format_span(shown_us - since_us, ret);
 	else
@@ -79,31 +80,11 @@ static size_t text_room(const struct rect *body)
 	return (size_t)(columns - INDENT);
 }
 
-/* A text in the lines before @end, broken between words. Return: the line behind it. */
-static int draw_wrapped(const struct brush *brush, int y, int end, const struct rect *body, const char *text,
-			 enum role role)
+/* A text below a problem's first line, in the lines before @end. Return: the line behind it. */
+static int draw_below(const struct brush *brush, int y, int end, const struct rect *body, const char *text,
+		      enum role role)
 {
-	int columns = (int)text_room(body);
-
-	while (*text && y < end) {
-		size_t bytes = text_prefix_bytes(text, (size_t)columns), cut = bytes;
-		char line[CELL_SIZE];
-
-		/* The last line is cut by draw_cell, which shows that it is. */
-		if (text[bytes] && y + 1 < end) {
-			while (cut && text[cut] != ' ')
-				cut--;
-			bytes = cut ? cut : bytes;
-		} else {
-			bytes = strlen(text);
-		}
-		snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
-		draw_cell(brush, y++, body->x + INDENT, columns, line, ALIGN_LEFT, role);
-		text += bytes;
-		while (*text == ' ')
-			text++;
-	}
-	return y;
+	return y + draw_wrapped(brush, y, body->x + INDENT, (int)text_room(body), end - y, text, role);
 }
 
 static void write_acknowledged(const struct finding_row *row, char *ret, size_t size)
@@ -143,7 +124,7 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 
 	if (known) {
 		write_acknowledged(row, text, sizeof(text));
-		y = draw_wrapped(brush, y, y + 1, body, text, ROLE_FAINT);
+		y = draw_below(brush, y, y + 1, body, text, ROLE_FAINT);
 		left--;
 	}
 	snprintf(text, sizeof(text), "%s: %s", finding_kind_name(finding->kind), finding->text);
@@ -151,22 +132,22 @@ static void draw_problem_lines(const struct overview_view *view, const struct br
 	advises = !known && *finding->advice && (left > 2 || (left > 1 && text_columns(text) <= text_room(body)));
 	names = left > 2 && !known && finding->hosts_touched;
 	end = y + left - advises - names;
-	y = draw_wrapped(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
+	y = draw_below(brush, y, end, body, text, known ? ROLE_FAINT : ROLE_TEXT);
 	if (names) {
 		write_hosts(finding, text, sizeof(text));
-		y = draw_wrapped(brush, y, y + 1, body, text, ROLE_TEXT);
+		y = draw_below(brush, y, y + 1, body, text, ROLE_TEXT);
 	}
 	snprintf(text, sizeof(text), "> %s", finding->advice);
 	if (advises)
-		draw_wrapped(brush, y, y + 1, body, text, ROLE_FAINT);
+		draw_below(brush, y, y + 1, body, text, ROLE_FAINT);
 }
 
 static void draw_problem(const struct overview_view *view, const struct app *app, const struct brush *plain,
 			 size_t index, int y, const struct rect *body)
 {
 	const struct finding_row *row = view->problems[index];
-	bool known = row->acknowledged.at_us, critical = row->finding.severity == FINDING_CRITICAL;
-	enum role role = known ? ROLE_FAINT : critical ? ROLE_CRITICAL : ROLE_WARNING;
+	enum mark mark = mark_of(row);
+	bool known = mark == MARK_ACKNOWLEDGED;
 	bool here = index == view->cursor;
 	const struct brush brush = { plain->theme, plain->flags | (here ? DRAW_CURSOR : 0) };
 	struct problem_places places;
@@ -174,8 +155,7 @@ static void draw_problem(const struct overview_view *view, const struct app *app
 
 	overview_problem_places(body->columns, &places);
 	draw_cell(&brush, y, body->x, body->columns, here ? ">" : "", ALIGN_LEFT, ROLE_TEXT);
-	draw_cell(&brush, y, body->x + 1, places.severity_columns, known ? "ack" : critical ? "CRIT" : "WARN",
-		  ALIGN_LEFT, role);
+	draw_cell(&brush, y, body->x + 1, places.severity_columns, mark_name(mark), ALIGN_LEFT, mark_role(mark));
 	draw_cell(&brush, y, body->x + places.subject, places.subject_columns, row->finding.subject, ALIGN_MIDDLE,
 		  known ? ROLE_FAINT : ROLE_STRONG);
 	write_since(row->finding.since_us, app->live.shown->sweep.wall_us, since);

@@ -98,18 +98,6 @@ void page_heading(struct page *page, const char *fmt, ...)
 	page_put(page, 0, -1, ALIGN_LEFT, ROLE_HEAD, text);
 }
 
-/* How many bytes of a text stand in a line of so many columns, cut behind a word where one ends. */
-static size_t line_bytes(const char *text, size_t columns)
-{
-	size_t fits = text_prefix_bytes(text, columns), end = fits;
-
-	if (!text[fits])
-		return fits;
-	while (end && text[end] != ' ')
-		end--;
-	return end ? end : fits;
-}
-
 static void wrap(struct page *page, const struct subject *subject, const char *label, int indent, enum role role,
 		 const char *text)
 {
@@ -117,7 +105,7 @@ static void wrap(struct page *page, const struct subject *subject, const char *l
 	char line[CELL_SIZE];
 
 	while (*text) {
-		size_t len = line_bytes(text, columns);
+		size_t len = format_line(text, columns);
 
 		/* A character that is wider than all there is. */
 		if (!len)

@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #define PROMPT_SIZE 256
 

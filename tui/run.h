@@ -9,7 +9,6 @@
 #define IBWIRE_TUI_RUN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/text.h"

@@ -18,7 +18,7 @@
 #ifndef IBWIRE_TUI_SAMPLE_H
 #define IBWIRE_TUI_SAMPLE_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "storage/reader.h"
@@ -35,7 +35,6 @@ struct sample {
 	struct port_sample *samples;
 	struct reading *readings;
 	struct delta *deltas;
-	struct event event;
 };
 
 /*

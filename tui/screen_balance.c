@@ -6,15 +6,8 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/text.h"
-#include "base/when.h"
 #include "fabric/shape.h"
 #include "tui/balance_view.h"
-
-struct brush view_brush(const struct app *app, bool cursor)
-{
-	return (struct brush){ &app->theme, (app_dims(app) ? DRAW_DIM : 0u) | (cursor ? DRAW_CURSOR : 0u) };
-}
 
 const char *view_tier_name(unsigned tier, char ret[16])
 {
@@ -27,67 +20,37 @@ const char *view_tier_name(unsigned tier, char ret[16])
 	return ret;
 }
 
-/* "14:00:00" of "2026-11-20 14:00:00 CET". */
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
-	char from[WHEN_SIZE], span[WHEN_SIZE];
-	int64_t window_us = view->loads.until_us - view->loads.since_us;
+	char from[16];
 
-	when_format_local(view->loads.since_us, from);
-	snprintf(span, sizeof(span), "%lld s", (long long)(window_us / US_PER_S));
-	snprintf(ret, size, "measuring: window of %s, began %.8s%s", span, from + 11,
+	snprintf(ret, size, "measuring: window of %lld s, began %s%s",
+		 (long long)((view->loads.until_us - view->loads.since_us) / US_PER_S),
+		 format_time(view->loads.since_us, "%H:%M:%S", from, sizeof(from)),
 		 view->loads.damage.count ? ", damaged" : "");
 	return ret;
 }
 
-int view_wrap(const struct brush *brush, int y, int x, int columns, int lines, const char *text, enum role role)
+static void init(void *state, const struct app *app)
 {
-	int line;
+	struct balance_view *view = state;
 
-	for (line = 0; line < lines && *text; line++) {
-		size_t bytes = text_prefix_bytes(text, (size_t)columns), end = bytes;
-		char part[CELL_SIZE];
-
-		while (text[bytes] && end > 0 && text[end] != ' ')
-			end--;
-		if (!text[bytes] || line == lines - 1 || end == 0)
-			end = line == lines - 1 ? strlen(text) : bytes;
-		snprintf(part, sizeof(part), "%.*s", (int)end, text);
-		draw_cell(brush, y + line, x, columns, part, ALIGN_LEFT, role);
-		text += end;
-		text += strspn(text, " ");
-	}
-	return line;
-}
-
-static void *create(struct app *app, struct error *err)
-{
-	struct balance_view *view = calloc(1, sizeof(*view));
-
-	if (!view) {
-		err_nomem(err);
-		return NULL;
-	}
 	balance_settings_default(&view->limits);
 	if (app->options->balance)
 		view->limits = *app->options->balance;
 	view->tier = 1;
 	view->dirty = true;
-	return view;
 }
 
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct balance_view *view = state;
 
-	if (!view)
-		return;
 	loads_done(&view->loads);
 	heat_done(&view->heat);
 	free(view->order);
 	free(view->results);
 	free(view->hosts);
-	free(view);
 }
 
 static void changed(void *state, struct app *app)
@@ -153,36 +116,48 @@ static bool poll(void *state, struct app *app)
 	return news;
 }
 
-static enum balance_part part_of(const struct balance_view *view, const struct app *app)
-{
-	return view->part == PART_MAP && !has_map(app) ? PART_GROUPS : view->part;
-}
-
 static void draw_none(const struct balance_view *view, const struct app *app, const struct rect *body)
 {
-	const struct brush brush = view_brush(app, false);
+	const struct brush brush = app_brush(app, false);
 
 	draw_cell(&brush, body->y + 1, body->x, body->columns,
 		  view->loads.problem[0] ? view->loads.problem : "reading what the links carried ...", ALIGN_LEFT,
 		  ROLE_TEXT);
 }
 
+/* Is a line needed that says why there is no map? */
+static bool lacks_map(const struct balance_view *view, const struct app *app)
+{
+	return view->part == PART_MAP && !has_map(app);
+}
+
+static enum balance_part part_of(const struct balance_view *view, const struct app *app)
+{
+	return lacks_map(view, app) ? PART_GROUPS : view->part;
+}
+
+/* What that line leaves. */
+static struct rect rest_of(const struct balance_view *view, const struct app *app, const struct rect *body)
+{
+	int line = lacks_map(view, app);
+
+	return (struct rect){ body->y + line, body->x, body->rows - line, body->columns };
+}
+
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct balance_view *view = state;
-	const struct brush brush = view_brush(app, false);
-	struct rect rest = *body;
+	const struct brush brush = app_brush(app, false);
+	const struct rect rest = rest_of(view, app, body);
 	char text[256];
 
 	if (!is_made(view, app)) {
 		draw_none(view, app, body);
 		return;
 	}
-	if (!has_map(app) && view->part == PART_MAP) {
+	if (lacks_map(view, app)) {
 		snprintf(text, sizeof(text), "no map of tiers: %.200s", app->moment.shape->reason);
 		draw_cell(&brush, body->y, body->x, body->columns, text, ALIGN_LEFT, ROLE_FAINT);
-		rest.y++;
-		rest.rows--;
 	}
 	switch (part_of(view, app)) {
 	case PART_MAP:
@@ -235,27 +210,17 @@ static bool key(void *state, struct app *app, int pressed)
 	return part == PART_GROUPS ? groups_key(view, app, pressed) : hosts_key(view, app, pressed);
 }
 
-static void subject(void *state, const struct app *app, struct subject *ret);
-
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
-	struct subject here = { .kind = SUBJECT_NONE };
 	struct balance_view *view = state;
 	enum balance_part part = part_of(view, app);
+	const struct rect rest = rest_of(view, app, &app->body);
 
 	if (!is_made(view, app))
 		return false;
 	if (part == PART_MAP)
-		map_mouse(view, app, event);
-	else if (part == PART_GROUPS)
-		groups_mouse(view, app, event);
-	else
-		hosts_mouse(view, app, event);
-	if (event->twice)
-		subject(state, app, &here);
-	if (here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
-	return true;
+		return map_mouse(view, app, &rest, event);
+	return part == PART_GROUPS ? groups_mouse(view, app, &rest, event) : hosts_mouse(view, app, &rest, event);
 }
 
 static void subject(void *state, const struct app *app, struct subject *ret)
@@ -327,8 +292,9 @@ static bool recall(void *state, const char *name, const char *value)
 const struct screen screen_balance = {
 	.name = "Balance",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct balance_view),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.poll = poll,
 	.draw = draw,

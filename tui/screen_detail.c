@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_detail.c - all that is known of one port, node, group or finding */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -37,29 +36,21 @@ struct screen_state {
 	struct kept kept[PATH_MAX_DEPTH]; /* where one was on the pages of the path */
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state) {
-		err_nomem(err);
-		return NULL;
-	}
-	state->detail.plot.window = 2;
-	state->detail.view.cursor = PAGE_NONE;
-	return state;
-}
-
-static void destroy(void *data)
+static void init(void *data, const struct app *app)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
+	(void)app;
+	state->detail.plot.window = 2;
+	state->detail.view.cursor = PAGE_NONE;
+}
+
+static void done(void *data)
+{
+	struct screen_state *state = data;
+
 	page_done(&state->detail.page);
 	detail_plot_done(&state->detail.plot);
-	free(state);
 }
 
 static void changed(void *data, struct app *app)
@@ -206,7 +197,7 @@ static void draw(void *data, struct app *app, const struct rect *body)
 {
 	struct screen_state *state = data;
 	struct detail *detail = &state->detail;
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 	const struct subject place = place_of(app, &state->subject);
 
 	/* Dirty or not: a plot has its own pace. */
@@ -286,14 +277,12 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 
 	if (event->wheel) {
 		page_scroll(&state->detail.page, view, event->wheel > 0 ? 3 : -3);
-		return true;
+		return false;
 	}
 	if (event->y < app->body.y || event->y >= app->body.y + app->body.rows ||
 	    line >= state->detail.page.line_count || state->detail.page.lines[line].subject.kind == SUBJECT_NONE)
 		return false;
 	view->cursor = line;
-	if (event->twice)
-		app_open(app, &screen_detail, &state->detail.page.lines[line].subject);
 	return true;
 }
 
@@ -329,8 +318,9 @@ static const struct key_help help[] = {
 const struct screen screen_detail = {
 	.name = "detail",
 	.is_tab = false,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.opened = opened,
 	.poll = poll,

@@ -2,41 +2,22 @@
 /* screen_events.c - what happened, newest first; which error counters moved, at which ports */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/text.h"
-#include "base/when.h"
-#include "fabric/shape.h"
 #include "tui/app.h"
-#include "tui/draw.h"
 #include "tui/events_view.h"
 
 /* Older events are loaded in such batches, and for so long at most before the screen is drawn again. */
 #define BATCH MOMENT_EVENTS
 #define LOAD_US (20 * US_PER_MS)
 
-
-static void *create(struct app *app, struct error *err)
-{
-	struct event_view *view = calloc(1, sizeof(*view));
-
-	(void)app;
-	if (!view)
-		err_nomem(err);
-	return view;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct event_view *view = state;
 
-	if (!view)
-		return;
 	event_list_done(&view->events);
 	port_errors_done(&view->errors);
-	free(view);
 }
 
 static void changed(void *state, struct app *app)
@@ -289,7 +270,6 @@ static void toggle_kind(struct event_view *view, struct app *app)
 static bool event_key(struct event_view *view, struct app *app, int pressed)
 {
 	struct event_filter *filter = &view->events.filter;
-	struct subject here = { .kind = SUBJECT_NONE };
 
 	switch (pressed) {
 	case '/':
@@ -309,9 +289,7 @@ static bool event_key(struct event_view *view, struct app *app, int pressed)
 		toggle_kind(view, app);
 		return true;
 	case 'd':
-		subject(view, app, &here);
-		if (here.kind != SUBJECT_NONE)
-			app_open(app, &screen_detail, &here);
+		app_open_here(app);
 		return true;
 	case '\r':
 	case '\n':
@@ -350,21 +328,13 @@ static bool key(void *state, struct app *app, int pressed)
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct event_view *view = state;
-	struct list *list = view->errors_shown ? &view->error_list : &view->list;
-	int line = event->y - app->body.y - 2;
 
-	if (event->wheel)
-		list_wheel(list, event->wheel);
-	else if (line >= 0 && line < list->height)
-		list_move_to(list, list->first + (size_t)line);
-	else
+	if (!list_mouse(view->errors_shown ? &view->error_list : &view->list, event, app->body.y + 2))
 		return false;
 	if (view->errors_shown)
 		remember_error(view);
 	else
 		remember(view);
-	if (event->twice)
-		app_key(app, KEY_SPECIAL(KEY_ENTER));
 	return true;
 }
 
@@ -385,8 +355,8 @@ static const struct key_help help[] = {
 const struct screen screen_events = {
 	.name = "Events",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct event_view),
+	.done = done,
 	.changed = changed,
 	.poll = poll,
 	.draw = draw,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_help.c - the keys of the screen that one came from, and what its words mean */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/text.h"
 #include "tui/app.h"
 #include "tui/draw.h"
@@ -69,17 +67,13 @@ static void add(struct help *help, const char *keys, const char *text, int colum
 		keys = "";
 	}
 	do {
-		size_t bytes = text_prefix_bytes(text, room), end = bytes;
+		size_t bytes = format_line(text, room);
 
-		while (text[bytes] && end > 0 && text[end] != ' ')
-			end--;
-		if (!text[bytes] || !end)
-			end = bytes;
-		if (!end)
+		if (!bytes)
 			break;
-		add_line(help, keys, text, end, false);
+		add_line(help, keys, text, bytes, false);
 		keys = "";
-		text += end;
+		text += bytes;
 		text += strspn(text, " ");
 	} while (*text);
 }
@@ -121,16 +115,6 @@ static void make(struct help *help, const struct app *app, int columns)
 	add_title(help, "COLUMNS", columns < 60 ? "" : "a wider terminal shows more of them; F2 hides some");
 	for (int column = 0; column < COLUMN_COUNT; column++)
 		add(help, column_info((enum column)column)->title, column_info((enum column)column)->meaning, rest);
-}
-
-static void *create(struct app *app, struct error *err)
-{
-	struct help *help = calloc(1, sizeof(*help));
-
-	(void)app;
-	if (!help)
-		err_nomem(err);
-	return help;
 }
 
 static void draw(void *state, struct app *app, const struct rect *body)
@@ -215,14 +199,13 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		help->first -= help->first < step ? help->first : step;
 	else if (event->wheel > 0)
 		help->first += step;
-	return true;
+	return false;
 }
 
 const struct screen screen_help = {
 	.name = "help",
 	.needs_nothing = true,
-	.create = create,
-	.destroy = free,
+	.size = sizeof(struct help),
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_links.c - every link of the fabric in a table */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -29,25 +28,19 @@ struct links_screen {
 	enum column menu;   /* that the cursor of the sort menu stands on */
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct links_screen *self = calloc(1, sizeof(*self));
-
-	(void)app;
-	if (!self)
-		err_nomem(err);
-	else
-		links_init(&self->links);
-	return self;
-}
-
-static void destroy(void *state)
+static void init(void *state, const struct app *app)
 {
 	struct links_screen *self = state;
 
-	if (self)
-		links_done(&self->links);
-	free(self);
+	(void)app;
+	links_init(&self->links);
+}
+
+static void done(void *state)
+{
+	struct links_screen *self = state;
+
+	links_done(&self->links);
 }
 
 /* Which link the cursor stands on from now on. */
@@ -392,28 +385,19 @@ static void press_head(struct links_screen *self, const struct app *app, int x)
 	}
 }
 
-static void open_here(struct links_screen *self, struct app *app);
-
 static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct links_screen *self = state;
-	int line = mouse->y - app->body.y - 1;
-	size_t row = self->list.first + (size_t)line;
 
 	prepare(self, app);
 	self->mode = MODE_TABLE;
-	if (mouse->wheel) {
-		list_wheel(&self->list, mouse->wheel);
+	if (list_mouse(&self->list, mouse, app->body.y + 1)) {
 		moved(self);
-	} else if (line < 0) {
-		press_head(self, app, mouse->x - app->body.x);
-	} else if (line < self->list.height && row < self->links.row_count) {
-		list_move_to(&self->list, row);
-		moved(self);
-		if (mouse->twice)
-			open_here(self, app);
+		return true;
 	}
-	return true;
+	if (mouse->y == app->body.y)
+		press_head(self, app, mouse->x - app->body.x);
+	return false;
 }
 
 static const struct key_help help[] = {
@@ -458,15 +442,6 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	};
 }
 
-static void open_here(struct links_screen *self, struct app *app)
-{
-	struct subject here = { .kind = SUBJECT_NONE };
-
-	subject(self, app, &here);
-	if (here.kind != SUBJECT_NONE)
-		app_open(app, &screen_detail, &here);
-}
-
 static void keep(void *state, struct keep *keep)
 {
 	const struct links_screen *self = state;
@@ -496,8 +471,9 @@ const struct screen screen_links = {
 	.name = "Links",
 	.is_tab = true,
 	.subject = subject,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct links_screen),
+	.init = init,
+	.done = done,
 	.changed = changed,
 	.draw = draw,
 	.draw_footer = draw_footer,

@@ -19,26 +19,13 @@ struct overview {
 	char kept_group[GROUP_NAME_SIZE];
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct overview *overview = calloc(1, sizeof(*overview));
-
-	(void)app;
-	if (!overview)
-		err_nomem(err);
-	return overview;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct overview *overview = state;
 
-	if (!overview)
-		return;
 	free(overview->view.problems);
 	changes_done(&overview->view.changes);
 	groups_done(&overview->view.groups);
-	free(overview);
 }
 
 static void changed(void *state, struct app *app)
@@ -128,7 +115,7 @@ static void follow_cursor(struct overview_view *view)
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	struct overview *overview = state;
-	const struct brush brush = { &app->theme, app_dims(app) ? DRAW_DIM : 0 };
+	const struct brush brush = app_brush(app, false);
 	struct overview_ask ask = { .rows = body->rows };
 
 	update(overview, app);
@@ -204,14 +191,10 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	struct overview *overview = state;
 	const struct overview_plan *plan = &overview->view.plan;
 	int y = mouse->y - app->body.y;
-	struct subject here = { .kind = SUBJECT_NONE };
 
-	if (mouse->wheel) {
-		list_wheel(&overview->list, mouse->wheel);
-		keep(overview);
-		return true;
-	}
-	if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
+	if (mouse->wheel)
+		list_mouse(&overview->list, mouse, 0);
+	else if (overview->view.problem_count && y >= plan->problems && y < plan->problems + plan->problems_rows)
 		list_move_to(&overview->list,
 			     overview->view.first_problem + (size_t)((y - plan->problems) / plan->problem_lines));
 	else if (plan->groups_rows && y >= plan->groups && y < plan->groups + plan->groups_rows)
@@ -220,11 +203,6 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 	else
 		return false;
 	keep(overview);
-	if (mouse->twice && !key(state, app, '\r')) {
-		subject(state, app, &here);
-		if (here.kind != SUBJECT_NONE)
-			app_open(app, &screen_detail, &here);
-	}
 	return true;
 }
 
@@ -253,8 +231,8 @@ static const struct key_help help[] = {
 const struct screen screen_overview = {
 	.name = "Overview",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct overview),
+	.done = done,
 	.changed = changed,
 	.draw = draw,
 	.key = key,

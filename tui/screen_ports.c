@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_ports.c - the front panel of a switch or host */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
-#include "fabric/fabric.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 #include "tui/front.h"
@@ -19,23 +17,11 @@ struct ports_screen {
 	struct subject left;
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct ports_screen *self = calloc(1, sizeof(*self));
-
-	(void)app;
-	if (!self)
-		err_nomem(err);
-	return self;
-}
-
-static void destroy(void *state)
+static void done(void *state)
 {
 	struct ports_screen *self = state;
 
-	if (self)
-		front_done(&self->front);
-	free(self);
+	front_done(&self->front);
 }
 
 static void changed(void *state, struct app *app)
@@ -264,7 +250,6 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 {
 	struct ports_screen *self = state;
 	struct front *front = &self->front;
-	struct subject here = { .kind = SUBJECT_NONE };
 	size_t port;
 	int line;
 
@@ -275,16 +260,13 @@ static bool mouse(void *state, struct app *app, const struct mouse *mouse)
 		box_key(self, app, mouse->wheel < 0 ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE));
 	} else if (port < front->count) {
 		front_move_to(front, port);
-		subject(self, app, &here);
-		if (mouse->twice && here.kind != SUBJECT_NONE) {
-			leave(self, app);
-			app_open(app, &screen_detail, &here);
-		}
+		front->typing = false;
+		return true;
 	} else if (front->parts.list.rows && mouse->x < front->parts.list.x + front->parts.list.columns && line >= 0 &&
 		   front->list.first + (size_t)line < front->boxes.row_count) {
 		choose_row(self, app, front->list.first + (size_t)line);
 	}
-	return true;
+	return false;
 }
 
 static const struct key_help help[] = {
@@ -321,8 +303,8 @@ static bool recall(void *state, const char *name, const char *value)
 const struct screen screen_ports = {
 	.name = "Ports",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct ports_screen),
+	.done = done,
 	.changed = changed,
 	.opened = opened,
 	.draw = draw,

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screen_setup.c - how the screen looks and when it is drawn anew, to be changed */
-#include <stdio.h>
-#include <stdlib.h>
-
-#include "base/err.h"
 #include "tui/app.h"
 #include "tui/draw.h"
 #include "tui/list.h"
@@ -20,19 +16,14 @@ struct setup_screen {
 	size_t column_count;
 };
 
-static void *create(struct app *app, struct error *err)
+static void init(void *state, const struct app *app)
 {
-	struct setup_screen *self = calloc(1, sizeof(*self));
+	struct setup_screen *self = state;
 
 	(void)app;
-	if (!self) {
-		err_nomem(err);
-		return NULL;
-	}
 	for (int column = 0; column < COLUMN_COUNT; column++)
 		if (column_can_hide((enum column)column))
 			self->columns[self->column_count++] = (enum column)column;
-	return self;
 }
 
 /* A row's three texts: what it is, how it is, what that means. */
@@ -214,12 +205,12 @@ static bool mouse(void *state, struct app *app, const struct mouse *event)
 		move_to(self, self->list.cursor + 3);
 	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
 	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
-		return true;
+		return false;
 	/* A press where the cursor stands changes: what can be seen to be chosen is what is meant. */
 	if (row == self->list.cursor)
 		change(self, app, 1);
 	move_to(self, row);
-	return true;
+	return false;
 }
 
 static const struct key_help help[] = {
@@ -231,8 +222,8 @@ static const struct key_help help[] = {
 
 const struct screen screen_setup = {
 	.name = "setup",
-	.create = create,
-	.destroy = free,
+	.size = sizeof(struct setup_screen),
+	.init = init,
 	.draw = draw,
 	.draw_footer = draw_footer,
 	.key = key,

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -43,25 +42,12 @@ struct screen_state {
 	bool failed;
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state)
-		err_nomem(err);
-	return state;
-}
-
-static void destroy(void *data)
+static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
 	run_stop(&state->run);
 	free(state->rows);
-	free(state);
 }
 
 static void changed(void *data, struct app *app)
@@ -187,16 +173,13 @@ static void ask_note(struct app *app, const char *name)
 
 static void ask_name(const struct screen_state *state, struct app *app)
 {
-	time_t seconds = (time_t)(app->now_us / US_PER_S);
-	struct tm parts = { 0 };
 	char name[SAVED_NAME_SIZE];
 
 	if (state->run.pid && !state->run.ended) {
 		app_say(app, "%s is still being taken", state->name);
 		return;
 	}
-	localtime_r(&seconds, &parts);
-	strftime(name, sizeof(name), "%Y-%m-%d-%H%M", &parts);
+	format_time(app->now_us, "%Y-%m-%d-%H%M", name, sizeof(name));
 	prompt_ask(&app->prompt, "name of the snapshot: ", name, ask_note);
 }
 
@@ -376,18 +359,8 @@ static bool key(void *data, struct app *app, int pressed)
 static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
-	size_t row = state->list.first + (size_t)(event->y - app->body.y - 1);
 
-	if (event->wheel) {
-		list_wheel(&state->list, event->wheel);
-		return true;
-	}
-	if (event->y <= app->body.y || event->y > app->body.y + state->list.height || row >= state->count)
-		return false;
-	list_move_to(&state->list, row);
-	if (event->twice)
-		tag(state, app);
-	return true;
+	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {
@@ -408,8 +381,8 @@ static const struct key_help help[] = {
 const struct screen screen_snapshots = {
 	.name = "Snapshots",
 	.is_tab = true,
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.done = done,
 	.changed = changed,
 	.poll = poll_run,
 	.draw = draw,

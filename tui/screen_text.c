@@ -39,16 +39,6 @@ struct screen_state {
 	char search[PROMPT_SIZE];
 };
 
-static void *create(struct app *app, struct error *err)
-{
-	struct screen_state *state = calloc(1, sizeof(*state));
-
-	(void)app;
-	if (!state)
-		err_nomem(err);
-	return state;
-}
-
 static void forget(struct screen_state *state)
 {
 	run_stop(&state->run);
@@ -59,17 +49,14 @@ static void forget(struct screen_state *state)
 	state->left = 0;
 }
 
-static void destroy(void *data)
+static void done(void *data)
 {
 	struct screen_state *state = data;
 
-	if (!state)
-		return;
 	forget(state);
 	for (size_t i = 0; state->args[i]; i++)
 		free(state->args[i]);
 	free(state->lines);
-	free(state);
 }
 
 /* Our own commands print nothing else, but names of a fabric are in it. */
@@ -317,10 +304,7 @@ static bool mouse(void *data, struct app *app, const struct mouse *event)
 {
 	struct screen_state *state = data;
 
-	(void)app;
-	if (event->wheel)
-		list_wheel(&state->list, event->wheel);
-	return event->wheel != 0;
+	return list_mouse(&state->list, event, app->body.y + 1);
 }
 
 static const struct key_help footer_keys[] = {
@@ -352,8 +336,8 @@ static const struct key_help help[] = {
 
 const struct screen screen_text = {
 	.name = "text",
-	.create = create,
-	.destroy = destroy,
+	.size = sizeof(struct screen_state),
+	.done = done,
 	.poll = poll_run,
 	.draw = draw,
 	.draw_footer = draw_footer,

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* screens.c - which screens there are, and the way from one to the other */
-#include <string.h>
-
 #include "tui/app.h"
 
 /* A screen is added here and nowhere else. Tabs come first, in the order of their numbers. */
@@ -34,6 +32,16 @@ const struct subject *app_subject(const struct app *app)
 	return &app->path[app->depth - 1].subject;
 }
 
+struct subject app_subject_here(const struct app *app)
+{
+	const struct screen *screen = app_screen(app);
+	struct subject here = { .kind = SUBJECT_NONE };
+
+	if (app->live.shown && screen->subject)
+		screen->subject(screen_state(app, screen), app, &here);
+	return here;
+}
+
 static void tell_opened(struct app *app)
 {
 	const struct screen *screen = app_screen(app);
@@ -60,6 +68,14 @@ void app_open(struct app *app, const struct screen *screen, const struct subject
 		app->depth++;
 	app->path[app->depth - 1] = (struct place){ screen, *subject };
 	tell_opened(app);
+}
+
+void app_open_here(struct app *app)
+{
+	const struct subject here = app_subject_here(app);
+
+	if (here.kind != SUBJECT_NONE)
+		app_open(app, &screen_detail, &here);
 }
 
 void app_back(struct app *app)

@@ -21,7 +21,6 @@ enum subject_kind {
 	SUBJECT_PORT,    /* and the link that begins there */
 	SUBJECT_GROUP,   /* the uplinks of a switch, or its parallel links to the switch peer_guid */
 	SUBJECT_FINDING,
-	SUBJECT_SAVED,   /* a snapshot of ibwire snapshot */
 	SUBJECT_TEXT,    /* what a command printed */
 };
 
@@ -30,7 +29,7 @@ struct subject {
 	uint64_t node_guid;
 	uint64_t peer_guid;  /* GROUP: the other switch, 0: uplinks */
 	uint8_t port;        /* PORT */
-	int64_t id;          /* FINDING, SAVED */
+	int64_t id;          /* FINDING, TEXT */
 };
 
 /* subject_of_finding - where a finding is: its port, node, group, or the fabric. */

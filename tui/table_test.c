@@ -3,13 +3,10 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "tui/sample.h"

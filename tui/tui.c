@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/tui.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
 #include "tui/app.h"
-#include "tui/draw.h"
 #include "tui/terminal.h"
 
 /* How often the database is looked at; a key is served at once. */

@@ -3,7 +3,6 @@
 #ifndef IBWIRE_TUI_WORDS_H
 #define IBWIRE_TUI_WORDS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fabric/fabric.h"

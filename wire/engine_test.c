@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/err.h"
 #include "wire/engine.h"
 #include "wire/test_network.h"

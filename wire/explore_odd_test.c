@@ -2,7 +2,6 @@
 /* Fabrics that contradict themselves, lead back to where they began, or change while they are explored. */
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include <cmocka.h>

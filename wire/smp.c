@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "wire/smp.h"
 
-#include <stddef.h>
-
 #include "fabric/counter.h"
 #include "fabric/speed.h"
 

@@ -100,10 +100,10 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 	const struct sink *sink = writer_sink(writer);
 	size_t sweeps = (size_t)(options->hours * 3600 * (double)SECOND_US / (double)options->day.interval_us);
 	int64_t began_us = clock_boottime_us(clock_system());
-	size_t samples = 0, events = 0;
+	size_t samples = 0, events = 0, i;
 	int result = 0;
 
-	for (size_t i = 0; i < sweeps && !result; i++) {
+	for (i = 0; i < sweeps && !result && !stop_requested(); i++) {
 		const struct sweep *sweep;
 
 		result = fabric_day_step(day, &sweep, err);
@@ -116,7 +116,7 @@ static int fill(struct writer *writer, struct fabric_day *day, const struct opti
 		events += sweep->event_count;
 	}
 	if (!result)
-		printf("%zu sweeps, %zu port-samples, %zu events in %.1f s: %s\n", sweeps, samples, events,
+		printf("%zu sweeps, %zu port-samples, %zu events in %.1f s: %s\n", i, samples, events,
 		       (double)(clock_boottime_us(clock_system()) - began_us) / 1e6, options->path);
 	return result;
 }

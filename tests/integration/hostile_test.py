@@ -85,11 +85,12 @@ with tap.part("hostile names"), Simulation("--net", os.path.abspath("hostile.net
         tap.equal(f"{command}: every line of CSV has as many fields", {len(row) for row in rows}, {len(rows[0])})
     tap.equal("no statement hid in a name", sim.json("sql", "SELECT count(*) AS n FROM sweep")[0]["n"], 2)
     # A name finds its node again as it is shown.
-    for row in nodes:
-        if row["node"].startswith(("quote", "\\x1b]0")):
-            found = sim.json("nodes", row["node"])
-            tap.equal(f"a node is found by the name that is shown ({row['node']})",
-                      [entry["node_guid"] for entry in found], [row["node_guid"]])
+    shown = [row for row in nodes if row["node"].startswith(("quote", "\\x1b]0"))]
+    tap.equal("two of them are looked for", len(shown), 2)
+    for row in shown:
+        found = sim.json("nodes", row["node"])
+        tap.equal(f"a node is found by the name that is shown ({row['node']})",
+                  [entry["node_guid"] for entry in found], [row["node_guid"]])
     # An error that names nodes does it as tables do.
     ports = [row for row in sim.json("ports") if row["node_guid"].endswith("a000") and row["port"] and row["peer"]]
     said = {row["peer"]: sim.ibwire("topology", "route", f"{row['node_guid']}/{row['port']}", "1", check=False, text=False)

@@ -8,8 +8,6 @@
 #ifndef IBWIRE_TESTS_SCREEN_CANVAS_H
 #define IBWIRE_TESTS_SCREEN_CANVAS_H
 
-#include <stdbool.h>
-
 #include "tui/theme.h"
 
 #define CANVAS_ROWS 120

@@ -8,50 +8,29 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "storage/saved.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
-#include "tui/sample.h"
-
-#define END_US (INT64_C(1790000000) * US_PER_S)
 
 static void save(const char *name, const char *note, unsigned number)
 {
 	const struct saved_label label = { .name = name, .note = note, .slow = true };
-	struct saved_writer *writer = NULL;
-	struct sample sample;
-	struct sweep sweep;
-	struct error err = { 0 };
 
-	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	sample_sweep(&sample, number, END_US - 1000 * US_PER_S + number * US_PER_S, US_PER_S, &sweep);
-	if (saved_write(writer, &label, &sweep, &err) < 0)
-		fail_msg("%s", err.text);
-	saved_writer_close(writer);
-	sample_destroy(&sample);
+	stage_save(path, &label, number, STAGE_END_US - 1000 * US_PER_S + number * US_PER_S);
 }
 
 static void begin(struct stage *stage, const char *program, int columns)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario("nothing-idle", file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
+	stage_record("nothing-idle", path);
 	save("before", "of the job", 1);
 	save("after", NULL, 2);
 	save("a name with a \\ in it", "\x1b[31mred", 3);
-	stage_open(stage, path, END_US + 3 * US_PER_S, 0, 24, columns);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, 0, 24, columns);
 	stage->options.program = program;
 }
 

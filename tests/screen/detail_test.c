@@ -7,31 +7,21 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "fabric/shape.h"
 #include "storage/test_folder.h"
-#include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 #include "tui/detail.h"
 
-#define END_US (INT64_C(1790000000) * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
 
 static void begin(struct stage *stage, const char *scenario, int64_t at_us)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-	stage_open(stage, path, END_US + 3 * US_PER_S, at_us, 40, 120);
+	stage_record(scenario, path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
 }
 
 static const char *part_text(const struct page *page, size_t part)
@@ -188,7 +178,7 @@ static void a_finding_says_all_that_is_known_of_it_and_leads_to_its_place(void *
 	assert_int_equal(detail.page.lines[at].subject.node_guid, row->finding.node_guid);
 	/* Before it began it is none, and the page says so. */
 	stage_close(&stage);
-	stage_open(&stage, path, END_US + 3 * US_PER_S, END_US - 10 * MINUTE_US, 40, 120);
+	stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, STAGE_END_US - 10 * MINUTE_US, 40, 120);
 	detail_put(&detail, &stage.app, &subject, 80);
 	line_with(&detail.page, "not open");
 	page_done(&detail.page);
@@ -217,10 +207,10 @@ static void history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time(
 		assert_true(step->until_us > detail.plot.since_us && step->from_us < detail.plot.until_us);
 		if (isnan(step->mean))
 			continue;
-		if (step->until_us < END_US - 8 * MINUTE_US) {
+		if (step->until_us < STAGE_END_US - 8 * MINUTE_US) {
 			before += step->mean;
 			count_before++;
-		} else if (step->from_us > END_US - 6 * MINUTE_US) {
+		} else if (step->from_us > STAGE_END_US - 6 * MINUTE_US) {
 			after += step->mean;
 			count_after++;
 		}

@@ -12,20 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "storage/saved.h"
 #include "storage/writer.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
-#include "tui/sample.h"
-
-#define END_US (INT64_C(1790000000) * US_PER_S)
 
 /* The routes of a leaf are skewed in the middle of a job: docs/balance.md tells the story. */
 #define STORY "routes-skewed-story"
@@ -50,27 +44,13 @@ static const struct {
 static void save(const char *name, const char *note, bool slow, unsigned number)
 {
 	const struct saved_label label = { .name = name, .note = note, .slow = slow };
-	struct saved_writer *writer = NULL;
-	struct sample sample;
-	struct sweep sweep;
-	struct error err = { 0 };
 
-	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
-		fail_msg("%s", err.text);
-	sample_sweep(&sample, number, END_US - 1000 * US_PER_S + number * 300 * US_PER_S, US_PER_S, &sweep);
-	if (saved_write(writer, &label, &sweep, &err) < 0)
-		fail_msg("%s", err.text);
-	saved_writer_close(writer);
-	sample_destroy(&sample);
+	stage_save(path, &label, number, STAGE_END_US - 1000 * US_PER_S + number * 300 * US_PER_S);
 }
 
 static void record(void)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(STORY, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
+	stage_record(STORY, path);
 	save("before", "of the job", true, 1);
 	save("after", NULL, false, 2);
 }
@@ -140,7 +120,7 @@ static void every_screen_is_as_expected(void **state)
 			struct stage stage;
 			char file[1024], what[64];
 
-			stage_open(&stage, path, END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
+			stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, 0, sizes[j].rows, sizes[j].columns);
 			stage_keys(&stage, ways[i].keys);
 			wait(&stage);
 			snprintf(what, sizeof(what), "%s-%dx%d", ways[i].name, sizes[j].columns, sizes[j].rows);

@@ -19,11 +19,8 @@
 #include "storage/reader.h"
 #include "storage/test_folder.h"
 #include "tests/scenarios/judge.h"
-#include "tests/screen/canvas.h"
 #include "tests/screen/record.h"
 #include "tests/screen/stage.h"
-
-#define END_US (INT64_C(1790000000) * US_PER_S)
 
 enum { FILES_MAX = 200, FOUND_MAX = 32, KEYS_MAX = 3, SHORT_EVERY = 9 };
 
@@ -44,7 +41,7 @@ static bool keep(void *ctx, const struct finding_row *row)
 /* All that was told of this recording, at any time. */
 static void read_found(struct found *ret)
 {
-	const struct finding_query query = { .since_us = 1, .until_us = END_US };
+	const struct finding_query query = { .since_us = 1, .until_us = STAGE_END_US };
 	struct reader *reader;
 	struct error err = { 0 };
 
@@ -90,7 +87,7 @@ static void check_finding(const struct finding_row *row, const char *name, int r
 	int keys;
 
 	/* What is found is shown with the next sweep; the scenarios have one in ten seconds or in one. */
-	stage_open(&stage, path, END_US + US_PER_S, row->opened_us, rows, columns);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, row->opened_us, rows, columns);
 	if (!stage_shows(beginning(row->finding.subject, 12, part))) {
 		stage_print();
 		fail_msg("%s: %s is not on the first screen of %dx%d", name, row->finding.subject, columns, rows);
@@ -114,7 +111,7 @@ static void check_file(const char *file, const char *name)
 	struct error err = { 0 };
 	bool expected = false, told = false;
 
-	if (judge_load(file, &scenario, &err) < 0 || record_scenario(file, path, END_US, &err) < 0)
+	if (judge_load(file, &scenario, &err) < 0 || record_scenario(file, path, STAGE_END_US, &err) < 0)
 		fail_msg("%s: %s", name, err.text);
 	read_found(&found);
 	for (size_t i = 0; i < scenario.truth_count; i++)

@@ -11,24 +11,11 @@
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 
-#define END_US (INT64_C(1790000000) * US_PER_S)
-
 enum { MIN_ROWS = 10, MAX_ROWS = 100, MIN_COLUMNS = 40, MAX_COLUMNS = 300 };
-
-static void record(const char *scenario)
-{
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-}
 
 /* All sizes are 24,000: each height and each width comes with some of the others. */
 static void check_sizes(struct stage *stage, const char *what, bool covered)
@@ -60,12 +47,12 @@ static const struct way ways[] = {
 
 static void all_screens_keep_to_their_places(const char *scenario)
 {
-	record(scenario);
+	stage_record(scenario, path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		struct stage stage;
 		char what[128];
 
-		stage_open(&stage, path, END_US + 3 * US_PER_S, 0, 40, 120);
+		stage_open(&stage, path, STAGE_END_US + 3 * US_PER_S, 0, 40, 120);
 		stage_keys(&stage, ways[i].keys);
 		snprintf(what, sizeof(what), "%s: %s", scenario, ways[i].what);
 		check_sizes(&stage, what, ways[i].covers);
@@ -100,8 +87,8 @@ static void the_canvas_sees_what_is_wrong(void **state)
 	struct stage stage;
 
 	(void)state;
-	record("nothing");
-	stage_open(&stage, path, END_US, 0, 24, 80);
+	stage_record("nothing", path);
+	stage_open(&stage, path, STAGE_END_US, 0, 24, 80);
 	stage_keys(&stage, "2");
 	assert_int_equal(canvas.outside + canvas.over, 0);
 	canvas.columns = 40;

@@ -9,28 +9,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
+#include "fabric/shape.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
+#include "tui/balance_view.h"
 #include "tui/draw.h"
-
-#define END_US (INT64_C(1790000000) * US_PER_S)
-
-static void record(const char *scenario)
-{
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-}
 
 static uint64_t chance = 11;
 
@@ -54,11 +42,11 @@ static void old_numbers_are_dimmed_on_every_screen(void **state)
 	struct stage stage;
 
 	(void)state;
-	record("routes-skewed-story");
+	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		const struct rect *body = &stage.app.body;
 
-		stage_open(&stage, path, END_US + 3600 * US_PER_S, 0, 50, 140);
+		stage_open(&stage, path, STAGE_END_US + 3600 * US_PER_S, 0, 50, 140);
 		stage_keys(&stage, ways[i]);
 		for (int y = body->y; y < body->y + body->rows; y++)
 			for (int x = 0; x < canvas.columns; x++)
@@ -77,18 +65,18 @@ static void what_was_chosen_anywhere_comes_back(void **state)
 	char wrong[160];
 
 	(void)state;
-	record("dead-spine");
+	stage_record("dead-spine", path);
 	for (int round = 0; round < 40; round++) {
 		struct stage stage;
 
-		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		for (unsigned left = 5 + below(60); left; left--)
 			stage_key(&stage, below(8) ? keys[below(sizeof(keys) - 1)] : KEY_SPECIAL(KEY_RIGHT));
 		memset(&kept, 0, sizeof(kept));
 		memset(&again, 0, sizeof(again));
 		setup_keep(&stage.app, &kept);
 		stage_close(&stage);
-		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		if (!setup_recall(&stage.app, &kept, wrong, sizeof(wrong)))
 			fail_msg("round %d: %s is not known any more", round, wrong);
 		setup_keep(&stage.app, &again);
@@ -110,11 +98,11 @@ static void hostile_settings_change_nothing_that_matters(void **state)
 	char wrong[160];
 
 	(void)state;
-	record("nothing");
+	stage_record("nothing", path);
 	for (int round = 0; round < 60; round++) {
 		struct stage stage;
 
-		stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
 		memset(&all, 0, sizeof(all));
 		memset(&some, 0, sizeof(some));
 		setup_keep(&stage.app, &all);
@@ -136,8 +124,8 @@ static void a_name_of_another_version_is_no_trouble(void **state)
 	char wrong[160] = "";
 
 	(void)state;
-	record("nothing");
-	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	stage_record("nothing", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
 	keep_put(&keep, "jobs.sort", "name");
 	assert_true(setup_recall(&stage.app, &keep, wrong, sizeof(wrong)));
 	keep_put(&keep, "links.sort", "beauty");
@@ -151,8 +139,8 @@ static void hidden_columns_are_not_shown(void **state)
 	struct stage stage;
 
 	(void)state;
-	record("nothing");
-	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	stage_record("nothing", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
 	stage_keys(&stage, "2");
 	assert_true(stage_shows("AGE"));
 	stage_key(&stage, KEY_SPECIAL(KEY_F(2)));
@@ -174,8 +162,8 @@ static void the_refresh_goes_round(void **state)
 	int64_t before_us;
 
 	(void)state;
-	record("nothing");
-	stage_open(&stage, path, END_US + US_PER_S, 0, 30, 100);
+	stage_record("nothing", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 30, 100);
 	before_us = stage.app.live.refresh_us;
 	for (int i = 0; i < 6; i++) {
 		setup_refresh(&stage.app, 1);
@@ -193,12 +181,12 @@ static void two_presses_open_what_the_cursor_stands_on(void **state)
 	static const char tabs[] = "1235";
 
 	(void)state;
-	record("routes-skewed-story");
+	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; tabs[i]; i++) {
 		struct stage stage;
 		struct mouse mouse = { .x = 20 };
 
-		stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+		stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
 		stage_key(&stage, tabs[i]);
 		/* Somewhere in the upper half there is something. */
 		for (mouse.y = stage.app.body.y + 1; mouse.y < 20 && stage.app.depth == 1; mouse.y++) {
@@ -221,8 +209,8 @@ static void presses_apart_open_nothing(void **state)
 	struct mouse mouse = { .x = 20 };
 
 	(void)state;
-	record("routes-skewed-story");
-	stage_open(&stage, path, END_US + US_PER_S, 0, 40, 120);
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
 	stage_key(&stage, '2');
 	mouse.y = stage.app.body.y + 5;
 	for (int i = 0; i < 10; i++) {
@@ -237,6 +225,64 @@ static void presses_apart_open_nothing(void **state)
 	stage_close(&stage);
 }
 
+static void a_press_beside_all_rows_chooses_nothing(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	struct mouse mouse = { .x = 20 };
+
+	(void)state;
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 90, 120);
+	stage_keys(&stage, "3H");
+	view = screen_state(&stage.app, &screen_balance);
+	assert_true(view->host_count > 2 && (int)view->host_count < view->host_list.height);
+	mouse.y = stage.app.body.y + 2 + (int)view->host_count;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->host_list.cursor, 0);
+	mouse.y--;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->host_list.cursor, view->host_count - 1);
+	stage_close(&stage);
+}
+
+/* A fabric without tiers has a line that says so above its groups. */
+static void a_press_chooses_the_row_that_is_seen_there(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	struct mouse mouse = { .x = 20 };
+
+	(void)state;
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 120);
+	stage.app.moment.shape->tier_count = 1;
+	stage_keys(&stage, "3i");
+	assert_true(stage_shows("no map of tiers"));
+	view = screen_state(&stage.app, &screen_balance);
+	mouse.y = canvas_find("GROUP ") + 3;
+	stage_mouse(&stage, &mouse);
+	assert_int_equal(view->groups.cursor, 2);
+	assert_true(canvas.flags[mouse.y][5] & DRAW_CURSOR);
+	stage_close(&stage);
+}
+
+static void two_presses_are_no_answer_to_what_is_asked(void **state)
+{
+	struct stage stage;
+	struct mouse mouse = { .x = 20, .twice = true };
+
+	(void)state;
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
+	stage_keys(&stage, "5/half a w");
+	mouse.y = stage.app.body.y + 3;
+	stage_mouse(&stage, &mouse);
+	assert_non_null(stage.app.prompt.done);
+	assert_string_equal(stage.app.prompt.text, "half a w");
+	stage_close(&stage);
+}
+
 /* All words of a screen's help stand somewhere between its top and its end. */
 static void help_can_be_read_as_a_whole(const char *tab, int rows, int columns)
 {
@@ -246,7 +292,7 @@ static void help_can_be_read_as_a_whole(const char *tab, int rows, int columns)
 	struct stage stage;
 	size_t len = 0;
 
-	stage_open(&stage, path, END_US + US_PER_S, 0, rows, columns);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, rows, columns);
 	stage_keys(&stage, tab);
 	help = app_screen(&stage.app)->help;
 	stage_key(&stage, KEY_SPECIAL(KEY_F(1)));
@@ -277,7 +323,7 @@ static void help_of_every_screen_is_complete_at_every_size(void **state)
 	static const char *const tabs[] = { "1", "2", "3", "4", "5", "6", "S", "1\r" };
 
 	(void)state;
-	record("routes-skewed-story");
+	stage_record("routes-skewed-story", path);
 	for (size_t i = 0; i < sizeof(tabs) / sizeof(tabs[0]); i++) {
 		help_can_be_read_as_a_whole(tabs[i], 24, 80);
 		help_can_be_read_as_a_whole(tabs[i], 10, 40);
@@ -295,6 +341,9 @@ int main(void)
 		TEST_IN_FOLDER(the_refresh_goes_round),
 		TEST_IN_FOLDER(two_presses_open_what_the_cursor_stands_on),
 		TEST_IN_FOLDER(presses_apart_open_nothing),
+		TEST_IN_FOLDER(a_press_beside_all_rows_chooses_nothing),
+		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
+		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 	};
 

@@ -8,19 +8,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
-
-#define END_US (INT64_C(1790000000) * US_PER_S)
 
 static uint64_t state_of_chance;
 
@@ -85,15 +80,12 @@ static void act(struct stage *stage)
 
 static void play(const char *scenario, int64_t seconds, unsigned most)
 {
-	char file[512];
-	struct error err = { 0 };
 	struct stage stage;
 	time_t until = time(NULL) + seconds;
 	unsigned done;
 
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-	stage_open(&stage, path, END_US + US_PER_S, 0, 24, 80);
+	stage_record(scenario, path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 24, 80);
 	for (done = 0; seconds ? time(NULL) < until : done < most; done++) {
 		act(&stage);
 		if (canvas.outside) {

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,21 +17,14 @@
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test_folder.h"
-#include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 
-#define END_US (INT64_C(1790000000) * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
 
 static void begin(struct stage *stage, const char *scenario, int64_t at_us)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario(scenario, file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-	stage_open(stage, path, END_US + 3 * US_PER_S, at_us, 30, 120);
+	stage_record(scenario, path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 30, 120);
 }
 
 static void shows(const char *text)
@@ -176,7 +167,7 @@ static void in_the_past_it_is_said_that_it_counts_from_now(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "pair-two-bad-cables", END_US - MINUTE_US);
+	begin(&stage, "pair-two-bad-cables", STAGE_END_US - MINUTE_US);
 	shows("PROBLEMS 2");
 	stage_keys(&stage, "aknown\r\r");
 	shows("what is shown is of a time before that");
@@ -192,7 +183,7 @@ static void a_reboot_is_one_line_and_no_problem(void **state)
 	struct stage stage;
 
 	(void)state;
-	begin(&stage, "host-reboots", END_US - 10 * MINUTE_US);
+	begin(&stage, "host-reboots", STAGE_END_US - 10 * MINUTE_US);
 	shows("PROBLEMS 0");
 	shows("no problems: all");
 	shows("host-restart node0007: all 4 HCAs");

@@ -2,7 +2,6 @@
 #include "tests/screen/record.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"

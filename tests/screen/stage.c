@@ -11,7 +11,10 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "storage/saved.h"
 #include "tests/screen/canvas.h"
+#include "tests/screen/record.h"
+#include "tui/sample.h"
 
 static int64_t tell_boot(void *ctx)
 {
@@ -98,10 +101,29 @@ void stage_print(void)
 		print_message("# |%s\n", canvas_line(y, line));
 }
 
-const char *stage_scenario(const char *name, char *ret, size_t size)
+void stage_record(const char *scenario, const char *path)
 {
 	const char *dir = getenv("IBWIRE_SRCDIR");
+	struct error err = { 0 };
+	char file[512];
 
-	snprintf(ret, size, "%s/tests/scenarios/%s.scenario", dir ? dir : ".", name);
-	return ret;
+	snprintf(file, sizeof(file), "%s/tests/scenarios/%s.scenario", dir ? dir : ".", scenario);
+	if (record_scenario(file, path, STAGE_END_US, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us)
+{
+	struct saved_writer *writer = NULL;
+	struct sample sample;
+	struct sweep sweep;
+	struct error err = { 0 };
+
+	if (sample_create(&sample, 2, false, &err) < 0 || saved_writer_open(path, &writer, &err) < 0)
+		fail_msg("%s", err.text);
+	sample_sweep(&sample, number, wall_us, US_PER_S, &sweep);
+	if (saved_write(writer, label, &sweep, &err) < 0)
+		fail_msg("%s", err.text);
+	saved_writer_close(writer);
+	sample_destroy(&sample);
 }

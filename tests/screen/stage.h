@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "tui/app.h"
 
+struct saved_label;
+
 struct stage {
 	struct clock clock;
 	int64_t boot_us, wall_us; /* move them to let time pass */
@@ -42,7 +44,13 @@ bool stage_shows(const char *text);
 /* stage_print - the screen, for a person, as comments of a test. */
 void stage_print(void);
 
-/* stage_scenario - the path of a file of tests/scenarios. Return: @ret. */
-const char *stage_scenario(const char *name, char *ret, size_t size);
+/* When the last sweep of a recording ends (wall clock). */
+#define STAGE_END_US (INT64_C(1790000000) * US_PER_S)
+
+/* stage_record - a scenario of tests/scenarios, by its name, played into a database (cmocka assertions) */
+void stage_record(const char *scenario, const char *path);
+
+/* stage_save - a snapshot kept there: sweep @number of a fabric of its own (tui/sample.h), taken at @wall_us */
+void stage_save(const char *path, const struct saved_label *label, unsigned number, int64_t wall_us);
 
 #endif

@@ -6,9 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -16,26 +13,19 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 #include "storage/test_folder.h"
-#include "tests/screen/canvas.h"
-#include "tests/screen/record.h"
 #include "tests/screen/stage.h"
 #include "tui/loads.h"
 
-#define END_US (INT64_C(1790000000) * US_PER_S)
 #define MINUTE_US (60 * US_PER_S)
 
 /* dead-spine: 20 minutes, a sweep each 10 s; the spine dies after 5 of them. */
-#define DIED_US (END_US - 15 * MINUTE_US)
+#define DIED_US (STAGE_END_US - 15 * MINUTE_US)
 #define INTERVAL_US (10 * US_PER_S)
 
 static void begin(struct stage *stage, int64_t at_us)
 {
-	char file[512];
-	struct error err = { 0 };
-
-	if (record_scenario(stage_scenario("dead-spine", file, sizeof(file)), path, END_US, &err) < 0)
-		fail_msg("%s", err.text);
-	stage_open(stage, path, END_US + 3 * US_PER_S, at_us, 40, 120);
+	stage_record("dead-spine", path);
+	stage_open(stage, path, STAGE_END_US + 3 * US_PER_S, at_us, 40, 120);
 }
 
 static int64_t shown_us(const struct stage *stage)
@@ -77,14 +67,14 @@ static void sweeps_are_stepped_through_one_by_one_and_back_to_live(void **state)
 	begin(&stage, 0);
 	for (int back = 1; back <= 30; back++) {
 		stage_keys(&stage, "<");
-		assert_int_equal(shown_us(&stage), END_US - back * INTERVAL_US);
+		assert_int_equal(shown_us(&stage), STAGE_END_US - back * INTERVAL_US);
 		assert_true(stage.app.live.at_us != 0);
 		check_moment(&stage);
 	}
 	assert_true(stage_shows("HISTORY"));
 	for (int on = 29; on >= 0; on--) {
 		stage_keys(&stage, ">");
-		assert_int_equal(shown_us(&stage), END_US - on * INTERVAL_US);
+		assert_int_equal(shown_us(&stage), STAGE_END_US - on * INTERVAL_US);
 	}
 	/* Past the newest it is live again, also where that was reached by steps. */
 	stage_keys(&stage, ">");
@@ -100,17 +90,17 @@ static void minutes_and_hours_go_back_and_on(void **state)
 	(void)state;
 	begin(&stage, 0);
 	stage_keys(&stage, "{{{");
-	assert_int_equal(shown_us(&stage), END_US - 3 * MINUTE_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US - 3 * MINUTE_US);
 	stage_keys(&stage, "}");
-	assert_int_equal(shown_us(&stage), END_US - 2 * MINUTE_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
 	check_moment(&stage);
 	/* Before the first sweep there is nothing: what was shown stays, and is said. */
 	stage_keys(&stage, "[");
-	assert_int_equal(shown_us(&stage), END_US - 2 * MINUTE_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US - 2 * MINUTE_US);
 	assert_true(stage_shows("no sweep"));
 	stage_keys(&stage, "]");
 	assert_int_equal(stage.app.live.at_us, 0);
-	assert_int_equal(shown_us(&stage), END_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
 
@@ -121,7 +111,8 @@ static void a_typed_time_is_shown_and_a_wrong_one_told(void **state)
 	(void)state;
 	begin(&stage, 0);
 	stage_keys(&stage, "t-10m\r");
-	assert_in_range(shown_us(&stage), END_US - 10 * MINUTE_US - INTERVAL_US, END_US - 10 * MINUTE_US + INTERVAL_US);
+	assert_in_range(shown_us(&stage), STAGE_END_US - 10 * MINUTE_US - INTERVAL_US,
+			STAGE_END_US - 10 * MINUTE_US + INTERVAL_US);
 	check_moment(&stage);
 	stage_keys(&stage, "tlast tuesday\r");
 	assert_true(stage_shows("is no time"));
@@ -158,7 +149,7 @@ static void b_goes_to_where_a_finding_began(void **state)
 	assert_in_range(shown_us(&stage), DIED_US - 2 * INTERVAL_US, DIED_US + 2 * INTERVAL_US);
 	stage_keys(&stage, "L");
 	assert_int_equal(stage.app.live.at_us, 0);
-	assert_int_equal(shown_us(&stage), END_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_close(&stage);
 }
 
@@ -170,7 +161,7 @@ static void space_holds_the_picture(void **state)
 	begin(&stage, 0);
 	stage_keys(&stage, " ");
 	assert_true(stage_shows("PAUSED"));
-	assert_int_equal(shown_us(&stage), END_US);
+	assert_int_equal(shown_us(&stage), STAGE_END_US);
 	stage_keys(&stage, " ");
 	assert_false(stage_shows("PAUSED"));
 	assert_int_equal(stage.app.live.at_us, 0);
