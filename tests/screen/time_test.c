@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -258,7 +260,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
 	until_us = loads.until_us;
 
-	live_go(&stage.app.live, END_US - MINUTE_US);
+	live_go(&stage.app.live, STAGE_END_US - MINUTE_US);
 	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
 	follows = stage.app.live;
 	follows.at_us = 0;
@@ -282,7 +284,7 @@ static void loads_are_moved_to_a_fabric_that_changed(void **state)
 	assert_true(kept > 100);
 	assert_true(gone > 0);
 	/* In the past nothing is taken for what it was at another time. */
-	follows.at_us = END_US - MINUTE_US;
+	follows.at_us = STAGE_END_US - MINUTE_US;
 	loads.fingerprint++;
 	loads_changed(&loads, &source);
 	assert_false(loads.known);
