@@ -22,6 +22,7 @@
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
 #include "storage/test_model.h"
+#include "storage/topology.h"
 #include "storage/writer.h"
 
 enum { STEPS = 6, NODE = 3 };
@@ -239,6 +240,61 @@ static void a_name_map_wins_over_the_last_name(void **state)
 	model_destroy(model);
 }
 
+static void assert_same_topology(const struct topology *one, const struct topology *other)
+{
+	assert_int_equal(one->sweep, other->sweep);
+	assert_int_equal(one->node_count, other->node_count);
+	assert_int_equal(one->port_count, other->port_count);
+	for (size_t i = 0; i < one->node_count; i++)
+		assert_memory_equal(&one->nodes[i], &other->nodes[i], sizeof(one->nodes[i]));
+	for (size_t i = 0; i < one->port_count; i++)
+		assert_memory_equal(&one->ports[i], &other->ports[i], sizeof(one->ports[i]));
+}
+
+/* Links come and go, nodes vanish and return: from any sweep to any other. */
+static void what_was_there_is_the_same_by_whatever_way_it_is_come_to(void **state)
+{
+	enum { SWEEPS = 150, MOVES = 600 };
+	struct model *model = model_create(9, 6, 24, 30);
+	struct writer *writer = check_open_writer(path);
+	struct topology here = { 0 }, moved, loaded;
+	unsigned followed = 0, much = 0;
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	for (int i = 0; i < SWEEPS; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(topology_load(db, 1, &here, NULL), 0);
+	for (int i = 0; i < MOVES; i++) {
+		/* Near ones mostly, as a screen goes. */
+		int64_t sweep = i % 3 ? here.sweep + (int64_t)model_random(model, 5) - 2 :
+					1 + (int64_t)model_random(model, SWEEPS);
+		int result;
+
+		sweep = sweep < 1 ? 1 : sweep > SWEEPS ? SWEEPS : sweep;
+		result = topology_move(db, &here, sweep, &moved, &err);
+		if (result < 0)
+			fail_msg("%s", err.text);
+		assert_int_equal(topology_load(db, sweep, &loaded, NULL), 0);
+		if (result)
+			assert_same_topology(&moved, &loaded);
+		followed += result > 0;
+		much += !result;
+		topology_done(&here);
+		here = loaded;
+		if (result)
+			topology_done(&moved);
+	}
+	assert_true(followed > MOVES / 2);
+	assert_true(much > 0);
+	topology_done(&here);
+	sqlite3_close(db);
+	model_destroy(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +302,7 @@ int main(void)
 		TEST_IN_FOLDER(views_and_tables_of_sql_call_it_so_too),
 		cmocka_unit_test(sql_knows_who_says_no_name),
 		TEST_IN_FOLDER(a_name_map_wins_over_the_last_name),
+		TEST_IN_FOLDER(what_was_there_is_the_same_by_whatever_way_it_is_come_to),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
