@@ -365,7 +365,8 @@ static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid
 	sqlite3_bind_int(row, 2, port);
 	result = db_step(row, err);
 	if (result > 0)
-		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret, err);
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret,
+					    err);
 	sqlite3_finalize(row);
 	return result;
 }
