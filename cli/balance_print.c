@@ -202,7 +202,8 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 
 	if (predicted && !result->predicted_known)
 		return;
-	bars_append_members(&text, result, balance_group_of(answer, result)->count, predicted, balance_is_ascii(answer));
+	bars_append_members(&text, result, balance_group_of(answer, result)->count, predicted,
+			    balance_is_ascii(answer));
 	result_text(table, column, text_chars(&text));
 	text_done(&text);
 }

@@ -442,8 +442,8 @@ static void set_answered(int64_t answered, int64_t asked)
 	char sql[160];
 
 	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
-		 " WHERE id = (SELECT max(id) FROM sweep)", answered, asked);
-	check_execute(db_path, sql);
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 
 /* The database has no finding; three ports were silent in a sweep. */

@@ -121,7 +121,8 @@ static int print_events(const struct options *options, const struct view *view, 
 	if (code == 0 && !printer.rows && query->until_us)
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
-		result_note(printer.result, query->kind ? "no such event: ibwire-events(1) lists the kinds" : "no event");
+		result_note(printer.result, query->kind ? "no such event: ibwire-events(1) lists the kinds" :
+			    "no event");
 	if (code == 0)
 		code = result_finish(printer.result, err);
 	result_destroy(printer.result);

@@ -105,11 +105,14 @@ static int load_topology(struct loading *loading, struct error *err)
 {
 	struct reader *reader = loading->reader;
 	struct topology fresh = { 0 };
-	int result;
+	int result = 0;
 
 	if (reader->topology.sweep == loading->sweep.topology)
 		return 0;
-	result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
+	if (reader->topology.sweep)
+		result = topology_move(reader->db, &reader->topology, loading->sweep.topology, &fresh, err);
+	if (!result)
+		result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
 	if (result < 0)
 		return result;
 	reader_forget(reader);

@@ -210,15 +210,6 @@ int64_t check_integer(const char *path, const char *sql)
 	return value;
 }
 
-void check_execute(const char *path, const char *sql)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
-}
-
 /* Each reading of a counter beside the one of it before. */
 #define READINGS \
 	"WITH r AS (SELECT d.*, k.max, lag(reading) OVER w AS before FROM details d JOIN detail_counter k" \

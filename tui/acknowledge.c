@@ -105,6 +105,8 @@ void acknowledge_ask(struct app *app, const struct finding_row *row)
 		prompt_ask(&app->prompt, "take that back? (y, n): ", "", take_back);
 		return;
 	}
-	snprintf(label, sizeof(label), "%.30s may wait because: ", row->finding.subject);
+	/* Whole characters: a name may hold others than ASCII. */
+	snprintf(label, sizeof(label), "%.*s may wait because: ", (int)text_prefix_bytes(row->finding.subject, 30),
+		 row->finding.subject);
 	prompt_ask(&app->prompt, label, "", take_reason);
 }

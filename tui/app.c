@@ -71,6 +71,7 @@ static int take_snapshot(struct app *app, struct error *err)
 	struct live *live = &app->live;
 	struct error trouble = { 0 };
 	size_t count, i;
+	const struct screen *const *all = screens(&count);
 	int status = table_set_snapshot(&app->table, live->shown, &live->errors, err);
 
 	if (status < 0)
@@ -83,9 +84,9 @@ static int take_snapshot(struct app *app, struct error *err)
 		app_say(app, "%s", trouble.text);
 	census_take(&app->table, &app->moment, app->options->shape, &app->census);
 	app->stale = false;
-	for (i = 0; live->shown && i < (screens(&count), count); i++)
-		if (screens(&count)[i]->changed)
-			screens(&count)[i]->changed(app->states[i], app);
+	for (i = 0; live->shown && i < count; i++)
+		if (all[i]->changed)
+			all[i]->changed(app->states[i], app);
 	return 0;
 }
 
@@ -93,6 +94,7 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 {
 	bool changed = false;
 	size_t count, i;
+	const struct screen *const *all = screens(&count);
 	int status = live_poll(&app->live, &changed, err);
 
 	if (status < 0)
@@ -104,8 +106,8 @@ int app_poll(struct app *app, bool *ret_news, struct error *err)
 		if (status < 0)
 			return status;
 	}
-	for (i = 0; i < (screens(&count), count); i++)
-		if (screens(&count)[i]->poll && screens(&count)[i]->poll(app->states[i], app))
+	for (i = 0; i < count; i++)
+		if (all[i]->poll && all[i]->poll(app->states[i], app))
 			*ret_news = true;
 	if (app->live.refused[0]) {
 		app_say(app, "%s", app->live.refused);
@@ -196,7 +198,7 @@ static void draw_footer(struct app *app, const struct rect *footer)
 {
 	const struct brush brush = { &app->theme, 0 };
 	const struct screen *screen = app_screen(app);
-	char text[PROMPT_SIZE + 80];
+	char text[sizeof(app->prompt.label) + PROMPT_SIZE + 1];
 
 	if (app->prompt.done) {
 		snprintf(text, sizeof(text), "%s%s_", app->prompt.label, app->prompt.text);

@@ -406,12 +406,7 @@ bool groups_mouse(struct balance_view *view, const struct app *app, const struct
 void groups_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct balance_result *result = result_at(view, view->groups.cursor);
-	const struct fabric *fabric = app->live.shown->fabric;
-	const struct shape_group *group;
 
-	if (!result)
-		return;
-	group = group_of(app, result);
-	*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = fabric->nodes[group->node].guid,
-				 .peer_guid = group->peer == FABRIC_NONE ? 0 : fabric->nodes[group->peer].guid };
+	if (result)
+		*ret = subject_of_group(app, group_of(app, result));
 }

@@ -251,15 +251,12 @@ bool hosts_mouse(struct balance_view *view, const struct app *app, const struct 
 void hosts_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
 	const struct shape_host *host = host_at(view, app, view->host_list.cursor);
-	const struct fabric *fabric = app->live.shown->fabric;
 	const struct node *node;
+	uint32_t index;
 
 	if (!host || view->rail >= host->count)
 		return;
-	node = &fabric->nodes[app->moment.shape->host_nodes[host->first + view->rail]];
-	*ret = (struct subject){ .kind = SUBJECT_NODE, .node_guid = node->guid };
-	if (node->ports == 1) {
-		ret->kind = SUBJECT_PORT;
-		ret->port = fabric->ports[node->first_port].num;
-	}
+	index = app->moment.shape->host_nodes[host->first + view->rail];
+	node = &app->live.shown->fabric->nodes[index];
+	*ret = node->ports == 1 ? subject_of_port(app, node->first_port) : subject_of_node(app, index);
 }

@@ -463,15 +463,13 @@ bool map_mouse(struct balance_view *view, const struct app *app, const struct re
 
 void map_subject(const struct balance_view *view, const struct app *app, struct subject *ret)
 {
-	const struct fabric *fabric = app->live.shown->fabric;
 	size_t row = row_here(view);
 	const struct heat_cell *cell = heat_cell(&view->heat, row, view->column);
 
 	if (!view->heat.row_count)
 		return;
-	*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = guid_of(app, view->heat.rows[row]) };
-	if (cell && cell->port != SHAPE_NONE) {
-		ret->kind = SUBJECT_PORT;
-		ret->port = fabric->ports[cell->port].num;
-	}
+	if (cell && cell->port != SHAPE_NONE)
+		*ret = subject_of_port(app, cell->port);
+	else
+		*ret = (struct subject){ .kind = SUBJECT_GROUP, .node_guid = guid_of(app, view->heat.rows[row]) };
 }

@@ -8,24 +8,9 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 #include "storage/reader.h"
+#include "tui/marks.h"
 #include "tui/moment.h"
 #include "tui/table.h"
-
-static void count_link_up(const struct fabric *fabric, const struct shape *shape, uint32_t index, struct census *ret)
-{
-	const struct port *port = &fabric->ports[index];
-	uint64_t rate = port_rate_bits_per_s(port), built = 0;
-
-	ret->links_up++;
-	ret->bits_per_s += rate;
-	if (!shape)
-		return;
-	/* Only a switch's end says what it is built for. */
-	built = shape->built_bits_per_s[index];
-	if (built < shape->built_bits_per_s[port->peer])
-		built = shape->built_bits_per_s[port->peer];
-	ret->links_degraded += rate && rate < built;
-}
 
 static void count_port(const struct table *table, const struct shape *shape, uint32_t index, struct census *ret)
 {
@@ -35,7 +20,8 @@ static void count_port(const struct table *table, const struct shape *shape, uin
 	bool counted;
 
 	if (port->peer != FABRIC_NONE && port->peer > index && port->state >= PORT_INIT) {
-		count_link_up(fabric, shape, index, ret);
+		ret->bits_per_s += port_rate_bits_per_s(port);
+		ret->links_degraded += port_is_degraded(fabric, shape, index);
 		return;
 	}
 	if (view->word != WORD_DOWN || view->unused)
@@ -92,18 +78,18 @@ void census_take(const struct table *table, const struct moment *moment, const s
 	const struct fabric *fabric;
 	uint32_t i;
 
-	*ret = (struct census){ 0 };
+	*ret = (struct census){ .sm_port = FABRIC_NONE };
 	if (!table->snapshot)
 		return;
 	fabric = table->snapshot->fabric;
 	ret->hosts = shape ? shape->host_count : 0;
-	for (i = 0; i < fabric->node_count; i++) {
-		ret->switches += fabric->nodes[i].type == NODE_SWITCH;
-		ret->others += fabric->nodes[i].type != NODE_SWITCH && fabric->nodes[i].type != NODE_CA;
-	}
-	for (i = 0; i < fabric->port_count; i++)
+	for (i = 0; i < fabric->port_count; i++) {
+		if (ret->sm_port == FABRIC_NONE && fabric->ports[i].guid &&
+		    fabric->ports[i].guid == table->snapshot->sweep.sm.guid)
+			ret->sm_port = i;
 		if (port_is_pollable(fabric, &fabric->ports[i]))
 			count_port(table, shape, i, ret);
+	}
 	join_ends(table, moment, ret);
 	count_adaptive(fabric, settings, ret);
 }

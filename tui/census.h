@@ -15,11 +15,11 @@ struct shape_settings;
 struct table;
 
 struct census {
-	size_t hosts, switches, others; /* others: routers */
-	size_t links_up;
-	size_t links_down;     /* were up within the hour */
-	size_t links_degraded; /* up, and slower than they were built */
+	size_t hosts;
+	size_t links_down;     /* were up within the hour; of those that are up see struct fabric_summary */
+	size_t links_degraded; /* up, and as port_is_degraded() (tui/marks.h) says */
 	uint64_t bits_per_s;   /* data rate of all links that are up, one way */
+	uint32_t sm_port;      /* where the subnet manager runs that the sweep names, or FABRIC_NONE */
 	/* Switches of which a person says whether they route adaptively; of the others nobody knows. */
 	size_t adaptive_on, adaptive_off;
 };

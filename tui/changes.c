@@ -13,6 +13,7 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 #include "fabric/shape.h"
+#include "tui/event_list.h"
 #include "tui/moment.h"
 
 /* What belongs together. */
@@ -195,22 +196,6 @@ static bool sort_finding(const struct moment *moment, struct saying *saying)
 	return true;
 }
 
-/* Long names of managed switches in a text become the short ones that are shown everywhere else. */
-static void shorten(char *text, const char *full)
-{
-	char brief[NODE_NAME_SIZE], *at = *full ? strstr(text, full) : NULL;
-	size_t full_len = strlen(full), brief_len;
-
-	if (!at || full_len >= sizeof(brief))
-		return;
-	names_short(full, brief);
-	brief_len = strlen(brief);
-	if (brief_len >= full_len)
-		return;
-	memcpy(at, brief, brief_len);
-	memmove(at + brief_len, at + full_len, strlen(at + full_len) + 1);
-}
-
 /* Is a node an HCA? What is gone, and of no known kind, is taken for one: most nodes are. */
 static bool is_host(const struct clusters *clusters, uint64_t guid, const struct happening *happening)
 {
@@ -251,8 +236,7 @@ static void find_place(const struct clusters *clusters, struct saying *saying)
 static bool read_happening(const struct clusters *clusters, const struct happening *happening, struct saying *ret)
 {
 	const struct kind *kind = find_kind(happening->kind);
-	const struct shape *shape = clusters->moment->shape;
-	uint32_t peer;
+	char text[256];
 
 	*ret = (struct saying){ .happening = happening, .sort = SORT_ALONE };
 	snprintf(ret->kind, sizeof(ret->kind), "%s", kind ? "" : happening->kind);
@@ -261,11 +245,8 @@ static bool read_happening(const struct clusters *clusters, const struct happeni
 		ret->sort = kind->sort;
 	else if (!strncmp(happening->kind, "finding-", strlen("finding-")) && !sort_finding(clusters->moment, ret))
 		return false;
-	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "", happening->text);
-	shorten(ret->text, happening->node);
-	peer = shape && happening->peer_guid ? fabric_find_node(shape->fabric, happening->peer_guid) : FABRIC_NONE;
-	if (peer != FABRIC_NONE)
-		shorten(ret->text, shape->fabric->nodes[peer].name);
+	snprintf(ret->text, sizeof(ret->text), "%s%s", ret->sort == SORT_CLOSED ? "closed: " : "",
+		 event_text(happening, text, sizeof(text)));
 	find_place(clusters, ret);
 	return true;
 }

@@ -15,37 +15,6 @@
 /* Lines of a plot on a terminal of few and of many lines. */
 enum { PLOT_LOW = 6, PLOT_HIGH = 10, PLOT_HIGHEST = 14, ROWS_MANY = 26, ROWS_MOST = 44 };
 
-struct subject detail_subject_of_port(const struct app *app, uint32_t port)
-{
-	const struct fabric *fabric = app->live.shown->fabric;
-
-	return (struct subject){ .kind = SUBJECT_PORT, .node_guid = fabric->nodes[fabric->ports[port].node].guid,
-				 .port = fabric->ports[port].num };
-}
-
-struct subject detail_subject_of_node(const struct app *app, uint32_t node)
-{
-	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live.shown->fabric->nodes[node].guid };
-}
-
-uint32_t detail_group_of(const struct app *app, const struct subject *subject)
-{
-	const struct shape *shape = app->moment.shape;
-	const struct fabric *fabric = app->live.shown->fabric;
-
-	for (uint32_t i = 0; shape && i < shape->group_count; i++) {
-		const struct shape_group *group = &shape->groups[i];
-
-		if (fabric->nodes[group->node].guid != subject->node_guid)
-			continue;
-		if (subject->peer_guid ? group->peer != FABRIC_NONE &&
-						 fabric->nodes[group->peer].guid == subject->peer_guid :
-					 group->kind == GROUP_UP)
-			return i;
-	}
-	return SHAPE_NONE;
-}
-
 uint32_t detail_hottest(const struct app *app, uint32_t index)
 {
 	const struct shape_group *group = &app->moment.shape->groups[index];

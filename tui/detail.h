@@ -99,14 +99,7 @@ void detail_put_findings(struct detail *detail, const struct app *app, uint64_t 
 /* detail_put_plot - the plot, as high as there is room for. */
 void detail_put_plot(struct detail *detail, const struct app *app);
 
-/* detail_group_of - the group that a subject means, index into the shape's, or SHAPE_NONE. */
-uint32_t detail_group_of(const struct app *app, const struct subject *subject);
-
 /* detail_hottest - the member of a group that is the fullest in either direction; FABRIC_NONE: nothing is known. */
 uint32_t detail_hottest(const struct app *app, uint32_t group);
-
-/* detail_subject_of_port - and of a node by index. */
-struct subject detail_subject_of_port(const struct app *app, uint32_t port);
-struct subject detail_subject_of_node(const struct app *app, uint32_t node);
 
 #endif

@@ -51,7 +51,7 @@ static void put_member(struct page *page, const struct app *app, const struct de
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct row_view *view = &app->table.views[index];
-	const struct subject subject = detail_subject_of_port(app, index);
+	const struct subject subject = subject_of_port(app, index);
 	char out[16], in[16], share_out[16], share_in[16], fair[16], table[16], stall[16], errors[32] = "-";
 	const char *const texts[ALL] = { out, share_out, in, share_in, fair, table, stall, errors };
 	double load = fmax(view->xmit_percent, view->rcv_percent);
@@ -103,7 +103,7 @@ static void put_members(struct page *page, const struct app *app, const struct d
 void detail_put_group(struct detail *detail, const struct app *app, const struct subject *subject)
 {
 	const struct shape *shape = app->moment.shape;
-	uint32_t index = detail_group_of(app, subject);
+	uint32_t index = subject_group(app->moment.shape, subject);
 	const struct subject node = { .kind = SUBJECT_NODE, .node_guid = subject->node_guid };
 	struct page *page = &detail->page;
 	char name[NODE_NAME_SIZE * 2 + 16];

@@ -76,7 +76,7 @@ static void put_port_row(struct page *page, const struct app *app, const struct 
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct row_view *view = &app->table.views[index];
-	const struct subject subject = detail_subject_of_port(app, index);
+	const struct subject subject = subject_of_port(app, index);
 	/* Of port 0 it would be any of the switch's. */
 	const struct finding_row *finding =
 		port->num ? moment_finding_of(&app->moment, subject.node_guid, subject.port) : NULL;
@@ -185,7 +185,7 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	const struct node *node = &shown->fabric->nodes[index];
 	const struct shape *shape = app->moment.shape;
 	const struct shape_node *place = shape ? &shape->nodes[index] : NULL;
-	const struct subject subject = detail_subject_of_node(app, index);
+	const struct subject subject = subject_of_node(app, index);
 	char guid[WORDS_GUID_SIZE];
 	uint32_t port;
 	int x;
@@ -220,17 +220,14 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 static void put_groups(struct page *page, const struct app *app, uint32_t node)
 {
 	const struct shape *shape = app->moment.shape;
-	const struct fabric *fabric = app->live.shown->fabric;
 	char name[NODE_NAME_SIZE * 2 + 16];
 
 	for (uint32_t i = 0; shape && i < shape->group_count; i++) {
 		const struct shape_group *group = &shape->groups[i];
-		struct subject subject = { .kind = SUBJECT_GROUP, .node_guid = fabric->nodes[node].guid };
+		const struct subject subject = subject_of_group(app, group);
 
 		if (group->node != node || (group->kind != GROUP_UP && group->count < 2))
 			continue;
-		if (group->kind != GROUP_UP)
-			subject.peer_guid = fabric->nodes[group->peer].guid;
 		page_line(page, &subject);
 		page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "group");
 		page_putf(page, LABEL, ROLE_TEXT, "%s: %u links of %u built",

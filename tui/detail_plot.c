@@ -121,7 +121,7 @@ static void find_members(struct detail_plot *plot, const struct app *app, const 
 		if (members->count != 1)
 			snprintf(plot->about, sizeof(plot->about), "%zu ports together", members->count);
 	} else if (place->kind == SUBJECT_GROUP) {
-		uint32_t group = detail_group_of(app, place);
+		uint32_t group = subject_group(app->moment.shape, place);
 		const struct shape *shape = app->moment.shape;
 
 		port = group == SHAPE_NONE ? FABRIC_NONE : detail_hottest(app, group);

@@ -22,7 +22,7 @@ static void put_end(struct page *page, const struct app *app, const char *label,
 	const struct shape *shape = app->moment.shape;
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
-	const struct subject subject = detail_subject_of_port(app, index);
+	const struct subject subject = subject_of_port(app, index);
 	const struct row_view *view = &app->table.views[index];
 	char name[PORT_NAME_SIZE], role[SHAPE_ROLE_SIZE];
 	const char *what = shape ? shape_port_role(shape, index, role) : NULL;
@@ -86,15 +86,13 @@ static void put_group(struct page *page, const struct app *app, const struct det
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
 	uint32_t of = shape ? shape->ports[index].group : SHAPE_NONE;
-	struct subject subject = { .kind = SUBJECT_GROUP, .node_guid = node->guid };
 	char name[PORT_NAME_SIZE];
 	double sum = 0, mean = 0;
 
 	if (of != SHAPE_NONE) {
 		const struct shape_group *group = &shape->groups[of];
+		const struct subject subject = subject_of_group(app, group);
 
-		if (group->kind != GROUP_UP)
-			subject.peer_guid = fabric->nodes[group->peer].guid;
 		for (uint32_t i = group->first; i < group->first + group->count; i++)
 			sum += known->lids[fabric->ports[shape->members[i]].num];
 		mean = group->count ? sum / group->count : 0;
@@ -321,7 +319,7 @@ void detail_put_port(struct detail *detail, const struct app *app, uint32_t inde
 	const struct fabric *fabric = app->live.shown->fabric;
 	const struct port *port = &fabric->ports[index];
 	const struct node *node = &fabric->nodes[port->node];
-	const struct subject of = detail_subject_of_node(app, port->node);
+	const struct subject of = subject_of_node(app, port->node);
 	struct page *page = &detail->page;
 
 	put_end(page, app, "port", index);

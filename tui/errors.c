@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -23,19 +24,15 @@ const struct error_sum *error_sums_find(const struct error_sums *sums, uint64_t 
 /* The sum of a port, made where it had none. Return: NULL where there is no memory. */
 static struct error_sum *sum_of(struct error_sums *sums, uint64_t node_guid, uint8_t port)
 {
+	struct error_sum *grown;
 	uint32_t index;
 
 	if (map_get(&sums->by_port, key_of(node_guid, port), &index))
 		return &sums->sums[index];
-	if (sums->count == sums->capacity) {
-		size_t capacity = sums->capacity ? 2 * sums->capacity : 64;
-		struct error_sum *grown = realloc(sums->sums, capacity * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		sums->sums = grown;
-		sums->capacity = capacity;
-	}
+	grown = array_grow(sums->sums, sums->count, &sums->capacity, sizeof(*grown));
+	if (!grown)
+		return NULL;
+	sums->sums = grown;
 	if (map_put(&sums->by_port, key_of(node_guid, port), (uint32_t)sums->count) < 0)
 		return NULL;
 	sums->sums[sums->count] = (struct error_sum){ .node_guid = node_guid, .port = port };

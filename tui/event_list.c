@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "tui/event_list.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,7 +158,11 @@ const char *event_where(const struct happening *event, char *ret, size_t size)
 	return ret;
 }
 
-/* "MF0;NAME:MODEL/U1" at the beginning of a text. Return: its bytes, 0 where there is none; @ret_name: NAME's. */
+/*
+ * "MF0;NAME:MODEL/U1" at the beginning of a text; of a module's name, "MF0;NAME:MODEL/L01/U1", what is before "/L01":
+ * as names_short() has it.
+ * Return: its bytes, 0 where there is none; @ret_name: NAME's.
+ */
 static size_t managed_name(const char *text, size_t *ret_name)
 {
 	const char *name = text + strlen("MF0;"), *colon, *end;
@@ -165,13 +170,13 @@ static size_t managed_name(const char *text, size_t *ret_name)
 	if (strncmp(text, "MF0;", strlen("MF0;")))
 		return 0;
 	colon = name + strcspn(name, ": ");
-	if (*colon != ':')
-		return 0;
-	end = colon + strcspn(colon, "/ ");
-	if (strncmp(end, "/U1", 3))
+	end = *colon == ':' ? colon + strcspn(colon, "/ ") : colon;
+	if (colon == name || *end != '/')
 		return 0;
 	*ret_name = (size_t)(colon - name);
-	return (size_t)(end + 3 - text);
+	if (!strncmp(end, "/U1", 3) && !isalnum((unsigned char)end[3]))
+		end += 3;
+	return (size_t)(end - text);
 }
 
 const char *event_text_shown(const char *from, char *ret, size_t size)

@@ -146,7 +146,8 @@ static void an_event_is_found_again(void **state)
 
 static void names_are_as_they_are_shown(void **state)
 {
-	struct happening event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;sw:M/L01/U1/3 end" };
+	struct happening event = event_of(12), fabric = { .text = "MF0; MF0;x MF0;a:b MF0;:M/U1 MF0;a:M" },
+			 modules = { .text = "MF0;sw:M/L01/U1/3 - MF0;big:M/U12: MF0;gone:M/U1 (was)" };
 	char text[256], where[64];
 
 	(void)state;
@@ -155,6 +156,7 @@ static void names_are_as_they_are_shown(void **state)
 	assert_string_equal(event_where(&fabric, where, sizeof(where)), "");
 	assert_string_equal(event_text(&fabric, text, sizeof(text)), fabric.text);
 	assert_string_equal(event_text(&event, text, 10), "leaf05/12");
+	assert_string_equal(event_text(&modules, text, sizeof(text)), "sw/L01/U1/3 - big/U12: gone (was)");
 }
 
 int main(void)

@@ -144,21 +144,9 @@ static bool counts(const struct finding_row *finding)
 /* The group of the shape that a finding is about as a whole, or SHAPE_NONE. */
 static uint32_t group_of(const struct making *making, const struct finding_row *finding)
 {
-	struct subject subject = subject_of_finding(finding);
-	uint32_t node = fabric_find_node(making->fabric, subject.node_guid), i;
+	const struct subject subject = subject_of_finding(finding);
 
-	if (subject.kind != SUBJECT_GROUP || node == FABRIC_NONE)
-		return SHAPE_NONE;
-	if (!subject.peer_guid)
-		return making->shape->nodes[node].up_group;
-	for (i = 0; i < making->shape->group_count; i++) {
-		const struct shape_group *group = &making->shape->groups[i];
-
-		if (group->node == node && group->peer != FABRIC_NONE &&
-		    making->fabric->nodes[group->peer].guid == subject.peer_guid)
-			return i;
-	}
-	return SHAPE_NONE;
+	return subject_group(making->shape, &subject);
 }
 
 static bool has_row(const struct making *making, uint32_t group)

@@ -64,7 +64,11 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	int64_t age_us = live_age_us(&app->live);
 	enum role role = ROLE_WARNING;
 
-	if (app->live.paused && app->live.shown) {
+	if (live_waits(&app->live) && app->live.at_us) {
+		add(segments, count, 0, "READING %s", when_format_local(app->live.at_us, at));
+	} else if (live_waits(&app->live)) {
+		add(segments, count, 0, "READING the newest");
+	} else if (app->live.paused && app->live.shown) {
 		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
 	} else if (live_state(&app->live) == LIVE_PAST) {
 		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;
@@ -108,18 +112,15 @@ static const char *sm_name(const struct app *app, char *ret, size_t size)
 {
 	const struct sm_state *sm = &app->live.shown->sweep.sm;
 	const struct fabric *fabric = app->live.shown->fabric;
+	uint32_t port = app->census.sm_port;
 	char host[NODE_NAME_SIZE];
-	size_t i;
 
-	for (i = 0; i < fabric->port_count; i++)
-		if (fabric->ports[i].guid && fabric->ports[i].guid == sm->guid)
-			break;
-	if (i == fabric->port_count)
+	if (port == FABRIC_NONE)
 		snprintf(ret, size, "lid %u", sm->lid);
-	else if (host_name(&fabric->nodes[fabric->ports[i].node], host))
+	else if (host_name(&fabric->nodes[fabric->ports[port].node], host))
 		snprintf(ret, size, "%.120s", host);
 	else
-		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[i].node]);
+		snprintf(ret, size, "%.120s", app->table.order.names[fabric->ports[port].node]);
 	return ret;
 }
 
@@ -202,7 +203,7 @@ static void add_links(const struct app *app, struct segment *segments, size_t *c
 	char number[32];
 
 	add(segments, count, 0, "links %s%s",
-	    write_count(census->links_up + census->links_down, number, sizeof(number)),
+	    write_count(app->table.summary.links_up + census->links_down, number, sizeof(number)),
 	    census->links_down || census->links_degraded ? ":" : "");
 	if (census->links_down) {
 		add(segments, count, 0, "%s down", write_count(census->links_down, number, sizeof(number)));
@@ -233,11 +234,11 @@ static void draw_size(const struct app *app, const struct brush *brush, const st
 	size_t i;
 
 	add(segments, &count, 1, "%s hosts, %s switches", write_count(census->hosts, number, sizeof(number)),
-	    write_count(census->switches, more, sizeof(more)));
+	    write_count(summary->switches, more, sizeof(more)));
 	if (summary->hcas != census->hosts)
 		add(segments, &count, 4, "%s HCAs", write_count(summary->hcas, number, sizeof(number)));
-	if (census->others)
-		add(segments, &count, 4, "%s routers", write_count(census->others, number, sizeof(number)));
+	if (summary->others)
+		add(segments, &count, 4, "%s routers", write_count(summary->others, number, sizeof(number)));
 	add_links(app, segments, &count);
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!summary->words[words[i].word])

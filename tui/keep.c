@@ -17,6 +17,8 @@
 /* A file that is longer was written by nobody of us. */
 #define FILE_SIZE_MOST 65536
 
+static const char *const flags[] = { "no", "yes", NULL };
+
 bool keep_path(char *ret, size_t size)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -91,6 +93,11 @@ void keep_put(struct keep *keep, const char *name, const char *fmt, ...)
 	va_end(args);
 	if (snprintf(whole, sizeof(whole), "%s%s", keep->scope, name) < (int)sizeof(whole))
 		set(keep, whole, trim(value));
+}
+
+void keep_put_flag(struct keep *keep, const char *name, bool value)
+{
+	keep_put(keep, name, "%s", flags[value]);
 }
 
 const char *keep_get(const struct keep *keep, const char *name)
@@ -256,8 +263,7 @@ int keep_choice(const char *value, const char *const *words)
 
 bool keep_flag(const char *value, bool *ret)
 {
-	static const char *const words[] = { "no", "yes", NULL };
-	int choice = keep_choice(value, words);
+	int choice = keep_choice(value, flags);
 
 	if (choice >= 0)
 		*ret = choice == 1;

@@ -42,6 +42,9 @@ bool keep_path(char *ret, size_t size);
  */
 __attribute__((format(printf, 3, 4))) void keep_put(struct keep *keep, const char *name, const char *fmt, ...);
 
+/* keep_put_flag - the same of "yes" or "no". */
+void keep_put_flag(struct keep *keep, const char *name, bool value);
+
 /* keep_get - the value of a whole name, or NULL. */
 const char *keep_get(const struct keep *keep, const char *name);
 

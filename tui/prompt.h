@@ -18,7 +18,7 @@ struct app;
 typedef void prompt_fn(struct app *app, const char *text);
 
 struct prompt {
-	char label[64];
+	char label[192];
 	char text[PROMPT_SIZE];
 	prompt_fn *done; /* NULL: nothing is asked */
 };

@@ -76,6 +76,7 @@ static void keep(struct run *run, const char *bytes, size_t len)
 	/* A byte of 0 would end the text for who reads it. */
 	for (size_t i = 0; i < len && i < room; i++)
 		text_append_bytes(&run->output, bytes[i] ? &bytes[i] : " ", 1);
+	run->cut |= text_failed(&run->output);
 }
 
 /* Return: whether something came. */

@@ -24,7 +24,7 @@ struct run {
 	int fd;            /* of what it prints, on stdout and stderr in the order that it writes */
 	bool ended;
 	int exit_status;   /* once it ended: as a shell says it, 128 + signal included */
-	bool cut;          /* it printed more than is kept */
+	bool cut;          /* it printed more than is kept, or than there was memory for */
 	struct text output; /* as it came: made harmless by who shows it */
 };
 

@@ -262,9 +262,9 @@ static void keep(void *state, struct keep *keep)
 
 	keep_put(keep, "part", "%s", part_names[view->part]);
 	keep_put(keep, "value", "%s", value_names[view->value]);
-	keep_put(keep, "inward", "%s", view->inward ? "yes" : "no");
-	keep_put(keep, "hottest-first", "%s", view->hottest_first ? "yes" : "no");
-	keep_put(keep, "all", "%s", view->all ? "yes" : "no");
+	keep_put_flag(keep, "inward", view->inward);
+	keep_put_flag(keep, "hottest-first", view->hottest_first);
+	keep_put_flag(keep, "all", view->all);
 }
 
 static bool recall(void *state, const char *name, const char *value)

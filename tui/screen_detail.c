@@ -208,6 +208,8 @@ static void draw(void *data, struct app *app, const struct rect *body)
 		detail->rows = body->rows;
 		state->columns = body->columns;
 		detail_put(detail, app, &state->subject, body->columns);
+		if (detail->page.failed)
+			app_say(app, "not enough memory: lines are missing here");
 		state->dirty = false;
 	}
 	page_fit(&detail->page, &detail->view, body->rows);
@@ -236,7 +238,7 @@ static void go_to_peer(struct screen_state *state, struct app *app)
 		app_say(app, "there is no other end here");
 		return;
 	}
-	app->path[app->depth - 1].subject = detail_subject_of_port(app, fabric->ports[port].peer);
+	app->path[app->depth - 1].subject = subject_of_port(app, fabric->ports[port].peer);
 	opened(state, app, app_subject(app));
 }
 

@@ -429,17 +429,10 @@ static const struct key_help help[] = {
 static void subject(void *state, const struct app *app, struct subject *ret)
 {
 	const struct links_screen *self = state;
-	const struct fabric *fabric;
-	const struct port *port;
+	const struct links *links = &self->links;
 
-	(void)app;
-	if (self->dirty || self->list.cursor >= self->links.row_count)
-		return;
-	fabric = self->links.table->snapshot->fabric;
-	port = &fabric->ports[links_end(&self->links, links_row(&self->links, self->list.cursor), 0)];
-	*ret = (struct subject){
-		.kind = SUBJECT_PORT, .port = port->num, .node_guid = fabric->nodes[port->node].guid,
-	};
+	if (!self->dirty && self->list.cursor < links->row_count)
+		*ret = subject_of_port(app, links_end(links, links_row(links, self->list.cursor), 0));
 }
 
 static void keep(void *state, struct keep *keep)
@@ -448,9 +441,9 @@ static void keep(void *state, struct keep *keep)
 	const struct links *links = &self->links;
 
 	keep_put(keep, "sort", "%s", column_info(links->sort)->title);
-	keep_put(keep, "descending", "%s", links->descending ? "yes" : "no");
-	keep_put(keep, "swapped", "%s", links->swapped ? "yes" : "no");
-	keep_put(keep, "unused", "%s", links->show_unused ? "yes" : "no");
+	keep_put_flag(keep, "descending", links->descending);
+	keep_put_flag(keep, "swapped", links->swapped);
+	keep_put_flag(keep, "unused", links->show_unused);
 }
 
 static bool recall(void *state, const char *name, const char *value)

@@ -173,17 +173,12 @@ static void subject(void *state, const struct app *app, struct subject *ret)
 	if (cursor >= overview->view.groups.count)
 		return;
 	group = &overview->view.groups.list[cursor];
-	if (group->own.kind != SUBJECT_NONE) {
+	if (group->own.kind != SUBJECT_NONE)
 		*ret = group->own;
-	} else if (group->worst) {
+	else if (group->worst)
 		*ret = (struct subject){ .kind = SUBJECT_FINDING, .id = group->worst->finding.id };
-	} else if (group->hottest != FABRIC_NONE) {
-		const struct fabric *fabric = app->live.shown->fabric;
-		const struct port *port = &fabric->ports[group->hottest];
-
-		*ret = (struct subject){ .kind = SUBJECT_PORT, .node_guid = fabric->nodes[port->node].guid,
-					 .port = port->num };
-	}
+	else if (group->hottest != FABRIC_NONE)
+		*ret = subject_of_port(app, group->hottest);
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *mouse)

@@ -12,6 +12,7 @@ enum { ROW_COLORS, ROW_CHARACTERS, ROW_REFRESH, ROW_MOUSE, ROW_COLUMNS };
 
 struct setup_screen {
 	struct list list;
+	size_t first;                      /* line that is seen first: two of them are no rows */
 	enum column columns[COLUMN_COUNT]; /* that can be hidden */
 	size_t column_count;
 };
@@ -81,18 +82,16 @@ static void draw_row(const struct setup_screen *self, const struct app *app, con
 	draw_cell(&brush, y, x + NAME_COLUMNS + VALUE_COLUMNS, rest, texts[2], ALIGN_LEFT, ROLE_FAINT);
 }
 
-/* The list's height and first row are of lines here: two of them are no rows. */
 static void draw(void *state, struct app *app, const struct rect *body)
 {
 	const struct brush brush = { &app->theme, 0 };
 	struct setup_screen *self = state;
 	size_t count = ROW_COLUMNS + self->column_count, line;
 
-	self->list.count = count;
-	self->list.height = body->rows;
-	self->list.first = layout_scroll(self->list.first, line_of(self->list.cursor), line_of(count), body->rows);
+	list_fit(&self->list, count, body->rows);
+	self->first = layout_scroll(self->first, line_of(self->list.cursor), line_of(count), body->rows);
 	for (int y = 0; y < body->rows; y++) {
-		line = self->list.first + (size_t)y;
+		line = self->first + (size_t)y;
 		if (line == ROW_COLUMNS + 1)
 			draw_cell(&brush, body->y + y, body->x, body->columns, "COLUMNS OF LINKS", ALIGN_LEFT,
 				  ROLE_GOOD);
@@ -137,18 +136,9 @@ static void change(const struct setup_screen *self, struct app *app, int directi
 	setup->stale = true;
 }
 
-/* Within the rows; list_key() would count lines. */
-static void move_to(struct setup_screen *self, size_t row)
-{
-	size_t count = ROW_COLUMNS + self->column_count;
-
-	self->list.cursor = row < count ? row : count - 1;
-}
-
 static bool key(void *state, struct app *app, int pressed)
 {
 	struct setup_screen *self = state;
-	size_t cursor = self->list.cursor, page = self->list.height > 1 ? (size_t)self->list.height - 1 : 1;
 
 	switch (pressed) {
 	case KEY_ESCAPE:
@@ -156,28 +146,6 @@ static bool key(void *state, struct app *app, int pressed)
 	case 'S':
 	case KEY_SPECIAL(KEY_F(2)):
 		app_back(app);
-		return true;
-	case 'k':
-	case KEY_SPECIAL(KEY_UP):
-		move_to(self, cursor ? cursor - 1 : 0);
-		return true;
-	case 'j':
-	case KEY_SPECIAL(KEY_DOWN):
-		move_to(self, cursor + 1);
-		return true;
-	case KEY_SPECIAL(KEY_PPAGE):
-		move_to(self, cursor > page ? cursor - page : 0);
-		return true;
-	case KEY_SPECIAL(KEY_NPAGE):
-		move_to(self, cursor + page);
-		return true;
-	case 'g':
-	case KEY_SPECIAL(KEY_HOME):
-		move_to(self, 0);
-		return true;
-	case 'G':
-	case KEY_SPECIAL(KEY_END):
-		move_to(self, SIZE_MAX);
 		return true;
 	case KEY_SPECIAL(KEY_LEFT):
 		change(self, app, -1);
@@ -190,26 +158,24 @@ static bool key(void *state, struct app *app, int pressed)
 		change(self, app, 1);
 		return true;
 	default:
-		return false;
+		return list_key(&self->list, pressed);
 	}
 }
 
 static bool mouse(void *state, struct app *app, const struct mouse *event)
 {
 	struct setup_screen *self = state;
-	size_t line = self->list.first + (size_t)(event->y - app->body.y), row = line < ROW_COLUMNS ? line : line - 2;
+	size_t line = self->first + (size_t)(event->y - app->body.y), row = line < ROW_COLUMNS ? line : line - 2;
 
-	if (event->wheel < 0)
-		move_to(self, self->list.cursor > 3 ? self->list.cursor - 3 : 0);
-	else if (event->wheel > 0)
-		move_to(self, self->list.cursor + 3);
+	if (event->wheel)
+		list_mouse(&self->list, event, app->body.y);
 	if (event->wheel || event->y >= app->body.y + app->body.rows || line == ROW_COLUMNS ||
 	    line == ROW_COLUMNS + 1 || row >= ROW_COLUMNS + self->column_count)
 		return false;
 	/* A press where the cursor stands changes: what can be seen to be chosen is what is meant. */
 	if (row == self->list.cursor)
 		change(self, app, 1);
-	move_to(self, row);
+	list_move_to(&self->list, row);
 	return false;
 }
 

@@ -61,8 +61,10 @@ static bool add_row(void *ctx, const struct saved_info *info)
 	struct screen_state *state = ctx;
 	struct saved_info *rows = array_grow(state->rows, state->count, &state->capacity, sizeof(*rows));
 
-	if (!rows)
+	if (!rows) {
+		snprintf(state->problem, sizeof(state->problem), "not enough memory for all snapshots");
 		return false;
+	}
 	state->rows = rows;
 	rows[state->count++] = *info;
 	return true;

@@ -71,7 +71,7 @@ static void make_harmless(char *text)
 	}
 }
 
-static void split(struct screen_state *state)
+static int split(struct screen_state *state, struct error *err)
 {
 	char *at;
 
@@ -79,7 +79,7 @@ static void split(struct screen_state *state)
 	state->line_count = 0;
 	state->text = strdup(text_chars(&state->run.output));
 	if (!state->text)
-		return;
+		return err_nomem(err);
 	make_harmless(state->text);
 	for (at = state->text; *at;) {
 		size_t *lines = array_grow(state->lines, state->line_count, &state->line_capacity, sizeof(*lines));
@@ -87,7 +87,7 @@ static void split(struct screen_state *state)
 		bool last = !at[len];
 
 		if (!lines)
-			return;
+			return err_nomem(err);
 		state->lines = lines;
 		lines[state->line_count++] = (size_t)(at - state->text);
 		at[len] = '\0';
@@ -95,12 +95,12 @@ static void split(struct screen_state *state)
 			break;
 		at += len + 1;
 	}
+	return 0;
 }
 
 static void start(struct screen_state *state, struct app *app)
 {
 	struct error trouble = { 0 };
-
 	int columns = app->body.columns > TABLE_COLUMNS ? app->body.columns : TABLE_COLUMNS;
 
 	forget(state);
@@ -146,11 +146,12 @@ void text_show(struct app *app, const struct text_command *command)
 static bool poll_run(void *data, struct app *app)
 {
 	struct screen_state *state = data;
+	struct error trouble = { 0 };
 
-	(void)app;
 	if (!run_poll(&state->run))
 		return false;
-	split(state);
+	if (split(state, &trouble) < 0)
+		app_say(app, "%s", trouble.text);
 	return true;
 }
 

@@ -94,8 +94,8 @@ void setup_keep(const struct app *app, struct keep *keep)
 	keep->scope[0] = '\0';
 	keep_put(keep, "refresh", "%s", setup_refresh_name(app));
 	keep_put(keep, "colors", "%s", color_names[app->setup.colors]);
-	keep_put(keep, "ascii", "%s", app->setup.ascii ? "yes" : "no");
-	keep_put(keep, "mouse", "%s", app->setup.no_mouse ? "no" : "yes");
+	keep_put_flag(keep, "ascii", app->setup.ascii);
+	keep_put_flag(keep, "mouse", !app->setup.no_mouse);
 	keep_columns(&app->setup, keep);
 	for (i = 0; i < count; i++) {
 		if (!all[i]->keep)

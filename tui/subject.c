@@ -4,7 +4,50 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "fabric/shape.h"
 #include "tui/app.h"
+
+struct subject subject_of_port(const struct app *app, uint32_t port)
+{
+	struct subject subject = subject_of_node(app, app->live.shown->fabric->ports[port].node);
+
+	subject.kind = SUBJECT_PORT;
+	subject.port = app->live.shown->fabric->ports[port].num;
+	return subject;
+}
+
+struct subject subject_of_node(const struct app *app, uint32_t node)
+{
+	return (struct subject){ .kind = SUBJECT_NODE, .node_guid = app->live.shown->fabric->nodes[node].guid };
+}
+
+struct subject subject_of_group(const struct app *app, const struct shape_group *group)
+{
+	struct subject subject = subject_of_node(app, group->node);
+
+	subject.kind = SUBJECT_GROUP;
+	if (group->kind != GROUP_UP)
+		subject.peer_guid = app->live.shown->fabric->nodes[group->peer].guid;
+	return subject;
+}
+
+uint32_t subject_group(const struct shape *shape, const struct subject *subject)
+{
+	uint32_t node = shape ? fabric_find_node(shape->fabric, subject->node_guid) : FABRIC_NONE;
+
+	if (subject->kind != SUBJECT_GROUP || node == FABRIC_NONE)
+		return SHAPE_NONE;
+	if (!subject->peer_guid)
+		return shape->nodes[node].up_group;
+	for (uint32_t i = 0; i < shape->group_count; i++) {
+		const struct shape_group *group = &shape->groups[i];
+
+		if (group->node == node && group->kind != GROUP_UP &&
+		    shape->fabric->nodes[group->peer].guid == subject->peer_guid)
+			return i;
+	}
+	return SHAPE_NONE;
+}
 
 struct subject subject_of_finding(const struct finding_row *row)
 {

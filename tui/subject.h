@@ -13,6 +13,8 @@
 
 struct app;
 struct finding_row;
+struct shape;
+struct shape_group;
 
 enum subject_kind {
 	SUBJECT_NONE,
@@ -31,6 +33,14 @@ struct subject {
 	uint8_t port;        /* PORT */
 	int64_t id;          /* FINDING, TEXT */
 };
+
+/* subject_of_port, subject_of_node - by their index into the shown fabric. subject_of_group - of its shape. */
+struct subject subject_of_port(const struct app *app, uint32_t port);
+struct subject subject_of_node(const struct app *app, uint32_t node);
+struct subject subject_of_group(const struct app *app, const struct shape_group *group);
+
+/* subject_group - the group that a subject means: its index into the shape's, or SHAPE_NONE. @shape: or NULL. */
+uint32_t subject_group(const struct shape *shape, const struct subject *subject);
 
 /* subject_of_finding - where a finding is: its port, node, group, or the fabric. */
 struct subject subject_of_finding(const struct finding_row *row);

@@ -92,22 +92,19 @@ static void pages_of_all_that_there_is_fit_every_width(void **state)
 	shape = stage.app.moment.shape;
 	check_widths(&detail, &stage, &whole);
 	for (uint32_t i = 0; i < fabric->port_count; i += 7) {
-		const struct subject subject = detail_subject_of_port(&stage.app, i);
+		const struct subject subject = subject_of_port(&stage.app, i);
 
 		check_widths(&detail, &stage, &subject);
 	}
 	for (uint32_t i = 0; i < fabric->node_count; i += 5) {
-		const struct subject subject = detail_subject_of_node(&stage.app, i);
+		const struct subject subject = subject_of_node(&stage.app, i);
 
 		check_widths(&detail, &stage, &subject);
 	}
 	for (uint32_t i = 0; i < shape->group_count; i++) {
-		struct subject subject = { .kind = SUBJECT_GROUP,
-					   .node_guid = fabric->nodes[shape->groups[i].node].guid };
+		const struct subject subject = subject_of_group(&stage.app, &shape->groups[i]);
 
-		if (shape->groups[i].kind != GROUP_UP)
-			subject.peer_guid = fabric->nodes[shape->groups[i].peer].guid;
-		assert_int_equal(detail_group_of(&stage.app, &subject), i);
+		assert_int_equal(subject_group(shape, &subject), i);
 		check_widths(&detail, &stage, &subject);
 	}
 	for (size_t i = 0; i < stage.app.moment.finding_count; i++) {
