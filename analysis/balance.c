@@ -117,7 +117,8 @@ static void make_shares(const struct shape_group *group, struct balance_result *
 	}
 }
 
-bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings)
+/* Do the tables give this member more than T allows? */
+static bool overloads(const struct balance_member *member, const struct balance_settings *settings)
 {
 	return member->lids_mean > 0 && member->lids > settings->table_ratio * member->lids_mean &&
 	       member->lids >= member->lids_mean + settings->table_more;
@@ -126,7 +127,7 @@ bool balance_overloads(const struct balance_member *member, const struct balance
 bool balance_follows(const struct balance_result *result, const struct balance_settings *settings)
 {
 	return result->t && result->m && result->hottest != UINT32_MAX &&
-	       balance_overloads(&result->members[result->hottest], settings);
+	       overloads(&result->members[result->hottest], settings);
 }
 
 /*
@@ -174,7 +175,7 @@ static void test_tables(const struct judge *judge, const struct shape_group *gro
 
 		if (member->lids_mean > 0 && member->lids / member->lids_mean - 1 > result->table_excess)
 			result->table_excess = member->lids / member->lids_mean - 1;
-		result->t |= balance_overloads(member, judge->settings);
+		result->t |= overloads(member, judge->settings);
 	}
 }
 

@@ -175,9 +175,6 @@ void balance_done(struct balance *balance);
 void balance_measure(const struct balance_input *input, const struct balance_settings *settings, uint32_t group,
 		     enum balance_direction direction, struct balance_member *members, struct balance_result *ret);
 
-/* balance_overloads - do the tables give this member more than T allows? */
-bool balance_overloads(const struct balance_member *member, const struct balance_settings *settings);
-
 /* balance_follows - does the load go where uneven tables lead it: T and M, the hottest being one that they overload? */
 bool balance_follows(const struct balance_result *result, const struct balance_settings *settings);
 

@@ -5,7 +5,8 @@
 
 static const struct ber not_known = { .rate = NAN };
 
-struct ber ber_from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_bits_per_s)
+/* Errors over the bits of the time in which they were counted. */
+static struct ber from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_bits_per_s)
 {
 	struct ber ber = not_known;
 
@@ -30,7 +31,7 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s)
 
 	if (!(delta->known & bit) || (delta->saturated & bit && !errors))
 		return not_known;
-	ber = ber_from_count(errors, delta->elapsed_us, link_bits_per_s);
+	ber = from_count(errors, delta->elapsed_us, link_bits_per_s);
 	ber.at_least = (delta->reset | delta->saturated) & bit;
 	return ber;
 }
@@ -57,7 +58,7 @@ static struct ber from_details(const struct detail_delta *delta, const unsigned 
 		errors += delta->value[numbers[i]];
 		bits |= UINT32_C(1) << numbers[i];
 	}
-	ber = ber_from_count(errors, delta->elapsed_us, link_bits_per_s);
+	ber = from_count(errors, delta->elapsed_us, link_bits_per_s);
 	ber.at_least = (delta->reset | delta->saturated) & bits;
 	return ber;
 }

@@ -43,19 +43,13 @@ struct ber {
 	bool at_least; /* a counter was reset, or is full: it was this much or more */
 };
 
-/*
- * ber_from_count - errors over the bits of a time
- * @elapsed_us:      in which @errors were counted
- * @link_bits_per_s: port_rate_bits_per_s(); 0: not known
- */
-struct ber ber_from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_bits_per_s);
-
 /* ber_below - the rate that no error in so many bits stays below; NAN where an error was seen or nothing is known. */
 double ber_below(const struct ber *ber);
 
 /*
  * ber_symbol - from SymbolErrorCounter. Not known where the counter was full all
  * the time. On EDR and slower links without FEC it is what the lanes do.
+ * @link_bits_per_s: port_rate_bits_per_s(); 0: not known
  */
 struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s);
 

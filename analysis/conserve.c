@@ -192,14 +192,3 @@ struct conserve_result conserve_run_judge(const struct conserve_run *run)
 	result.verdict = result.missing_words || result.missing_packets ? CONSERVE_VIOLATED : CONSERVE_HOLDS;
 	return result;
 }
-
-struct conserve_result conserve_check(const struct conserve_delta *sent, const struct conserve_delta *received,
-				      uint64_t link_bits_per_s)
-{
-	struct conserve_run run;
-
-	conserve_run_start(&run, &sent->from, &received->from, link_bits_per_s);
-	conserve_run_sent(&run, sent);
-	conserve_run_received(&run, received);
-	return conserve_run_judge(&run);
-}

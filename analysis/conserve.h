@@ -112,8 +112,4 @@ bool conserve_run_received(struct conserve_run *run, const struct conserve_delta
 /* conserve_run_judge - do both ends agree so far? Undecided before each has a delta. */
 struct conserve_result conserve_run_judge(const struct conserve_run *run);
 
-/* conserve_check - the same for a single pair of deltas. */
-struct conserve_result conserve_check(const struct conserve_delta *sent, const struct conserve_delta *received,
-				      uint64_t link_bits_per_s);
-
 #endif

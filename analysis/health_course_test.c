@@ -111,6 +111,25 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 	CHECK(cases, false);
 }
 
+/* An hour's errors stay so many until the hour is over: they began after the last that was without. */
+static void a_restart_forgets_no_error_before_its_time(void **state)
+{
+	struct world *world = world_create(&rails);
+	const struct world_told *told;
+
+	(void)state;
+	world_run(world, "wait 4000; count leaf0/101 rcv_errors 77; wait 600; restart; wait 1800");
+	told = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_non_null(told);
+	assert_string_equal(told->finding.numbers[0].key, "receive_errors_per_hour");
+	assert_true(told->finding.numbers[0].value == 77);
+	assert_int_equal(told->closed, 0);
+	world_run(world, "wait 7200");
+	told = world_find(world, FINDING_RECEIVE_ERRORS);
+	assert_true(!told || told->closed);
+	world_destroy(world);
+}
+
 static void a_restart_tells_nothing_twice(void **state)
 {
 	char script[4096];
@@ -249,6 +268,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_order_of_samples_does_not_matter),
 		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
+		cmocka_unit_test(a_restart_forgets_no_error_before_its_time),
 		cmocka_unit_test(a_restart_tells_nothing_twice),
 		cmocka_unit_test(chatter_is_one_finding),
 		cmocka_unit_test(cables_that_were_never_there),

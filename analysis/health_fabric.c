@@ -377,8 +377,9 @@ static void hold_hole(struct health *health, const struct health_hole *hole)
 	open = hold_fabric(health, &what, node->name);
 	if (!open)
 		return;
-	health_text(open, "%s %s %u destinations that are there, as seen from %u switches; none is normal", node->name,
-		    ends[hole->end], hole->lids, hole->from);
+	health_text(open, "%s %s %u destination%s there, as seen from %u switch%s; none is normal", node->name,
+		    ends[hole->end], hole->lids, hole->lids == 1 ? " that is" : "s that are", hole->from,
+		    hole->from == 1 ? "" : "es");
 	health_number(open, "lids", hole->lids);
 	health_number(open, "from_switches", hole->from);
 	health_touch_below(health, open, hole->node);

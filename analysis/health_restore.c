@@ -83,7 +83,17 @@ static double number_of(const struct finding *finding, const char *key, double o
 	return otherwise;
 }
 
-/* What was counted in the last hours, spread over them: nobody knows when in them it was. */
+/* Whole buckets from when errors began, but no more than what is remembered of them. */
+static int64_t span_of_errors(const struct health *health, const struct finding *finding, int64_t most_us,
+			      int64_t bucket_us)
+{
+	int64_t span_us = (health->wall_us - finding->since_us) / bucket_us * bucket_us + bucket_us;
+
+	return finding->since_us > health->wall_us || span_us < bucket_us ? bucket_us :
+	       span_us < most_us ? span_us : most_us;
+}
+
+/* What was counted in the last hours, spread over the time since it began: nobody knows when in it it was. */
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
@@ -93,7 +103,7 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
 	struct health_tracker *tracker;
 	struct health_ring *ring;
-	int64_t back_us;
+	int64_t span_us, back_us;
 	uint32_t at;
 
 	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
@@ -104,8 +114,9 @@ static void restore_errors(struct health *health, const struct finding *finding)
 		return;
 	ring = symbols ? &tracker->symbols : &tracker->receive;
 	tracker->error_us = health->now_us;
-	for (back_us = (int64_t)(hours * (double)HOUR_US) - bucket_us; back_us >= 0; back_us -= bucket_us) {
-		double until = per_hour * (hours - (double)back_us / (double)HOUR_US);
+	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
+	for (back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
+		double until = per_hour * hours * (1 - (double)back_us / (double)span_us);
 		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
 
 		given += (double)count;

@@ -35,6 +35,8 @@ const char *metric_format_value(const struct metric *metric, double value, char 
 {
 	if (isnan(value))
 		snprintf(ret, size, "-");
+	else if (metric->kind != METRIC_COUNT && value > 0 && value < 0.001)
+		snprintf(ret, size, "< 0.001 %%"); /* and not 4.2e-05 */
 	else if (metric->kind != METRIC_COUNT)
 		snprintf(ret, size, value > 0 && value < 0.1 ? "%.2g %%" : "%.1f %%", value);
 	else if (!strcmp(metric->unit, "bytes"))

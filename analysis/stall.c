@@ -10,8 +10,20 @@
 /* NodeInfo.VendorID is an OUI: Mellanox (NVIDIA), and Bull, who builds with the same switch chips. */
 enum { VENDOR_MELLANOX = 0x2c9, VENDOR_BULL = 0x119f };
 
+/* What a device counts in PortXmitWait while it cannot send. */
+enum stall_rule {
+	STALL_UNKNOWN,  /* not documented for this device */
+	STALL_PER_PORT, /* a tick in the time of (Tick + 1) bytes over all lanes together */
+	STALL_PER_LANE, /* a tick in the time of (Tick + 1) bytes on each lane, as the specification says */
+};
+
 /*
- * Sources: rdma-core 44, infiniband-diags/vendstat.c (ext_fw_info_device) and
+ * Which rule holds for a device, by NodeInfo.VendorID and DeviceID.
+ *
+ * Source: NVIDIA, ibdiagnet user manual 2.13, "Congestion Assessment on InfiniBand
+ * Links": Quantum, Quantum-2 and Quantum-3 count every 8 bytes of the port (Tick 7);
+ * SwitchX, Switch-IB and Switch-IB 2 every 32 bytes of a lane (Tick 31).
+ * Of the ids: rdma-core 44, infiniband-diags/vendstat.c (ext_fw_info_device) and
  * libibnetdisc/ibnetdisc.c for all but the last two; mstflint,
  * dev_mgt/tools_dev_types.c for Quantum-2 (54002) and Quantum-3 (54004). 0xcf09 is
  * missing here because it is the aggregation node inside a Switch-IB 2 and later.
@@ -34,7 +46,7 @@ static const struct {
 	{ VENDOR_MELLANOX, 0xd2f4, 0xd2f4, STALL_PER_PORT }, /* Quantum-3 */
 };
 
-enum stall_rule stall_rule(const struct node *node)
+static enum stall_rule rule_of(const struct node *node)
 {
 	size_t i;
 
@@ -47,7 +59,7 @@ enum stall_rule stall_rule(const struct node *node)
 
 /*
  * How long a tick lasts. A symbol time is the time of one byte on one lane: 4 ns
- * at SDR, whatever the width (the manual named in stall.h). SDR signals at
+ * at SDR, whatever the width (the manual named above). SDR signals at
  * 2.5 Gb/s and sends a byte as 10 bits: 10 / 2.5e9 = 4 ns = 8 / 2e9. So it is 8
  * bits over the lane's *data* rate, at every speed: the code's overhead (8b/10b,
  * 64b/66b, FEC) makes a byte longer on the wire by as much as the signalling
@@ -69,7 +81,7 @@ static double tick_s(enum stall_rule rule, const struct port *port, uint8_t tick
 struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
 			    const struct pma_caps *caps)
 {
-	enum stall_rule rule = stall_rule(node);
+	enum stall_rule rule = rule_of(node);
 	counter_set bit = COUNTER_BIT(COUNTER_XMIT_WAIT);
 	uint64_t ticks = delta->value[COUNTER_XMIT_WAIT];
 	struct stall stall = { .percent = NAN };

@@ -16,23 +16,6 @@
 struct node;
 struct port;
 
-/* What a device counts in PortXmitWait while it cannot send. */
-enum stall_rule {
-	STALL_UNKNOWN,  /* not documented for this device */
-	STALL_PER_PORT, /* a tick in the time of (Tick + 1) bytes over all lanes together */
-	STALL_PER_LANE, /* a tick in the time of (Tick + 1) bytes on each lane, as the specification says */
-};
-
-/*
- * stall_rule - which rule holds for a device, by NodeInfo.VendorID and DeviceID
- *
- * Source: NVIDIA, ibdiagnet user manual 2.13, "Congestion Assessment on InfiniBand
- * Links": Quantum, Quantum-2 and Quantum-3 count every 8 bytes of the port (Tick 7);
- * SwitchX, Switch-IB and Switch-IB 2 every 32 bytes of a lane (Tick 31). For the ids
- * see the table in stall.c.
- */
-enum stall_rule stall_rule(const struct node *node);
-
 struct stall {
 	double percent; /* of the elapsed time, 0 to 100; NAN: not known */
 	bool at_least;  /* the counter was reset, or is full: it was this much or more */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-#include <sqlite3.h>
 #include <jansson.h>
 
 #include "analysis/rate.h"
@@ -20,6 +19,7 @@
 #include "cli/test_commands.h"
 #include "export/escape.h"
 #include "fabric/fabric.h"
+#include "storage/test_check.h"
 #include "storage/test_model.h"
 
 static void assert_errors(const json_t *row, const struct delta *delta)
@@ -440,13 +440,10 @@ static void only_ports_with_errors_are_shown_where_asked(void **state)
 static void set_answered(int64_t answered, int64_t asked)
 {
 	char sql[160];
-	sqlite3 *db;
 
 	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
-		 " WHERE id = (SELECT max(id) FROM sweep)", answered, asked);
-	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
 }
 
 /* The database has no finding; three ports were silent in a sweep. */

@@ -15,6 +15,7 @@
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"
+#include "tui/event_list.h"
 
 enum {
 	ID, TIME, SEVERITY, KIND, NODE_PORT, NODE_GUID, NODE, PORT, PEER_GUID, PEER, PEER_PORT, TEXT, COLUMN_COUNT,
@@ -76,7 +77,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	struct printer *printer = ctx;
 	const struct event *event = &row->event;
 	struct result *result = printer->result;
-	char name[NODE_NAME_SIZE];
+	char name[NODE_NAME_SIZE], text[sizeof(event->text)];
 
 	printer->rows++;
 
@@ -86,6 +87,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	result_show(result, SEVERITY, NULL, styles[event->severity]);
 	result_text(result, KIND, event->kind);
 	result_text(result, TEXT, event->text);
+	result_show(result, TEXT, event_text_shown(event->text, text, sizeof(text)), STYLE_PLAIN);
 	if (event->node_guid) {
 		event_name(printer, event->node_guid, row->node, name, sizeof(name));
 		result_unsigned(result, NODE_GUID, event->node_guid);
@@ -119,7 +121,8 @@ static int print_events(const struct options *options, const struct view *view, 
 	if (code == 0 && !printer.rows && query->until_us)
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
-		result_note(printer.result, query->kind ? "no such event: ibwire-events(1) lists the kinds" : "no event");
+		result_note(printer.result, query->kind ? "no such event: ibwire-events(1) lists the kinds" :
+			    "no event");
 	if (code == 0)
 		code = result_finish(printer.result, err);
 	result_destroy(printer.result);

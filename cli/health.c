@@ -148,7 +148,8 @@ void health_rows_done(struct health_rows *rows)
 	*rows = (struct health_rows){ 0 };
 }
 
-int health_status(const struct health_rows *rows)
+/* 0, 1 or 2 by the worst that counts. */
+static int exit_status(const struct health_rows *rows)
 {
 	int worst = FINDING_INFO;
 
@@ -199,7 +200,7 @@ static int show(const struct options *options, const struct health_ask *ask, str
 	if (code == 0) {
 		code = health_print(&view, ask, &rows, err);
 		if (code == 0)
-			code = health_status(&rows);
+			code = exit_status(&rows);
 		health_rows_done(&rows);
 	}
 	view_done(&view);

@@ -110,7 +110,5 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
  */
 struct result_options options_result(const struct options *options);
 
-/* options_color - --color and NO_COLOR, for a stream that is a terminal or is none. */
-bool options_color(const struct options *options, bool is_terminal);
 
 #endif

@@ -75,7 +75,8 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
 	return 0;
 }
 
-bool options_color(const struct options *options, bool is_terminal)
+/* --color and NO_COLOR, for a stream that is a terminal or is none. */
+static bool wants_color(const struct options *options, bool is_terminal)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -104,7 +105,7 @@ struct result_options options_result(const struct options *options)
 
 	return (struct result_options){
 		.format = options->format,
-		.color = options_color(options, is_terminal),
+		.color = wants_color(options, is_terminal),
 		.notes = is_terminal,
 		.width = is_terminal ? terminal_width() : 0,
 	};

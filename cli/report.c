@@ -23,6 +23,7 @@
 #include "fabric/names.h"
 #include "storage/history.h"
 #include "storage/reader.h"
+#include "tui/event_list.h"
 
 #define US_PER_DAY (24 * 3600 * US_PER_S)
 #define DEFAULT_WINDOW_US (7 * US_PER_DAY)
@@ -123,6 +124,8 @@ static int put_about(struct report *report, struct error *err)
 		columns[ABOUT_GONE].flags = 0;
 	if (!report->of_node && report->past[0].guid)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
+	if (report->of_node)
+		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
 	code = begin_part(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
 	if (code < 0)
 		return code;
@@ -360,7 +363,7 @@ static int put_findings(struct report *report, struct error *err)
 	struct health_ask ask = { .options = report->options };
 	struct health_rows rows;
 	struct result *result;
-	bool more = true;
+	bool more = true, any = false;
 	int code = health_load(&report->view, &ask, &query, &rows, err);
 
 	if (code < 0)
@@ -381,8 +384,11 @@ static int put_findings(struct report *report, struct error *err)
 		result_text(result, FINDING_CAUSE, finding->cause[0] ? finding->cause : NULL);
 		result_text(result, FINDING_TEXT, finding->text);
 		more = result_end_row(result);
+		any = true;
 	}
 	health_rows_done(&rows);
+	if (code == 0 && !any)
+		result_note(result, "none in the window");
 	return code < 0 ? code : end_part(result, 0, err);
 }
 
@@ -417,6 +423,7 @@ static bool count_event(void *ctx, const struct event_row *row)
 static bool put_event(void *ctx, const struct event_row *row)
 {
 	struct telling *telling = ctx;
+	char text[sizeof(row->event.text)];
 
 	if (!is_our_event(telling->report, &row->event) || telling->total - telling->shown++ > EVENTS_SHOWN)
 		return true;
@@ -424,6 +431,7 @@ static bool put_event(void *ctx, const struct event_row *row)
 	result_text(telling->result, EVENT_SEVERITY, event_severity_name(row->event.severity));
 	result_text(telling->result, EVENT_KIND, row->event.kind);
 	result_text(telling->result, EVENT_TEXT, row->event.text);
+	result_show(telling->result, EVENT_TEXT, event_text_shown(row->event.text, text, sizeof(text)), STYLE_PLAIN);
 	return result_end_row(telling->result);
 }
 
@@ -444,6 +452,8 @@ static int put_events(struct report *report, struct error *err)
 	if (code == 0 && telling.total > EVENTS_SHOWN)
 		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events has all", EVENTS_SHOWN,
 			    telling.total);
+	else if (code == 0 && !telling.total)
+		result_note(telling.result, "none in the window");
 	return end_part(telling.result, code, err);
 }
 

@@ -60,7 +60,6 @@ static int find_subject(struct report *report, const char *typed, struct error *
 	return code < 0 ? err_nomem(err) : 0;
 }
 
-
 /* Who was at the other end of those that have none. A cable that was pulled has both ends, unless one has another. */
 static int find_past(struct report *report, struct error *err)
 {

@@ -53,8 +53,8 @@ static int no_node(const struct fabric *fabric, const char *typed, const struct 
 	}
 	if (!count)
 		return err_set(err, whole->code, "%s", whole->text);
-	return err_set(err, ERR_USAGE, "'%s' is a host with %u HCA%s: name %s '%s'", typed, count, count == 1 ? "" : "s",
-		       count == 1 ? "it:" : "one of them, such as", fabric->nodes[first].name);
+	return err_set(err, ERR_USAGE, "'%s' is a host with %u HCA%s: name %s '%s'", typed, count,
+		       count == 1 ? "" : "s", count == 1 ? "it:" : "one of them, such as", fabric->nodes[first].name);
 }
 
 int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)

@@ -81,18 +81,6 @@ static bool put_header(void *ctx, const char *const *names, int count)
 			     &printer->failure) == 0;
 }
 
-/* Bytes as hexadecimal digits: they are no text. */
-static void put_blob(struct result *result, size_t column, const struct cell *cell)
-{
-	struct text digits = { 0 };
-	size_t i;
-
-	for (i = 0; i < cell->len; i++)
-		text_appendf(&digits, "%02x", (unsigned char)cell->bytes[i]);
-	result_bytes(result, column, text_chars(&digits), digits.len);
-	text_done(&digits);
-}
-
 static bool put_row(void *ctx, const struct cell *cells, int count)
 {
 	struct printer *printer = ctx;
@@ -114,7 +102,8 @@ static bool put_row(void *ctx, const struct cell *cells, int count)
 			result_bytes(printer->result, column, cells[i].bytes, cells[i].len);
 			break;
 		case CELL_BLOB:
-			put_blob(printer->result, column, &cells[i]);
+			/* They are no text. */
+			result_hex(printer->result, column, cells[i].bytes, cells[i].len);
 			break;
 		}
 	}
@@ -176,9 +165,8 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 	if (options.argc != 1)
 		return options_usage_error(command, err, "takes one statement, in quotes, or - for stdin");
 	if (strcmp(options.argv[0], "-"))
-		text_append(&statement, options.argv[0]);
-	else
-		code = read_stdin(&statement, err);
+		return run_statement(&options, options.argv[0], err);
+	code = read_stdin(&statement, err);
 	if (code == 0)
 		code = run_statement(&options, text_chars(&statement), err);
 	text_done(&statement);

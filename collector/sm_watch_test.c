@@ -220,7 +220,7 @@ static void become_slow_and_lose_a_host(struct model *model)
 	model->nodes[THIRD].ports[1].down = model->sweeps >= 20;
 }
 
-/* It answers after a tenth of the interval, when nobody waits any more: also to the round that follows a new topology. */
+/* It answers after a tenth of the interval, when nobody waits any more: also in the round after a new topology. */
 static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
 {
 	struct model *model = create();

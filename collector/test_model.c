@@ -233,7 +233,7 @@ static uint16_t sm_lid(void *ctx)
 	return ((struct model *)ctx)->nodes[((struct model *)ctx)->sm_node].lid;
 }
 
-void model_init(struct model *model, uint64_t seed)
+static void model_init(struct model *model, uint64_t seed)
 {
 	size_t i;
 

@@ -137,8 +137,6 @@ struct model {
 	uint32_t sm_act_count;
 };
 
-void model_init(struct model *model, uint64_t seed);
-
 /* model_create - one on the heap, initialised; free() it. */
 struct model *model_create(uint64_t seed);
 

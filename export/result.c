@@ -69,6 +69,25 @@ void result_bytes(struct result *result, size_t column, const char *bytes, size_
 		fail(result, ENOMEM);
 }
 
+void result_hex(struct result *result, size_t column, const char *bytes, size_t len)
+{
+	struct value *value = value_of(result, column, VALUE_TEXT);
+	char *digits;
+	size_t i;
+
+	text_clear(&value->chars);
+	digits = text_reserve(&value->chars, 2 * len);
+	if (!digits) {
+		fail(result, ENOMEM);
+		return;
+	}
+	for (i = 0; i < len; i++) {
+		*digits++ = "0123456789abcdef"[(unsigned char)bytes[i] >> 4];
+		*digits++ = "0123456789abcdef"[bytes[i] & 15];
+	}
+	text_extend(&value->chars, 2 * len);
+}
+
 void result_text(struct result *result, size_t column, const char *chars)
 {
 	if (chars)

@@ -95,6 +95,7 @@ int result_create(FILE *stream, const struct result_options *options, const stru
  */
 void result_text(struct result *result, size_t column, const char *chars);
 void result_bytes(struct result *result, size_t column, const char *bytes, size_t len);
+void result_hex(struct result *result, size_t column, const char *bytes, size_t len); /* two digits a byte */
 void result_integer(struct result *result, size_t column, int64_t value);
 void result_unsigned(struct result *result, size_t column, uint64_t value);
 void result_real(struct result *result, size_t column, double value);

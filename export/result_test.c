@@ -368,6 +368,35 @@ static void what_is_not_known_is_no_zero(void **state)
 	}
 }
 
+static void bytes_are_two_digits_each(void **state)
+{
+	static const struct column blob[] = { { .key = "blob", .title = "BLOB", .kind = COLUMN_ANY } };
+	struct result *result;
+	char bytes[256], expected[2 * sizeof(bytes) + 1], *chars = NULL;
+	size_t i, len;
+	FILE *stream = open_memstream(&chars, &len);
+
+	(void)state;
+	for (i = 0; i < sizeof(bytes); i++) {
+		bytes[i] = (char)i;
+		snprintf(expected + 2 * i, 3, "%02x", (unsigned)i);
+	}
+	assert_non_null(stream);
+	assert_int_equal(result_create(stream, &(struct result_options){ .format = RESULT_CSV }, blob, 1, &result,
+				       NULL), 0);
+	result_hex(result, 0, bytes, sizeof(bytes));
+	assert_true(result_end_row(result));
+	result_hex(result, 0, bytes, 0);
+	assert_true(result_end_row(result));
+	assert_int_equal(result_finish(result, NULL), 0);
+	result_destroy(result);
+	fclose(stream);
+	assert_memory_equal(chars, "blob\r\n", 6);
+	assert_memory_equal(chars + 6, expected, 2 * sizeof(bytes));
+	assert_string_equal(chars + 6 + 2 * sizeof(bytes), "\r\n\r\n");
+	free(chars);
+}
+
 static void a_cell_does_not_leak_into_the_next_row(void **state)
 {
 	const struct result_options options = { .format = RESULT_JSON };
@@ -473,6 +502,7 @@ int main(void)
 		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
 		cmocka_unit_test(a_table_without_a_width_cuts_nothing),
 		cmocka_unit_test(what_is_not_known_is_no_zero),
+		cmocka_unit_test(bytes_are_two_digits_each),
 		cmocka_unit_test(a_cell_does_not_leak_into_the_next_row),
 		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
 		cmocka_unit_test(a_full_disk_is_an_error),

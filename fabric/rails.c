@@ -26,7 +26,8 @@ static void assign_ports(struct rail_build *rails)
 		rails->rail[i] = rails->key[i] == SHAPE_NONE ? SHAPE_NONE : rails->rail_of_key[rails->key[i]];
 }
 
-uint32_t rail_leaf_of(const struct rail_build *rails, uint32_t port)
+/* The row of the switch that a port is cabled to, or SHAPE_NONE. */
+static uint32_t leaf_of(const struct rail_build *rails, uint32_t port)
 {
 	const struct fabric *fabric = rails->build->fabric;
 	uint32_t peer = fabric->ports[port].peer;
@@ -41,8 +42,8 @@ static void count_leafs(struct rail_build *rails)
 
 	memset(rails->ports, 0, ((size_t)rails->leaf_count * rails->count + 1) * sizeof(*rails->ports));
 	for (i = 0; i < fabric->port_count; i++)
-		if (rails->rail[i] != SHAPE_NONE && rail_leaf_of(rails, i) != SHAPE_NONE)
-			rails->ports[(size_t)rail_leaf_of(rails, i) * rails->count + rails->rail[i]]++;
+		if (rails->rail[i] != SHAPE_NONE && leaf_of(rails, i) != SHAPE_NONE)
+			rails->ports[(size_t)leaf_of(rails, i) * rails->count + rails->rail[i]]++;
 	for (i = 0; i < rails->leaf_count; i++) {
 		const uint32_t *row = rails->ports + (size_t)i * rails->count;
 
@@ -76,7 +77,7 @@ static void drop_strangers(struct rail_build *rails)
 				uint32_t node = shape->host_nodes[j];
 
 				for (nth = 0; (port = rail_port_in_use(build, node, nth)) != FABRIC_NONE; nth++) {
-					uint32_t leaf = rail_leaf_of(rails, port);
+					uint32_t leaf = leaf_of(rails, port);
 
 					if (rails->rail[port] == SHAPE_NONE || rail_by_settings(build, node))
 						continue;
@@ -107,7 +108,7 @@ static void adopt_unnamed(struct rail_build *rails)
 		if (build->shape->nodes[node].class != rails->class || build->shape->nodes[node].host == SHAPE_NONE ||
 		    build->device_of[node][0] || rails->key[i] != SHAPE_NONE)
 			continue;
-		leaf = rail_leaf_of(rails, i);
+		leaf = leaf_of(rails, i);
 		if (leaf == SHAPE_NONE)
 			continue;
 		for (j = serves = 0, rail = SHAPE_NONE; j < rails->count; j++) {
@@ -155,7 +156,7 @@ static int find_miswired(struct rail_build *rails)
 	uint32_t i;
 
 	for (i = 0; i < rails->build->fabric->port_count; i++) {
-		uint32_t rail = rails->rail[i], leaf = rail == SHAPE_NONE ? SHAPE_NONE : rail_leaf_of(rails, i);
+		uint32_t rail = rails->rail[i], leaf = rail == SHAPE_NONE ? SHAPE_NONE : leaf_of(rails, i);
 		struct shape_miswired *miswired;
 
 		if (leaf == SHAPE_NONE || rail_serves(rails, leaf, rail) || !is_clean(rails, rail) ||

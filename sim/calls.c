@@ -28,15 +28,17 @@ __attribute__((constructor)) static void find_next(void)
 	*(void **)&next_calls.write = dlsym(RTLD_NEXT, "write");
 }
 
-bool is_datagram_name(const struct sockaddr *address, socklen_t len, const char *what)
+/* Is this the abstract name of a socket that datagrams of the simulation go to, "NAME:out..."? */
+static bool is_datagram_name(const struct sockaddr *address, socklen_t len)
 {
+	static const char out[] = ":out";
 	const struct sockaddr_un *local = (const struct sockaddr_un *)(const void *)address;
 	const char *name = getenv("IBSIM_SOCKNAME");
-	size_t name_len = name ? strlen(name) : 0, what_len = strlen(what);
+	size_t name_len = name ? strlen(name) : 0, out_len = strlen(out);
 
 	return name_len && address && address->sa_family == AF_UNIX &&
-		len > offsetof(struct sockaddr_un, sun_path) + 1 + name_len + what_len && !local->sun_path[0] &&
-		!memcmp(local->sun_path + 1, name, name_len) && !memcmp(local->sun_path + 1 + name_len, what, what_len);
+		len > offsetof(struct sockaddr_un, sun_path) + 1 + name_len + out_len && !local->sun_path[0] &&
+		!memcmp(local->sun_path + 1, name, name_len) && !memcmp(local->sun_path + 1 + name_len, out, out_len);
 }
 
 INTERPOSED int bind(int fd, const struct sockaddr *address, socklen_t len)
@@ -45,7 +47,7 @@ INTERPOSED int bind(int fd, const struct sockaddr *address, socklen_t len)
 
 	find_next();
 	result = next_calls.bind(fd, address, len);
-	if (result == 0 && is_datagram_name(address, len, ":out"))
+	if (result == 0 && is_datagram_name(address, len))
 		batch_bound(fd);
 	return result;
 }
@@ -58,7 +60,7 @@ INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
 	result = next_calls.connect(fd, address, len);
 	if (result == 0 && batch_is_ours(fd))
 		batch_connected(fd);
-	else if (result == 0 && is_datagram_name(address, len, ":out"))
+	else if (result == 0 && is_datagram_name(address, len))
 		mads_connected(fd);
 	return result;
 }

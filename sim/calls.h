@@ -38,9 +38,6 @@ struct calls {
 
 extern struct calls next_calls;
 
-/* is_datagram_name - is this the abstract name of one of the simulation's sockets, "NAME:WHAT..."? */
-bool is_datagram_name(const struct sockaddr *address, socklen_t len, const char *what);
-
 /* Descriptors that umad2sim makes up; the kernel's are below. Source: umad2sim.c, open and fd_to_dev. */
 static inline bool is_umad(int fd)
 {

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "storage/admin.h"
+#include "storage/db.h"
 #include "storage/kept.h"
 #include "storage/lock.h"
 #include "storage/reader.h"
@@ -213,6 +214,37 @@ static void a_damaged_page_is_found_and_crashes_nothing(void **state)
 	model_destroy(model);
 }
 
+static void name_page(int64_t at, uint32_t page)
+{
+	FILE *file = fopen(path, "r+b");
+
+	assert_non_null(file);
+	fseek(file, (long)at, SEEK_SET);
+	for (int shift = 24; shift >= 0; shift -= 8)
+		fputc((int)(page >> shift & 0xff), file);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* SQLite says "full" where a page names one beyond the largest that can be. */
+static void a_page_that_names_an_impossible_one_is_damage_and_no_full_disk(void **state)
+{
+	struct model *model = test_history_store(12, 60);
+	int64_t at = check_integer(path, "SELECT (pageno - 1) * (SELECT page_size FROM pragma_page_size) + 8"
+				   " FROM dbstat WHERE pagetype = 'internal' AND pageno > 1");
+	struct error err = { 0 };
+	sqlite3 *db;
+
+	(void)state;
+	assert_true(at > 8);
+	name_page(at, UINT32_C(0x7fffffff));
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(db_exec(db, "SELECT sum(pgsize) FROM dbstat", &err), ERR_IO);
+	assert_int_equal(sqlite3_errcode(db), SQLITE_FULL);
+	assert_non_null(strstr(err.text, "is damaged"));
+	sqlite3_close(db);
+	model_destroy(model);
+}
+
 static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state)
 {
 	static const char filler[] =
@@ -251,6 +283,7 @@ int main(void)
 		TEST_IN_FOLDER(info_counts_what_is_there),
 		TEST_IN_FOLDER(damaged_samples_are_named),
 		TEST_IN_FOLDER(a_damaged_page_is_found_and_crashes_nothing),
+		TEST_IN_FOLDER(a_page_that_names_an_impossible_one_is_damage_and_no_full_disk),
 		TEST_IN_FOLDER(compacting_gives_room_back_and_leaves_a_collector_alone),
 	};
 

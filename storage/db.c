@@ -38,6 +38,10 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_NOMEM:
 		return err_nomem(err);
 	case SQLITE_FULL:
+		/* Who writes nothing fills no disk: a page says that another one is where none can be. */
+		if (sqlite3_db_readonly(db, "main") == 1)
+			return err_set(err, ERR_IO, "%s is damaged (a page that cannot be there is named in it); move "
+				       "it aside or restore a copy of it", name);
 		return err_set(err, ERR_IO, "%s: no space left on its disk; free some space", name);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:

@@ -435,9 +435,10 @@ void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int m
 		delta->saturated |= COUNTER_BIT(counter);
 }
 
-void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta)
+/* Of a row of the errors' statement. */
+static void read_error(sqlite3_stmt *row, struct delta *delta)
 {
-	delta_put_error(delta, sqlite3_column_int64(row, at), db_u64(row, at + 1), sqlite3_column_int(row, at + 2));
+	delta_put_error(delta, sqlite3_column_int64(row, 2), db_u64(row, 3), sqlite3_column_int(row, 4));
 }
 
 /* The rows of this port and sweep alone. */
@@ -449,12 +450,13 @@ static int read_own_errors(struct delta_scan *scan, struct delta *ret, struct er
 	sqlite3_bind_int64(rows, 1, scan->sweep);
 	sqlite3_bind_int64(rows, 2, scan->port);
 	while ((result = db_step(rows, err)) > 0)
-		delta_read_error(rows, 2, ret);
+		read_error(rows, ret);
 	sqlite3_reset(rows);
 	return result;
 }
 
-void delta_of_sample(const struct codec_sample *sample, struct delta *ret)
+/* A stored sample as a delta in which no error counter moved. */
+static void read_sample(const struct codec_sample *sample, struct delta *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->elapsed_us = sample->elapsed_us;
@@ -467,7 +469,7 @@ int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *er
 	struct delta_walk *walk = scan->walk;
 	int result = 0;
 
-	delta_of_sample(scan->sample, ret);
+	read_sample(scan->sample, ret);
 	if (walk->port_count)
 		return walk->slice_errors[walk->port_at - 1] ? read_own_errors(scan, ret, err) : 0;
 	while (!result && walk->error_row) {
@@ -476,7 +478,7 @@ int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *er
 		if (side > 0)
 			break;
 		if (side == 0)
-			delta_read_error(walk->errors, 2, ret);
+			read_error(walk->errors, ret);
 		result = next_error(walk, err);
 	}
 	return result;

@@ -307,27 +307,11 @@ static int copy_table(struct exporting *exporting, const struct kept_table *tabl
 	return result;
 }
 
-static int put_reading(sqlite3_stmt *insert, int64_t port, const struct stored_reading *stored, struct error *err)
-{
-	sqlite3_bind_int64(insert, 2, port);
-	sqlite3_bind_int64(insert, 3, stored->reading.at_us);
-	sqlite3_bind_int64(insert, 4, stored->wall_us);
-	db_bind_u64(insert, 5, stored->reading.wide);
-	for (int i = 0; i < COUNTER_COUNT; i++) {
-		if (stored->reading.present & COUNTER_BIT(i))
-			db_bind_u64(insert, 6 + i, stored->reading.value[i]);
-		else
-			sqlite3_bind_null(insert, 6 + i);
-	}
-	return db_run(insert, err);
-}
-
 /* The values at the first sweep, from which those after it follow. */
 static int put_first_readings(struct exporting *exporting, struct error *err)
 {
 	int64_t first = exporting->range[0], ports = 0;
 	struct stored_reading *by_port;
-	struct text sql = { 0 };
 	sqlite3_stmt *insert = NULL;
 	int result = db_integer(exporting->source, "SELECT max(id) FROM port", 0, &ports, err);
 
@@ -336,20 +320,13 @@ static int put_first_readings(struct exporting *exporting, struct error *err)
 	by_port = calloc((size_t)ports + 1, sizeof(*by_port));
 	if (!by_port)
 		return err_nomem(err);
-	text_append(&sql, "INSERT OR IGNORE INTO main.absolute VALUES (?, ?, ?, ?, ?");
-	for (int i = 0; i < COUNTER_COUNT; i++)
-		text_append(&sql, ", ?");
-	text_append(&sql, ")");
-	result = text_failed(&sql) ? err_nomem(err) : db_prepare(exporting->db, text_chars(&sql), &insert, err);
+	result = readings_prepare_absolute(exporting->db, &insert, err);
 	if (!result)
 		result = readings_load(exporting->source, first, by_port, (size_t)ports + 1, err);
-	if (!result)
-		sqlite3_bind_int64(insert, 1, first);
 	for (int64_t i = 1; !result && i <= ports; i++)
 		if (by_port[i].there && by_port[i].read_sweep == first)
-			result = put_reading(insert, i, &by_port[i], err);
+			result = readings_write_absolute(insert, (uint32_t)i, &by_port[i], err);
 	sqlite3_finalize(insert);
-	text_done(&sql);
 	free(by_port);
 	return result;
 }
@@ -407,7 +384,6 @@ static int prepare_disguise(struct exporting *exporting, struct error *err)
 
 	if (!result)
 		result = gather_names(exporting, "snapshot_node", err);
-
 	for (size_t i = 0; !result && i < kept_table_count; i++) {
 		const struct kept_column *columns = kept_tables[i].columns;
 

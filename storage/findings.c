@@ -9,17 +9,15 @@
 #include "storage/db.h"
 #include "storage/reader_state.h"
 #include "storage/schema.h"
+#include "storage/tables.h"
 
 /* ?1 the sweep of the time asked for, ?2 the first sweep that counts, ?3 that time, ?4 a node or 0. */
 #define STATE_THEN "(SELECT max(l.from_sweep) FROM finding_state l WHERE l.finding = f.id AND l.from_sweep <= ?1)"
-#define NAME_THEN(guid) \
-	"(SELECT v.name FROM node n JOIN node_version v ON v.node = n.id WHERE n.guid = " guid \
-	" AND v.from_sweep <= ?1 ORDER BY v.from_sweep DESC LIMIT 1)"
 static const char findings_sql[] =
 	"SELECT f.id, f.kind, f.node_guid, f.port, f.peer_guid, f.peer_port, f.tag, f.since_us, f.opened_us,"
 	" f.last_seen_us, CASE WHEN f.closed_sweep <= ?1 THEN f.closed_us END, s.severity, s.subject, s.cause, s.text,"
 	" s.advice, s.evidence, s.hosts, s.hosts_touched, a.at_us, a.until_us, a.person, a.reason,"
-	" " NAME_THEN("f.node_guid") ", " NAME_THEN("f.peer_guid")
+	" " TABLES_NAME_AT("f.node_guid", "?1") ", " TABLES_NAME_AT("f.peer_guid", "?1")
 	" FROM finding f JOIN finding_state s ON s.finding = f.id AND s.from_sweep = " STATE_THEN
 	" LEFT JOIN acknowledgement a ON a.id = (SELECT max(o.id) FROM acknowledgement o WHERE o.kind = f.kind"
 	" AND o.node_guid IS f.node_guid AND o.port = f.port AND o.tag = f.tag AND o.at_us <= ?3)"

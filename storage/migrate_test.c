@@ -167,7 +167,8 @@ static void every_row_is_kept_as_it_was(void **state)
 #define COLUMNS(db) \
 	"SELECT m.name, c.* FROM " db ".sqlite_schema m, pragma_table_xinfo(m.name, '" db "') c WHERE m.type = 'table'"
 
-static void what_comes_out_is_like_a_new_database(void **state)
+/* Is what stands at @path like a database that is made now? */
+static void assert_like_new(void)
 {
 	/* Tables by their columns: the text of one that was changed has what came to it at its end. */
 	static const struct { const char *made, *fresh; } same[] = {
@@ -179,12 +180,9 @@ static void what_comes_out_is_like_a_new_database(void **state)
 		OF("SELECT * FROM ", ".counter"),
 		OF("SELECT * FROM ", ".detail_counter"),
 	};
-	struct model *model = make_old(3, 5);
 	char attach[128];
 	sqlite3 *db;
 
-	(void)state;
-	writer_close(check_open_writer(path));
 	unlink(full);
 	writer_close(check_open_writer(full));
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -208,7 +206,43 @@ static void what_comes_out_is_like_a_new_database(void **state)
 		text_done(&sql);
 	}
 	sqlite3_close(db);
+}
+
+static void what_comes_out_is_like_a_new_database(void **state)
+{
+	struct model *model = make_old(3, 5);
+
+	(void)state;
+	writer_close(check_open_writer(path));
+	assert_like_new();
 	model_destroy(model);
+}
+
+static void views_of_another_program_become_todays(void **state)
+{
+	static const char *const others[] = {
+		"DROP VIEW nodes", "DROP VIEW nodes; CREATE VIEW nodes AS SELECT 1 AS node",
+		"DROP VIEW node_names; DROP VIEW traffic; CREATE VIEW traffic AS SELECT 2 AS node",
+	};
+	sqlite3 *db;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		writer_close(check_open_writer(path));
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, others[i], NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		writer_close(check_open_writer(path));
+		assert_like_new();
+	}
+	/* What a person made is his. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE VIEW mine AS SELECT 42 AS it; DROP VIEW nodes", NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	writer_close(check_open_writer(path));
+	assert_int_equal(check_integer(path, "SELECT it FROM mine"), 42);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM nodes"), 0);
 }
 
 static void version_1_is_not_read_until_it_is_brought_up_to_date(void **state)
@@ -350,6 +384,7 @@ int main(void)
 		TEST(version_1_goes_on_as_if_it_had_been_of_today),
 		TEST(every_row_is_kept_as_it_was),
 		TEST(what_comes_out_is_like_a_new_database),
+		TEST(views_of_another_program_become_todays),
 		TEST(version_1_is_not_read_until_it_is_brought_up_to_date),
 		TEST(killed_in_the_middle_it_is_still_version_1),
 		TEST(without_room_it_stays_what_it_was),

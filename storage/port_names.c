@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "storage/db.h"
+#include "storage/tables.h"
 
 struct node_name {
 	uint32_t node;
@@ -45,8 +46,8 @@ static int load_ports(struct port_names *names, sqlite3 *db, struct error *err)
 static int load_names(struct port_names *names, sqlite3 *db, struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT node, from_sweep, name FROM node_version ORDER BY node, from_sweep", &rows,
-				err);
+	int result = db_prepare(db, "SELECT node, from_sweep, name FROM (" TABLES_NODE_NAMES ")"
+				" ORDER BY node, from_sweep", &rows, err);
 
 	if (result < 0)
 		return result;

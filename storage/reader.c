@@ -9,14 +9,13 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
-#include "base/text.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
 #include "storage/schema.h"
 #include "storage/sql_tables.h"
+#include "storage/tables.h"
 
 void reader_forget(struct reader *reader)
 {
@@ -310,27 +309,6 @@ int reader_sweep_beside(struct reader *reader, int64_t at_us, int64_t steps, int
 	return result;
 }
 
-/* An answer's rows, and the last names of nodes that said none at the time. */
-struct event_rows {
-	sqlite3_stmt *rows, *last_names;
-	char node[NODE_NAME_SIZE], peer[NODE_NAME_SIZE];
-};
-
-static int put_last_name(struct event_rows *rows, uint64_t guid, char *buffer, const char **name, struct error *err)
-{
-	char digits[24];
-	int result;
-
-	/* One that said nothing at all was stored under its GUID. */
-	snprintf(digits, sizeof(digits), "0x%016" PRIx64, guid);
-	if (!*name || (!names_is_generic(*name) && strcmp(*name, digits)))
-		return 0;
-	result = topology_last_name(rows->last_names, guid, sqlite3_column_int64(rows->rows, 11), buffer, err);
-	if (!result && buffer[0])
-		*name = buffer;
-	return result;
-}
-
 static void read_event(sqlite3_stmt *row, struct event_row *ret)
 {
 	const char *text = (const char *)sqlite3_column_text(row, 8);
@@ -353,16 +331,12 @@ static void read_event(sqlite3_stmt *row, struct event_row *ret)
 	ret->peer = (const char *)sqlite3_column_text(row, 10);
 }
 
-#define NAME_THEN(guid) \
-	"(SELECT v.name FROM node n JOIN node_version v ON v.node = n.id WHERE n.guid = " guid \
-	" AND v.from_sweep <= e.sweep ORDER BY v.from_sweep DESC LIMIT 1)"
-
 static int prepare_events(struct reader *reader, const struct event_query *query, sqlite3_stmt **ret, struct error *err)
 {
 	/* The newest so many, then turned round. */
 	static const char sql[] =
 		"SELECT e.id, e.wall_us, e.kind, e.severity, e.node_guid, e.port, e.peer_guid, e.peer_port, e.text, "
-		NAME_THEN("e.node_guid") ", " NAME_THEN("e.peer_guid") ", e.sweep"
+		TABLES_NAME_AT("e.node_guid", "e.sweep") ", " TABLES_NAME_AT("e.peer_guid", "e.sweep")
 		" FROM event e WHERE e.id IN (SELECT id FROM event WHERE (?1 = 0 OR wall_us >= ?1)"
 		" AND (?2 = 0 OR wall_us <= ?2) AND (?3 IS NULL OR kind = ?3)"
 		" AND (?4 = 0 OR node_guid = ?4 OR peer_guid = ?4) AND (?6 = 0 OR id < ?6)"
@@ -381,39 +355,22 @@ static int prepare_events(struct reader *reader, const struct event_query *query
 	return 0;
 }
 
-static int give_events(struct event_rows *rows, reader_event_fn *each, void *ctx, struct error *err)
-{
-	struct event_row row;
-	int result;
-
-	while ((result = db_step(rows->rows, err)) > 0) {
-		read_event(rows->rows, &row);
-		result = put_last_name(rows, row.event.node_guid, rows->node, &row.node, err);
-		if (!result)
-			result = put_last_name(rows, row.event.peer_guid, rows->peer, &row.peer, err);
-		if (result < 0)
-			return result;
-		if (!each(ctx, &row))
-			return 0;
-	}
-	return result;
-}
-
 int reader_events(struct reader *reader, const struct event_query *query, reader_event_fn *each, void *ctx,
 		  struct error *err)
 {
-	struct event_rows rows = { 0 };
+	sqlite3_stmt *rows = NULL;
+	struct event_row row;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
-	result = prepare_events(reader, query, &rows.rows, err);
-	if (!result)
-		result = topology_prepare_names(reader->db, &rows.last_names, err);
-	if (!result)
-		result = give_events(&rows, each, ctx, err);
-	sqlite3_finalize(rows.rows);
-	sqlite3_finalize(rows.last_names);
+	result = prepare_events(reader, query, &rows, err);
+	while (result >= 0 && (result = db_step(rows, err)) > 0) {
+		read_event(rows, &row);
+		if (!each(ctx, &row))
+			break;
+	}
+	sqlite3_finalize(rows);
 	reader_end(reader);
-	return result;
+	return result < 0 ? result : 0;
 }

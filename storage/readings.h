@@ -75,13 +75,7 @@ int delta_scan_next(struct delta_scan *scan, struct error *err);
 int delta_scan_read(struct delta_scan *scan, struct delta *ret, struct error *err);
 void delta_scan_end(struct delta_scan *scan);
 
-/* delta_of_sample - a stored sample as a delta in which no error counter moved. */
-void delta_of_sample(const struct codec_sample *sample, struct delta *ret);
-
-/* delta_read_error - put a row of error on its delta: counter, value and marks are columns @at and up. */
-void delta_read_error(sqlite3_stmt *row, int at, struct delta *delta);
-
-/* delta_put_error - the same of its values: MARK_ bits. What is no counter of ours is left out. */
+/* delta_put_error - put a row of error on its delta; @marks: MARK_ bits. What is no counter of ours is left out. */
 void delta_put_error(struct delta *delta, int64_t counter, uint64_t value, int marks);
 
 /* reading_apply - put a delta on a reading: its time, and each counter that the delta knows. */

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "storage/codec.h"
+#include "fabric/names.h"
 #include "storage/db.h"
 #include "storage/port_names.h"
 #include "storage/readings.h"
@@ -135,6 +136,11 @@ static int add_port(struct sample_cursor *cursor, uint32_t id)
 	return 0;
 }
 
+/* A superset, as SQLite asks each row once more: names as they were stored, whoever says them still. */
+#define OF_NODE \
+	"(?4 IS NULL OR p.node IN" \
+	" (SELECT v.node FROM node_version v WHERE ?4 IN (v.name, v.name || '" NAMES_WAS "')))"
+
 /* The ports that can be meant: by id, by node and number. */
 static int find_ports(struct sample_cursor *cursor, struct error *err)
 {
@@ -146,13 +152,11 @@ static int find_ports(struct sample_cursor *cursor, struct error *err)
 		return 0;
 	result = db_prepare(db_of(cursor), bounds->by_guid ?
 			    "SELECT p.id FROM node n CROSS JOIN port p ON p.node = n.id WHERE n.guid = ?3"
-			    " AND (?1 = 0 OR p.id = ?1) AND (?2 < 0 OR p.number = ?2) AND (?4 IS NULL OR"
-			    " p.node IN (SELECT v.node FROM node_version v WHERE v.name = ?4)) ORDER BY p.id" :
+			    " AND (?1 = 0 OR p.id = ?1) AND (?2 < 0 OR p.number = ?2) AND " OF_NODE
+			    " ORDER BY p.id" :
 			    bounds->port_id ?
-			    "SELECT p.id FROM port p WHERE p.id = ?1 AND (?2 < 0 OR p.number = ?2) AND (?4 IS NULL OR"
-			    " p.node IN (SELECT v.node FROM node_version v WHERE v.name = ?4))" :
-			    "SELECT p.id FROM port p WHERE (?2 < 0 OR p.number = ?2) AND (?4 IS NULL OR"
-			    " p.node IN (SELECT v.node FROM node_version v WHERE v.name = ?4)) ORDER BY p.id",
+			    "SELECT p.id FROM port p WHERE p.id = ?1 AND (?2 < 0 OR p.number = ?2) AND " OF_NODE :
+			    "SELECT p.id FROM port p WHERE (?2 < 0 OR p.number = ?2) AND " OF_NODE " ORDER BY p.id",
 			    &rows, err);
 	if (result < 0)
 		return result;

@@ -72,7 +72,8 @@ int schema_fill_names(sqlite3 *db, struct error *err);
 /*
  * schema_migrate - bring a database of an older version up to date
  * All of it in one transaction: killed in the middle it is what it was. Nothing
- * that is stored is lost; what an older version did not store is NULL.
+ * that is stored is lost; what an older version did not store is NULL. One that is
+ * up to date gets today's views, where it has others.
  * Return: 0 (also where it is up to date) or a negative error, nothing changed.
  */
 int schema_migrate(sqlite3 *db, struct error *err);

@@ -105,11 +105,14 @@ static int load_topology(struct loading *loading, struct error *err)
 {
 	struct reader *reader = loading->reader;
 	struct topology fresh = { 0 };
-	int result;
+	int result = 0;
 
 	if (reader->topology.sweep == loading->sweep.topology)
 		return 0;
-	result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
+	if (reader->topology.sweep)
+		result = topology_move(reader->db, &reader->topology, loading->sweep.topology, &fresh, err);
+	if (!result)
+		result = topology_load(reader->db, loading->sweep.topology, &fresh, err);
 	if (result < 0)
 		return result;
 	reader_forget(reader);
@@ -365,7 +368,8 @@ static int load_reading(struct reader *reader, int64_t at_us, uint64_t node_guid
 	sqlite3_bind_int(row, 2, port);
 	result = db_step(row, err);
 	if (result > 0)
-		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret, err);
+		result = readings_load_port(reader->db, sweep.info.id, (uint32_t)sqlite3_column_int64(row, 0), ret,
+					    err);
 	sqlite3_finalize(row);
 	return result;
 }

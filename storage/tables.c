@@ -292,7 +292,7 @@ const char tables_absolute_end[] =
 #define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
 /* The node's name at a sweep; the last one where it had just left. */
 #define NAME_AT(node, sweep) \
-	"(SELECT v.name FROM node_version v WHERE v.node = " node " AND v.from_sweep <= " sweep \
+	"(SELECT v.name FROM node_names v WHERE v.node = " node " AND v.from_sweep <= " sweep \
 	" ORDER BY v.from_sweep DESC LIMIT 1)"
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
@@ -303,6 +303,8 @@ const char tables_traffic_begin[] =
 const char tables_traffic_end[] = "\nFROM sample d; -- packed: ibwire sql has it, others load ibwire-sql.so\n";
 
 const char tables_views[] =
+	"CREATE VIEW node_names AS -- what nodes were called, and when; (was): what it says now names nobody\n"
+	TABLES_NODE_NAMES ";\n"
 	"CREATE VIEW errors AS -- error counters that moved, fell or are full\n"
 	"SELECT " TIME("s.wall_us") " AS time, e.sweep AS sweep,\n"
 	"	" NAME_AT("p.node", "e.sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
@@ -318,7 +320,8 @@ const char tables_views[] =
 	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
 	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
 	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
-	"SELECT v.name AS node, " GUID("n.guid") " AS node_guid, " CODE("node_type", "v.type") " AS type,\n"
+	"SELECT " NAME_AT("v.node", "v.from_sweep") " AS node, " GUID("n.guid") " AS node_guid,\n"
+	"	" CODE("node_type", "v.type") " AS type,\n"
 	"	v.port_count AS port_count, v.lid AS lid, v.vendor_id AS vendor_id, v.device_id AS device_id,\n"
 	"	" GUID("v.system_guid") " AS system_guid\n"
 	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n"
@@ -366,4 +369,5 @@ const char tables_views[] =
 const char tables_drop_views[] =
 	"DROP VIEW IF EXISTS traffic; DROP VIEW IF EXISTS errors; DROP VIEW IF EXISTS gaps;"
 	" DROP VIEW IF EXISTS nodes; DROP VIEW IF EXISTS ports; DROP VIEW IF EXISTS events;"
-	" DROP VIEW IF EXISTS sweeps; DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";
+	" DROP VIEW IF EXISTS node_names; DROP VIEW IF EXISTS sweeps;"
+	" DROP VIEW IF EXISTS details; DROP VIEW IF EXISTS findings";

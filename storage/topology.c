@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/topology.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,13 @@ static void copy_bytes(char *ret, size_t size, const void *bytes, int len)
 		memcpy(ret, bytes, copied);
 }
 
-/* What a query gives of sweep ?1, as an array of elements of @size bytes; the caller's, also after an error. */
-static int load_rows(sqlite3 *db, const char *query, int64_t sweep, size_t size,
+/* Which sweep is asked about; of what changed: after one sweep, until another. */
+struct when {
+	int64_t sweep, after, until;
+};
+
+/* What a query gives of ?1 to ?3, as an array of elements of @size bytes; the caller's, also after an error. */
+static int load_rows(sqlite3 *db, const char *query, const struct when *when, size_t size,
 		     void (*read)(sqlite3_stmt *row, void *element), void **ret_rows, size_t *ret_count,
 		     struct error *err)
 {
@@ -30,7 +36,9 @@ static int load_rows(sqlite3 *db, const char *query, int64_t sweep, size_t size,
 
 	if (result < 0)
 		return result;
-	sqlite3_bind_int64(rows, 1, sweep);
+	sqlite3_bind_int64(rows, 1, when->sweep);
+	sqlite3_bind_int64(rows, 2, when->after);
+	sqlite3_bind_int64(rows, 3, when->until);
 	while ((result = db_step(rows, err)) > 0) {
 		void *grown = array_grow(*ret_rows, *ret_count, &capacity, size);
 
@@ -67,15 +75,17 @@ static void read_node(sqlite3_stmt *row, void *at)
 	node->enhanced_port0 = sqlite3_column_int(row, 13) != 0;
 }
 
-static int load_nodes(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
+#define NODES_AT \
+	"SELECT v.node, n.guid, v.from_sweep, v.name, v.description, v.type, v.port_count, v.system_guid," \
+	" v.vendor_id, v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0" \
+	" FROM node_version v CROSS JOIN node n ON n.id = v.node" \
+	" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)"
+
+static int load_nodes(sqlite3 *db, const char *query, const struct when *when, struct topology *topology,
+		      struct error *err)
 {
-	static const char query[] =
-		"SELECT v.node, n.guid, v.from_sweep, v.name, v.description, v.type, v.port_count, v.system_guid,"
-		" v.vendor_id, v.device_id, v.revision, v.lid, v.lft_top, v.enhanced_port0"
-		" FROM node_version v CROSS JOIN node n ON n.id = v.node"
-		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
 	void *rows = NULL;
-	int result = load_rows(db, query, sweep, sizeof(*topology->nodes), read_node, &rows, &topology->node_count,
+	int result = load_rows(db, query, when, sizeof(*topology->nodes), read_node, &rows, &topology->node_count,
 			       err);
 
 	topology->nodes = rows;
@@ -108,15 +118,17 @@ static void read_port(sqlite3_stmt *row, void *at)
 	port->cap_mask = (uint32_t)sqlite3_column_int64(row, 17);
 }
 
-static int load_ports(sqlite3 *db, int64_t sweep, struct topology *topology, struct error *err)
+#define PORTS_AT \
+	"SELECT v.port, p.node, p.number, v.from_sweep, v.peer, v.state, v.phys_state, v.width, v.speed," \
+	" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc," \
+	" v.sm_lid, v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port" \
+	" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)"
+
+static int load_ports(sqlite3 *db, const char *query, const struct when *when, struct topology *topology,
+		      struct error *err)
 {
-	static const char query[] =
-		"SELECT v.port, p.node, p.number, v.from_sweep, v.peer, v.state, v.phys_state, v.width, v.speed,"
-		" v.width_enabled, v.width_supported, v.speed_enabled, v.speed_supported, v.guid, v.lid, v.lmc,"
-		" v.sm_lid, v.cap_mask FROM port_version v CROSS JOIN port p ON p.id = v.port"
-		" WHERE v.from_sweep <= ?1 AND (v.to_sweep IS NULL OR v.to_sweep > ?1)";
 	void *rows = NULL;
-	int result = load_rows(db, query, sweep, sizeof(*topology->ports), read_port, &rows, &topology->port_count,
+	int result = load_rows(db, query, when, sizeof(*topology->ports), read_port, &rows, &topology->port_count,
 			       err);
 
 	topology->ports = rows;
@@ -234,25 +246,163 @@ static int load_last_names(sqlite3 *db, int64_t sweep, struct topology *topology
 	return result;
 }
 
+static void sort_rows(struct topology *topology)
+{
+	sort(topology->nodes, topology->node_count, sizeof(*topology->nodes), compare_nodes);
+	sort(topology->ports, topology->port_count, sizeof(*topology->ports), compare_ports);
+}
+
+/* Whatever of these is loaded, connected or not. */
+static int end_load(int result, struct topology *topology, struct topology *ret)
+{
+	if (result < 0)
+		topology_done(topology);
+	else
+		*ret = *topology;
+	return result;
+}
+
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err)
 {
+	const struct when when = { .sweep = sweep };
 	struct topology topology = { .sweep = sweep };
-	int result = load_nodes(db, sweep, &topology, err);
+	int result = load_nodes(db, NODES_AT, &when, &topology, err);
 
 	if (!result)
-		result = load_ports(db, sweep, &topology, err);
+		result = load_ports(db, PORTS_AT, &when, &topology, err);
 	if (!result)
 		result = load_last_names(db, sweep, &topology, err);
 	if (!result) {
-		sort(topology.nodes, topology.node_count, sizeof(*topology.nodes), compare_nodes);
-		sort(topology.ports, topology.port_count, sizeof(*topology.ports), compare_ports);
+		sort_rows(&topology);
 		result = connect(&topology, err);
 	}
-	if (result < 0)
-		topology_done(&topology);
-	else
-		*ret = topology;
+	return end_load(result, &topology, ret);
+}
+
+/* --- from one sweep to another --- */
+
+/* Of what a version begins or ends behind sweep ?2 and until ?3, in rising order. */
+#define CHANGED(what) \
+	"SELECT " what " FROM " what "_version WHERE from_sweep > ?2 AND from_sweep <= ?3 UNION" \
+	" SELECT " what " FROM " what "_version WHERE to_sweep > ?2 AND to_sweep <= ?3"
+
+/* More changes than this, and more than this part of all: then all is loaded at once. */
+enum { CHANGES_FEW = 16, CHANGES_PART = 8 };
+
+struct ids {
+	uint32_t *ids;
+	size_t count;
+};
+
+static void read_id(sqlite3_stmt *row, void *at)
+{
+	*(uint32_t *)at = (uint32_t)sqlite3_column_int64(row, 0);
+}
+
+static int load_changed(sqlite3 *db, const char *query, const struct when *when, struct ids *ret, struct error *err)
+{
+	void *ids = NULL;
+	int result = load_rows(db, query, when, sizeof(*ret->ids), read_id, &ids, &ret->count, err);
+
+	ret->ids = ids;
 	return result;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Elements begin with their id. */
+_Static_assert(offsetof(struct stored_node, id) == 0 && offsetof(struct stored_port, id) == 0, "the id is the first");
+
+/*
+ * What did not change of @old and all of @fresh, both in order, in the place of @fresh: @size bytes each
+ * Return: 0 or ERR_NOMEM.
+ */
+static int merge(const void *old, size_t old_count, void **fresh, size_t *fresh_count, size_t size,
+		 const struct ids *changed, int (*compare)(const void *, const void *), struct error *err)
+{
+	const char *from = old, *from_end = from + old_count * size;
+	const char *next = *fresh, *next_end = next + *fresh_count * size;
+	char *merged = malloc((old_count + *fresh_count + 1) * size), *to = merged;
+
+	if (!merged)
+		return err_nomem(err);
+	for (; from < from_end; from += size) {
+		if (changed->count && bsearch(from, changed->ids, changed->count, sizeof(*changed->ids), compare_ids))
+			continue;
+		for (; next < next_end && compare(next, from) < 0; next += size, to += size)
+			memcpy(to, next, size);
+		memcpy(to, from, size);
+		to += size;
+	}
+	if (next < next_end)
+		memcpy(to, next, (size_t)(next_end - next));
+	*fresh_count = (size_t)(to - merged) / size + (size_t)(next_end - next) / size;
+	free(*fresh);
+	*fresh = merged;
+	return 0;
+}
+
+static int merge_all(const struct topology *from, struct topology *to, const struct ids *nodes,
+		     const struct ids *ports, struct error *err)
+{
+	void *rows = to->nodes;
+	int result = merge(from->nodes, from->node_count, &rows, &to->node_count, sizeof(*to->nodes), nodes,
+			   compare_nodes, err);
+
+	to->nodes = rows;
+	if (result < 0)
+		return result;
+	rows = to->ports;
+	result = merge(from->ports, from->port_count, &rows, &to->port_count, sizeof(*to->ports), ports,
+		       compare_ports, err);
+	to->ports = rows;
+	return result;
+}
+
+static bool is_much(const struct ids *changed, size_t all)
+{
+	return changed->count > CHANGES_FEW && changed->count > all / CHANGES_PART;
+}
+
+static int load_fresh(sqlite3 *db, const struct when *when, struct topology *ret, struct error *err)
+{
+	int result = load_nodes(db, NODES_AT " AND v.node IN (" CHANGED("node") ")", when, ret, err);
+
+	if (!result)
+		result = load_ports(db, PORTS_AT " AND v.port IN (" CHANGED("port") ")", when, ret, err);
+	if (!result)
+		result = load_last_names(db, when->sweep, ret, err);
+	if (!result)
+		sort_rows(ret);
+	return result;
+}
+
+int topology_move(sqlite3 *db, const struct topology *from, int64_t sweep, struct topology *ret, struct error *err)
+{
+	const struct when when = { .sweep = sweep, .after = sweep < from->sweep ? sweep : from->sweep,
+				   .until = sweep < from->sweep ? from->sweep : sweep };
+	struct topology topology = { .sweep = sweep };
+	struct ids nodes = { 0 }, ports = { 0 };
+	int result = load_changed(db, CHANGED("node"), &when, &nodes, err);
+	bool much;
+
+	if (!result)
+		result = load_changed(db, CHANGED("port"), &when, &ports, err);
+	much = is_much(&nodes, from->node_count) || is_much(&ports, from->port_count);
+	if (!result && !much)
+		result = load_fresh(db, &when, &topology, err);
+	if (!result && !much)
+		result = merge_all(from, &topology, &nodes, &ports, err);
+	if (!result && !much)
+		result = connect(&topology, err);
+	free(nodes.ids);
+	free(ports.ids);
+	return much ? 0 : end_load(result, &topology, ret) < 0 ? result : 1;
 }
 
 void topology_done(struct topology *topology)

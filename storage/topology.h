@@ -49,6 +49,13 @@ struct topology {
 int topology_load(sqlite3 *db, int64_t sweep, struct topology *ret, struct error *err);
 
 /*
+ * topology_move - the same from what was there at another sweep: only what changed between the two is read
+ * @from:  stays as it is
+ * Return: 1; 0 where so much changed that topology_load() is quicker (@ret is untouched); or an error.
+ */
+int topology_move(sqlite3 *db, const struct topology *from, int64_t sweep, struct topology *ret, struct error *err);
+
+/*
  * topology_last_name - the last name that a node said, until a sweep
  * A node whose description names nobody (names_is_generic()) is called as it was before, with NAMES_WAS behind it.
  * @rows:  topology_prepare_names(), made once for many

@@ -115,6 +115,16 @@ int64_t writer_node_id(struct writer *writer, uint64_t guid, struct error *err);
 int writer_store_topology(struct writer *writer, const struct fabric *fabric, int64_t sweep, bool *ret_changed,
 			  struct error *err);
 
+/* writer_store_sweep - the row of a sweep, and of its boot where that is a new one; the topology is stored. */
+int writer_store_sweep(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
+
+/* writer_store_events - @id: of the sweep that they go with. */
+int writer_store_events(struct writer *writer, const struct event *events, size_t count, int64_t id,
+			struct error *err);
+
+/* writer_store_caps - what nodes' performance agents said that they can do. */
+int writer_store_caps(struct writer *writer, const struct restored_caps *caps, size_t count, struct error *err);
+
 /* writer_store_samples - deltas, spans and absolute readings of a sweep; port_ids are filled. */
 int writer_store_samples(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err);
 

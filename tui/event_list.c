@@ -179,9 +179,8 @@ static size_t managed_name(const char *text, size_t *ret_name)
 	return (size_t)(end - text);
 }
 
-const char *event_text(const struct happening *event, char *ret, size_t size)
+const char *event_text_shown(const char *from, char *ret, size_t size)
 {
-	const char *from = event->text;
 	size_t to = 0, name = 0, bytes;
 
 	while (*from && to + 1 < size) {
@@ -196,4 +195,9 @@ const char *event_text(const struct happening *event, char *ret, size_t size)
 	}
 	ret[to] = '\0';
 	return ret;
+}
+
+const char *event_text(const struct happening *event, char *ret, size_t size)
+{
+	return event_text_shown(event->text, ret, size);
 }

@@ -70,5 +70,7 @@ const struct happening *event_list_at(const struct event_list *list, size_t row)
 /* event_where - "leaf01/12", "leaf01", "" for the fabric. event_text - with names as they are shown. Return: @ret. */
 const char *event_where(const struct happening *event, char *ret, size_t size);
 const char *event_text(const struct happening *event, char *ret, size_t size);
+/* event_text_shown - the same, of the text of any event */
+const char *event_text_shown(const char *from, char *ret, size_t size);
 
 #endif

@@ -64,7 +64,11 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 	int64_t age_us = live_age_us(&app->live);
 	enum role role = ROLE_WARNING;
 
-	if (app->live.paused && app->live.shown) {
+	if (live_waits(&app->live) && app->live.at_us) {
+		add(segments, count, 0, "READING %s", when_format_local(app->live.at_us, at));
+	} else if (live_waits(&app->live)) {
+		add(segments, count, 0, "READING the newest");
+	} else if (app->live.paused && app->live.shown) {
 		add(segments, count, 0, "PAUSED at %s", write_clock(app->live.shown->sweep.wall_us, at, sizeof(at)));
 	} else if (live_state(&app->live) == LIVE_PAST) {
 		int64_t ago_us = app->now_us - app->live.shown->sweep.wall_us;

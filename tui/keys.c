@@ -53,6 +53,7 @@ void app_say(struct app *app, const char *fmt, ...)
 
 void app_go(struct app *app, int64_t at_us)
 {
+	app->message[0] = '\0'; /* it was said of another time */
 	live_go(&app->live, at_us);
 }
 

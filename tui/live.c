@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "fabric/fabric.h"
 
 /* How often the database is asked whether a collector holds it, and opened again where it failed. */
 #define STATUS_EVERY_US (1 * US_PER_S)
@@ -14,6 +15,10 @@
 
 /* After a load so many times as long passes before the next one. */
 #define LOAD_SHARE 8
+
+/* What is felt; before the first load of such a fabric its number of ports says what is to be expected. */
+#define FELT_US (100 * US_PER_MS)
+#define FELT_PORTS 16384
 
 /* The interval of sweeps that were made one at a time, as far as "late" goes. */
 #define SINGLE_SWEEP_INTERVAL_US (10 * US_PER_S)
@@ -262,6 +267,12 @@ void live_mark(struct live *live, int64_t mark_us)
 		error_sums_done(&live->errors);
 		live->loaded_wall_us = 0;
 	}
+}
+
+bool live_waits(const struct live *live)
+{
+	return live->stale && live->shown &&
+	       (live->load_us > FELT_US || live->shown->fabric->port_count > FELT_PORTS);
 }
 
 int64_t live_age_us(const struct live *live)

@@ -79,6 +79,9 @@ void live_pause(struct live *live);
 /* live_mark - numbers are of the time since this one (wall clock) from now on; 0: of one sweep again. */
 void live_mark(struct live *live, int64_t mark_us);
 
+/* live_waits - was another time asked for, and will the next poll be long over reading it? */
+bool live_waits(const struct live *live);
+
 /* live_state - how the newest data is. */
 enum live_state live_state(const struct live *live);
 

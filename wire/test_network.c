@@ -134,7 +134,8 @@ static int network_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms
 	return event;
 }
 
-void network_init(struct network *network, uint64_t seed)
+/* 20 us latency, at one second of its clock. */
+static void network_init(struct network *network, uint64_t seed)
 {
 	memset(network, 0, sizeof(*network));
 	network->random = seed;

@@ -49,9 +49,6 @@ struct network {
 	bool out_of_order;
 };
 
-/* network_init - zeroed, 20 us latency, at one second of its clock. */
-void network_init(struct network *network, uint64_t seed);
-
 /* What the owner of the requests was told. */
 struct tally {
 	struct engine *engine; /* for callbacks of a test's own */

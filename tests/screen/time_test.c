@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -14,6 +16,7 @@
 #include "storage/reader.h"
 #include "storage/test_folder.h"
 #include "tests/screen/stage.h"
+#include "tui/loads.h"
 
 #define MINUTE_US (60 * US_PER_S)
 
@@ -199,6 +202,98 @@ static void numbers_are_told_since_a_mark(void **state)
 	stage_close(&stage);
 }
 
+static void what_takes_long_to_read_is_told_first(void **state)
+{
+	struct stage stage;
+
+	(void)state;
+	begin(&stage, 0);
+	stage.app.live.load_us = US_PER_S;
+	app_key(&stage.app, '<');
+	stage_draw(&stage, 40, 120);
+	assert_true(stage_shows("READING 2026-09-21 14:13:10"));
+	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	assert_true(stage_shows("HISTORY"));
+	assert_false(stage_shows("READING"));
+	/* What is quick is only done. */
+	stage.app.live.load_us = US_PER_MS;
+	app_key(&stage.app, '<');
+	stage_draw(&stage, 40, 120);
+	assert_false(stage_shows("READING"));
+	stage_close(&stage);
+}
+
+/* What the port of the same place carried, or NULL. */
+static const struct balance_load *load_of(const struct balance_load *loads, const struct fabric *before,
+					  const struct fabric *now, uint32_t port)
+{
+	uint32_t same = fabric_find_port(before, now->nodes[now->ports[port].node].guid, now->ports[port].num);
+
+	return same == FABRIC_NONE ? NULL : &loads[same];
+}
+
+/* A spine died since the loads were read: the others keep theirs, and all is judged as the fabric is now. */
+static void loads_are_moved_to_a_fabric_that_changed(void **state)
+{
+	struct balance_settings limits;
+	struct loads loads = { 0 };
+	struct stage stage;
+	struct live follows;
+	struct loads_source source = { .live = &follows, .moment = &stage.app.moment, .limits = &limits };
+	struct balance_load *before;
+	struct fabric *fabric, *now;
+	size_t kept = 0, gone = 0;
+	int64_t until_us;
+
+	(void)state;
+	balance_settings_default(&limits);
+	begin(&stage, DIED_US - MINUTE_US);
+	follows = stage.app.live;
+	follows.at_us = 0;
+	source.now_us = stage.boot_us;
+	loads_changed(&loads, &source);
+	assert_true(loads_poll(&loads, &source));
+	assert_string_equal(loads.problem, "");
+	fabric = fabric_share(follows.shown->fabric);
+	before = calloc(fabric->port_count, sizeof(*before));
+	assert_non_null(before);
+	memcpy(before, loads.loads, fabric->port_count * sizeof(*before));
+	until_us = loads.until_us;
+
+	live_go(&stage.app.live, STAGE_END_US - MINUTE_US);
+	stage_key(&stage, KEY_SPECIAL(KEY_DOWN));
+	follows = stage.app.live;
+	follows.at_us = 0;
+	now = follows.shown->fabric;
+	assert_ptr_not_equal(now, fabric);
+	loads_changed(&loads, &source);
+	assert_true(loads.known);
+	assert_int_equal(loads.until_us, until_us);
+	assert_int_equal(loads.balance.count, 2 * stage.app.moment.shape->group_count);
+	for (uint32_t i = 0; i < now->port_count; i++) {
+		const struct balance_load *was = load_of(before, fabric, now, i);
+
+		if (now->ports[i].peer == FABRIC_NONE || !was) {
+			assert_false(loads.loads[i].known);
+			gone += was && was->known;
+		} else {
+			assert_memory_equal(&loads.loads[i], was, sizeof(*was));
+			kept += was->known;
+		}
+	}
+	assert_true(kept > 100);
+	assert_true(gone > 0);
+	/* In the past nothing is taken for what it was at another time. */
+	follows.at_us = STAGE_END_US - MINUTE_US;
+	loads.fingerprint++;
+	loads_changed(&loads, &source);
+	assert_false(loads.known);
+	free(before);
+	fabric_destroy(fabric);
+	loads_done(&loads);
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -209,6 +304,8 @@ int main(void)
 		TEST_IN_FOLDER(b_goes_to_where_a_finding_began),
 		TEST_IN_FOLDER(space_holds_the_picture),
 		TEST_IN_FOLDER(numbers_are_told_since_a_mark),
+		TEST_IN_FOLDER(what_takes_long_to_read_is_told_first),
+		TEST_IN_FOLDER(loads_are_moved_to_a_fabric_that_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
