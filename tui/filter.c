@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "tui/prompt.h"
+#include "tui/app.h"
 
 static const char *const words[FILTER_WORD_COUNT] = {
 	[FILTER_TIER] = "tier",   [FILTER_RAIL] = "rail",   [FILTER_STATE] = "state",   [FILTER_CLASS] = "class",
@@ -246,11 +246,37 @@ void filter_type(struct filter *filter, int key)
 void filter_erase(struct filter *filter)
 {
 	char typed[FILTER_SIZE];
-	size_t len = strlen(filter->typed);
 
 	memcpy(typed, filter->typed, sizeof(typed));
-	while (len > 0 && ((unsigned char)typed[len - 1] & 0xc0) == 0x80)
-		len--;
-	typed[len ? len - 1 : 0] = '\0';
+	prompt_erase(typed);
 	filter_set(filter, typed);
+}
+
+bool filter_key(struct filter *filter, bool *typing, int key)
+{
+	switch (key) {
+	case KEY_ESCAPE:
+		filter_set(filter, "");
+		*typing = false;
+		return true;
+	case '\r':
+	case '\n':
+	case KEY_SPECIAL(KEY_ENTER):
+		*typing = false;
+		return true;
+	case '\b':
+	case 127:
+	case KEY_SPECIAL(KEY_BACKSPACE):
+		/* Erasing what is not there leaves the filter, as in less and vi. */
+		*typing = filter->typed[0] != '\0';
+		filter_erase(filter);
+		return true;
+	case KEY_CTRL('u'):
+		filter_set(filter, "");
+		return true;
+	default:
+		if (key >= ' ')
+			filter_type(filter, key);
+		return key >= ' ';
+	}
 }

@@ -68,4 +68,11 @@ bool filter_reads(const struct filter *filter);
 void filter_type(struct filter *filter, int key);
 void filter_erase(struct filter *filter);
 
+/*
+ * filter_key - a key (tui/app.h) while it is typed: characters, Backspace, ^U; Enter ends it, Esc also empties it
+ * @typing:  false when it was ended
+ * Return: whether the key was one of these.
+ */
+bool filter_key(struct filter *filter, bool *typing, int key);
+
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/map.h"
 #include "base/text.h"
+#include "tui/app.h"
 
 static bool matches(const struct filter *filter, const char *text)
 {
@@ -117,6 +118,31 @@ static void typing_and_erasing_work_in_whole_characters(void **state)
 	/* Full: no character is half there. */
 	assert_int_equal(strlen(filter.typed) % 3, 0);
 	assert_int_equal(text_columns(filter.typed), 2 * (strlen(filter.typed) / 3));
+}
+
+static void a_filter_is_ended_kept_or_left(void **state)
+{
+	struct filter filter = { 0 };
+	bool typing = true;
+
+	(void)state;
+	for (const char *key = "leaf"; *key; key++)
+		assert_true(filter_key(&filter, &typing, *key));
+	assert_true(filter_key(&filter, &typing, KEY_SPECIAL(KEY_BACKSPACE)));
+	assert_string_equal(filter.typed, "lea");
+	assert_false(filter_key(&filter, &typing, KEY_SPECIAL(KEY_DOWN)));
+	assert_true(typing && filter_key(&filter, &typing, '\r'));
+	assert_false(typing);
+	assert_string_equal(filter.typed, "lea");
+	typing = true;
+	assert_true(filter_key(&filter, &typing, KEY_CTRL('u')) && typing);
+	assert_string_equal(filter.typed, "");
+	assert_true(filter_key(&filter, &typing, 127) && !typing);
+	filter_set(&filter, "spine");
+	typing = true;
+	assert_true(filter_key(&filter, &typing, KEY_ESCAPE) && !typing);
+	assert_string_equal(filter.typed, "");
+	filter_done(&filter);
 }
 
 static void control_characters_are_not_taken(void **state)
@@ -270,6 +296,7 @@ int main(void)
 		cmocka_unit_test(the_case_of_letters_does_not_matter),
 		cmocka_unit_test(random_filters_agree_with_a_plain_search),
 		cmocka_unit_test(typing_and_erasing_work_in_whole_characters),
+		cmocka_unit_test(a_filter_is_ended_kept_or_left),
 		cmocka_unit_test(control_characters_are_not_taken),
 		cmocka_unit_test(a_filter_too_long_is_cut_and_harmless),
 		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),

@@ -33,7 +33,7 @@ static void append(struct prompt *prompt, int key)
 		memcpy(prompt->text + used, bytes, strlen(bytes) + 1);
 }
 
-static void erase_last(char *text)
+void prompt_erase(char *text)
 {
 	size_t len = strlen(text);
 
@@ -65,7 +65,7 @@ bool prompt_key(struct prompt *prompt, struct app *app, int key)
 	case '\b':
 	case 127:
 	case KEY_SPECIAL(KEY_BACKSPACE):
-		erase_last(prompt->text);
+		prompt_erase(prompt->text);
 		return true;
 	case KEY_CTRL('u'):
 		prompt->text[0] = '\0';

@@ -28,6 +28,9 @@ void prompt_ask(struct prompt *prompt, const char *label, const char *text, prom
 /* prompt_key - a key while something is asked. Return: whether it was taken. */
 bool prompt_key(struct prompt *prompt, struct app *app, int key);
 
+/* prompt_erase - the last character of a text goes. */
+void prompt_erase(char *text);
+
 /*
  * prompt_character - a key as the text that it types, in the terminal's encoding
  * @ret:  "" where it types nothing that can be shown

@@ -214,38 +214,13 @@ static bool move_key(struct links_screen *self, int key)
 	return true;
 }
 
-static bool filter_key(struct links_screen *self, int key)
+static bool typed_key(struct links_screen *self, int key)
 {
-	struct filter *filter = &self->links.filter;
+	bool typing = true;
 
-	switch (key) {
-	case KEY_ESCAPE:
-		filter_set(filter, "");
-		self->mode = MODE_TABLE;
-		break;
-	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
-		self->mode = MODE_TABLE;
-		break;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
-		/* Erasing what is not there leaves the filter, as in less and vi. */
-		if (!filter->typed[0])
-			self->mode = MODE_TABLE;
-		filter_erase(filter);
-		break;
-	case KEY_CTRL('u'):
-		filter_set(filter, "");
-		break;
-	default:
-		if (key < ' ')
-			return move_key(self, key) ||
-			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		filter_type(filter, key);
-		break;
-	}
+	if (!filter_key(&self->links.filter, &typing, key))
+		return move_key(self, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
+	self->mode = typing ? MODE_FILTER : MODE_TABLE;
 	rearrange(self);
 	return true;
 }
@@ -332,7 +307,7 @@ static bool key(void *state, struct app *app, int pressed)
 
 	prepare(self, app);
 	if (self->mode == MODE_FILTER)
-		return filter_key(self, pressed);
+		return typed_key(self, pressed);
 	if (self->mode == MODE_SORT)
 		return menu_key(self, pressed);
 	switch (pressed) {

@@ -142,39 +142,15 @@ static bool box_key(struct ports_screen *self, struct app *app, int key)
 
 static bool typed_key(struct ports_screen *self, struct app *app, int key)
 {
-	struct filter *filter = &self->front.boxes.filter;
+	struct front *front = &self->front;
 
-	switch (key) {
-	case KEY_ESCAPE:
-		filter_set(filter, "");
-		self->front.typing = false;
-		break;
-	case '\r':
-	case '\n':
-	case KEY_SPECIAL(KEY_ENTER):
-		self->front.typing = false;
+	if (filter_key(&front->boxes.filter, &front->typing, key)) {
+		look_for(self, app);
 		return true;
-	case '\b':
-	case 127:
-	case KEY_SPECIAL(KEY_BACKSPACE):
-		if (!filter->typed[0])
-			self->front.typing = false;
-		filter_erase(filter);
-		break;
-	case KEY_CTRL('u'):
-		filter_set(filter, "");
-		break;
-	default:
-		if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
-			key = key == KEY_SPECIAL(KEY_UP) ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE);
-		if (key < ' ')
-			return box_key(self, app, key) ||
-			       (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
-		filter_type(filter, key);
-		break;
 	}
-	look_for(self, app);
-	return true;
+	if (key == KEY_SPECIAL(KEY_UP) || key == KEY_SPECIAL(KEY_DOWN))
+		key = key == KEY_SPECIAL(KEY_UP) ? KEY_SPECIAL(KEY_PPAGE) : KEY_SPECIAL(KEY_NPAGE);
+	return box_key(self, app, key) || (key != KEY_SPECIAL(KEY_F(1)) && key != KEY_SPECIAL(KEY_F(10)));
 }
 
 static bool move_key(struct front *front, int key)
