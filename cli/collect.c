@@ -196,6 +196,17 @@ static int estimate(const struct collect_options *options, const struct discover
 	return code;
 }
 
+/* A script asked for so many sweeps: it must see at the exit status that the last ones are not there. */
+static int check_stored(const struct collector_report *report, struct error *err)
+{
+	if (report->unstored.code == 0)
+		return 0;
+	err_set(err, report->unstored.code, "%s; once it takes data again the next sweep stores what was counted "
+		"meanwhile", report->unstored.text);
+	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweeps stored", report->sweeps,
+			  report->sweeps_made);
+}
+
 /* The device is open and the database ours: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
 		   const struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
@@ -235,10 +246,10 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
 	helper_destroy(helper);
 	if (code == 0 && (options->once || options->count) && report.sweeps)
-		return print_report(options, &report, err);
-	if (code == 0)
+		code = print_report(options, &report, err);
+	else if (code == 0)
 		log_info("%" PRIu64 " sweeps stored", report.sweeps);
-	return code;
+	return code == 0 && options->count ? check_stored(&report, err) : code;
 }
 
 static int parse(const struct command *command, int argc, char **argv, struct collect_options *ret, struct error *err)

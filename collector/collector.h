@@ -12,11 +12,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "wire/engine.h"
 
 struct clock;
 struct discoverer;
-struct error;
 struct fabric;
 struct health_settings;
 struct keys;
@@ -55,6 +55,7 @@ struct collector_settings {
 /* What was done, for a person or a script. */
 struct collector_report {
 	uint64_t sweeps;       /* stored */
+	uint64_t sweeps_made;  /* stored or not */
 	uint64_t sweeps_late;  /* that took longer than the interval */
 	uint64_t sweeps_cut;   /* that ended before all ports were read, so that the next could start on time */
 	int64_t discovery_us;  /* of the last discovery */
@@ -64,6 +65,7 @@ struct collector_report {
 	uint64_t nodes, links;
 	uint32_t ports_asked, ports_answered, ports_unfinished;
 	uint64_t mads_sent, mads_timed_out;
+	struct error unstored; /* why it is not stored; code 0: it is */
 };
 
 /*
@@ -73,7 +75,8 @@ struct collector_report {
  * A sweep that does not end before the next one is due is cut short and stored with
  * what it has, and so is the one in hand when the stop comes. Where the store fails
  * the next sweep is tried all the same, and its deltas reach back to the last
- * one that was stored; for a single sweep that is an error.
+ * one that was stored; for a single sweep that is an error. @ret says whether
+ * the last one was stored: with no next one it is the caller's to tell.
  * Return: 0; ERR_UNAVAILABLE where the first discovery fails and the store
  * knows no fabric, the fabric is not accepted, or the device is gone; ERR_IO
  * where the store fails a single sweep; ERR_NOMEM.

@@ -265,12 +265,35 @@ static void a_store_that_fails_loses_nothing(void **state)
 	model->before_sweep = the_disk_is_full_for_a_while;
 	assert_int_equal(model_run(model, 20, &report, NULL), 0);
 	assert_true(report.sweeps < 20 && report.sweeps > 10);
+	assert_int_equal(report.sweeps_made, 20);
+	assert_int_equal(report.unstored.code, 0);
 	assert_true(model_check(model) > 0);
 	assert_int_equal(model_events_of(model, EVENT_STORE_FAILED), 1);
 	/* A single sweep that cannot be stored is an error. */
 	model->store_fails = true;
 	model->before_sweep = NULL;
 	assert_int_equal(model_run(model, 1, NULL, NULL), ERR_IO);
+	free(model);
+}
+
+static void the_disk_becomes_full_for_good(struct model *model)
+{
+	model->store_fails = model->sweeps >= 4;
+}
+
+static void the_report_says_that_the_last_sweeps_are_not_stored(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(10);
+
+	(void)state;
+	model->before_sweep = the_disk_becomes_full_for_good;
+	assert_int_equal(model_run(model, 7, &report, NULL), 0);
+	assert_int_equal(report.sweeps_made, 7);
+	assert_int_equal(report.sweeps, model->sweeps);
+	assert_true(report.sweeps < 7);
+	assert_int_equal(report.unstored.code, ERR_IO);
+	assert_string_equal(report.unstored.text, "the disk is full");
 	free(model);
 }
 
@@ -427,6 +450,7 @@ int main(void)
 		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
 		cmocka_unit_test(a_full_counter_is_told_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
+		cmocka_unit_test(the_report_says_that_the_last_sweeps_are_not_stored),
 		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
 		cmocka_unit_test(a_redirection_is_followed_and_remembered),

@@ -99,6 +99,8 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	int code = collector->sink->store(collector->sink->ctx, sweep, err);
 
 	collector->report->commit_us = clock_boottime_us(collector->clock) - before_us;
+	collector->report->sweeps_made++;
+	collector->report->unstored = code < 0 ? *err : (struct error){ 0 };
 	if (code < 0)
 		return code;
 	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);

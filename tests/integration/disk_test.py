@@ -51,12 +51,13 @@ class Collector:
 
     number = 0
 
-    def __init__(self, sim, interval_s=INTERVAL_S):
+    def __init__(self, sim, interval_s=INTERVAL_S, *options):
         Collector.number += 1
         self.told = 0
         self.sim, self.log = sim, os.path.abspath(f"collector-{Collector.number}.err")
         with open(self.log, "wb") as file:
-            self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(interval_s * 1000)}ms", stderr=file)
+            self.process = sim.start(IBWIRE, "collect", "--interval", f"{int(interval_s * 1000)}ms",
+                                     *options, stderr=file)
 
     def said(self):
         with open(self.log, encoding="utf-8", errors="replace") as file:
@@ -239,6 +240,22 @@ def killed(sim, folder):
     tap.equal("killed: and ends in order", stop(collector.process), 0)
 
 
+def stays_full(sim, folder):
+    """It asked for so many sweeps, and the disk is full until the end and behind it."""
+    stuck, count = newest(sim), 40
+    collector = Collector(sim, INTERVAL_S, "--count", str(count))
+    comes_to(sim, stuck + 3)
+    with filled(folder):
+        wait_for(lambda: collector.process.poll() is not None, 120)
+        stored = newest(sim) - stuck
+        last = collector.said().splitlines()[-1]
+        tap.equal("stays full: the exit status says that sweeps are missing", collector.process.poll(), 74)
+        tap.result(f"{stored} of {count} sweeps stored" in last and "no space left" in last and 3 <= stored < count,
+                   "stays full: the last line says how many are stored, and why", f"{stored}: {collector.said()}")
+    short = sim.ibwire("collect", "--count", "2", "--interval", "200ms", check=False)
+    tap.result(short.status == 0 and "sweeps stored" not in short.err, "stays full: not where they are stored", short)
+
+
 def disk_fails(outer):
     """Sets the kernel's mark for a file system that found itself damaged: from then on it is read-only. Or None."""
     device = os.path.basename(run("findmnt", "-n", "-o", "SOURCE", outer).out.strip())
@@ -302,6 +319,7 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
             collector.kill()
             tap.note("\n".join(collector.said().splitlines()[-8:]))
         killed(sim, folder)
+        stays_full(sim, folder)
         end("full disk", sim, before)
 
 with tap.part("a disk that fails"), mounted("outer", "-t", "tmpfs", "-o", f"size={2 * DISK_BYTES}", "none") as outer:
