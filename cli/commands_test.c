@@ -21,6 +21,7 @@
 #include "fabric/fabric.h"
 #include "storage/test_check.h"
 #include "storage/test_model.h"
+#include "storage/writer.h"
 
 static void assert_errors(const json_t *row, const struct delta *delta)
 {
@@ -528,7 +529,7 @@ static void status_has_quiet_lines_only_where_they_say_something(void **state)
 static void events_are_those_that_were_stored(void **state)
 {
 	json_t *rows = run_json("events"), *newest = run_json("events|--limit|1");
-	json_t *none = run_json("events|--kind|nothing");
+	json_t *none = run_json("events|--kind|history-trimmed");
 	json_t *counted = run_json("sql|SELECT count(*) AS n FROM event");
 
 	(void)state;
@@ -612,6 +613,8 @@ static const struct {
 	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
 	{ "events|no such node", ERR_USAGE, "no such node" },
 	{ "events|a|b", ERR_USAGE, "one node" },
+	{ "events|--kind|rubbish", ERR_USAGE, "'rubbish': ibwire-events(1)" },
+	{ "events|--kind|link-donw", ERR_USAGE, "'link-down'" },
 	{ "ports|--sort|rcv_byte_per_s", ERR_USAGE, "'rcv_bytes_per_s'" },
 	{ "ports|--sort|symbol_error", ERR_USAGE, "'symbol_errors'" },
 	{ "ports|--sort|raw_ber", ERR_USAGE, "--details" },
@@ -642,6 +645,27 @@ static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
 	}
 }
 
+/* The last test: it adds to the database. */
+static void a_kind_of_another_version_is_known_where_it_is_stored(void **state)
+{
+	struct event event = { .wall_us = model->wall_us, .kind = "painted", .text = "a switch was painted" };
+	struct writer *writer;
+	struct error err = { 0 };
+	char *output;
+	json_t *rows;
+
+	(void)state;
+	assert_int_equal(run("events|--kind|painted", &output, &err), ERR_USAGE);
+	free(output);
+	writer = check_open_writer(db_path);
+	assert_int_equal(writer_sink(writer)->store_events(writer, &event, 1, NULL), 0);
+	writer_close(writer);
+	rows = run_json("events|--kind|painted");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_text(json_array_get(rows, 0), "text", "a switch was painted");
+	json_decref(rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -664,6 +688,7 @@ int main(void)
 		cmocka_unit_test(sql_gives_back_any_cell),
 		cmocka_unit_test(nothing_hostile_leaves_any_command_in_any_format),
 		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
+		cmocka_unit_test(a_kind_of_another_version_is_known_where_it_is_stored),
 	};
 
 	return cmocka_run_group_tests_name("commands", tests, make_database, remove_database);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* events.c - `ibwire events`: what happened, when */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,9 +9,11 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/nearest.h"
 #include "cli/options.h"
 #include "cli/selection.h"
 #include "cli/view.h"
+#include "collector/events.h"
 #include "fabric/fabric.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
@@ -106,6 +109,53 @@ static bool put_row(void *ctx, const struct event_row *row)
 	return result_end_row(result);
 }
 
+/* All kinds there are; the last two are the store's own. Kinds of other versions stand in databases only. */
+static const char *const kinds[] = {
+	EVENT_COLLECTOR_STARTED, EVENT_DISCOVERY_FAILED, EVENT_DISCOVERY_SHRUNK, EVENT_NODE_ADDED,
+	EVENT_NODE_REMOVED, EVENT_NODE_RENAMED, EVENT_NODE_LID, EVENT_LINK_UP, EVENT_LINK_DOWN, EVENT_LINK_STATE,
+	EVENT_LINK_RATE, EVENT_PEER_CHANGED, EVENT_NODE_SILENT, EVENT_NODE_ANSWERS, EVENT_NODE_LOCKED,
+	EVENT_NODE_UNLOCKED, EVENT_COUNTERS_CLEARED, EVENT_COUNTER_SATURATED, EVENT_LINK_NOT_CONSERVED,
+	EVENT_LAYOUT_UNSUPPORTED, EVENT_ROUTES_CHANGED, EVENT_SM_CHANGED, EVENT_SM_LOST, EVENT_SM_OTHER,
+	EVENT_SWEEP_LATE, EVENT_SWEEP_CUT, EVENT_CLOCK_STEPPED, EVENT_THROTTLED, EVENT_UNTHROTTLED,
+	EVENT_FABRIC_SILENT, EVENT_FABRIC_ANSWERS, EVENT_HCAS_SILENT, EVENT_HCAS_ANSWER, EVENT_FINDING_OPENED,
+	EVENT_FINDING_CHANGED, EVENT_FINDING_CLOSED, EVENT_STORE_FAILED, EVENT_EVENTS_LEFT_OUT, "history-trimmed",
+	"history-failed",
+};
+
+static bool stop_at_first(void *ctx, const struct event_row *row)
+{
+	bool *found = ctx;
+
+	(void)row;
+	*found = true;
+	return false;
+}
+
+/* A kind that nobody knows is a slip, and "no event" would be a wrong answer to it. */
+static int check_kind(const struct command *command, const char *kind, struct reader *reader, struct error *err)
+{
+	const struct event_query any = { .kind = kind, .limit = 1 };
+	struct nearest nearest;
+	bool found = false;
+	size_t i;
+	int code;
+
+	nearest_init(&nearest, kind);
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!strcmp(kinds[i], kind))
+			return 0;
+		nearest_offer(&nearest, kinds[i]);
+	}
+	code = reader_events(reader, &any, stop_at_first, &found, err);
+	if (code < 0 || found)
+		return code;
+	if (nearest.best)
+		return options_usage_error(command, err, "no kind of event is called '%s': did you mean '%s'? "
+					   "ibwire-events(1) lists them", kind, nearest.best);
+	return options_usage_error(command, err, "no kind of event is called '%s': ibwire-events(1) lists them",
+				   kind);
+}
+
 static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
 			struct error *err)
 {
@@ -121,8 +171,7 @@ static int print_events(const struct options *options, const struct view *view, 
 	if (code == 0 && !printer.rows && query->until_us)
 		code = reader_status_at(view->reader, query->until_us, &status, err);
 	if (!printer.rows)
-		result_note(printer.result, query->kind ? "no such event: ibwire-events(1) lists the kinds" :
-			    "no event");
+		result_note(printer.result, query->kind ? "no event of this kind" : "no event");
 	if (code == 0)
 		code = result_finish(printer.result, err);
 	result_destroy(printer.result);
@@ -171,7 +220,10 @@ int events_run(const struct command *command, int argc, char **argv, struct erro
 	code = view_open_reader(&options, &view, err);
 	if (code < 0)
 		return code;
-	code = print_events(&options, &view, &query, err);
+	if (query.kind)
+		code = check_kind(command, query.kind, view.reader, err);
+	if (code == 0)
+		code = print_events(&options, &view, &query, err);
 	view_done(&view);
 	return code;
 }
