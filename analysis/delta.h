@@ -14,7 +14,7 @@
  * For each counter in `known` the value is what was counted in elapsed_us; a
  * counter that is not known was not read at one of the ends. Marks beside it:
  *
- * reset      it fell: somebody else reset it. Value is what it has counted
+ * reset      it fell: somebody reset it. Value is what it has counted
  *            since then: at least this much.
  * saturated  it sits at its maximum. Value is what it counted until it got
  *            there (0 where it sat there before): at least this much.

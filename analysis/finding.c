@@ -211,11 +211,11 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	},
 	[FINDING_COUNTERS_CLEARED] = {
 		.name = "counters-cleared",
-		.means = "somebody else zeroed counters",
+		.means = "somebody zeroed counters",
 		.limits = "info; 10 ports or more within 60 s are one",
-		.reason = "Another tool clears them (ibclearcounters, ibqueryerrors -k, a subnet manager's "
-			"performance manager), or the box was restarted. What was counted in between is known as at "
-			"least so much.",
+		.reason = "Somebody cleared them (`ibwire clear`, ibclearcounters, ibqueryerrors -k, a subnet "
+			"manager's performance manager), or the box was restarted. What was counted in between is "
+			"known as at least so much.",
 		.advice = "nothing; ibwire needs no clearing",
 	},
 };

@@ -198,7 +198,8 @@ static void hold_cleared(struct health *health, const struct health_cleared *cle
 	what.port = cleared->port;
 	open = hold_fabric(health, &what, health_port_label(health, cleared->port, label));
 	if (open)
-		health_text(open, "counters fell: somebody else cleared them, or its box was restarted");
+		health_text(open, "counters fell: somebody cleared them (ibwire clear, perfquery), or its box was "
+			    "restarted");
 }
 
 /* All of them, within a minute: one. */
@@ -222,9 +223,8 @@ static void hold_many_cleared(struct health *health, size_t ports)
 	open = hold_fabric(health, &what, node == HEALTH_NONE ? "fabric" : health->nodes[node].name);
 	if (!open)
 		return;
-	health_text(open, "counters of %zu ports fell within a minute: somebody else cleared them, or a box was "
-		    "restarted",
-		    ports);
+	health_text(open, "counters of %zu ports fell within a minute: somebody cleared them (ibwire clear, "
+		    "perfquery), or a box was restarted", ports);
 	health_number(open, "ports", (double)ports);
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -301,6 +302,29 @@ static void the_fabric_as_a_whole(void **state)
 	CHECK(cases, true);
 }
 
+/* It cannot know who did it: it may be a person with our own command, so nobody else is blamed. */
+static void who_cleared_counters_is_not_known(void **state)
+{
+	static const char *const scripts[] = {
+		"wait 60; reset leaf0/101; wait 100",
+		"wait 60; reset leaf0/101; reset leaf0/102; reset leaf0/103; reset leaf0/104; reset leaf1/101; reset "
+		"leaf1/102; reset leaf1/103; reset leaf1/104; reset leaf2/101; reset leaf2/102; wait 100",
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
+		struct world *world = world_create(&rails);
+
+		world_run(world, scripts[i]);
+		assert_int_equal(world->told_count, 1);
+		assert_int_equal(world->told[0].finding.kind, FINDING_COUNTERS_CLEARED);
+		assert_non_null(strstr(world->told[0].finding.text, "ibwire clear"));
+		assert_null(strstr(world->told[0].finding.text, "else"));
+		world_destroy(world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -309,7 +333,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_are_silent), cmocka_unit_test(links_that_are_slow),
 		cmocka_unit_test(links_that_flap), cmocka_unit_test(links_with_errors),
 			cmocka_unit_test(ports_that_discard),
-		cmocka_unit_test(the_fabric_as_a_whole),
+		cmocka_unit_test(the_fabric_as_a_whole), cmocka_unit_test(who_cleared_counters_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
