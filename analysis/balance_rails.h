@@ -51,7 +51,7 @@ uint32_t balance_host_rails(const struct balance_input *input, const struct shap
 /* balance_host_is_busy - is it busy enough that its rails can be held against each other? */
 bool balance_host_is_busy(const struct balance_amount *sum, const struct balance_settings *settings);
 
-/* balance_compare_excess - for qsort of amounts: the most uneven first, then by index. */
+/* balance_compare_excess - for qsort of amounts: the most uneven first; by index where whole percents are the same. */
 int balance_compare_excess(const void *a, const void *b);
 
 #endif
