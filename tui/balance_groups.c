@@ -15,6 +15,9 @@
 /* Columns of a bar; members of a group that are ordered at most; columns of a group's name. */
 enum { BAR_MOST = 20, MEMBERS_MOST = 256, NAME_MOST = 48 };
 
+/* Lines that say why the chosen group is where it is, at most. */
+enum { WHY_ROWS = 3 };
+
 static const struct balance_result *result_at(const struct balance_view *view, size_t row)
 {
 	return row < view->result_count ? &view->loads.balance.results[view->results[row]] : NULL;
@@ -52,6 +55,7 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 	free(view->results);
 	view->results = calloc(balance->count + 1, sizeof(*view->results));
 	view->result_count = view->causes = view->uneven = view->fine = view->idle = view->unknown = 0;
+	view->most_members = 0;
 	if (!view->results)
 		return err_nomem(err);
 	for (i = 0; i < balance->count; i++) {
@@ -66,8 +70,11 @@ int balance_groups_make(struct balance_view *view, const struct app *app, struct
 			view->uneven++;
 		else
 			count_hidden(view, result);
-		if (told || view->all)
-			view->results[view->result_count++] = (uint32_t)i;
+		if (!told && !view->all)
+			continue;
+		view->results[view->result_count++] = (uint32_t)i;
+		if (group_of(app, result)->count > view->most_members)
+			view->most_members = group_of(app, result)->count;
 	}
 	qsort_r(view->results, view->result_count, sizeof(*view->results), balance_compare, balance);
 	/* The cursor at the top stays there: the worst is what is looked for. */
@@ -323,7 +330,7 @@ static void draw_chosen(const struct balance_view *view, const struct app *app, 
 
 	if (!result || area->rows < 3)
 		return;
-	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? 3 : 1,
+	used = draw_wrapped(&brush, area->y, area->x, area->columns, area->rows > 8 ? WHY_ROWS : 1,
 			    view_group_words(view, app, result, words, sizeof(words)), ROLE_STRONG);
 	members.y += used;
 	members.rows -= used;
@@ -350,17 +357,28 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	draw_segments(&brush, body->y, body->x, body->columns, segments, view->loads.routes_known ? 3 : 4);
 }
 
+/*
+ * How many rows, with the heads, the list gets: two fifths, and what the largest group leaves of the rest. The
+ * largest, not the chosen one: the list stays as it is while the cursor moves.
+ */
+static int list_rows(const struct balance_view *view, int rows)
+{
+	int list = rows * 2 / 5, most = view->most_members < MEMBERS_MOST ? (int)view->most_members : MEMBERS_MOST;
+
+	if (rows < 10)
+		return rows;
+	if (list < rows - WHY_ROWS - 1 - most)
+		list = rows - WHY_ROWS - 1 - most;
+	return (size_t)list > view->result_count + 2 ? (int)view->result_count + 2 : list;
+}
+
 void groups_draw(struct balance_view *view, const struct app *app, const struct rect *body)
 {
 	struct rect list = { body->y + 1, body->x, body->rows - 1, body->columns }, members = list;
 	const struct brush brush = app_brush(app, false);
 
 	draw_title(view, app, body);
-	if (list.rows >= 10) {
-		list.rows = list.rows * 2 / 5;
-		if ((size_t)list.rows > view->result_count + 2)
-			list.rows = (int)view->result_count + 2;
-	}
+	list.rows = list_rows(view, list.rows);
 	members.y = list.y + list.rows;
 	members.rows = body->rows - 1 - list.rows;
 	list_fit(&view->groups, view->result_count, list.rows - 1);

@@ -36,6 +36,7 @@ struct balance_view {
 	/* Groups: results, worst first. */
 	uint32_t *results;
 	size_t result_count, causes, uneven, fine, idle, unknown;
+	size_t most_members;     /* of the largest of them */
 	bool all;                /* those with nothing to tell, too */
 	struct list groups;
 	uint64_t group_key;      /* that the cursor stands on */

@@ -9,10 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "analysis/balance_rails.h"
 #include "fabric/shape.h"
 #include "storage/test_folder.h"
 #include "tests/screen/canvas.h"
@@ -267,6 +269,78 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 	stage_close(&stage);
 }
 
+/* Blank lines at the end of the screen's part. */
+static int blank_rows(const struct app *app)
+{
+	char line[CANVAS_LINE_SIZE];
+	int count = 0;
+
+	while (count < app->body.rows && !*canvas_line(app->body.y + app->body.rows - 1 - count, line))
+		count++;
+	return count;
+}
+
+/* No group is left out while lines stay blank, but for those that keep room for the largest and for its words. */
+static void groups_are_listed_where_there_is_room(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	int shown_before = 0;
+
+	(void)state;
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 200);
+	stage_keys(&stage, "3g");
+	view = screen_state(&stage.app, &screen_balance);
+	assert_true(view->result_count > 30);
+	for (int rows = 24; rows <= 100; rows++) {
+		int shown;
+
+		stage_draw(&stage, rows, 200);
+		shown = view->groups.height;
+		assert_true(shown >= shown_before);
+		if ((size_t)shown < view->result_count)
+			assert_in_range(blank_rows(&stage.app), 0, 2);
+		shown_before = shown;
+	}
+	assert_true((size_t)shown_before >= view->result_count);
+	/* As many wherever the cursor is. */
+	stage_draw(&stage, 50, 200);
+	shown_before = view->groups.height;
+	stage_key(&stage, KEY_SPECIAL(KEY_END));
+	stage_draw(&stage, 50, 200);
+	assert_int_equal(view->groups.height, shown_before);
+	stage_close(&stage);
+}
+
+static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
+{
+	const struct balance_view *view;
+	struct stage stage;
+	size_t same = 0;
+
+	(void)state;
+	stage_record("routes-skewed-story", path);
+	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 120);
+	stage_keys(&stage, "3H");
+	view = screen_state(&stage.app, &screen_balance);
+	for (size_t i = 1; i < view->host_count; i++) {
+		char above[16], here[16];
+
+		snprintf(above, sizeof(above), "%.0f", 100 * view->hosts[i - 1].excess);
+		snprintf(here, sizeof(here), "%.0f", 100 * view->hosts[i].excess);
+		assert_true(atoi(above) >= atoi(here));
+		if (strcmp(above, here))
+			continue;
+		same++;
+		assert_true(canvas_find(stage.app.moment.shape->hosts[view->hosts[i - 1].index].name) <
+			    canvas_find(stage.app.moment.shape->hosts[view->hosts[i].index].name));
+		assert_true(view->hosts[i - 1].index < view->hosts[i].index);
+	}
+	assert_true(same > 10);
+	stage_close(&stage);
+}
+
 static void two_presses_are_no_answer_to_what_is_asked(void **state)
 {
 	struct stage stage;
@@ -343,6 +417,8 @@ int main(void)
 		TEST_IN_FOLDER(presses_apart_open_nothing),
 		TEST_IN_FOLDER(a_press_beside_all_rows_chooses_nothing),
 		TEST_IN_FOLDER(a_press_chooses_the_row_that_is_seen_there),
+		TEST_IN_FOLDER(groups_are_listed_where_there_is_room),
+		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
 		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
 	};
