@@ -58,9 +58,11 @@ static int read_length(struct scenario *scenario, char *rest, struct error *err)
 
 static int read_seed(struct scenario *scenario, char *rest, struct error *err)
 {
-	(void)err;
-	scenario->seed = strtoull(rest, NULL, 10);
-	return 0;
+	char *word;
+	size_t count;
+	int code = virtual_split(rest, &word, 1, &count, err);
+
+	return code < 0 ? code : virtual_whole("seed", count ? word : "", 0, UINT64_MAX, &scenario->seed, err);
 }
 
 static int read_job(struct scenario *scenario, char *rest, struct error *err)

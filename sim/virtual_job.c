@@ -304,6 +304,39 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
+/* The numbers of a job; what they must be beside a number is asked when all are known. */
+static int parse_number(const char *name, const char *value, struct virtual_job *job, struct error *err)
+{
+	uint64_t number = 0;
+	int code;
+
+	if (!strcmp(name, "load"))
+		return virtual_real(name, value, 0, 1, &job->load, err);
+	if (!strcmp(name, "noise"))
+		return virtual_real(name, value, 0, 1, &job->noise, err);
+	if (!strcmp(name, "seed"))
+		return virtual_whole(name, value, 0, UINT64_MAX, &job->seed, err);
+	code = virtual_whole(name, value, 0, UINT32_MAX, &number, err);
+	if (code < 0)
+		return code;
+	if (!strcmp(name, "stride"))
+		job->stride = (unsigned)number;
+	else
+		job->fan = (unsigned)number;
+	return 0;
+}
+
+static bool is_number(const char *name)
+{
+	static const char *const names[] = { "load", "noise", "stride", "fan", "seed" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
 			struct error *err)
 {
@@ -326,17 +359,9 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 		return when_span_parse(value, &job->phase_us, err);
 	if (!strcmp(word, "pairs"))
 		return parse_pairs(world, value, job, err);
-	if (!strcmp(word, "load"))
-		job->load = strtod(value, NULL);
-	else if (!strcmp(word, "noise"))
-		job->noise = strtod(value, NULL);
-	else if (!strcmp(word, "stride"))
-		job->stride = (unsigned)strtoul(value, NULL, 10);
-	else if (!strcmp(word, "fan"))
-		job->fan = (unsigned)strtoul(value, NULL, 10);
-	else if (!strcmp(word, "seed"))
-		job->seed = strtoull(value, NULL, 10);
-	else if (!strcmp(word, "coupled"))
+	if (is_number(word))
+		return parse_number(word, value, job, err);
+	if (!strcmp(word, "coupled"))
 		job->coupled = !strcmp(value, "yes");
 	else if (!strcmp(word, "spread"))
 		job->adaptive = !strcmp(value, "adaptive");

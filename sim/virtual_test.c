@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,6 +287,7 @@ static void a_wrong_line_is_told_with_its_number(void **state)
 		{ "at 5m\nbogus\n", "line 2" },
 		{ "shape rail hosts\n", "hosts=32" },
 		{ "expect link-down\n", "a kind and a subject" },
+		{ "about x\nseed abc\n", "line 2: seed=abc" }, { "seed\n", "seed=" }, { "seed 7 8\n", "line 1" },
 	};
 	struct scenario scenario;
 	struct error err;
@@ -322,6 +324,83 @@ static void what_cannot_happen_is_refused(void **state)
 	}
 }
 
+/* A scenario read and begun. Return: 0 or its error. */
+static int try(const char *text, struct error *err)
+{
+	struct scenario scenario;
+	struct virtual *world;
+	int code = scenario_read(text, &scenario, err);
+
+	if (code < 0)
+		return code;
+	code = scenario_begin(&scenario, &world, err);
+	if (code == 0)
+		virtual_destroy(world);
+	scenario_done(&scenario);
+	return code;
+}
+
+/* Each place for a number, with what is no number there, and with what is. */
+static void what_is_no_number_is_refused_with_its_name(void **state)
+{
+	static const struct { const char *line, *name, *wrong[6], *right[3]; } places[] = {
+		{ "at 1m flap " UPLINK " times=", "times", { "abc", "3x", "-1", "0", "", "1e3" }, { "1", "20" } },
+		{ "at 1m errors " UPLINK " symbol_errors=40 echo=", "echo", { "abc", "0.5x", "nan", "2", "-1", "" },
+		  { "0", "0.5", "1" } },
+		{ "at 1m errors " UPLINK " symbol_errors=", "symbol_errors", { "abc", "4O", "nan", "inf", "-3", "" },
+		  { "40", "0.5" } },
+		{ "at 1m skew leaf-u01-r0 to=9 part=", "part", { "abc", "0,5", "nan", "1.5", "-1", "" },
+		  { "0.5", "1" } },
+		{ "at 1m skew leaf-u01-r0 to=", "to", { "abc", "9x", "265", "0", "-1", "" }, { "9" } },
+		{ "at 1m reroute order=", "order", { "abc", "3x", "256", "-1", " 1", "" }, { "0", "3" } },
+		{ "job x ring load=", "load", { "abc", "0.5x", "nan", "inf", "-1", "" }, { "0.5", "1" } },
+		{ "job x ring noise=", "noise", { "abc", "0.5x", "nan", "2", "-1", "" }, { "0", "0.2" } },
+		{ "job x ring stride=", "stride", { "abc", "2x", "-1", "1.5", "99999999999", "" }, { "1", "9" } },
+		{ "job x alltoall fan=", "fan", { "abc", "2x", "-1", "1.5", "99999999999", "" }, { "8" } },
+		{ "job x ring seed=", "seed", { "abc", "2x", "-1", "1.5", "99999999999999999999", "" }, { "0", "7" } },
+	};
+	char text[256], named[64];
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(named, sizeof(named), "%s=", places[i].name);
+		for (j = 0; j < 6; j++) {
+			struct error err = { 0 };
+
+			snprintf(text, sizeof(text), SMALL "%s%s\n", places[i].line, places[i].wrong[j]);
+			assert_int_equal(try(text, &err), ERR_USAGE);
+			if (!strstr(err.text, named) || strchr(err.text, '\n'))
+				fail_msg("%s: %s", text, err.text);
+		}
+		for (j = 0; j < 3 && places[i].right[j]; j++) {
+			struct error err = { 0 };
+
+			snprintf(text, sizeof(text), SMALL "%s%s\n", places[i].line, places[i].right[j]);
+			if (try(text, &err))
+				fail_msg("%s: %s", text, err.text);
+		}
+	}
+}
+
+static void a_width_is_lanes_and_nothing_else(void **state)
+{
+	static const char *const right[] = { "1x", "2x", "4x", "4" };
+	static const char *const wrong[] = { "abc", "1y", "1xx", "3x", "-1x", "4294967297x" };
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", right[i]);
+		assert_int_equal(try(text, NULL), 0);
+	}
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		snprintf(text, sizeof(text), SMALL "at 1m width " UPLINK " %s\n", wrong[i]);
+		assert_int_equal(try(text, NULL), ERR_USAGE);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +415,8 @@ int main(void)
 		cmocka_unit_test(what_is_drawn_can_be_read),
 		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
 		cmocka_unit_test(what_cannot_happen_is_refused),
+		cmocka_unit_test(what_is_no_number_is_refused_with_its_name),
+		cmocka_unit_test(a_width_is_lanes_and_nothing_else),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

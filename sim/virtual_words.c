@@ -2,6 +2,9 @@
 /* virtual_words.c - "width leaf-1/33 1x for=10m": what is to happen, as typed */
 #include "sim/virtual_words.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,12 @@
 #include "sim/virtual_state.h"
 
 #define WORDS_MAX 16
+
+/* A link flaps at most so often in one line. */
+#define TIMES_MAX 100000
+
+/* Errors in an hour, at most. */
+#define ERRORS_MAX 1e15
 
 int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err)
 {
@@ -42,6 +51,34 @@ int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct
 	return 0;
 }
 
+int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+		  struct error *err)
+{
+	uint64_t number;
+	char *end;
+
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	/* strtoull() takes a sign and blanks. */
+	if (!isdigit((unsigned char)*value) || *end || errno || number < least || number > most)
+		return err_set(err, ERR_USAGE, "%s=%s: say a whole number from %" PRIu64 " to %" PRIu64, name, value,
+			       least, most);
+	*ret = number;
+	return 0;
+}
+
+int virtual_real(const char *name, const char *value, double least, double most, double *ret, struct error *err)
+{
+	char *end;
+	double number = strtod(value, &end);
+
+	/* strtod() takes "nan" and "infinity": both are in no bounds. */
+	if (end == value || *end || !(number >= least && number <= most))
+		return err_set(err, ERR_USAGE, "%s=%s: say a number from %g to %g", name, value, least, most);
+	*ret = number;
+	return 0;
+}
+
 /* A command's words: those without "=" in order, options behind them. */
 struct command {
 	struct virtual *world;
@@ -69,6 +106,24 @@ static int span(const struct command *command, const char *name, int64_t fallbac
 
 	*ret_us = fallback_us;
 	return value ? when_span_parse(value, ret_us, err) : 0;
+}
+
+static int whole(const struct command *command, const char *name, uint64_t least, uint64_t most, uint64_t fallback,
+		 uint64_t *ret, struct error *err)
+{
+	const char *value = option(command, name);
+
+	*ret = fallback;
+	return value ? virtual_whole(name, value, least, most, ret, err) : 0;
+}
+
+static int real(const struct command *command, const char *name, double least, double most, double fallback,
+		double *ret, struct error *err)
+{
+	const char *value = option(command, name);
+
+	*ret = fallback;
+	return value ? virtual_real(name, value, least, most, ret, err) : 0;
 }
 
 static int put(const struct command *command, int64_t after_us, struct virtual_event event, struct error *err)
@@ -116,12 +171,13 @@ static int do_down(const struct command *command, struct error *err)
 
 static int do_flap(const struct command *command, struct error *err)
 {
-	const char *times = option(command, "times");
-	unsigned long count = times ? strtoul(times, NULL, 10) : 3, i;
+	uint64_t count = 0, i;
 	int64_t every_us, for_us;
 	uint32_t port;
 	int code = get_port(command, 1, &port, err);
 
+	if (code == 0)
+		code = whole(command, "times", 1, TIMES_MAX, 3, &count, err);
 	if (code == 0)
 		code = span(command, "every", 120000000, &every_us, err);
 	if (code == 0)
@@ -136,6 +192,15 @@ static int do_flap(const struct command *command, struct error *err)
 	return code;
 }
 
+/* "4x" as its code; 0: none. */
+static uint8_t width_code(const char *word)
+{
+	char *end;
+	unsigned long lanes = strtoul(word, &end, 10);
+
+	return lanes <= 12 && (!*end || !strcmp(end, "x")) ? link_width_code((unsigned)lanes) : 0;
+}
+
 static int do_width(const struct command *command, struct error *err)
 {
 	struct virtual_event event = { .what = EVENT_WIDTH };
@@ -144,7 +209,7 @@ static int do_width(const struct command *command, struct error *err)
 
 	if (code == 0)
 		code = span(command, "for", 0, &for_us, err);
-	event.n = command->arg_count > 2 ? link_width_code((unsigned)strtoul(command->args[2], NULL, 10)) : 0;
+	event.n = command->arg_count > 2 ? width_code(command->args[2]) : 0;
 	if (code == 0 && !event.n)
 		code = err_set(err, ERR_USAGE, "width wants a port and 1x, 2x or 4x");
 	if (code == 0)
@@ -179,12 +244,14 @@ static int do_speed(const struct command *command, struct error *err)
 /* "errors leaf-1/3 symbol_errors=40": so many in an hour. */
 static int do_errors(const struct command *command, struct error *err)
 {
-	const char *share = option(command, "echo");
 	struct virtual_event event = { .what = EVENT_ERRORS };
 	int code = get_port(command, 1, &event.a, err);
+	double share = 0;
 	size_t i;
 
-	event.b = share ? (uint32_t)(100 * strtod(share, NULL)) : 0;
+	if (code == 0)
+		code = real(command, "echo", 0, 1, 0, &share, err);
+	event.b = (uint32_t)(100 * share);
 	for (i = 0; code == 0 && i < command->option_count; i++) {
 		char *value = strchr(command->options[i], '=');
 		enum counter counter;
@@ -197,8 +264,10 @@ static int do_errors(const struct command *command, struct error *err)
 		if (counter < COUNTER_TRAFFIC_COUNT)
 			return err_set(err, ERR_USAGE, "errors: %s counts none", command->options[i]);
 		event.n = (uint8_t)counter;
-		event.x = strtod(value + 1, NULL) / 3600;
-		code = put_both(command, event, EVENT_ERRORS_END, err);
+		code = virtual_real(counter_info(counter)->key, value + 1, 0, ERRORS_MAX, &event.x, err);
+		event.x /= 3600;
+		if (code == 0)
+			code = put_both(command, event, EVENT_ERRORS_END, err);
 	}
 	if (code == 0 && event.x <= 0)
 		code = err_set(err, ERR_USAGE, "errors wants a counter and how many in an hour: symbol_errors=40");
@@ -265,11 +334,15 @@ static int do_off(const struct command *command, struct error *err)
 
 static int do_skew(const struct command *command, struct error *err)
 {
-	const char *to = option(command, "to"), *part = option(command, "part");
-	struct virtual_event event = { .what = EVENT_SKEW, .x = part ? strtod(part, NULL) : 0.5,
-				       .n = to ? (uint8_t)strtoul(to, NULL, 10) : 0 };
+	struct virtual_event event = { .what = EVENT_SKEW };
 	int code = get_node(command, 1, &event.a, err);
+	uint64_t to = 0;
 
+	if (code == 0)
+		code = real(command, "part", 0, 1, 0.5, &event.x, err);
+	if (code == 0)
+		code = whole(command, "to", 1, 254, 0, &to, err);
+	event.n = (uint8_t)to;
 	if (code == 0 && (!event.n || fabric_node_port(command->world->built, event.a, event.n) == FABRIC_NONE))
 		code = err_set(err, ERR_USAGE, "skew wants a switch and to=PORT");
 	return code < 0 ? code : put_both(command, event, EVENT_SKEW_END, err);
@@ -277,10 +350,12 @@ static int do_skew(const struct command *command, struct error *err)
 
 static int do_reroute(const struct command *command, struct error *err)
 {
-	const char *order = option(command, "order");
+	struct virtual_event event = { .what = EVENT_ORDER };
+	uint64_t order = 0;
+	int code = whole(command, "order", 0, UINT8_MAX, 1, &order, err);
 
-	return put(command, 0, (struct virtual_event){ .what = EVENT_ORDER,
-						       .n = order ? (uint8_t)strtoul(order, NULL, 10) : 1 }, err);
+	event.n = (uint8_t)order;
+	return code < 0 ? code : put(command, 0, event, err);
 }
 
 static int do_hole(const struct command *command, struct error *err)

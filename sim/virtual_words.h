@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct error;
 struct virtual;
@@ -15,6 +16,16 @@ struct virtual;
  * Return: 0; ERR_USAGE where there are more than @room, or a quote is open.
  */
 int virtual_split(char *line, char **ret, size_t room, size_t *ret_count, struct error *err);
+
+/*
+ * virtual_whole, virtual_real - a number as typed behind "@name="
+ * @least, @most:  the bounds, which belong to it
+ * @ret:           untouched on failure
+ * Return: 0; ERR_USAGE where it is no number, has something behind it, or is out of bounds.
+ */
+int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t most, uint64_t *ret,
+		  struct error *err);
+int virtual_real(const char *name, const char *value, double least, double most, double *ret, struct error *err);
 
 /* virtual_find_hosts - "all", "node0001-node0016,node0020"; @list is written to. Return: 0 or ERR_USAGE. */
 int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err);
