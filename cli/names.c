@@ -154,20 +154,16 @@ static uint32_t rail_of_leaf(const struct shape *shape, uint32_t node)
 /* A name that nobody has yet. */
 static int suggest_one(struct suggestion *suggestion, const struct nameless *nameless, char ret[64])
 {
-	static const char *const tiers[] = { "switch", "leaf", "spine", "core" };
 	unsigned slot = nameless->rail == SHAPE_NONE ? nameless->tier : SHAPE_TIERS_MAX + 1 + nameless->rail;
-	char kind[32];
+	char kind[SHAPE_TIER_SIZE];
 
-	if (nameless->tier < sizeof(tiers) / sizeof(tiers[0]))
-		snprintf(kind, sizeof(kind), "%s", tiers[nameless->tier]);
-	else
-		snprintf(kind, sizeof(kind), "tier%u-", nameless->tier);
+	shape_tier_name(nameless->tier, kind);
 	do {
 		suggestion->counted[slot]++;
 		if (nameless->rail != SHAPE_NONE)
 			snprintf(ret, 64, "%s-r%u-%02u", kind, nameless->rail, suggestion->counted[slot]);
-		else
-			snprintf(ret, 64, "%s%02u", kind, suggestion->counted[slot]);
+		else	/* "leaf01", but "tier4-01" */
+			snprintf(ret, 64, "%s%s%02u", kind, nameless->tier > 3 ? "-" : "", suggestion->counted[slot]);
 	} while (times_known(suggestion, ret));
 	return note_name(suggestion, ret);
 }

@@ -40,14 +40,24 @@ unsigned shape_port_tier(const struct shape *shape, uint32_t port)
 	return shape->nodes[shape->fabric->ports[port].node].tier;
 }
 
+const char *shape_tier_name(unsigned tier, char ret[SHAPE_TIER_SIZE])
+{
+	static const char *const names[] = { "switch", "leaf", "spine", "core" };
+
+	if (tier < sizeof(names) / sizeof(names[0]))
+		snprintf(ret, SHAPE_TIER_SIZE, "%s", names[tier]);
+	else
+		snprintf(ret, SHAPE_TIER_SIZE, "tier%u", tier);
+	return ret;
+}
+
 const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[SHAPE_ROLE_SIZE])
 {
-	static const char *const tiers[] = { "switch", "leaf", "spine", "core" };
 	static const char *const ways[] = {
 		[WAY_HOST] = "to-host", [WAY_UP] = "uplink", [WAY_DOWN] = "downlink",
 	};
 	uint8_t way = shape->ports[port].way;
-	unsigned tier = shape_port_tier(shape, port);
+	char tier[SHAPE_TIER_SIZE];
 
 	if (way == WAY_NONE)
 		return NULL;
@@ -56,10 +66,8 @@ const char *shape_port_role(const struct shape *shape, uint32_t port, char ret[S
 	else if (way == WAY_SWITCH)
 		snprintf(ret, SHAPE_ROLE_SIZE, "%s",
 			 node_class_name(shape->nodes[shape->fabric->ports[port].node].class));
-	else if (tier < sizeof(tiers) / sizeof(tiers[0]))
-		snprintf(ret, SHAPE_ROLE_SIZE, "%s-%s", tiers[tier], ways[way]);
 	else
-		snprintf(ret, SHAPE_ROLE_SIZE, "tier%u-%s", tier, ways[way]);
+		snprintf(ret, SHAPE_ROLE_SIZE, "%s-%s", shape_tier_name(shape_port_tier(shape, port), tier), ways[way]);
 	return ret;
 }
 

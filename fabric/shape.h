@@ -194,9 +194,15 @@ const char *shape_kind_name(enum shape_kind kind);
 const char *shape_why_text(uint8_t why);
 
 /*
+ * shape_tier_name - "leaf", "spine", "core", "tier4": of switches, from 1 up; 0, that of none, is "switch"
+ * Return: @ret.
+ */
+#define SHAPE_TIER_SIZE 16
+const char *shape_tier_name(unsigned tier, char ret[SHAPE_TIER_SIZE]);
+
+/*
  * shape_port_role - what a port is there for: "leaf-uplink", "spine-downlink", "leaf-to-host", "across" of a switch;
  * of an HCA its class: "compute", "storage" ...
- * Tiers from 1 are called leaf, spine, core, and then "tier4".
  * Return: @ret; NULL for a port without a peer.
  */
 #define SHAPE_ROLE_SIZE 32

@@ -161,6 +161,22 @@ static void check_sums(const struct model *model, int64_t after, int64_t until)
 	sqlite3_close(db);
 }
 
+/*
+ * Live until what is kept of a table begins behind a sweep: on a busy machine the compactor is behind, and does
+ * the rest after later sweeps. Return: where it begins.
+ */
+static int64_t live_until_past(struct model *model, const struct writer_keep *keep, const char *table, int64_t sweep)
+{
+	char sql[80];
+	int64_t begins;
+
+	snprintf(sql, sizeof(sql), "SELECT min(from_sweep) FROM %s", table);
+	for (int i = 0; (begins = check_integer(path, sql)) <= sweep && i < 100; i++)
+		live(model, keep, 5);
+	assert_true(begins > sweep);
+	return begins;
+}
+
 static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 {
 	struct writer_keep keep = { .raw_us = INT64_C(1200000000), .sums_us = INT64_C(7200000000),
@@ -171,11 +187,10 @@ static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 	(void)state;
 	model->keep_history = true;
 	live(model, &keep, 900);
+	windows = live_until_past(model, &keep, "chunk_window", 100);
 	raw = first_kept();
-	windows = check_integer(path, "SELECT min(from_sweep) FROM chunk_window");
 	hours = check_integer(path, "SELECT min(from_sweep) FROM hour");
 	assert_int_equal(hours, 1);
-	assert_true(windows > 100);
 	assert_true(raw > windows);
 	check_sums(model, 0, (int64_t)model->sweep_count);
 	check_sums(model, windows - 1, raw - 1);
@@ -193,7 +208,7 @@ static void sums_stay_when_samples_went_and_hours_when_sums_went(void **state)
 				       " s.id = h.to_sweep - 1)"), 0);
 	keep.hours_us = INT64_C(14400000000);
 	live(model, &keep, 100);
-	assert_true(check_integer(path, "SELECT min(from_sweep) FROM hour") > 100);
+	live_until_past(model, &keep, "hour", 100);
 	assert_int_equal(check_integer(path, "SELECT count(*) FROM hour_sum WHERE hour < (SELECT min(id) FROM hour)"),
 			 0);
 	check_kept(model);

@@ -121,8 +121,8 @@ static void draw_title(const struct balance_view *view, const struct app *app, c
 	size_t columns = heat_columns(heat, row_here(view));
 	const struct brush brush = app_brush(app, false);
 
-	view_tier_name(heat->tier, low);
-	view_tier_name(heat->tier + 1, high);
+	shape_tier_name(heat->tier, low);
+	shape_tier_name(heat->tier + 1, high);
 	snprintf(segments[0].text, sizeof(segments[0].text), "%s %s %s: %s%s", low, heat->inward ? "<-" : "->", high,
 		 values[view->value], view->value != HEAT_MEASURED && !heat->predicted ? " (no tables are known)" : "");
 	segments[0].role = ROLE_STRONG;
@@ -396,7 +396,7 @@ static void change_tier(struct balance_view *view, struct app *app, int step)
 	}
 	if (step > 0 ? view->tier + 1 >= tiers : view->tier <= 1) {
 		app_say(app, "no switches above, or below: these are %ss and what is above them",
-			view_tier_name(view->tier, name));
+			shape_tier_name(view->tier, name));
 		return;
 	}
 	view->tier = step > 0 ? view->tier + 1 : view->tier - 1;

@@ -73,9 +73,6 @@ void hosts_subject(const struct balance_view *view, const struct app *app, struc
 /* view_window - "60 s from 05:32:00", of the loads. Return: @ret. */
 const char *view_window(const struct balance_view *view, char *ret, size_t size);
 
-/* view_tier_name - "leaf", "spine", "core", "tier 4". */
-const char *view_tier_name(unsigned tier, char ret[16]);
-
 /* view_group_words - "TMH  routing  AR off: its tables send 52 % of ...", of a result. Return: @ret. */
 const char *view_group_words(const struct balance_view *view, const struct app *app,
 			     const struct balance_result *result, char *ret, size_t size);

@@ -233,13 +233,12 @@ static void draw_list(struct front *front, const struct app *app)
 
 static void write_kind(const struct app *app, const struct box *box, char *ret, size_t size)
 {
-	static const char *const tiers[] = { "switch", "leaf", "spine", "core" };
 	const struct node *node = &app->table.snapshot->fabric->nodes[box->node];
 	const struct shape *shape = app->moment.shape;
-	unsigned tier = shape ? shape->nodes[box->node].tier : 0;
+	char tier[SHAPE_TIER_SIZE];
 
 	if (node->type == NODE_SWITCH)
-		snprintf(ret, size, "%s", tier < 4 ? tiers[tier] : "switch");
+		snprintf(ret, size, "%s", shape_tier_name(shape ? shape->nodes[box->node].tier : 0, tier));
 	else
 		snprintf(ret, size, "%s%s", shape ? node_class_name(shape->nodes[box->node].class) : "node",
 			 box->host == SHAPE_NONE ? "" : " host");

@@ -267,29 +267,19 @@ static void blame(struct making *making, const struct finding_row *finding)
 	}
 }
 
-static const char *tier_name(unsigned tier, char *ret, size_t size)
-{
-	static const char *const names[] = { "no tier", "leaf", "spine", "core" };
-
-	if (tier < sizeof(names) / sizeof(names[0]))
-		return names[tier];
-	snprintf(ret, size, "tier%u", tier);
-	return ret;
-}
-
 static void name_kind(struct port_group *row, int kind, bool other)
 {
 	const char *behind = other ? " other" : "";
-	char tier[16];
+	char tier[SHAPE_TIER_SIZE];
 
 	if (kind >= KIND_ACROSS)
 		snprintf(row->name, sizeof(row->name), "switch links%s", behind);
 	else if (kind >= KIND_DOWN)
 		snprintf(row->name, sizeof(row->name), "%s down%s",
-			 tier_name((unsigned)(kind - KIND_DOWN), tier, sizeof(tier)), behind);
+			 shape_tier_name((unsigned)(kind - KIND_DOWN), tier), behind);
 	else if (kind >= KIND_UP)
 		snprintf(row->name, sizeof(row->name), "%s up%s",
-			 tier_name((unsigned)(kind - KIND_UP), tier, sizeof(tier)), behind);
+			 shape_tier_name((unsigned)(kind - KIND_UP), tier), behind);
 	else
 		snprintf(row->name, sizeof(row->name), "%s %s", node_class_name((uint8_t)(kind % CLASS_COUNT)),
 			 kind >= KIND_IN ? "in" : "out");

@@ -9,17 +9,6 @@
 #include "fabric/shape.h"
 #include "tui/balance_view.h"
 
-const char *view_tier_name(unsigned tier, char ret[16])
-{
-	static const char *const names[] = { "", "leaf", "spine", "core" };
-
-	if (tier >= 1 && tier <= 3)
-		snprintf(ret, 16, "%s", names[tier]);
-	else
-		snprintf(ret, 16, "tier %u", tier % 100);
-	return ret;
-}
-
 const char *view_window(const struct balance_view *view, char *ret, size_t size)
 {
 	char from[16];
