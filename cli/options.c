@@ -291,7 +291,9 @@ static void print_help(const struct parser *parser)
 			     parser->specs[i].help);
 	for (i = 0; i < ID_COUNT; i++)
 		if (is_taken(parser->common, i))
-			print_option(commons[i].name, commons[i].letter, commons[i].argument, commons[i].help);
+			print_option(commons[i].name, commons[i].letter, commons[i].argument,
+				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ? "table or json" :
+											  commons[i].help);
 	printf("\nMore in ibwire-%s(1).\n", command->name);
 }
 

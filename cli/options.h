@@ -25,6 +25,7 @@ enum common_option {
 	COMMON_AT = 1 << 4,     /* --at */
 	COMMON_WINDOW = 1 << 5, /* --since, --until */
 	COMMON_COLOR = 1 << 6,  /* --color */
+	COMMON_NO_CSV = 1 << 7, /* --help promises no csv; the command refuses it */
 	/* What every command that shows something takes. */
 	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
 };

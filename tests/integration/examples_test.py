@@ -1,0 +1,398 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 240
+"""What the manual pages and --help promise can be typed: every example of man/*.1, every option of every command, and
+every word that an option takes by name, each once on a fabric with a collector and traffic.
+
+Nothing is said about what is answered; that is for other tests. Each must end with a status that its page has for it,
+not by a signal, and not as wrong usage. An example that is new runs as it stands; one that does not is listed
+in SUBSTITUTIONS or NOT_RUN, and an entry there that nothing needs any more is a failure too.
+"""
+import contextlib
+import fcntl
+import glob
+import itertools
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
+from lib import IBWIRE, IBWIRE_SIM, SRCDIR, Finished, Simulation, Tap, need, run, stop, wait_for
+
+need("ibsim", "opensm", "ibnetdiscover", "iblinkinfo", "jq")
+tap = Tap()
+LEAF = "leaf-u01-r0"
+GUID = "b8cef60300000040"
+OTHER = "b8cef60300000100"  # leaf-u02-r1, of which links are pulled: no route of rail 0 leads there, and no collector sits there
+UPLINK = 5  # of each leaf: hosts have the first four ports
+SHAPE = "rail --units 2 --hosts 4 --rails 2 --spines 2"
+AGENTS = "switches caps=0x5300 caps2=0x2 tick=7 fec=rs"
+OUTPUT_LIMIT = 3000
+
+# What an example calls by a name of another fabric, or would do for ever, or to this machine.
+SUBSTITUTIONS = {
+    "leaf-001": LEAF,
+    "leaf01": LEAF,
+    "leaf07": LEAF,
+    f"{LEAF}/12": f"{LEAF}/1",
+    "port = 12": "port = 1",
+    "node0112": "node0001",
+    "node0042": "node0008",
+    "route 17 42": "route LID1 LID2",
+    f'S-{GUID}"[17]': f'S-{OTHER}"[{UPLINK + 1}]',
+    "hosts=node0001-node0016 rails=0-7": "hosts=node0001-node0004 rails=0-1",
+    "/backup/": "",
+    "/var/lib/ibwire/": "",
+    "collect &": "collect --count 1 --db background.db & wait",  # a second collector needs a database of its own
+    "--window 8": "--window 8 --count 1 --db gentle.db",
+    "--errors-only": "--errors-only --yes",  # nobody is there to be asked
+}
+# Times of which there is nothing here: such an example runs as it stands, which may find nothing, and with these.
+TIMES = {
+    "yesterday 22:00": "FIRST",
+    "yesterday 23:00": "LAST",
+    "14:00": "LAST",
+    "14:10": "LAST",
+    "2026-11-20 20:00": "FIRST",
+    "2026-11-21 06:00": "LAST",
+    "2026-11-21T02:00": "LAST",
+    "--at -1h": "--at -2s",
+}
+NOT_RUN = {
+    "mpirun ...": "stands for anybody's job",
+}
+# Programs that an example hands something to, and that a test shall not run.
+STAND_INS = {"mail": "cat >/dev/null"}
+
+# Command: what it is called with beside the option, and where that does not fit, option: what it is called with.
+# NEW is another word each time.
+COMMANDS = {
+    "status": ("", {}),
+    "collect": ("--once --db NEW.db", {
+        "--interval": ["--interval 500ms --count 2 --db NEW.db"], "--once": ["--once --db NEW.db"],
+        "--count": ["--count 1 --db NEW.db"], "--estimate": ["--estimate", "--estimate --db NEW.db"],
+        "--new-fabric": ["--once --new-fabric --db NEW.db"], "--db": ["--once --db NEW.db"]}),
+    "top": ("", {}),
+    "nodes": ("", {}),
+    "ports": ("", {"--counters": ["--counters", f"--counters {LEAF}/1"], "--details": ["--details", "--details --all"]}),
+    "links": ("", {}),
+    "balance": ("", {"--all": ["--all", f"--all {LEAF}"]}),
+    "topology": ("show", {
+        "--from": ["show --from fabric.txt", "diff accepted.net --from fabric.txt", "dot --from fabric.txt"],
+        "--hosts": ["dot --hosts"],
+        "--since": ["route LID1 LID2 --since -10m"], "--until": ["route LID1 LID2 --since -10m --until now"]}),
+    "names": ("suggest", {}),
+    "events": ("", {}),
+    "health": ("", {"--reason": ["ack FINDING --reason 'cable ordered'"], "--explain": ["--explain all"],
+                    "--gate": ["--gate node0001 --for 1s", "--gate 'node[0001-0004]' --for 1s"],
+                    "--for": ["ack FINDING --reason 'cable ordered' --for 1h", "--gate node0001 --for 1s"]}),
+    "history": ("", {"--by": ["--top 3 --by rcv_bytes"], "--each": ["--each", f"'{LEAF} uplinks' --each"],
+                     "--peers": [f"{LEAF} --peers"]}),
+    "report": (f"{LEAF}/1", {}),
+    "clear": (f"{LEAF}/1 --yes", {"--dry-run": [f"{LEAF}/1 --dry-run", "all --dry-run"],
+                                  "--yes": ["all --yes", f"'node0001 mlx5_0/1' {LEAF}/1 --yes"]}),
+    "db": ("", {"--anonymise": ["export NEW.db --anonymise"], "--since": ["export NEW.db --since -1h"],
+                "--until": ["export NEW.db --since -1h --until now"]}),
+    "snapshot": ("diff", {option: [f"take NEW {option}{value}"] for option, value in {
+        "--note": " 'all is well'", "--fast": "", "--window": " 8", "--max-mads-per-second": " 5000",
+        "--security-keys": " keys", "--smi-ca": " ibsim0:1", "--Ca": " ibsim0", "--Port": " 1", "--timeout": " 500"}.items()}),
+    "sql": ("'SELECT count(*) AS sweeps FROM sweep'", {}),
+    "help": ("", {}),
+}
+VALUES = {
+    "--Ca": ["ibsim0"], "--Port": ["1"], "--ask": ["all", "switches"], "--at": ["now", "-1s", "LAST"],
+    "--by": ["host", "switch", "link", "port"], "--color": ["auto", "always", "never"], "--counter": ["errors,stall"],
+    "--db": ["main.db"], "--discovery": ["own", "libibnetdisc"], "--discovery-deadline": ["1m"], "--explain": ["all"],
+    "--from": ["fabric.txt"],
+    "--hosts-state": ["states"], "--interval": ["1s"], "--job": ["'node[0001-0002],node0004'", "@job"], "--keep-hours": ["365d"],
+    "--keep-raw": ["2d"], "--keep-sums": ["14d"], "--kind": ["link-down"], "--limit": ["3"],
+    "--max-mads-per-second": ["5000"], "--max-size": ["1G"], "--max-smps": ["4"], "--node-name-map": ["names.map"],
+    "--per-node": ["2"], "--rediscover": ["5m"], "--retries": ["1"], "--routes": ["30s", "0"],
+    "--security-keys": ["keys"], "--settings": ["limits.conf"], "--since": ["-10m", "FIRST"], "--smi-ca": ["ibsim0:1"],
+    "--sort": ["errors"], "--step": ["1s", "5m"], "--timeout": ["500"], "--top": ["3"], "--until": ["now", "LAST"],
+    "--window": ["8"],
+}
+# Options that cannot be run so.
+OPTIONS_NOT_RUN = {"health --watch": "runs until it is interrupted: see watches()"}
+# Statuses beside 0 that the command's page has for an answer, and not for a fault.
+ANSWERS = {"health": {1, 2}}
+# History shows what is not known as such; the rest of 69 is "nothing read in the window".
+NOTHING_THERE = 69
+FAULTS = re.compile(r"Segmentation fault|Aborted|Sanitizer|runtime error:|[Aa]ssertion")
+new_words = (f"new{number}" for number in itertools.count(1))
+
+
+def page_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def typed(line):
+    """A line of a page as it is read."""
+    for roff, shown in ((r"\(dq", '"'), (r"\(aq", "'"), (r"\-", "-"), (r"\&", ""), (r"\e", "\\")):
+        line = line.replace(roff, shown)
+    return line
+
+
+def displays(text):
+    """Of a page: displays, each a list of lines that can be typed; all of EXAMPLES, elsewhere what begins with ibwire."""
+    section, found, inside = "", [], False
+    for line in text.splitlines():
+        if line.startswith(".Sh "):
+            section = line[4:]
+        elif line.startswith((".Bd -literal", ".Bd -unfilled")):
+            inside = True
+            found.append([])
+        elif line.startswith(".Ed"):
+            inside = False
+        elif inside or line.startswith(".Dl "):
+            shown = typed(line if inside else line[4:])
+            if section == "EXAMPLES" or re.match(r"ibwire(-sim)? [a-z]", shown):
+                found[-1].append(shown) if inside else found.append([shown])
+    return [display for display in found if display]
+
+
+def words_of(text):
+    """Words of a page's .Li lines."""
+    word = r"(?<![\w-])[a-z][a-z_-]*[a-z](?![\w-])"
+    return [found for line in re.findall(r"\.Li (.*)", text) for found in re.findall(word, line)]
+
+
+class Typist:
+    """Runs lines in a shell in which ibwire and ibwire-sim tell the status of each run of theirs."""
+
+    def __init__(self, env):
+        os.makedirs("bin", exist_ok=True)
+        for name, path in (("ibwire", IBWIRE), ("ibwire-sim", IBWIRE_SIM)):
+            self.program(name, f'"{path}" "$@"\nstatus=$?\necho "$status {name} $*" >>"$STATUSES"\nexit $status')
+        for name, script in STAND_INS.items():
+            self.program(name, script)
+        self.env = {**env, "PATH": os.path.abspath("bin") + ":" + env["PATH"], "STATUSES": os.path.abspath("statuses"),
+                    "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "XDG_CONFIG_HOME": os.path.abspath("config")}
+
+    @staticmethod
+    def program(name, script):
+        with open(f"bin/{name}", "w", encoding="ascii") as file:
+            file.write(f"#!/bin/sh\n{script}\n")
+        os.chmod(f"bin/{name}", 0o755)
+
+    def fault(self, line, allowed=(0,), then=""):
+        """What is wrong with how a line ended; then: lines for the shell that it starts. Empty: nothing."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove("statuses")
+        screen = re.search(r"\bibwire top\b", line)
+        finished = on_terminal(line, self.env) if screen else self.in_shell(line, then)
+        with contextlib.suppress(FileNotFoundError), open("statuses", encoding="utf-8") as file:
+            statuses = file.read().splitlines()
+            wrong = [status for status in statuses if int(status.split(" ")[0]) not in allowed]
+            if not wrong and finished.status in allowed and not FAULTS.search(finished.out + finished.err):
+                return ""
+            return f"{line}\nended otherwise than with {sorted(allowed)}: {wrong}\n{str(finished)[-OUTPUT_LIMIT:]}"
+        return f"{line}\nended, and no ibwire in it\n{finished}"
+
+    def in_shell(self, line, then):
+        with open("then", "w+", encoding="utf-8") as file:
+            file.write(then)
+            file.seek(0)
+            return run("sh", "-c", line, env=self.env, check=False, stdin=file)
+
+
+def on_terminal(line, env):
+    """A line that ends in the screen, on a terminal where somebody presses q as soon as there is something."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(["sh", "-c", line], env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+                          preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) as process:
+        os.close(theirs)
+        said, end = b"", time.monotonic() + 60
+        while time.monotonic() < end:
+            try:
+                if select.select([ours], [], [], 0.1)[0]:
+                    said += os.read(ours, 65536)
+                elif len(said) > 500:
+                    os.write(ours, b"q")
+            except OSError:  # nobody has the terminal any more
+                break
+        if process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+        process.kill()
+    os.close(ours)
+    return Finished([line], process.returncode, said.decode("utf-8", "replace"), "")
+
+
+def replaced(line, table, used):
+    for old, new in table.items():
+        if old in line:
+            used.add(old)
+            line = line.replace(old, new)
+    return line
+
+
+def examples(typist, outside, facts):
+    """Every line of every display, a shell with its lines together."""
+    used, known, count = set(), set(), 0
+    for path in sorted(glob.glob(f"{SRCDIR}/man/*.1")):
+        for display in displays(page_of(path)):
+            while display:
+                line = display.pop(0)
+                name = f"{os.path.basename(path)}: {line}"
+                known.add(line)
+                if line in NOT_RUN:
+                    print(f"# {name}: not run: {NOT_RUN[line]}")
+                    continue
+                count += 1
+                with_names = replaced(replaced(line, SUBSTITUTIONS, used), facts, set())
+                # A shell that is started in a simulation is where the rest of the display is typed.
+                then = "\n".join(display) + "\n" if line.endswith("-- sh") else ""
+                display = [] if then else display
+                known.update(then.splitlines())
+                who = outside if line.startswith("ibwire-sim run") else typist
+                with_times = replaced(replaced(with_names, TIMES, used), facts, set())
+                fault = who.fault(with_names, (0,) if with_times == with_names else (0, NOTHING_THERE), then)
+                if not fault and with_times != with_names:
+                    fault = who.fault(with_times)
+                tap.result(not fault, name, fault)
+    tap.result(count > 30, f"the manual pages have examples ({count})")
+    stale = [word for word in (*SUBSTITUTIONS, *TIMES) if word not in used] + [line for line in NOT_RUN if line not in known]
+    tap.equal("what is substituted or not run is in an example", stale, [])
+
+
+def options_of(command):
+    """Of --help: (short name or "", long name, has it a value, what is said of it)."""
+    return re.findall(r"^  (-\w)?,? +(--[A-Za-z-]+)( [A-Z]\S*)? +(.*)", run(IBWIRE, command, "--help").out, re.M)
+
+
+def option_lines(command, option, has_value, meaning):
+    base, others = COMMANDS[command]
+    if option in others:
+        return others[option]
+    if not has_value:
+        return [f"{base} {option}"]
+    values = re.findall(r"table|json|csv", meaning) if option == "--format" else VALUES[option]
+    return [f"{base} {option} {value}" for value in values]
+
+
+def options(typist, facts):
+    """Every option of every command, by its long and its short name."""
+    commands = re.findall(r"^  ([a-z]+) +\S", run(IBWIRE, "help").out, re.M)
+    tap.equal("each command has a line here", sorted(COMMANDS), sorted(commands))
+    there = set()
+    for command in commands:
+        with tap.part(f"{command}: options"):
+            for short, long, has_value, meaning in options_of(command):
+                there |= {f"{command} {long}", long}
+                if f"{command} {long}" in OPTIONS_NOT_RUN:
+                    continue
+                faults = []
+                for line, name in itertools.product(option_lines(command, long, has_value, meaning), filter(None, (long, short))):
+                    line = re.sub(rf"(?<!\S){long}(?!\S)", name, line)
+                    line = re.sub(r"\bNEW\b", next(new_words), replaced(line, facts, set()))
+                    faults.append(typist.fault(f"ibwire {command} {line}", {0} | ANSWERS.get(command, set())))
+                tap.result(not any(faults), f"ibwire {command} {long}", "\n".join(faults))
+    listed = [f"{command} {option}" for command, (_, others) in COMMANDS.items() for option in others]
+    stale = [name for name in (*listed, *VALUES, *OPTIONS_NOT_RUN) if name not in there]
+    tap.equal("no option is listed that is not there", stale, [])
+
+
+def each_word(typist, name, line, words, least):
+    """A line with each word once."""
+    words = list(dict.fromkeys(words))
+    faults = [fault for word in words if (fault := typist.fault(line.replace("WORD", word), {0} | ANSWERS.get(name, set())))]
+    tap.result(len(words) >= least and not faults, f"{line} ({len(words)} words)", "\n".join(faults[:5]) or f"only {words}")
+
+
+def words(typist, sim):
+    """Keys, kinds and counters, as the pages and the database name them."""
+    history, ports = page_of(f"{SRCDIR}/man/ibwire-history.1"), page_of(f"{SRCDIR}/man/ibwire-ports.1")
+    counters = [row["key"] for row in sim.json("sql", "SELECT key FROM counter")]
+    keys = [word for word in words_of(history.split(".Sh COUNTERS")[1].split(".Sh ")[0]) if not word.startswith("_")]
+    usage = re.findall(r"--counter KEY\S* +(.*)", run(IBWIRE, "history", "--help").out)[0]
+    keys += [word for word in re.findall(r"[a-z_]+", usage) if "_" in word or word in ("stall", "errors")]
+    keys += [key.removesuffix("_percent") for key in keys] + counters + ["xmit_bytes_per_s", "errors_per_s", "xmit_wait_per_s"]
+    each_word(typist, "history", "ibwire history --counter WORD", keys, 25)
+    each_word(typist, "history", f"ibwire history {LEAF}/1 --peers -c WORD --format csv", keys, 25)
+    each_word(typist, "history", "ibwire history --top 3 --by WORD", keys, 25)
+    each_word(typist, "history", "ibwire history WORD --format json",
+              ["hosts", "all", "node0001", LEAF, f"{LEAF}/1", f"'{LEAF} uplinks'"], 6)
+    sort = words_of(re.search(r"^\.It Fl s , -sort.*?(?=^\.It Fl )", ports, re.M | re.S)[0])
+    each_word(typist, "ports", "ibwire ports --top 3 --sort WORD", [word for word in sort if "effective" not in word and
+                                                                   "raw" not in word] + counters, 25)
+    each_word(typist, "ports", "ibwire ports --details --top 3 --sort WORD", sort, 15)
+    kinds = words_of(re.sub(r"^\.It ", ".", page_of(f"{SRCDIR}/man/ibwire-events.1").split(".Sh KINDS")[1].split(".Sh ")[0],
+                            flags=re.M))
+    each_word(typist, "events", "ibwire events --kind WORD", kinds, 30)
+    kinds = [line.split(" ")[0] for line in sim.ibwire("health", "--explain", "all").out.splitlines()]
+    each_word(typist, "health", "ibwire health --explain WORD", kinds, 10)
+
+
+def watches(sim):
+    process = sim.start(IBWIRE, "health", "--watch", stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    with process:
+        first = process.stdout.readline()
+        status = stop(process, signal.SIGINT)
+    tap.result(first and status == 0, "ibwire health --watch, until it is interrupted", f"status {status}: {first}")
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+def prepared(sim):
+    """Files that lines name, a link that goes down, two snapshots."""
+    write("names.map", f'0x{GUID} "{LEAF}"\n')
+    write("states", "node0003 idle\nnode0004 drained\n")
+    write("job", "node0001\nnode0002\n")
+    os.makedirs("keys")
+    write("keys/guid2mkey", "")
+    tap.result(wait_for(lambda: sim.ibwire("status", check=False).status == 0, 30), "a collector runs")
+    for name in ("first", "second"):
+        sim.ibwire("snapshot", "take", name)
+    sim.run(IBWIRE_SIM, "pma", f"{LEAF} port=1 symbol_errors=7 fec_corrected_blocks=100000")
+    sim.run(IBWIRE_SIM, "console", f'Unlink "S-{OTHER}"[{UPLINK}]')
+    swept = "SELECT count(*) AS sweeps FROM sweep"
+    tap.result(wait_for(lambda: sim.json("sql", swept)[0]["sweeps"] > 3, 30), "and has sweeps to tell of")
+
+
+def facts_of(sim):
+    """What stands for the words in capitals, once the link that is down is a finding; and the fabric as files."""
+    def findings():
+        return [row["id"] for row in sim.json("health", "--all", check=False) if row["kind"] == "link-down"]
+
+    tap.result(wait_for(findings, 30, 0.2), "a link that is pulled is a finding")
+    write("fabric.txt", sim.run("ibnetdiscover").out)
+    sim.ibwire("topology", "save", "accepted.net")
+    lids = {row["node"]: row["lid"] for row in sim.json("ports", "node0001", "node0008")}
+    sweeps = sim.json("sql", "SELECT min(wall_us) AS first, max(wall_us) AS last FROM sweep")[0]
+    facts = {name.upper(): time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(us // 1000000 + (name == "last")))
+             for name, us in sweeps.items()}
+    return {**facts, "LID1": str(lids["node0001 mlx5_0"]), "LID2": str(lids["node0008 mlx5_0"]), "FINDING": str(findings()[0])}
+
+
+with tap.part("examples"), Simulation("--gen", SHAPE, "--pma", AGENTS, "--traffic", "ring rate=150Gb/s") as simulation:
+    simulation.env["IBWIRE_DB"] = os.path.abspath("main.db")
+    limits = simulation.ibwire("collect", "--show-settings").out
+    write("limits.conf", re.sub(r"(link_down_after) = .*", r"\1 = 1s", limits))
+    collector = simulation.start(IBWIRE, "collect", "--interval", "500ms", "--settings", "limits.conf")
+    try:
+        prepared(simulation)
+        at_home = Typist(simulation.env)
+        outside = Typist({**os.environ, "IBWIRE_DB": os.path.abspath("own.db")})
+        with tap.part("words"):
+            words(at_home, simulation)
+        stands_for = facts_of(simulation)
+        for part, *arguments in ((options, at_home, stands_for), (watches, simulation), (examples, at_home, outside, stands_for)):
+            with tap.part(part.__name__):
+                part(*arguments)
+        tap.result(collector.poll() is None, "the collector went on meanwhile")
+    finally:
+        tap.equal("and ends well", stop(collector), 0)
+tap.done()
