@@ -62,7 +62,7 @@ static int keep_caps(struct taking *taking, const struct snapshot *snapshot, str
  */
 static int fabric_of_collector(struct taking *taking, const char *path, struct error *err)
 {
-	const struct snapshot_query query = { 0 };
+	const struct snapshot_query query = { .fabric_only = true };
 	struct snapshot *snapshot = NULL;
 	struct reader *reader;
 	struct db_status status;

@@ -94,6 +94,7 @@ struct snapshot_query {
 	int64_t at_us;     /* wall clock; 0: the newest sweep */
 	int64_t window_us; /* deltas of sweeps in (at - window, at] are summed; 0: that one sweep */
 	bool absolute;     /* fill port_row.reading too (costs a scan of recent deltas) */
+	bool fabric_only;  /* the fabric and what its agents can do; nothing of what ports did */
 	const struct name_map *names; /* or NULL; what stands in it does not change while the reader is open */
 };
 

@@ -321,15 +321,16 @@ static int load(struct loading *loading, const struct snapshot_query *query, str
 		result = make_rows(loading, err);
 	if (!result)
 		result = load_caps(loading, err);
-	if (!result)
-		result = load_spans(loading, err);
+	loading->snapshot->sweep = loading->sweep.info;
+	if (result || query->fabric_only)
+		return result;
+	result = load_spans(loading, err);
 	if (!result)
 		result = load_sums(loading, after, err);
 	if (!result && query->absolute)
 		result = load_readings(loading, err);
 	if (!result)
 		mirror_rows(loading->snapshot);
-	loading->snapshot->sweep = loading->sweep.info;
 	return result;
 }
 
