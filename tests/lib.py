@@ -194,8 +194,8 @@ class Simulation:
 
     def start(self, *command, **options):
         """Start a program that goes on; the caller ends it."""
-        options = {"stdin": subprocess.DEVNULL, **options}
-        return subprocess.Popen([str(word) for word in command], env=self.env, **options)
+        options = {"stdin": subprocess.DEVNULL, "env": self.env, **options}
+        return subprocess.Popen([str(word) for word in command], **options)
 
     def ibwire(self, *arguments, **options):
         return self.run(IBWIRE, *arguments, **options)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* heap_watch.c - a library that tests/soak.py preloads: once a second it writes what the heap of its process holds
+ *
+ * What the kernel says of a process cannot tell a leak from a cache that fills. So the file that IBWIRE_HEAP_WATCH
+ * names has, as two numbers of twelve digits each and in bytes, what is allocated (mallinfo2 sums all arenas of
+ * glibc; what the thread caches hold counts as allocated) and how much of it are pages in SQLite's caches
+ * (SQLITE_STATUS_PAGECACHE_OVERFLOW: all of them, where SQLITE_CONFIG_PAGECACHE sets no memory apart). */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STATUS_PAGECACHE_OVERFLOW 2 /* of sqlite3.h, which this need not be built with */
+
+typedef int status64_fn(int op, long long *current, long long *most, int reset);
+
+static void *watch(void *file)
+{
+	int fd = *(const int *)file;
+	status64_fn *status64;
+	void *symbol = dlsym(RTLD_DEFAULT, "sqlite3_status64");
+
+	memcpy(&status64, &symbol, sizeof(status64)); /* ISO C has no cast from an object to a function */
+	for (;;) {
+		struct mallinfo2 heap = mallinfo2();
+		long long pages = 0, most = 0;
+		char line[40];
+
+		if (status64)
+			status64(STATUS_PAGECACHE_OVERFLOW, &pages, &most, 0);
+		int length = snprintf(line, sizeof(line), "%012zu %012lld\n", heap.uordblks + heap.hblkhd, pages);
+		if (pwrite(fd, line, (size_t)length, 0) != length)
+			return NULL;
+		sleep(1);
+	}
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	static int fd;
+	const char *path = getenv("IBWIRE_HEAP_WATCH");
+	pthread_t thread;
+	sigset_t all, old;
+
+	if (!path)
+		return;
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	unsetenv("IBWIRE_HEAP_WATCH"); /* a child is none that is watched */
+	sigfillset(&all); /* signals are for the program */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (fd >= 0 && !pthread_create(&thread, NULL, watch, &fd))
+		pthread_detach(thread);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
