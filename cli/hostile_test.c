@@ -56,12 +56,7 @@ static void nothing_hostile_leaves_any_command_in_any_format(void **state)
 	}
 }
 
-/* What is asked, how it ends, and what must be said. */
-static const struct {
-	const char *line;
-	int code;
-	const char *word;
-} refused[] = {
+static const struct refused refused[] = {
 	{ "ports|no such node", ERR_USAGE, "no such node" },
 	{ "ports|0x1234567/3", ERR_USAGE, "0x1234567" },
 	{ "nodes|--at|2001-01-01T00:00:00Z", ERR_UNAVAILABLE, "" },
@@ -84,19 +79,8 @@ static const struct {
 
 static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
 {
-	size_t i;
-
 	(void)state;
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		struct error err = { 0 };
-		char *output;
-
-		assert_int_equal(run(refused[i].line, &output, &err), refused[i].code);
-		assert_true(*err.text && !strchr(err.text, '\n'));
-		assert_non_null(strstr(err.text, refused[i].word));
-		assert_string_equal(output, "");
-		free(output);
-	}
+	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
 }
 
 int main(void)
