@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What status and health say of the newest sweep: its counts, and whom nobody vouches for. */
+/* What status and health say of the newest sweep: its counts, whom nobody vouches for; and what health may say. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "analysis/finding.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
@@ -45,6 +46,40 @@ static void health_does_not_vouch_for_who_did_not_answer(void **state)
 	assert_non_null(strstr(output, "nothing is wrong;"));
 	free(output);
 	set_answered(sweep->ports_answered, sweep->ports_asked);
+}
+
+/* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
+static void health_explains_its_kinds_in_every_format(void **state)
+{
+	json_t *all = run_json("health|--explain|all");
+	char line[128], *output;
+
+	(void)state;
+	assert_int_equal(json_array_size(all), FINDING_KIND_COUNT);
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+		const json_t *row = json_array_get(all, (size_t)kind);
+		json_t *one;
+
+		assert_text(row, "kind", info->name);
+		assert_text(row, "means", info->means);
+		assert_text(row, "limits", info->limits);
+		assert_text(row, "reason", info->reason);
+		assert_text(row, "advice", info->advice);
+		snprintf(line, sizeof(line), "health|--explain|%s", info->name);
+		one = run_json(line);
+		assert_int_equal(json_array_size(one), 1);
+		assert_true(json_equal(json_array_get(one, 0), row));
+		json_decref(one);
+		assert_int_equal(run(line, &output, NULL), 0);
+		assert_ptr_equal(strstr(output, info->name), output);
+		assert_non_null(strstr(output, "limits:"));
+		free(output);
+	}
+	json_decref(all);
+	assert_int_equal(run("health|--explain|all|--format|csv", &output, NULL), 0);
+	assert_ptr_equal(strstr(output, "kind,means,limits,reason,advice"), output);
+	free(output);
 }
 
 static void status_counts_what_the_sweep_counted(void **state)
@@ -111,10 +146,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
+		cmocka_unit_test(health_explains_its_kinds_in_every_format),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
 		cmocka_unit_test(status_counts_the_words_of_ports),
 		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
 	};
 
-	return cmocka_run_group_tests_name("status", tests, make_database, remove_database);
+	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);
 }
