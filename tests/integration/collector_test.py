@@ -127,7 +127,7 @@ with tap.part("discovery"), Simulation("--gen", "rail --hosts 16") as sim:
         tap.equal("the topology stays again", len(sim.json("nodes")), nodes)
     finally:
         stop(process)
-        tap.note("discovery: " + "; ".join(row["text"] for row in events(sim, "discovery-failed")[:2]))
+        tap.comment("discovery: " + "; ".join(row["text"] for row in events(sim, "discovery-failed")[:2]))
 
     # The cables of this host's leaf to all spines are pulled: what is left is a small part of the fabric.
     links = sim.json("links")
