@@ -122,7 +122,7 @@ with tap.part("damage"):
         shutil.rmtree("damaged", ignore_errors=True)
         os.mkdir("damaged")
         with open("damaged/fabric.db", "wb") as file:
-            file.write(original[:page * 16384] + os.urandom(3000) + original[page * 16384 + 3000:])
+            file.write(original[:page * 16384] + random.randbytes(3000) + original[page * 16384 + 3000:])
         for command in (*READERS, ["db", "backup", "damaged/copy.db"], ["db", "export", "damaged/part.db"]):
             finished = run(IBWIRE, *command, "--db", "damaged/fabric.db", env=env, check=False)
             # What is left out is told in warnings before the one line.
