@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 120
 """Hostile NodeDescriptions are harmless in every output: tables, JSON, CSV, the screen."""
 import csv
 import io
