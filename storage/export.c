@@ -463,8 +463,8 @@ static int make_from_salvage(const struct exporting *damaged, const struct targe
 	if (!result)
 		result = make(&exporting, target->part, ret, err);
 	if (result == ERR_UNAVAILABLE)
-		result = err_set(err, ERR_IO, "%s is damaged: of the sweeps that are asked for none can be read; restore a "
-				 "backup", damaged->path);
+		result = err_set(err, ERR_IO, "%s is damaged: of the sweeps that are asked for none can be read; "
+				 "restore a backup", damaged->path);
 	sqlite3_close(exporting.source);
 	return result;
 }
