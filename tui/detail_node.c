@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/plane_sum.h"
 #include "analysis/rate.h"
@@ -141,7 +142,9 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct row_view *view = &app->table.views[i];
 
-		if (!port_is_pollable(fabric, &fabric->ports[i]))
+		errors += isnan(view->errors) ? 0 : view->errors;
+		/* A switch's port 0 has no link; its errors count all the same. */
+		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
 		if (!isnan(view->xmit_bytes_per_s)) {
@@ -150,7 +153,6 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 		}
 		if (!isnan(view->rcv_bytes_per_s))
 			in = (isnan(in) ? 0 : in) + view->rcv_bytes_per_s;
-		errors += isnan(view->errors) ? 0 : view->errors;
 	}
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "together");
@@ -193,7 +195,7 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	page_line(page, &subject);
 	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table.order.names[index]);
 	x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_type_name(node->type));
-	if (place)
+	if (place && strcmp(node_class_name(place->class), node_type_name(node->type)))
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_class_name(place->class));
 	if (place && place->tier)
 		x = page_putf(page, x + 2, ROLE_TEXT, "tier %u", place->tier);
