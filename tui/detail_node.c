@@ -156,9 +156,9 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 	}
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "together");
-	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u ports read of %u with a link;  errors %.0f",
+	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u port%s read of %u with a link;  errors %.0f",
 		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
-		  known, up, errors);
+		  known, known == 1 ? "" : "s", up, errors);
 }
 
 /* Ports that are planes of one: what they are together. */
@@ -206,8 +206,8 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", words_guid(node->guid, guid));
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
-	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u ports",
-		  node->vendor_id, node->device_id, node->revision, node->port_count);
+	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u port%s",
+		  node->vendor_id, node->device_id, node->revision, node->port_count, node->port_count == 1 ? "" : "s");
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
 		if (shown->sweep.sm.known && shown->sweep.sm.guid &&
 		    (shown->fabric->ports[port].guid == shown->sweep.sm.guid || node->guid == shown->sweep.sm.guid)) {

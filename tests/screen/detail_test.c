@@ -329,6 +329,19 @@ static void a_long_history_is_told_before_it_is_read(void **state)
 	stage_close(&stage);
 }
 
+/* Some HCA at a leaf. */
+static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
+{
+	const struct fabric *fabric = shown->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].node == leaf && fabric->ports[i].peer != FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type == NODE_CA)
+			return fabric->ports[fabric->ports[i].peer].node;
+	fail_msg("no HCA is there");
+	return FABRIC_NONE;
+}
+
 /* A switch's own port 0 answers for its counters too, and has no link. */
 static void a_switch_is_the_sum_of_its_links(void **state)
 {
@@ -356,6 +369,10 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 	for (size_t i = 0; i < detail.page.part_count; i++)
 		words += !strcmp(part_text(&detail.page, i), "switch");
 	assert_int_equal(words, 1);
+	/* An HCA has one. */
+	subject = (struct subject){ .kind = SUBJECT_NODE, .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
+	detail_put(&detail, &stage.app, &subject, 160);
+	line_with(&detail.page, "over 1 port read of 1 with a link");
 	page_done(&detail.page);
 	detail_plot_done(&detail.plot);
 	stage_close(&stage);
