@@ -383,6 +383,34 @@ static void what_is_no_number_is_refused_with_its_name(void **state)
 	}
 }
 
+/* A word that nobody knows would quietly be the other one. */
+static void what_is_no_word_is_refused_with_its_name(void **state)
+{
+	static const struct { const char *name, *wrong[3], *right[2]; } places[] = {
+		{ "coupled", { "maybe", "", "Yes" }, { "yes", "no" } },
+		{ "spread", { "adaptiv", "", "no" }, { "adaptive", "static" } },
+		{ "starts", { "latter", "", "now" }, { "later" } },
+	};
+	char text[256];
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		for (j = 0; j < 3; j++) {
+			struct error err = { 0 };
+
+			snprintf(text, sizeof(text), SMALL "job x ring %s=%s\n", places[i].name, places[i].wrong[j]);
+			assert_int_equal(try(text, &err), ERR_USAGE);
+			assert_non_null(strstr(err.text, places[i].name));
+			assert_non_null(strstr(err.text, places[i].right[0]));
+		}
+		for (j = 0; j < 2 && places[i].right[j]; j++) {
+			snprintf(text, sizeof(text), SMALL "job x ring %s=%s\n", places[i].name, places[i].right[j]);
+			assert_int_equal(try(text, NULL), 0);
+		}
+	}
+}
+
 static void a_width_is_lanes_and_nothing_else(void **state)
 {
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
@@ -416,6 +444,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
 		cmocka_unit_test(what_cannot_happen_is_refused),
 		cmocka_unit_test(what_is_no_number_is_refused_with_its_name),
+		cmocka_unit_test(what_is_no_word_is_refused_with_its_name),
 		cmocka_unit_test(a_width_is_lanes_and_nothing_else),
 	};
 
