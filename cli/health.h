@@ -77,7 +77,6 @@ void health_rows_done(struct health_rows *rows);
 /* health_touches - does a finding concern one of these hosts? */
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
 
-
 /* health_print - as --format says. */
 int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
 		 struct error *err);

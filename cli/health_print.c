@@ -264,8 +264,9 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 /* The first line: is it bad, and what of it is not shown below. */
 static void print_summary(const struct view *view, const struct health_ask *ask, const struct health_rows *rows)
 {
-	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
 	const struct sweep_info *sweep = &view->snapshot->sweep;
+	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
+	unsigned silent = sweep->ports_asked > sweep->ports_answered ? sweep->ports_asked - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_SIZE];
 
@@ -284,9 +285,9 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
 	/* A fault takes some sweeps to be one: until then nobody vouches for who is silent. */
-	if (!text.len && !known && !drained && !closed && sweep->ports_answered < sweep->ports_asked)
-		text_appendf(&text, "nothing is known to be wrong, but %" PRIu32 " ports did not answer",
-			     sweep->ports_asked - sweep->ports_answered);
+	if (!text.len && !known && !drained && !closed && silent)
+		text_appendf(&text, "nothing is known to be wrong, but %u port%s did not answer", silent,
+			     silent == 1 ? "" : "s");
 	else if (!text.len)
 		text_append(&text, closed ? "nothing is wrong any more" : "nothing is wrong");
 	append_count(&text, closed, "over", "over");
@@ -296,8 +297,7 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	if (!ask->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
 	printf("%s; sweep %s old, %" PRIu32 " of %" PRIu32 " ports answered\n", text_chars(&text),
-	       when_format_span(view->reference_us - view->snapshot->sweep.wall_us, age),
-	       view->snapshot->sweep.ports_answered, view->snapshot->sweep.ports_asked);
+	       when_format_span(view->reference_us - sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
 	text_done(&text);
 }
 

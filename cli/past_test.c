@@ -47,6 +47,16 @@ static void status_of_a_time_is_that_of_its_sweep(void **state)
 	}
 }
 
+/* Of what has a cable: port 0 of a switch is none of these. */
+static int64_t active_ports(const struct fabric *fabric, const struct node *node)
+{
+	int64_t active = 0;
+
+	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++)
+		active += fabric->ports[i].num > 0 && fabric->ports[i].state == PORT_ACTIVE;
+	return active;
+}
+
 static void nodes_and_links_of_a_time_are_those_of_then(void **state)
 {
 	char line[256];
@@ -64,6 +74,7 @@ static void nodes_and_links_of_a_time_are_those_of_then(void **state)
 
 			assert_non_null(row);
 			assert_int_equal(guid_of(row, "system_guid"), fabric->nodes[n].system_guid);
+			assert_int_equal(integer_of(row, "ports_active"), active_ports(fabric, &fabric->nodes[n]));
 		}
 		json_decref(nodes);
 		json_decref(links);

@@ -405,6 +405,28 @@ static void help_of_every_screen_is_complete_at_every_size(void **state)
 	}
 }
 
+static bool help_has(const struct screen *screen, const char *word)
+{
+	for (const struct key_help *help = screen->help; help->keys; help++)
+		if (strstr(help->keys, word) || strstr(help->text, word))
+			return true;
+	return false;
+}
+
+/* Short words, that nobody can guess. */
+static void help_of_balance_explains_its_columns_and_causes(void **state)
+{
+	static const char *const heads[] = { "TEST", "AR", "CAUSE", "FULL%", "OVER%", "(echo)" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (!help_has(&screen_balance, heads[i]))
+			fail_msg("%s is not explained", heads[i]);
+	for (int cause = BALANCE_NONE + 1; cause < BALANCE_CAUSE_COUNT; cause++)
+		if (!help_has(&screen_balance, balance_cause_name((enum balance_cause)cause)))
+			fail_msg("%s is not explained", balance_cause_name((enum balance_cause)cause));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +444,7 @@ int main(void)
 		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
 		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
+		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
