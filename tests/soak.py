@@ -115,7 +115,9 @@ class Faults:
         free = [link for link in self.links if link[0] not in self.pulled and link[1] not in self.pulled]
         if not free or len(self.pulled) >= 4:
             return None
-        ends = self.random.choice(free)
+        return self.pull(self.random.choice(free))
+
+    def pull(self, ends):
         self.pulled.update(ends)
         where = f'"{self.node_id(ends[0][0])}"[{ends[0][1]}]'
         for guid, port in ends:
@@ -129,9 +131,11 @@ class Faults:
             self.pulled.difference_update(ends)
         return back
 
-    def kill(self, nodes, most):
+    def some(self, nodes, most):
         victims = self.random.sample(nodes, self.random.randint(1, most))
-        victims = [guid for guid in victims if guid not in self.dead]
+        return [guid for guid in victims if guid not in self.dead]
+
+    def kill(self, victims):
         self.dead.update(victims)
         self.tell_wire()
 
@@ -141,10 +145,10 @@ class Faults:
         return back
 
     def hosts_die(self):
-        return self.kill(self.hosts, 4)
+        return self.kill(self.some(self.hosts, 4))
 
     def switch_dies(self):
-        return self.kill(self.switches, 1)
+        return self.kill(self.some(self.switches, 1))
 
     def opensm(self):
         if self.random.random() < 0.5:
@@ -170,6 +174,17 @@ class Faults:
             self.loss = 0
             self.tell_wire()
         return back
+
+    def first_round(self):
+        """Each link, host and switch once, within minutes: a collector remembers a little of each port that ever had a
+        fault, and what it remembers of all of them is no growth any more."""
+        for begin, victims, most in ((self.pull, self.links, 4), (lambda ends: self.kill([ends]), self.hosts, 4),
+                                     (lambda ends: self.kill([ends]), self.switches, 1)):
+            for first in range(0, len(victims), most):
+                backs = [begin(victim) for victim in victims[first:first + most]]
+                time.sleep(2.5)
+                for back in backs:
+                    back()
 
     def step(self):
         """Begin and end what is due."""
@@ -385,6 +400,8 @@ class Soak:
         end = time.monotonic() + self.seconds
         watch.start()
         try:
+            if not self.short:
+                faults.first_round()
             while time.monotonic() < end and process.poll() is None:
                 faults.step()
                 time.sleep(0.1)
