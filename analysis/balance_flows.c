@@ -5,7 +5,6 @@
 #include <stdbool.h>
 
 #include "analysis/balance.h"
-#include "analysis/balance_tables.h"
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 

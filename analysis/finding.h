@@ -9,8 +9,6 @@
 #ifndef IBWIRE_ANALYSIS_FINDING_H
 #define IBWIRE_ANALYSIS_FINDING_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 /* In the order in which they are shown where severities are equal. Words of the database: add at the end. */

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "analysis/health_state.h"
-#include "fabric/shape.h"
 
 /*
  * What symbol errors are held against. The limit is that of a link of 400 Gb/s in an hour; a slower link has as much

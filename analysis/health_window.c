@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/health_state.h"
-#include "fabric/shape.h"
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 

@@ -2,12 +2,10 @@
 #include "analysis/test_world.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "fabric/detail.h"
 #include "fabric/shape.h"
 

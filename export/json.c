@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export/escape.h"
 #include "export/format.h"
 #include "export/scalar.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* Every format gives back what was put in, and nothing hostile gets out of any. */
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>

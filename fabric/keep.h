@@ -3,7 +3,6 @@
 #ifndef IBWIRE_FABRIC_KEEP_H
 #define IBWIRE_FABRIC_KEEP_H
 
-#include <stddef.h>
 
 struct error;
 struct fabric;

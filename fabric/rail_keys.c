@@ -14,7 +14,6 @@
 
 #include "base/err.h"
 #include "base/map.h"
-#include "fabric/names.h"
 #include "fabric/rail_build.h"
 
 /* More devices than any host has: one host's name everywhere, say. */

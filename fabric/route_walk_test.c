@@ -4,14 +4,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "base/test_cases.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"

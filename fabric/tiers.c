@@ -7,7 +7,6 @@
  * switch without hosts that is cabled as the leafs are is a leaf whose hosts are
  * off, not a core.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/err.h"

@@ -8,7 +8,6 @@
 #define IBWIRE_STORAGE_ADMIN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "fabric/fabric.h"

@@ -7,7 +7,6 @@
 #ifndef IBWIRE_STORAGE_CODEC_GROUP_H
 #define IBWIRE_STORAGE_CODEC_GROUP_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "fabric/counter.h"

@@ -11,7 +11,6 @@
 #ifndef IBWIRE_STORAGE_COMPACT_H
 #define IBWIRE_STORAGE_COMPACT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>

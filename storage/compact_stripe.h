@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "storage/codec_group.h"
-#include "storage/readings.h"
 #include "storage/sums.h"
 
 struct compaction;

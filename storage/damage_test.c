@@ -11,7 +11,6 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#include "base/err.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"

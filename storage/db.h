@@ -10,7 +10,6 @@
 #ifndef IBWIRE_STORAGE_DB_H
 #define IBWIRE_STORAGE_DB_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include <sqlite3.h>

@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "base/err.h"
 #include "storage/findings.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"

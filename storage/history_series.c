@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* history_series.c - what ports counted over a window, in steps of time */
-#include <stdlib.h>
 
 #include "analysis/series.h"
 #include "base/err.h"

@@ -3,7 +3,6 @@
 #ifndef IBWIRE_STORAGE_PORT_NAMES_H
 #define IBWIRE_STORAGE_PORT_NAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "storage/db.h"
 #include "storage/port_names.h"
 #include "storage/readings.h"
 #include "storage/sql_tables.h"

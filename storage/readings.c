@@ -6,9 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "storage/codec.h"
 #include "storage/db.h"
-#include "storage/schema.h"
 
 /* All counters' columns follow these in "SELECT *": tables.c. */
 enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_COUNTERS };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "storage/retain.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/clock.h"

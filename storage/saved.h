@@ -11,7 +11,6 @@
 #define IBWIRE_STORAGE_SAVED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "analysis/difference.h"

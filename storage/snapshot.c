@@ -9,7 +9,6 @@
 #include "storage/db.h"
 #include "storage/reader_state.h"
 #include "storage/readings.h"
-#include "storage/schema.h"
 #include "storage/sums.h"
 
 /* While a snapshot is made: where each port id's row is. */

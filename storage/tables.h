@@ -42,7 +42,7 @@ extern const char tables_drop_views[]; /* whatever version they are of; the two 
 	"	ORDER BY w.from_sweep DESC LIMIT 1), v.name) ELSE v.name END AS name\n" \
 	"FROM node_version v"
 
-/* The name of a node at a sweep; the last one where it had just left. */
+/* The name of a node at a sweep; the last one where it had just left. Not of an n, v or w: those are its own. */
 #define TABLES_NAME_AT(guid, sweep) \
 	"(SELECT v.name FROM node n JOIN (" TABLES_NODE_NAMES ") v ON v.node = n.id WHERE n.guid = " guid \
 	" AND v.from_sweep <= " sweep " ORDER BY v.from_sweep DESC LIMIT 1)"

@@ -13,7 +13,6 @@
 #include "base/err.h"
 #include "storage/reader.h"
 #include "storage/test_model.h"
-#include "storage/writer.h"
 
 /* What is to come back of one attribute of one port. */
 struct expected {

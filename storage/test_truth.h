@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/delta.h"
 #include "storage/sums.h"
 
 /* External ports of eight switches, ids of ports in the database (below IDS), and how much is kept. */

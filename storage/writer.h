@@ -5,7 +5,6 @@
 #ifndef IBWIRE_STORAGE_WRITER_H
 #define IBWIRE_STORAGE_WRITER_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct error;

@@ -32,7 +32,6 @@
 #define IBWIRE_WIRE_ENGINE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "wire/mad.h"
