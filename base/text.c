@@ -68,8 +68,13 @@ static inline char *write_digits(char *end, uint64_t value, unsigned base)
 void text_append_number(struct text *text, uint64_t value, unsigned base)
 {
 	char digits[20], *end = digits + sizeof(digits); /* of 2^64 - 1 in base 10 */
-	char *first = base == 16 ? write_digits(end, value, 16) : write_digits(end, value, 10);
+	char *first = end - 1;
 
+	/* Most counters did not move. */
+	if (value < 10)
+		*first = (char)('0' + value);
+	else
+		first = base == 16 ? write_digits(end, value, 16) : write_digits(end, value, 10);
 	text_append_bytes(text, first, (size_t)(end - first));
 }
 

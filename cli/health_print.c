@@ -319,20 +319,50 @@ int health_print(const struct view *view, const struct health_ask *ask, const st
 	return 0;
 }
 
+static int explain_data(int first, int last, const struct result_options *how, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "kind", .kind = COLUMN_TEXT },   { .key = "means", .kind = COLUMN_TEXT },
+		{ .key = "limits", .kind = COLUMN_TEXT }, { .key = "reason", .kind = COLUMN_TEXT },
+		{ .key = "advice", .kind = COLUMN_TEXT },
+	};
+	struct result *result;
+	int code = result_create(stdout, how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+
+	if (code < 0)
+		return code;
+	for (int kind = first; kind <= last; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+
+		result_text(result, 0, info->name);
+		result_text(result, 1, info->means);
+		result_text(result, 2, info->limits);
+		result_text(result, 3, info->reason);
+		result_text(result, 4, info->advice);
+		if (!result_end_row(result))
+			break;
+	}
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
 int health_explain(const char *word, const struct result_options *how, struct error *err)
 {
 	int kind = word ? finding_kind_find(word) : -1;
 	const struct finding_kind_info *info;
 
+	if (word && kind < 0)
+		return err_set(err, ERR_USAGE,
+			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
+	if (how->format != RESULT_TABLE)
+		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, how, err);
 	if (!word) {
 		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
 			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
 			       finding_kind_info((enum finding_kind)kind)->means);
 		return 0;
 	}
-	if (kind < 0)
-		return err_set(err, ERR_USAGE,
-			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
 	print_wrapped(how, "what:    ", info->means);

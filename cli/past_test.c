@@ -266,11 +266,7 @@ static void a_plain_copy_gives_the_same_answers(void **state)
 
 static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
 {
-	static const struct {
-		const char *line;
-		int code;
-		const char *word;
-	} wrong[] = {
+	static const struct refused wrong[] = {
 		{ "db|chekc", ERR_USAGE, "chekc" },
 		{ "db|backup", ERR_USAGE, "new file" },
 		{ "db|export", ERR_USAGE, "new file" },
@@ -292,15 +288,7 @@ static void db_says_what_it_keeps_and_refuses_what_it_cannot_do(void **state)
 	assert_int_equal(json_array_size(check), 0);
 	json_decref(info);
 	json_decref(check);
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct error err = { 0 };
-		char *output;
-		int code = run(wrong[i].line, &output, &err);
-
-		if (code != wrong[i].code || *output || !strstr(err.text, wrong[i].word) || strchr(err.text, '\n'))
-			fail_msg("%s: %d \"%s\", \"%s\"", wrong[i].line, code, err.text, output);
-		free(output);
-	}
+	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
 int main(void)

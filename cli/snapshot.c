@@ -32,7 +32,7 @@ static bool is_time(const char *typed, int64_t now_us, int64_t *ret_us)
 	return when_parse(typed, now_us, ret_us, &ignored) == 0;
 }
 
-/* A name that lists, tables and later commands can do with. */
+/* A name that can stand in lists and tables, and be typed in any command. */
 static int check_name(const struct command *command, const char *name, int64_t now_us, struct error *err)
 {
 	char clean[4 * SAVED_NAME_SIZE + 1];
@@ -242,7 +242,7 @@ static int diff_between(const struct snapshot_options *options, struct reader *r
 
 static int diff(const struct snapshot_options *options, enum diff_by by, struct error *err)
 {
-	struct saved *before = NULL, *after = NULL;
+	struct saved *both[2] = { NULL, NULL };
 	struct infos infos = { 0 };
 	struct view view;
 	size_t two[2];
@@ -254,13 +254,12 @@ static int diff(const struct snapshot_options *options, enum diff_by by, struct 
 	if (code == 0)
 		code = choose_two(&infos, &options->common, two, err);
 	if (code == 0)
-		code = saved_load(view.reader, infos.list[two[0]].id, view.names, &before, err);
+		code = saved_load_two(view.reader, (int64_t[]){ infos.list[two[0]].id, infos.list[two[1]].id },
+				      view.names, both, err);
 	if (code == 0)
-		code = saved_load(view.reader, infos.list[two[1]].id, view.names, &after, err);
-	if (code == 0)
-		code = diff_between(options, view.reader, before, after, by, err);
-	saved_destroy(before);
-	saved_destroy(after);
+		code = diff_between(options, view.reader, both[0], both[1], by, err);
+	saved_destroy(both[0]);
+	saved_destroy(both[1]);
 	free(infos.list);
 	view_done(&view);
 	return code;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "base/when.h"
 #include "export/result.h"
 
 enum value_type { VALUE_NULL, VALUE_TEXT, VALUE_INTEGER, VALUE_UNSIGNED, VALUE_REAL, VALUE_BOOL, VALUE_MEMBERS };
@@ -31,6 +32,9 @@ struct value {
 	struct text shown;
 	struct member *members;
 	size_t member_count, member_capacity;
+	/* The last time that stood here, as data has it: most rows of an answer share theirs. */
+	int64_t when_us;
+	char when[WHEN_SIZE]; /* "": there was none */
 };
 
 /*
@@ -60,11 +64,11 @@ struct result {
 	struct text scratch;
 };
 
-/* value_data_text - a value as text for data (GUID, time, number); not of members. */
-void value_data_text(const struct column *column, const struct value *value, struct text *text);
+/* value_data_text - a value as text for data (GUID, time, number); not of members. A time is kept in the value. */
+void value_data_text(const struct column *column, struct value *value, struct text *text);
 
 /* value_table_text - a value as text for people, not escaped yet. */
-void value_table_text(const struct column *column, const struct value *value, struct text *text);
+void value_table_text(const struct column *column, struct value *value, struct text *text);
 
 /* value_is_number - is it right-aligned in a table? */
 bool value_is_number(const struct column *column, const struct value *value);

@@ -23,6 +23,8 @@ struct json {
 	struct text keys;  /* each column's as it is written, with what is before it, its quotes and colon */
 	size_t *key_at;    /* where each begins; the next one's is where it ends */
 	size_t *cell;      /* the column whose value stands under it; SIZE_MAX: the key is not shown here */
+	struct text names; /* the members that columns list, each as it is written, with its quotes and colon */
+	size_t **name_at;  /* by column and place in its list: where each begins; the next one's is where it ends */
 };
 
 /* Of columns with one key (SQL) the last one's value stands in the place of the first. */
@@ -42,6 +44,25 @@ static void find_cells(const struct result *result, struct json *json)
 	}
 }
 
+/* An object has the same names in each row: they are escaped once. */
+static bool write_names(const struct column *column, struct text *names, size_t **ret_at)
+{
+	size_t *at, i;
+
+	if (column->kind != COLUMN_OBJECT || !column->members)
+		return true;
+	*ret_at = at = calloc(column->member_count + 1, sizeof(*at));
+	if (!at)
+		return false;
+	for (i = 0; i < column->member_count; i++) {
+		at[i] = names->len;
+		scalar_append_text(names, column->members[i], strlen(column->members[i]));
+		text_append(names, ": ");
+	}
+	at[i] = names->len;
+	return !text_failed(names);
+}
+
 static bool json_begin(struct result *result)
 {
 	struct json *json = calloc(1, sizeof(*json));
@@ -52,10 +73,13 @@ static bool json_begin(struct result *result)
 		return false;
 	json->key_at = calloc(room, sizeof(*json->key_at));
 	json->cell = calloc(room, sizeof(*json->cell));
-	if (!json->key_at || !json->cell)
+	json->name_at = calloc(room, sizeof(*json->name_at));
+	if (!json->key_at || !json->cell || !json->name_at)
 		return false;
 	find_cells(result, json);
 	for (i = 0; i < result->column_count; i++) {
+		if (!write_names(&result->columns[i], &json->names, &json->name_at[i]))
+			return false;
 		json->key_at[i] = json->keys.len;
 		if (json->cell[i] == SIZE_MAX)
 			continue;
@@ -85,11 +109,36 @@ static void append_number(struct text *text, const struct member *member)
 		scalar_append_real(text, member->real);
 }
 
-static void append_members(const struct result *result, struct text *text, const struct column *column,
-			   const struct value *value)
+/*
+ * The name of a member of an object. @from: behind the place in the column's list that the member before has: most
+ * callers go through the list in its order. One that is not found there, by its address, is escaped.
+ */
+static void append_name(const struct result *result, size_t at, size_t *from, const struct member *member,
+			struct text *text)
 {
+	const struct json *json = result->state;
+	const struct column *column = &result->columns[at];
+	size_t place = *from;
+
+	while (place < column->member_count && column->members[place] != member->name)
+		place++;
+	if (place < column->member_count) {
+		const size_t *begin = &json->name_at[at][place];
+
+		text_append_bytes(text, text_chars(&json->names) + begin[0], begin[1] - begin[0]);
+		*from = place + 1;
+		return;
+	}
+	scalar_append_text(text, member->name, strlen(member->name));
+	text_append_bytes(text, ": ", 2);
+}
+
+static void append_members(const struct result *result, struct text *text, size_t at)
+{
+	const struct column *column = &result->columns[at];
+	const struct value *value = &result->values[at];
 	bool list = column->kind == COLUMN_LIST, record = result->options.record, any = false;
-	size_t i;
+	size_t i, from = 0;
 
 	text_append_bytes(text, list ? "[" : "{", 1);
 	for (i = 0; i < value->member_count; i++) {
@@ -102,10 +151,11 @@ static void append_members(const struct result *result, struct text *text, const
 		if (record)
 			text_append(text, "\n    ");
 		any = true;
-		scalar_append_text(text, member->name, strlen(member->name));
-		if (list)
+		if (list) {
+			scalar_append_text(text, member->name, strlen(member->name));
 			continue;
-		text_append_bytes(text, ": ", 2);
+		}
+		append_name(result, at, &from, member, text);
 		append_number(text, member);
 	}
 	if (any && record)
@@ -113,9 +163,11 @@ static void append_members(const struct result *result, struct text *text, const
 	text_append_bytes(text, list ? "]" : "}", 1);
 }
 
-static void append_value(struct result *result, struct text *text, const struct column *column,
-			 const struct value *value)
+static void append_value(struct result *result, struct text *text, size_t at)
 {
+	const struct column *column = &result->columns[at];
+	struct value *value = &result->values[at];
+
 	switch (value->type) {
 	case VALUE_NULL:
 		text_append(text, "null");
@@ -124,7 +176,7 @@ static void append_value(struct result *result, struct text *text, const struct 
 		scalar_append_text(text, text_chars(&value->chars), value->chars.len);
 		return;
 	case VALUE_MEMBERS:
-		append_members(result, text, column, value);
+		append_members(result, text, at);
 		return;
 	case VALUE_REAL:
 		scalar_append_real(text, value->real);
@@ -166,7 +218,7 @@ static bool json_row(struct result *result)
 		if (cell == SIZE_MAX)
 			continue;
 		text_append_bytes(row, text_chars(&json->keys) + at, json->key_at[i + 1] - at);
-		append_value(result, row, &result->columns[cell], &result->values[cell]);
+		append_value(result, row, cell);
 	}
 	text_append(row, record && json->keys.len ? "\n}" : "}");
 	if (result->options.lines)
@@ -184,9 +236,14 @@ static bool json_end(struct result *result)
 static void json_done(struct result *result)
 {
 	struct json *json = result->state;
+	size_t i;
 
 	if (!json)
 		return;
+	for (i = 0; json->name_at && i < result->column_count; i++)
+		free(json->name_at[i]);
+	free(json->name_at);
+	text_done(&json->names);
 	text_done(&json->row);
 	text_done(&json->keys);
 	free(json->key_at);

@@ -200,8 +200,18 @@ static const struct column columns[] = {
 
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
+/* In the order of the list or another one; from the list, or the same name from elsewhere. */
+static const char *draw_name(size_t place)
+{
+	static char copies[3][40];
+
+	snprintf(copies[place], sizeof(copies[place]), "%s", names[place]);
+	return hostile_random(4) ? names[place] : copies[place];
+}
+
 static json_t *draw_members(struct result *result, size_t column)
 {
+	size_t turn = hostile_random(2) ? 0 : hostile_random(3);
 	bool list = columns[column].kind == COLUMN_LIST, omit = columns[column].flags & COLUMN_OMIT_ZERO;
 	json_t *json = list ? json_array() : json_object();
 	size_t i;
@@ -211,19 +221,20 @@ static json_t *draw_members(struct result *result, size_t column)
 		uint64_t number = hostile_random(3) ? random_bits() : 0;
 		double real = hostile_random(9) ? (double)hostile_random(9) / 4 : NAN;
 		bool is_whole = real == floor(real);
+		const char *name = draw_name((i + turn) % 3);
 
 		if (hostile_random(3) == 0)
 			continue;
 		if (list) {
-			result_item(result, column, names[i]);
-			json_array_append_new(json, json_string(names[i]));
+			result_item(result, column, name);
+			json_array_append_new(json, json_string(name));
 		} else if (omit || hostile_random(2)) {
-			result_member(result, column, names[i], number);
+			result_member(result, column, name, number);
 			if (number || !omit)
-				json_object_set_new(json, names[i], tree_unsigned(number));
+				json_object_set_new(json, name, tree_unsigned(number));
 		} else {
-			result_number(result, column, names[i], real);
-			json_object_set_new(json, names[i], isnan(real) ? json_null() :
+			result_number(result, column, name, real);
+			json_object_set_new(json, name, isnan(real) ? json_null() :
 					    is_whole ? json_integer((json_int_t)real) : json_real(real));
 		}
 	}
@@ -256,8 +267,15 @@ static json_t *draw_cell(struct result *result, size_t column)
 		return json_integer(number);
 	}
 	if (kind == COLUMN_TIME) {
-		result_integer(result, column, INT64_C(1577836800000000));
-		return json_string("2020-01-01T00:00:00.000000Z");
+		static const struct { int64_t us; const char *text; } times[] = {
+			{ 0, "1970-01-01T00:00:00.000000Z" },
+			{ INT64_C(1577836800000000), "2020-01-01T00:00:00.000000Z" },
+			{ INT64_C(1577836800000001), "2020-01-01T00:00:00.000001Z" },
+		};
+		size_t drawn = hostile_random(3);
+
+		result_integer(result, column, times[drawn].us);
+		return json_string(times[drawn].text);
 	}
 	if (kind == COLUMN_GUID) {
 		result_unsigned(result, column, (uint64_t)number);

@@ -114,7 +114,7 @@ static bool table_row(struct result *result)
 		ok = add_title(result, i);
 	for (i = 0; ok && i < result->column_count; i++) {
 		const struct column *column = &result->columns[i];
-		const struct value *value = &result->values[i];
+		struct value *value = &result->values[i];
 
 		if (column->flags & COLUMN_NO_TABLE) {
 			ok = add_nothing(result->state);

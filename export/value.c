@@ -34,17 +34,23 @@ static void append_guid(struct text *text, uint64_t guid)
 	text_append_bytes(text, chars, sizeof(chars));
 }
 
-void value_data_text(const struct column *column, const struct value *value, struct text *text)
+static const char *time_text(struct value *value)
 {
-	char when[WHEN_SIZE];
+	if (!value->when[0] || value->when_us != value->integer)
+		when_format_utc(value->integer, value->when);
+	value->when_us = value->integer;
+	return value->when;
+}
 
+void value_data_text(const struct column *column, struct value *value, struct text *text)
+{
 	switch (value->type) {
 	case VALUE_TEXT:
 		text_append_bytes(text, text_chars(&value->chars), value->chars.len);
 		break;
 	case VALUE_INTEGER:
 		if (column->kind == COLUMN_TIME)
-			text_append(text, when_format_utc(value->integer, when));
+			text_append(text, time_text(value));
 		else
 			scalar_append_integer(text, value->integer);
 		break;
@@ -153,7 +159,7 @@ static bool append_number(const struct column *column, const struct value *value
 	}
 }
 
-void value_table_text(const struct column *column, const struct value *value, struct text *text)
+void value_table_text(const struct column *column, struct value *value, struct text *text)
 {
 	if (value->has_shown)
 		text_append_bytes(text, text_chars(&value->shown), value->shown.len);

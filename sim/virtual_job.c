@@ -230,6 +230,8 @@ int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struc
 {
 	char *rest = NULL, *item;
 
+	if (!list[strspn(list, ",")])
+		return err_set(err, ERR_USAGE, "hosts=%s names nobody: say all, or node0001-node0016,node0020", list);
 	if (!strcmp(list, "all")) {
 		memset(ret, true, world->hosts.host_count);
 		return 0;
@@ -304,30 +306,10 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
-static int parse_whole(const char *name, const char *value, unsigned *ret, struct error *err)
+/* The numbers of a job; what they must be beside a number is asked when all are known. */
+static int parse_number(const char *name, const char *value, struct virtual_job *job, struct error *err)
 {
 	uint64_t number = 0;
-	int code = virtual_whole(name, value, 0, UINT32_MAX, &number, err);
-
-	if (code == 0)
-		*ret = (unsigned)number;
-	return code;
-}
-
-/* One of two words; @no: NULL where the other one is not said. */
-static int parse_choice(const char *name, const char *value, const char *yes, const char *no, bool *ret,
-			struct error *err)
-{
-	if (strcmp(value, yes) && (!no || strcmp(value, no)))
-		return err_set(err, ERR_USAGE, "%s=%s: say %s%s%s", name, value, yes, no ? " or " : "", no ? no : "");
-	*ret = !strcmp(value, yes);
-	return 0;
-}
-
-/* Numbers, of which some have tighter bounds, that are looked at when all are known, and words. */
-static int parse_setting(const char *name, const char *value, struct virtual_job *job, struct error *err)
-{
-	bool later = false;
 	int code;
 
 	if (!strcmp(name, "load"))
@@ -336,19 +318,25 @@ static int parse_setting(const char *name, const char *value, struct virtual_job
 		return virtual_real(name, value, 0, 1, &job->noise, err);
 	if (!strcmp(name, "seed"))
 		return virtual_whole(name, value, 0, UINT64_MAX, &job->seed, err);
+	code = virtual_whole(name, value, 0, UINT32_MAX, &number, err);
+	if (code < 0)
+		return code;
 	if (!strcmp(name, "stride"))
-		return parse_whole(name, value, &job->stride, err);
-	if (!strcmp(name, "fan"))
-		return parse_whole(name, value, &job->fan, err);
-	if (!strcmp(name, "coupled"))
-		return parse_choice(name, value, "yes", "no", &job->coupled, err);
-	if (!strcmp(name, "spread"))
-		return parse_choice(name, value, "adaptive", "static", &job->adaptive, err);
-	if (strcmp(name, "starts"))
-		return err_set(err, ERR_USAGE, "a job has no option \"%s\"", name);
-	code = parse_choice(name, value, "later", NULL, &later, err);
-	job->runs = !later;
-	return code;
+		job->stride = (unsigned)number;
+	else
+		job->fan = (unsigned)number;
+	return 0;
+}
+
+static bool is_number(const char *name)
+{
+	static const char *const names[] = { "load", "noise", "stride", "fan", "seed" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
 }
 
 static int parse_option(struct virtual *world, char *word, struct virtual_job *job, char **ret_without,
@@ -373,8 +361,16 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 		return when_span_parse(value, &job->phase_us, err);
 	if (!strcmp(word, "pairs"))
 		return parse_pairs(world, value, job, err);
+	if (is_number(word))
+		return parse_number(word, value, job, err);
+	if (!strcmp(word, "coupled"))
+		return virtual_choice(word, value, "yes", "no", &job->coupled, err);
+	if (!strcmp(word, "spread"))
+		return virtual_choice(word, value, "adaptive", "static", &job->adaptive, err);
+	if (!strcmp(word, "starts"))
+		return virtual_choice(word, value, "now", "later", &job->runs, err);
 	if (strcmp(word, "without"))
-		return parse_setting(word, value, job, err);
+		return err_set(err, ERR_USAGE, "a job has no option \"%s\"", word);
 	*ret_without = value;
 	return 0;
 }

@@ -69,6 +69,14 @@ int saved_load(struct reader *reader, int64_t id, const struct name_map *names, 
 void saved_destroy(struct saved *saved);
 
 /*
+ * saved_load_two - two of them at once, the second in a thread with a connection of its own
+ * @ids, @ret:  as those of saved_load(); where one cannot be loaded, @ret is untouched
+ * Return: as saved_load(), of the first where both fail.
+ */
+int saved_load_two(struct reader *reader, const int64_t ids[2], const struct name_map *names, struct saved *ret[2],
+		   struct error *err);
+
+/*
  * saved_resets - counters that a collector saw fall between two snapshots
  * @before, @after:  sweeps later than @before and up to the one that follows @after: there a reset
  *                   is told that happened just before the second snapshot

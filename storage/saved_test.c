@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "fabric/fabric.h"
 #include "storage/lock.h"
 #include "storage/reader.h"
 #include "storage/saved.h"
@@ -87,6 +88,62 @@ static void one_that_is_removed_while_it_is_chosen_is_named(void **state)
 	assert_int_equal(saved_load(reader, 7, NULL, &saved, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "removed meanwhile"));
 	assert_null(saved);
+	reader_close(reader);
+	model_destroy(model);
+}
+
+static void check_same(const struct saved *found, const char *name)
+{
+	struct saved *alone = test_saved_load(name);
+	size_t i;
+
+	assert_string_equal(found->info.name, name);
+	assert_int_equal(found->info.id, alone->info.id);
+	assert_int_equal(found->fabric->port_count, alone->fabric->port_count);
+	assert_int_equal(found->fabric->node_count, alone->fabric->node_count);
+	for (i = 0; i < alone->fabric->node_count; i++)
+		assert_string_equal(found->fabric->nodes[i].name, alone->fabric->nodes[i].name);
+	for (i = 0; i < alone->fabric->port_count; i++)
+		assert_int_equal(found->fabric->ports[i].peer, alone->fabric->ports[i].peer);
+	assert_memory_equal(found->readings, alone->readings, alone->fabric->port_count * sizeof(*alone->readings));
+	saved_destroy(alone);
+}
+
+static void two_at_once_are_what_each_is_alone(void **state)
+{
+	struct model *model = model_create(94, 4, 40, 14);
+	struct saved_writer *writer = test_saved_open();
+	struct saved *both[2] = { NULL, NULL };
+	struct saved_names names;
+	struct reader *reader;
+	struct error err = { 0 };
+	int round;
+
+	(void)state;
+	test_saved_save(writer, "one", model_step(model));
+	test_saved_save(writer, "two", model_step(model));
+	saved_writer_close(writer);
+	test_saved_list(&names);
+	reader = check_open_reader(path);
+	for (round = 0; round < 20; round++) {
+		assert_int_equal(saved_load_two(reader, names.ids, NULL, both, &err), 0);
+		check_same(both[0], "one");
+		check_same(both[1], "two");
+		saved_destroy(both[0]);
+		saved_destroy(both[1]);
+	}
+	/* One that is missing says so, whichever it is, and nothing comes. */
+	for (round = 0; round < 2; round++) {
+		int64_t ids[2] = { names.ids[0], names.ids[1] };
+
+		both[0] = both[1] = NULL;
+		ids[round] = 7;
+		err = (struct error){ 0 };
+		assert_int_equal(saved_load_two(reader, ids, NULL, both, &err), ERR_UNAVAILABLE);
+		assert_non_null(strstr(err.text, "removed meanwhile"));
+		assert_null(both[0]);
+		assert_null(both[1]);
+	}
 	reader_close(reader);
 	model_destroy(model);
 }
@@ -250,6 +307,7 @@ int main(void)
 		TEST_IN_FOLDER(what_is_written_comes_back),
 		TEST_IN_FOLDER(a_name_is_given_once_and_free_again_when_it_is_removed),
 		TEST_IN_FOLDER(one_that_is_removed_while_it_is_chosen_is_named),
+		TEST_IN_FOLDER(two_at_once_are_what_each_is_alone),
 		TEST_IN_FOLDER(a_node_is_called_as_it_was_shown),
 		TEST_IN_FOLDER(resets_that_a_collector_saw_are_found),
 		TEST_IN_FOLDER(an_older_database_is_brought_up_to_date),
