@@ -370,7 +370,8 @@ static void a_switch_is_the_sum_of_its_links(void **state)
 		words += !strcmp(part_text(&detail.page, i), "switch");
 	assert_int_equal(words, 1);
 	/* An HCA has one. */
-	subject = (struct subject){ .kind = SUBJECT_NODE, .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
+	subject = (struct subject){ .kind = SUBJECT_NODE,
+				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
 	detail_put(&detail, &stage.app, &subject, 160);
 	line_with(&detail.page, "over 1 port read of 1 with a link");
 	page_done(&detail.page);
