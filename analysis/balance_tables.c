@@ -12,14 +12,6 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-static bool is_destination(const struct fabric *fabric, const struct port *port)
-{
-	const struct node *node = &fabric->nodes[port->node];
-
-	return node->type == NODE_CA && port->state == PORT_ACTIVE && port->peer != FABRIC_NONE && port->lid &&
-	       !node_is_aggregation(node);
-}
-
 /* By LID, so that a switch's table is read from its beginning to its end. */
 static void list_destinations(struct balance_tables *tables, const struct balance_input *input, const uint32_t *owners,
 			      double coverage)
@@ -53,7 +45,7 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 		const struct port *port = &fabric->ports[i];
 		uint32_t lid, end = (uint32_t)port->lid + (1u << (port->lmc & 7));
 
-		if (!is_destination(fabric, port))
+		if (!routes_is_destination(fabric, port))
 			continue;
 		for (lid = port->lid; lid < end && lid < ROUTES_LIDS; lid++)
 			owners[lid] = (uint32_t)i + 1;

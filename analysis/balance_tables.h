@@ -2,7 +2,7 @@
 /*
  * balance_tables.h - what the forwarding tables give each port to do, for all switches at once
  *
- * Destinations are the LIDs (with LMC all of them) of Active HCA ports that are no aggregation nodes.
+ * Destinations are the LIDs (with LMC all of them) of what routes_is_destination() says.
  * A destination on this very switch leaves by its own port, and so is in no group.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_TABLES_H

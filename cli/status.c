@@ -284,7 +284,7 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 			continue;
 		result_item(result, SM_OTHERS, node->name);
 		if (count++ < SMS_NAMED)
-			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", node->name);
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", page->view.names_shown.names[port->node]);
 	}
 	if (count > SMS_NAMED)
 		text_appendf(&shown, " and %u more", count - SMS_NAMED);
@@ -324,7 +324,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 			continue;
 		result_item(result, list, node->name);
 		if (count++ < NODES_NAMED)
-			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", node->name);
+			text_appendf(&shown, "%s%s", count > 1 ? ", " : "", view->names_shown.names[i]);
 	}
 	result_integer(result, count_column, count);
 	if (count > NODES_NAMED)
@@ -461,9 +461,10 @@ static int load_fabric(struct view *view, int64_t at_us, struct error *err)
 		view->snapshot = NULL;
 		return 0;
 	}
-	if (code == 0)
-		view->fabric = view->snapshot->fabric;
-	return code;
+	if (code < 0)
+		return code;
+	view->fabric = view->snapshot->fabric;
+	return order_names(&view->names_shown, view->fabric, err);
 }
 
 static int load(struct page *page, struct error *err)

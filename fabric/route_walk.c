@@ -130,13 +130,14 @@ void routes_trace(const struct routes *routes, const struct fabric *fabric, uint
 	ret->end = trace_from_switch(ret, routes, fabric, to, lid);
 }
 
-/* The ports that traffic goes to: of hosts, in service. */
-static bool is_destination(const struct fabric *fabric, const struct port *port)
+bool routes_is_destination(const struct fabric *fabric, const struct port *port)
 {
 	const struct node *node = &fabric->nodes[port->node];
 
-	return node->type == NODE_CA && port->state == PORT_ACTIVE && port->peer != FABRIC_NONE && port->lid > 0 &&
-	       port->lid < ROUTES_LIDS && !node_is_aggregation(node);
+	/* Of an HCA that does not answer its own end is what it was once; a subnet manager that gave it up says so. */
+	return node->type == NODE_CA && port->state == PORT_ACTIVE && port->peer != FABRIC_NONE &&
+	       carries_data(&fabric->ports[port->peer]) && port->lid > 0 && port->lid < ROUTES_LIDS &&
+	       !node_is_aggregation(node);
 }
 
 /* A port's LIDs: so many from its base LID on. LMC is 3 bits. */
@@ -163,7 +164,7 @@ bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint
 		const struct port *port = &fabric->ports[i];
 		uint32_t count;
 
-		if (!is_destination(fabric, port) || fabric->ports[port->peer].node == node)
+		if (!routes_is_destination(fabric, port) || fabric->ports[port->peer].node == node)
 			continue;
 		count = lid_count(port);
 		for (k = 0; k < count; k++) {
@@ -234,7 +235,7 @@ static void prepare_switch(struct checker *checker, const struct routes *routes,
 		const struct port *port = &fabric->ports[i];
 
 		checker->next[index][port->num] = next_of(checker, port);
-		if (port->peer != FABRIC_NONE && is_destination(fabric, &fabric->ports[port->peer]))
+		if (port->peer != FABRIC_NONE && routes_is_destination(fabric, &fabric->ports[port->peer]))
 			checker->begins[index] = true;
 	}
 	checker->next[index][0] = NEXT_SELF;
@@ -412,7 +413,7 @@ int64_t routes_check(const struct routes *routes, const struct fabric *fabric, r
 
 	for (i = 0; i < fabric->port_count && code == 0; i++) {
 		const struct port *port = &fabric->ports[i];
-		uint32_t count = is_destination(fabric, port) ? lid_count(port) : 0;
+		uint32_t count = routes_is_destination(fabric, port) ? lid_count(port) : 0;
 
 		for (k = 0; k < count && code == 0; k++)
 			code = check_lid(&checker, i, (uint16_t)(port->lid + k));

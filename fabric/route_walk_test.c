@@ -96,6 +96,9 @@ static void bed_init(struct bed *bed, uint64_t seed)
 	for (i = 0; i < bed->fabric->port_count / 20; i++)
 		routes_set_state(bed->fabric, below(&random, (uint32_t)bed->fabric->port_count),
 			  (uint8_t)below(&random, 5));
+	/* One end alone: the other one does not answer any more, and was so once. */
+	for (i = 0; i < bed->fabric->port_count / 20; i++)
+		bed->fabric->ports[below(&random, (uint32_t)bed->fabric->port_count)].state = PORT_INIT;
 	assert_int_equal(fabric_finish(bed->fabric, NULL, NULL), 0);
 	fill_tables(bed, &random);
 }
@@ -204,7 +207,9 @@ static bool counts(const struct fabric *fabric, uint32_t port)
 	const struct node *node = &fabric->nodes[fabric->ports[port].node];
 
 	return node->type == NODE_CA && node->device_id != 53001 && fabric->ports[port].state == PORT_ACTIVE &&
-	       fabric->ports[port].peer != FABRIC_NONE;
+	       fabric->ports[port].peer != FABRIC_NONE &&
+	       fabric->ports[fabric->ports[port].peer].state != PORT_DOWN &&
+	       fabric->ports[fabric->ports[port].peer].state != PORT_INIT;
 }
 
 static void weights_are_those_of_the_destinations_that_leave_by_a_port(void **state)

@@ -17,6 +17,7 @@
 
 struct error;
 struct fabric;
+struct port;
 
 /* A table's entry for "no port". Source: IBA Vol 1, LinearForwardingTable. */
 #define ROUTES_NO_PORT 0xff
@@ -115,6 +116,14 @@ void routes_trace(const struct routes *routes, const struct fabric *fabric, uint
 		  struct route_trace *ret);
 
 /*
+ * routes_is_destination - does traffic go to this port?
+ * It does to Active ports of HCAs that are no aggregation nodes, where the other end of the link carries data too.
+ * An HCA that answers nobody any more is as it was once; but opensm 3.3.23 takes it out of all tables, and the switch's
+ * end of its link is Init from then on (seen in the simulation).
+ */
+bool routes_is_destination(const struct fabric *fabric, const struct port *port);
+
+/*
  * routes_weigh - what each port of a switch is given to do by its table
  * @node:     the switch
  * @weights:  by port of the fabric: what a destination (an HCA's port) receives, any unit; NULL: 1 for each LID
@@ -122,7 +131,7 @@ void routes_trace(const struct routes *routes, const struct fabric *fabric, uint
  * @ret_weight: by port number, 256 of them: the sum over the destinations that leave by it
  * @ret_lids:   by port number, or NULL: how many LIDs leave by it
  *
- * Destinations are Active HCA ports that are no aggregation nodes, and not those cabled to this very switch.
+ * Destinations are what routes_is_destination() says, and not those cabled to this very switch.
  * Return: whether the switch's table is known.
  */
 bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
