@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "collector/sink.h"
 #include "storage/compact.h"
 #include "storage/db.h"
@@ -163,14 +164,8 @@ static void *run(void *ctx)
 
 static int start_thread(struct compactor *compactor, struct error *err)
 {
-	sigset_t all, before;
-	int code;
+	int code = thread_start(run, compactor, &compactor->thread);
 
-	/* Signals are the collector's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&compactor->thread, NULL, run, compactor);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code ? err_set(err, ERR_NOMEM, "cannot start a thread: %s", strerror(code)) : 0;
 }
 
