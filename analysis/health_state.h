@@ -215,7 +215,6 @@ struct health {
 	size_t want_count, want_capacity;
 
 	/* Of the fabric (health_fabric.c): */
-	uint32_t covered, uncovered;  /* ports of this step */
 	uint32_t nodes_asked, nodes_silent;
 	bool silence_of_many;         /* so many that it is not theirs */
 	unsigned coverage_sweeps;
@@ -301,7 +300,6 @@ void health_memory_done(struct health *health);
 /* health_ring: counting */
 void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us);
 uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, unsigned buckets, unsigned *ret_sweeps);
-void ring_clear(struct health_ring *ring);
 /* How long buckets are and how many are looked at. */
 #define ERROR_BUCKET_US (5 * MINUTE_US)
 #define SYMBOL_BUCKET_US (10 * MINUTE_US)

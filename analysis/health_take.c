@@ -8,11 +8,6 @@
 #include "analysis/stall.h"
 #include "base/array.h"
 
-void ring_clear(struct health_ring *ring)
-{
-	*ring = (struct health_ring){ 0 };
-}
-
 /* Empty the buckets between the newest and now. */
 static void ring_move(struct health_ring *ring, int64_t bucket)
 {

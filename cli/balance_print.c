@@ -125,7 +125,7 @@ static void put_share(struct result *result, size_t column, double share, double
 		return;
 	bars_append(&text, share, most, BAR_COLUMNS, ascii);
 	text_appendf(&text, "%4d%%", percent(share));
-	result_text(result, column, text_chars(&text));
+	result_text(result, column, result_chars(result, &text));
 	result_show(result, column, NULL, style);
 	text_done(&text);
 }
@@ -151,7 +151,7 @@ static bool put_member(const struct balance_answer *answer, struct result *table
 	if (port->peer != FABRIC_NONE) {
 		append_node(answer, fabric->ports[port->peer].node, &peer);
 		text_appendf(&peer, "/%u", fabric->ports[port->peer].num);
-		result_text(table, TO, text_chars(&peer));
+		result_text(table, TO, result_chars(table, &peer));
 		text_done(&peer);
 	}
 	if (!member->works) {
@@ -204,7 +204,7 @@ static void put_sparks(struct result *table, size_t column, const struct balance
 		return;
 	bars_append_members(&text, result, balance_group_of(answer, result)->count, predicted,
 			    balance_is_ascii(answer));
-	result_text(table, column, text_chars(&text));
+	result_text(table, column, result_chars(table, &text));
 	text_done(&text);
 }
 
@@ -215,7 +215,7 @@ static bool put_group(const struct balance_answer *answer, struct result *table,
 	struct text name = { 0 };
 
 	append_group(answer, result, &name);
-	result_text(table, GROUP, text_chars(&name));
+	result_text(table, GROUP, result_chars(table, &name));
 	text_done(&name);
 	result_text(table, TESTS, balance_test_letters(result));
 	result_text(table, ADAPTIVE, result->adaptive == ADAPTIVE_UNKNOWN ? "?" :

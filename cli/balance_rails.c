@@ -81,7 +81,7 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 		result_text(table, BAR, bars);
 	else if (amount->known) {
 		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
-		result_text(table, BAR, text_chars(&bar));
+		result_text(table, BAR, result_chars(table, &bar));
 	}
 	text_done(&bar);
 }
@@ -231,7 +231,7 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 		struct text bars = { 0 };
 
 		append_bars(answer, host, &bars);
-		put_amount(answer, table, &amounts[i], host->name, 0, text_chars(&bars));
+		put_amount(answer, table, &amounts[i], host->name, 0, result_chars(table, &bars));
 		text_done(&bars);
 		result_text(table, CLASS, node_class_name(host->class));
 		more = result_end_row(table);

@@ -23,7 +23,7 @@ void cells_port_name(struct result *result, size_t column, const struct view *vi
 	struct text name = { 0 };
 
 	text_appendf(&name, "%s/%u", view->names_shown.names[port->node], port->num);
-	result_text(result, column, text_chars(&name));
+	result_text(result, column, result_chars(result, &name));
 	text_done(&name);
 }
 
@@ -149,7 +149,7 @@ static void show_errors(struct result *result, size_t column, const struct delta
 			     counter_info((enum counter)counter)->key, sum->value[counter],
 			     stuck ? "+ (saturated)" : "");
 	}
-	if (shown.len)
+	if (*result_chars(result, &shown))
 		result_show(result, column, text_chars(&shown), STYLE_WARNING);
 	else
 		result_show(result, column, port->errors_known ? "0" : "-", STYLE_DIM);

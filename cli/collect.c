@@ -305,6 +305,9 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return code;
 	if (ret->once + ret->estimate + (ret->count > 0) > 1)
 		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
+	if (ret->show_settings && ret->common.format != RESULT_TABLE)
+		return options_usage_error(command, err, "--show-settings prints a file for --settings: leave out "
+					   "--format");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
 	if (strcmp(ret->asking.discovery, "own") && strcmp(ret->asking.discovery, "libibnetdisc"))

@@ -106,7 +106,8 @@ static void fill_kind(struct result *result, const struct admin_info *info, enum
 			     kept->rows == 1 ? "" : "s");
 		result_append_bytes(&line, (double)kept->bytes);
 	}
-	result_show(result, kind_column(kind, KIND_LINE), text_chars(&line), kept->rows ? STYLE_PLAIN : STYLE_DIM);
+	result_show(result, kind_column(kind, KIND_LINE), result_chars(result, &line),
+		    kept->rows ? STYLE_PLAIN : STYLE_DIM);
 	text_done(&line);
 }
 

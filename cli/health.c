@@ -250,6 +250,8 @@ static int choose(const struct command *command, struct health_options *options,
 	if (options->explain) {
 		struct result_options how = options_result(common);
 
+		if (common->argc)
+			return options_usage_error(command, err, "--explain names a kind: '%.64s' is too much", word);
 		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &how, err);
 	}
 	if (ack || unack) {

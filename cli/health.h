@@ -77,7 +77,6 @@ void health_rows_done(struct health_rows *rows);
 /* health_touches - does a finding concern one of these hosts? */
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
 
-
 /* health_print - as --format says. */
 int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
 		 struct error *err);
@@ -91,7 +90,10 @@ int health_result(const struct options *options, bool watch, struct result **ret
 bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 
-/* health_explain - what a kind means, its limits, why they are so; NULL: a line for each kind. */
+/*
+ * health_explain - what a kind means, its limits, why they are so, and what to do
+ * @kind:  NULL: a line for each kind; as data a row of all that is said, for one kind as for all
+ */
 int health_explain(const char *kind, const struct result_options *how, struct error *err);
 
 /* health_watch - a line for each finding that opens, changes or closes, until it is interrupted. */

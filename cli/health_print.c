@@ -264,8 +264,9 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 /* The first line: is it bad, and what of it is not shown below. */
 static void print_summary(const struct view *view, const struct health_ask *ask, const struct health_rows *rows)
 {
-	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
 	const struct sweep_info *sweep = &view->snapshot->sweep;
+	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
+	unsigned silent = sweep->ports_asked > sweep->ports_answered ? sweep->ports_asked - sweep->ports_answered : 0;
 	struct text text = { 0 };
 	char age[WHEN_SIZE];
 
@@ -284,9 +285,9 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
 	/* A fault takes some sweeps to be one: until then nobody vouches for who is silent. */
-	if (!text.len && !known && !drained && !closed && sweep->ports_answered < sweep->ports_asked)
-		text_appendf(&text, "nothing is known to be wrong, but %" PRIu32 " ports did not answer",
-			     sweep->ports_asked - sweep->ports_answered);
+	if (!text.len && !known && !drained && !closed && silent)
+		text_appendf(&text, "nothing is known to be wrong, but %u port%s did not answer", silent,
+			     silent == 1 ? "" : "s");
 	else if (!text.len)
 		text_append(&text, closed ? "nothing is wrong any more" : "nothing is wrong");
 	append_count(&text, closed, "over", "over");
@@ -296,8 +297,7 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	if (!ask->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
 	printf("%s; sweep %s old, %" PRIu32 " of %" PRIu32 " ports answered\n", text_chars(&text),
-	       when_format_span(view->reference_us - view->snapshot->sweep.wall_us, age),
-	       view->snapshot->sweep.ports_answered, view->snapshot->sweep.ports_asked);
+	       when_format_span(view->reference_us - sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
 	text_done(&text);
 }
 
@@ -319,20 +319,50 @@ int health_print(const struct view *view, const struct health_ask *ask, const st
 	return 0;
 }
 
+static int explain_data(int first, int last, const struct result_options *how, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "kind", .kind = COLUMN_TEXT },   { .key = "means", .kind = COLUMN_TEXT },
+		{ .key = "limits", .kind = COLUMN_TEXT }, { .key = "reason", .kind = COLUMN_TEXT },
+		{ .key = "advice", .kind = COLUMN_TEXT },
+	};
+	struct result *result;
+	int code = result_create(stdout, how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+
+	if (code < 0)
+		return code;
+	for (int kind = first; kind <= last; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+
+		result_text(result, 0, info->name);
+		result_text(result, 1, info->means);
+		result_text(result, 2, info->limits);
+		result_text(result, 3, info->reason);
+		result_text(result, 4, info->advice);
+		if (!result_end_row(result))
+			break;
+	}
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
 int health_explain(const char *word, const struct result_options *how, struct error *err)
 {
 	int kind = word ? finding_kind_find(word) : -1;
 	const struct finding_kind_info *info;
 
+	if (word && kind < 0)
+		return err_set(err, ERR_USAGE,
+			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
+	if (how->format != RESULT_TABLE)
+		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, how, err);
 	if (!word) {
 		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
 			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
 			       finding_kind_info((enum finding_kind)kind)->means);
 		return 0;
 	}
-	if (kind < 0)
-		return err_set(err, ERR_USAGE,
-			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
 	print_wrapped(how, "what:    ", info->means);

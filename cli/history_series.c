@@ -132,7 +132,7 @@ static void put_source(struct result *result, unsigned tags)
 		if (tags & 1u << i)
 			text_appendf(&text, "%s%s", text.len ? ", " : "",
 				     history_source_name((enum history_source)i));
-	if (text.len)
+	if (*result_chars(result, &text))
 		result_text(result, SOURCE, text_chars(&text));
 	text_done(&text);
 }

@@ -415,11 +415,7 @@ static void who_left_in_the_window_has_a_history(void **state)
 	assert_true(found > 0);
 }
 
-static const struct {
-	const char *line;
-	int code;
-	const char *word;
-} refused[] = {
+static const struct refused refused[] = {
 	{ "history|no such node", ERR_USAGE, "no such node" },
 	{ "history|0x1234567/3", ERR_USAGE, "0x1234567" },
 	{ "history|-c|rcv_byte", ERR_USAGE, "'rcv_bytes'" },
@@ -442,17 +438,7 @@ static const struct {
 static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
-		struct error err = { 0 };
-		char *output;
-		int code = run(refused[i].line, &output, &err);
-
-		if (code != refused[i].code || !strstr(err.text, refused[i].word))
-			fail_msg("%s: %d, %s", refused[i].line, code, err.text);
-		assert_null(strchr(err.text, '\n'));
-		assert_string_equal(output, "");
-		free(output);
-	}
+	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static void node_view_init(const struct view *view, const struct map *locked, co
 			continue;
 		port_view_init(view, i, &one);
 		ret->pollable++;
-		ret->active += port->state == PORT_ACTIVE;
+		ret->active += port->num > 0 && port->state == PORT_ACTIVE;
 		ret->words[one.word]++;
 		add_known(&ret->xmit_bytes_per_s, one.xmit_bytes_per_s);
 		add_known(&ret->rcv_bytes_per_s, one.rcv_bytes_per_s);

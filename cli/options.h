@@ -111,5 +111,4 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
  */
 struct result_options options_result(const struct options *options);
 
-
 #endif

@@ -88,9 +88,11 @@ static int find_port(const struct fabric *fabric, const char *typed, uint32_t *r
 	if (!name)
 		return err_nomem(err);
 	node = find_shown(fabric, name);
+	if (node == FABRIC_NONE)
+		code = no_node(fabric, name, &whole, err);
 	free(name);
 	if (node == FABRIC_NONE)
-		return err_set(err, whole.code, "%s", whole.text);
+		return code;
 	num = strtoul(slash + 1, &end, 10);
 	*ret = *end || num > UINT8_MAX ? FABRIC_NONE : fabric_node_port(fabric, node, (uint8_t)num);
 	if (*ret == FABRIC_NONE)

@@ -32,7 +32,7 @@ static bool is_time(const char *typed, int64_t now_us, int64_t *ret_us)
 	return when_parse(typed, now_us, ret_us, &ignored) == 0;
 }
 
-/* A name that lists, tables and later commands can do with. */
+/* A name that can stand in lists and tables, and be typed in any command. */
 static int check_name(const struct command *command, const char *name, int64_t now_us, struct error *err)
 {
 	char clean[4 * SAVED_NAME_SIZE + 1];

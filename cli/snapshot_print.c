@@ -196,7 +196,7 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 				     one->reset || one->saturated ? "+" : "");
 	}
 	if (known)
-		result_text(printer->result, first + ERRORS_SHOWN, text_chars(&shown));
+		result_text(printer->result, first + ERRORS_SHOWN, result_chars(printer->result, &shown));
 	text_done(&shown);
 }
 
@@ -329,7 +329,7 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 		note_port(&note, row->sides[1].port, "B ");
 	if (row->ports_unknown)
 		text_appendf(&note, "%u of %u ports not known: at least", row->ports_unknown, row->ports);
-	result_text(printer->result, printer->note, text_chars(&note));
+	result_text(printer->result, printer->note, result_chars(printer->result, &note));
 	text_done(&note);
 }
 

@@ -313,7 +313,7 @@ static void the_newest_two_are_meant_where_none_is_named(void **state)
 
 static void a_wrong_line_is_told_in_one(void **state)
 {
-	static const struct { const char *line; int code; const char *words; } wrong[] = {
+	static const struct refused wrong[] = {
 		{ "snapshot", ERR_USAGE, "take, list, diff or remove" },
 		{ "snapshot|shoot", ERR_USAGE, "take, list, diff or remove" },
 		{ "snapshot|take", ERR_USAGE, "name of one snapshot" },
@@ -336,19 +336,9 @@ static void a_wrong_line_is_told_in_one(void **state)
 		{ "snapshot|remove|something else", ERR_USAGE, "no snapshot is called" },
 		{ "snapshot|remove|-10m", ERR_USAGE, "no snapshot is called" },
 	};
-	size_t i;
 
 	(void)state;
-	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		struct error err = { 0 };
-		char *output;
-		int code = run(wrong[i].line, &output, &err);
-
-		if (code != wrong[i].code || !strstr(err.text, wrong[i].words) || strchr(err.text, '\n'))
-			fail_msg("%s: %d %s", wrong[i].line, code, err.text);
-		assert_string_equal(output, "");
-		free(output);
-	}
+	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
 /* The last one: it takes away what the others look at. */

@@ -288,7 +288,7 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 	}
 	if (count > SMS_NAMED)
 		text_appendf(&shown, " and %u more", count - SMS_NAMED);
-	result_show(result, SM_OTHERS, text_chars(&shown), STYLE_PLAIN);
+	result_show(result, SM_OTHERS, result_chars(result, &shown), STYLE_PLAIN);
 	if (count)
 		say(page, SM_OTHERS);
 	text_done(&shown);
@@ -329,7 +329,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	result_integer(result, count_column, count);
 	if (count > NODES_NAMED)
 		text_appendf(&shown, " and %u more", count - NODES_NAMED);
-	result_show(result, list, count ? text_chars(&shown) : "none", count ? style : STYLE_PLAIN);
+	result_show(result, list, count ? result_chars(result, &shown) : "none", count ? style : STYLE_PLAIN);
 	text_done(&shown);
 }
 

@@ -96,6 +96,20 @@ int run(const char *line, char **ret_output, struct error *err)
 	return code;
 }
 
+void assert_refused(const struct refused *refused, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct error err = { 0 };
+		char *output;
+		int code = run(refused[i].line, &output, &err);
+
+		if (code != refused[i].code || *output || !*err.text || strchr(err.text, '\n') ||
+		    !strstr(err.text, refused[i].says))
+			fail_msg("%s: %d \"%s\", \"%s\"", refused[i].line, code, err.text, output);
+		free(output);
+	}
+}
+
 json_t *run_json(const char *line)
 {
 	char *output, with_format[512];

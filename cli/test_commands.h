@@ -4,6 +4,7 @@
 #define IBWIRE_CLI_TEST_COMMANDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -27,6 +28,16 @@ void use_database(const char *path);
  * exit code; @ret_output what it wrote, for free().
  */
 int run(const char *line, char **ret_output, struct error *err);
+
+/* A command line, how it ends, and what is said of it. */
+struct refused {
+	const char *line;
+	int code;
+	const char *says;
+};
+
+/* assert_refused - each of @count lines ends so, with one line of words and no output. */
+void assert_refused(const struct refused *refused, size_t count);
 
 /* run_json - the same with --format json; fails the test where the command does. */
 json_t *run_json(const char *line);

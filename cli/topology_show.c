@@ -174,14 +174,14 @@ static void put_lists(struct result *result, const struct topology *topology, st
 		text_appendf(&texts[used], "%s - %s: %u of %u", fabric->nodes[shape->missing[i].low].name,
 			     fabric->nodes[shape->missing[i].high].name, shape->missing[i].links,
 			     shape->missing[i].expected);
-		result_item(result, S_MISSING, text_chars(&texts[used]));
+		result_item(result, S_MISSING, result_chars(result, &texts[used]));
 	}
 	for (i = 0; i < shape->slow_count; i++, used++) {
 		text_appendf(&texts[used], "%s - %s: %.0f of %.0f Gb/s",
 			     shape_port_name(shape, shape->slow[i].port, name, sizeof(name)),
 			     shape_port_name(shape, fabric->ports[shape->slow[i].port].peer, peer, sizeof(peer)),
 			     (double)shape->slow[i].bits_per_s / 1e9, (double)shape->slow[i].expected_bits_per_s / 1e9);
-		result_item(result, S_SLOW, text_chars(&texts[used]));
+		result_item(result, S_SLOW, result_chars(result, &texts[used]));
 	}
 	for (i = 0; i < shape->miswired_count; i++, used++) {
 		uint32_t port = shape->miswired[i].port;
@@ -191,7 +191,7 @@ static void put_lists(struct result *result, const struct topology *topology, st
 			     shape->rails[shape->ports[port].rail].name,
 			     shape_port_name(shape, fabric->ports[port].peer, peer, sizeof(peer)),
 			     shape->rails[shape->miswired[i].leaf_rail].name);
-		result_item(result, S_MISWIRED, text_chars(&texts[used]));
+		result_item(result, S_MISWIRED, result_chars(result, &texts[used]));
 	}
 }
 

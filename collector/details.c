@@ -61,13 +61,13 @@ static void submit(struct details *details, const struct request *request)
 		details->code = engine_submit(details->engine, request, details->err);
 }
 
-static bool is_live(const struct details *details, uint32_t port)
+/* Has it counters, and did its node answer when it was asked last? */
+static bool may_ask(const struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
 
-	return port_is_pollable(details->fabric, which) && which->state >= PORT_INIT &&
-	       !port_is_plane(details->fabric, port) &&
-	       fabric_port_lid(details->fabric, which) && !memory_node(details->memory, which->node)->silent_sweeps;
+	return port_is_pollable(details->fabric, which) && port_is_live(details->fabric, which) &&
+	       !port_is_plane(details->fabric, port) && !memory_node(details->memory, which->node)->silent_sweeps;
 }
 
 /* A port's question to its performance agent; what is slow and whose turn comes again is not worth a second try. */
@@ -145,13 +145,13 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	details->entry_count++;
 }
 
-static uint32_t first_live_port(const struct details *details, uint32_t node_index)
+static uint32_t first_port_to_ask(const struct details *details, uint32_t node_index)
 {
 	const struct node *node = &details->fabric->nodes[node_index];
 	uint32_t port;
 
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (is_live(details, port))
+		if (may_ask(details, port))
 			return port;
 	return FABRIC_NONE;
 }
@@ -164,7 +164,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 
 	if (!node->caps.known || node->caps.missing & 1u << attribute || is_given_up(details, node, attribute))
 		return false;
-	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_live_port(details, which->node))
+	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_port_to_ask(details, which->node))
 		return false;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
@@ -291,7 +291,7 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
 		    !wants_tick(details, memory_node(details->memory, node)))
 			continue;
-		port = first_live_port(details, node);
+		port = first_port_to_ask(details, node);
 		if (port != FABRIC_NONE) {
 			struct request request = port_request(details, port, PMA_PORT_SAMPLES_CONTROL, on_tick);
 
@@ -326,7 +326,7 @@ static void ask_attributes(struct details *details, uint32_t port)
 static void ask_port(struct details *details, uint32_t port)
 {
 	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
-	    port == first_live_port(details, details->fabric->ports[port].node))
+	    port == first_port_to_ask(details, details->fabric->ports[port].node))
 		ask_caps(details, port);
 	ask_attributes(details, port);
 }
@@ -342,7 +342,7 @@ int details_turn(struct details *details, bool skip_hcas)
 	ask_ticks(details, skip_hcas);
 	/* Every sixtieth port, not those of one switch: one after the other they would be what the sweep waits for. */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
-		if (is_live(details, port) &&
+		if (may_ask(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
 			ask_port(details, port);
 	}
@@ -383,14 +383,6 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 	}
 }
 
-/* The port that stands for the agent that answers for a port: the first of a switch, else the port itself. */
-static uint32_t agent_of(const struct details *details, uint32_t port)
-{
-	const struct node *node = &details->fabric->nodes[details->fabric->ports[port].node];
-
-	return node->type == NODE_SWITCH ? node->first_port : port;
-}
-
 /* Mark the agents that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
 static bool *read_agents(const struct details *details, const struct sweep_result *result)
 {
@@ -398,7 +390,7 @@ static bool *read_agents(const struct details *details, const struct sweep_resul
 	size_t i;
 
 	for (i = 0; read && i < result->count; i++)
-		read[agent_of(details, result->samples[i].port)] |= result->samples[i].reading != NULL;
+		read[fabric_port_agent(details->fabric, result->samples[i].port)] |= result->samples[i].reading != NULL;
 	return read;
 }
 
@@ -434,7 +426,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 		const struct port_memory *port = memory_port(details->memory, details->fabric, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
 
-		if (!read[agent_of(details, entry->port)])
+		if (!read[fabric_port_agent(details->fabric, entry->port)])
 			continue;
 		entry->has_delta = last && last->present && last->at_us < entry->reading.at_us;
 		if (entry->has_delta)

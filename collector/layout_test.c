@@ -71,11 +71,36 @@ static void planes_that_come_and_go_are_followed(void **state)
 	free(model);
 }
 
+static void everybody_else_falls_silent(struct model *model)
+{
+	size_t i;
+
+	for (i = 0; i < MODEL_OWN_NODE; i++)
+		model->nodes[i].silent = model->sweeps >= 2 && (i >= HOST || model->sweeps >= 6);
+}
+
+/* Nobody asks planes, so they answer nothing: they hide no silence of all others. */
+static void planes_do_not_count_as_who_answers(void **state)
+{
+	struct model *model = model_create(3);
+
+	(void)state;
+	model->nodes[HOST].planes = model->nodes[HOST + 1].planes = true;
+	model->before_sweep = everybody_else_falls_silent;
+	assert_int_equal(model_run(model, 5, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
+	assert_int_equal(model_run(model, 4, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_FABRIC_SILENT), 1);
+	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planes_are_told_once_and_not_asked),
 		cmocka_unit_test(planes_that_come_and_go_are_followed),
+		cmocka_unit_test(planes_do_not_count_as_who_answers),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -70,8 +70,7 @@ struct collector {
  * @last:       no sweep comes after it: what is held back is told, and no link is looked at again
  *
  * Where the store fails that is told, and the readings wait for the next sweep; only a single one fails with it.
- * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_IO where the store failed and no other sweep
- * comes; ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_IO where the store failed a single sweep; ERR_NOMEM.
  */
 int loop_sweep(struct collector *collector, bool last, struct error *err);
 

@@ -104,18 +104,24 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 	return 0;
 }
 
+/* The number of the port that stands for a port's agent, also where the fabric has no port 0 of that switch. */
+static uint8_t agent_num(const struct node *node, uint8_t num)
+{
+	return node->type == NODE_SWITCH ? 0 : num;
+}
+
 uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port)
 {
 	const struct port *which = &fabric->ports[port];
 	const struct node_memory *node = &memory->nodes[memory->node_of[which->node]];
 
-	return node->first_port + (fabric->nodes[which->node].type == NODE_SWITCH ? 0 : which->num) + 1;
+	return node->first_port + agent_num(&fabric->nodes[which->node], which->num) + 1;
 }
 
 bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
 		      struct request *request)
 {
-	uint32_t port = fabric_node_port(fabric, node, fabric->nodes[node].type == NODE_SWITCH ? 0 : num);
+	uint32_t port = fabric_node_port(fabric, node, agent_num(&fabric->nodes[node], num));
 	uint64_t guid;
 
 	if (port == FABRIC_NONE)
@@ -178,9 +184,9 @@ struct port_memory *memory_port(struct memory *memory, const struct fabric *fabr
 struct port_memory *memory_agent(struct memory *memory, const struct fabric *fabric, uint32_t port)
 {
 	const struct port *which = &fabric->ports[port];
-	bool is_switch = fabric->nodes[which->node].type == NODE_SWITCH;
+	const struct node *node = &fabric->nodes[which->node];
 
-	return &memory->ports[memory_node(memory, which->node)->first_port + (is_switch ? 0 : which->num)];
+	return &memory->ports[memory_node(memory, which->node)->first_port + agent_num(node, which->num)];
 }
 
 struct mad_address *memory_redirect(struct memory *memory, const struct fabric *fabric, uint32_t port)

@@ -43,17 +43,12 @@ struct sweep_state {
 	uint32_t *sample_of;        /* port index to sample index */
 	uint8_t *attributes_open;   /* per sample: mask of attributes not answered yet */
 	uint8_t *again_left;        /* per sample */
-	uint8_t *timeouts;          /* per agent (agent_of), in a row */
+	uint8_t *timeouts;          /* per agent (fabric_port_agent), in a row */
 	bool *answered;             /* per agent: anything at all */
 	bool by_age;                /* the last sweep was cut: what it did not come to goes first */
 	struct error *err;
 	int code;                   /* the first failure of a callback */
 };
-
-static bool is_live(const struct fabric *fabric, const struct port *port)
-{
-	return port->state >= PORT_INIT && fabric_port_lid(fabric, port) != 0;
-}
 
 static void submit(struct sweep_state *state, const struct request *request)
 {
@@ -89,14 +84,6 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 static bool is_switch(const struct sweep_state *state, uint32_t node)
 {
 	return state->fabric->nodes[node].type == NODE_SWITCH;
-}
-
-/* The agent that answers for a port, as an index: that of its switch's first port, or of the HCA's port itself. */
-static uint32_t agent_of(const struct sweep_state *state, uint32_t port_index)
-{
-	uint32_t node = state->fabric->ports[port_index].node;
-
-	return is_switch(state, node) ? state->fabric->nodes[node].first_port : port_index;
 }
 
 static bool has_extended(const struct sweep_state *state, uint32_t node)
@@ -171,7 +158,7 @@ static void ask_ports(struct sweep_state *state, uint32_t node_index)
 /* A question about a port was left open: what else its agent was to be asked is dropped. */
 static void count_timeout(struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t agent = agent_of(state, port_index);
+	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	/* Where it sent us may be the reason; the next sweep asks the node itself. */
 	*memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
@@ -181,7 +168,7 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 
 static void count_answer(struct sweep_state *state, uint32_t port_index)
 {
-	uint32_t agent = agent_of(state, port_index);
+	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	state->timeouts[agent] = 0;
 	state->answered[agent] = true;
@@ -455,7 +442,7 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 	/* Not all planes need have a LID. */
 	if (port->state >= PORT_INIT && port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
 		return SAMPLE_UNSUPPORTED;
-	if (!is_live(state->fabric, port))
+	if (!port_is_live(state->fabric, port))
 		return SAMPLE_DOWN;
 	if (state->settings->switches_only && !is_switch(state, port->node))
 		return SAMPLE_UNPLANNED;
@@ -494,7 +481,7 @@ static void mark_unfinished(struct sweep_state *state)
 
 	for (i = 0; i < state->result->count; i++) {
 		struct port_sample *sample = &state->result->samples[i];
-		uint32_t agent = agent_of(state, sample->port);
+		uint32_t agent = fabric_port_agent(state->fabric, sample->port);
 
 		if (sample->status == SAMPLE_SILENT && (state->answered[agent] || !state->timeouts[agent])) {
 			sample->status = SAMPLE_UNFINISHED;

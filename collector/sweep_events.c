@@ -10,6 +10,7 @@
 #include "collector/memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
+#include "fabric/planes.h"
 
 /* Keys of a set of counters, as many as fit: "rcv_errors, xmit_discards". */
 static void list_counters(counter_set set, char *ret, size_t size)
@@ -112,6 +113,9 @@ static struct node_answers next_node(const struct fabric *fabric, const struct s
 	for (; *i < result->count && fabric->ports[result->samples[*i].port].node == ret.node; ++*i) {
 		enum sample_status status = result->samples[*i].status;
 
+		/* Of planes nothing is asked: they say nothing of who is there. */
+		if (status == SAMPLE_UNSUPPORTED && port_is_plane(fabric, result->samples[*i].port))
+			continue;
 		ret.answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
 		/* In backoff too: the node was asked for all of them. */
 		ret.asked += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;

@@ -96,6 +96,13 @@ void result_text(struct result *result, size_t column, const char *chars)
 		value_of(result, column, VALUE_NULL);
 }
 
+const char *result_chars(struct result *result, const struct text *text)
+{
+	if (text_failed(text))
+		fail(result, ENOMEM);
+	return text_chars(text);
+}
+
 void result_integer(struct result *result, size_t column, int64_t value)
 {
 	value_of(result, column, VALUE_INTEGER)->integer = value;
@@ -199,6 +206,8 @@ void result_note(struct result *result, const char *fmt, ...)
 	va_end(args);
 	text_append(&result->notes, line);
 	text_append(&result->notes, "\n");
+	if (text_failed(&result->notes))
+		fail(result, ENOMEM);
 }
 
 int result_finish(struct result *result, struct error *err)

@@ -110,8 +110,14 @@ void result_member(struct result *result, size_t column, const char *name, uint6
 void result_number(struct result *result, size_t column, const char *name, double value); /* NAN: not known */
 void result_item(struct result *result, size_t column, const char *chars);
 
-/* result_append_bytes - as tables show COLUMN_BYTES: "1.5 GB". */
+/*
+ * result_chars - what was put together for a cell, "" when empty (borrowed from @text)
+ * Where memory ran out over it the answer fails: a cell that is cut would be a wrong one.
+ */
 struct text;
+const char *result_chars(struct result *result, const struct text *text);
+
+/* result_append_bytes - as tables show COLUMN_BYTES: "1.5 GB". */
 void result_append_bytes(struct text *text, double bytes);
 
 /* In tables only: another text for this cell (NULL: as it is), and how it looks. */

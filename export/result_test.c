@@ -493,6 +493,33 @@ static void a_reader_that_leaves_is_no_error(void **state)
 	}
 }
 
+/* "a, b" cut to "a" is a wrong answer, not a short one. */
+static void a_cell_for_which_memory_ran_out_is_an_error(void **state)
+{
+	static const struct column column = { .key = "list", .kind = COLUMN_TEXT };
+	int format;
+
+	(void)state;
+	for (format = RESULT_TABLE; format <= RESULT_CSV; format++)
+		for (int failed = 0; failed < 2; failed++) {
+			const struct result_options options = { .format = (enum result_format)format };
+			struct text list = { 0 };
+			struct result *result;
+			FILE *stream = fopen("/dev/null", "w");
+
+			assert_non_null(stream);
+			assert_int_equal(result_create(stream, &options, &column, 1, &result, NULL), 0);
+			text_append(&list, "a");
+			list.failed = failed;
+			result_text(result, 0, result_chars(result, &list));
+			assert_int_equal(result_end_row(result), !failed);
+			assert_int_equal(result_finish(result, NULL), failed ? ERR_NOMEM : 0);
+			result_destroy(result);
+			text_done(&list);
+			fclose(stream);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -507,6 +534,7 @@ int main(void)
 		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(a_reader_that_leaves_is_no_error),
+		cmocka_unit_test(a_cell_for_which_memory_ran_out_is_an_error),
 	};
 
 	return cmocka_run_group_tests_name("result", tests, NULL, NULL);

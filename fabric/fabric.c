@@ -182,6 +182,18 @@ uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port)
 	return lid <= LID_UNICAST_MAX ? lid : 0;
 }
 
+bool port_is_live(const struct fabric *fabric, const struct port *port)
+{
+	return port->state >= PORT_INIT && fabric_port_lid(fabric, port) != 0;
+}
+
+uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port)
+{
+	const struct node *node = &fabric->nodes[fabric->ports[port].node];
+
+	return node->type == NODE_SWITCH ? node->first_port : port;
+}
+
 bool port_is_pollable(const struct fabric *fabric, const struct port *port)
 {
 	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;

@@ -145,6 +145,16 @@ uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8
  */
 uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
 
+/* port_is_live - can whoever answers for this port be asked: it is in Init or above, and GMPs have a LID to go to. */
+bool port_is_live(const struct fabric *fabric, const struct port *port);
+
+/*
+ * fabric_port_agent - the port that stands for the performance agent that answers for a port
+ * A switch has one agent for all its ports, each port of an HCA has its own. Return: the
+ * index of the first port of the switch that was found, or of the HCA's port itself.
+ */
+uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
+
 /*
  * port_is_pollable - has this port counters to ask for: an external port, or
  * port 0 of a switch where it is an enhanced one.

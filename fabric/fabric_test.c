@@ -408,6 +408,50 @@ static void only_a_unicast_lid_is_asked(void **state)
 	}
 }
 
+/* Whichever of its ports were found, the first too. */
+static void ports_have_one_agent_where_they_are_of_one_switch(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct fabric *fabric = random_fabric(seed);
+
+		for (uint32_t a = 0; a < fabric->port_count; a++) {
+			uint32_t node = fabric->ports[a].node;
+
+			assert_int_equal(fabric->ports[fabric_port_agent(fabric, a)].node, node);
+			for (uint32_t b = 0; b < fabric->port_count; b++)
+				assert_int_equal(fabric_port_agent(fabric, a) == fabric_port_agent(fabric, b),
+						 a == b || (fabric->ports[b].node == node &&
+							    fabric->nodes[node].type == NODE_SWITCH));
+		}
+		fabric_destroy(fabric);
+	}
+}
+
+static void who_is_down_or_has_no_lid_is_not_live(void **state)
+{
+	(void)state;
+	for (uint8_t type = NODE_CA; type <= NODE_ROUTER; type++) {
+		for (unsigned port_state = PORT_DOWN; port_state <= PORT_ACTIVE; port_state++) {
+			for (uint16_t lid = 0; lid <= 1; lid++) {
+				bool is_switch = type == NODE_SWITCH;
+				struct fabric *fabric = fabric_create(NULL);
+				struct node node = { .guid = 1, .type = type, .port_count = 1 };
+				struct port port = { .num = 1, .state = (uint8_t)port_state };
+
+				/* A switch's is that of its port 0. */
+				*(is_switch ? &node.lid : &port.lid) = lid;
+				fabric_add_node(fabric, &node, NULL);
+				fabric_add_port(fabric, &port, NULL);
+				assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+				assert_int_equal(port_is_live(fabric, &fabric->ports[0]),
+						 lid && port_state != PORT_DOWN);
+				fabric_destroy(fabric);
+			}
+		}
+	}
+}
+
 static void a_fabric_refuses_what_contradicts_itself(void **state)
 {
 	struct fabric *fabric = small_fabric(4, 1, LINK_SPEED_HDR, 9);
@@ -488,6 +532,8 @@ int main(void)
 		cmocka_unit_test(managed_switches_go_by_their_own_name),
 		cmocka_unit_test(a_description_without_a_name_is_told_from_one_with),
 		cmocka_unit_test(only_a_unicast_lid_is_asked),
+		cmocka_unit_test(ports_have_one_agent_where_they_are_of_one_switch),
+		cmocka_unit_test(who_is_down_or_has_no_lid_is_not_live),
 		cmocka_unit_test(a_change_of_a_link_is_told_once),
 		cmocka_unit_test(a_fabric_refuses_what_contradicts_itself),
 		cmocka_unit_test(a_netfile_that_was_written_has_the_same_nodes_and_links),

@@ -31,7 +31,7 @@ struct sets {
 	bool *twice;      /* by group: a device's name is there twice */
 	bool *nameless;   /* by group: no device has a name */
 	uint32_t groups;
-	struct map names, devices, systems;
+	struct map names, devices;
 	const char **texts, **device_texts;
 };
 
@@ -46,7 +46,6 @@ static void sets_done(struct sets *sets)
 	free(sets->device_texts);
 	map_done(&sets->names);
 	map_done(&sets->devices);
-	map_done(&sets->systems);
 }
 
 static int sets_init(struct sets *sets, size_t count)

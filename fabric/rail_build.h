@@ -45,7 +45,6 @@ uint32_t rail_port_in_use(const struct shape_build *build, uint32_t node, uint32
 /* rail_by_settings - the name that the settings give an HCA's rail, or NULL (borrowed from them). */
 const char *rail_by_settings(const struct shape_build *build, uint32_t node);
 
-
 /* rail_serves - has a leaf, by row, half as many ports of a rail as of that which it has most of? */
 bool rail_serves(const struct rail_build *rails, uint32_t leaf, uint32_t rail);
 

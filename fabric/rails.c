@@ -167,7 +167,7 @@ static int find_miswired(struct rail_build *rails)
 		if (!miswired)
 			return ERR_NOMEM;
 		shape->miswired = miswired;
-		/* leaf_rail is the number within the class for now; see rail_list.c. */
+		/* A rail's number within its class: rail_list_add() puts the number in the shape in its place. */
 		miswired[shape->miswired_count++] = (struct shape_miswired){
 			.port = i, .leaf = rails->leafs[leaf], .leaf_rail = rails->most[leaf],
 		};

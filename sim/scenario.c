@@ -115,6 +115,9 @@ static int read_truth_option(struct scenario_truth *truth, char *word, struct er
 		return when_span_parse(value, &truth->since_us, err);
 	if (!strcmp(word, "at"))
 		return read_time(value, &truth->at_us, err);
+	if (!strcmp(word, "severity") && strcmp(value, "info") && strcmp(value, "warning") &&
+	    strcmp(value, "critical"))
+		return err_set(err, ERR_USAGE, "severity=%s: say info, warning or critical", value);
 	if (!strcmp(word, "cause"))
 		snprintf(truth->causes, sizeof(truth->causes), "%s", value);
 	else if (!strcmp(word, "severity"))

@@ -31,7 +31,8 @@ struct sharing {
 	struct maxmin_use *links;
 };
 
-unsigned virtual_next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret)
+/* Where a flow to a port goes on from a switch: @ret has room for 256 ports. */
+static unsigned next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret)
 {
 	const struct fabric *built = world->built;
 	uint32_t last = built->ports[to].peer, out, i;
@@ -105,7 +106,7 @@ static int follow(struct sharing *sharing, uint32_t from, uint32_t to, bool adap
 		next.count = 0;
 		for (i = 0; i < here.count; i++) {
 			uint32_t ports[256];
-			unsigned ways = virtual_next_hops(world, here.node[i], to, adaptive, ports);
+			unsigned ways = next_hops(world, here.node[i], to, adaptive, ports);
 
 			if (!ways)
 				return 0;

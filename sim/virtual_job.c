@@ -230,6 +230,8 @@ int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struc
 {
 	char *rest = NULL, *item;
 
+	if (!list[strspn(list, ",")])
+		return err_set(err, ERR_USAGE, "hosts=%s names nobody: say all, or node0001-node0016,node0020", list);
 	if (!strcmp(list, "all")) {
 		memset(ret, true, world->hosts.host_count);
 		return 0;
@@ -362,15 +364,14 @@ static int parse_option(struct virtual *world, char *word, struct virtual_job *j
 	if (is_number(word))
 		return parse_number(word, value, job, err);
 	if (!strcmp(word, "coupled"))
-		job->coupled = !strcmp(value, "yes");
-	else if (!strcmp(word, "spread"))
-		job->adaptive = !strcmp(value, "adaptive");
-	else if (!strcmp(word, "starts"))
-		job->runs = strcmp(value, "later") != 0;
-	else if (!strcmp(word, "without"))
-		*ret_without = value;
-	else
+		return virtual_choice(word, value, "yes", "no", &job->coupled, err);
+	if (!strcmp(word, "spread"))
+		return virtual_choice(word, value, "adaptive", "static", &job->adaptive, err);
+	if (!strcmp(word, "starts"))
+		return virtual_choice(word, value, "now", "later", &job->runs, err);
+	if (strcmp(word, "without"))
 		return err_set(err, ERR_USAGE, "a job has no option \"%s\"", word);
+	*ret_without = value;
 	return 0;
 }
 

@@ -133,9 +133,6 @@ int virtual_fill_job(struct virtual *world, struct virtual_job *job);
 /* virtual_share - what every running job does to every port (virtual_flow.c). Return: 0 or ERR_NOMEM. */
 int virtual_share(struct virtual *world);
 
-/* virtual_next_hops - where a flow to a port goes on from a switch: @ret has room for 256 ports (virtual_flow.c). */
-unsigned virtual_next_hops(const struct virtual *world, uint32_t node, uint32_t to, bool adaptive, uint32_t *ret);
-
 /* virtual_rates - rates of all ports between two moments (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
 

@@ -287,6 +287,8 @@ static void a_wrong_line_is_told_with_its_number(void **state)
 		{ "at 5m\nbogus\n", "line 2" },
 		{ "shape rail hosts\n", "hosts=32" },
 		{ "expect link-down\n", "a kind and a subject" },
+		{ "expect link-down any severity=bad\n", "severity=bad" },
+		{ "expect link-down any sevrity=warning\n", "sevrity" },
 		{ "about x\nseed abc\n", "line 2: seed=abc" }, { "seed\n", "seed=" }, { "seed 7 8\n", "line 1" },
 	};
 	struct scenario scenario;
@@ -383,6 +385,55 @@ static void what_is_no_number_is_refused_with_its_name(void **state)
 	}
 }
 
+/* Misspelt options, words that are none, and what is too much: each is named, and none is left out in silence. */
+static void what_is_misspelt_is_refused_and_named(void **state)
+{
+	static const struct { const char *line, *says; } wrong[] = {
+		{ "at 1m flap " UPLINK " tims=3", "\"tims\": it has times every for" },
+		{ "at 1m flap " UPLINK " time=3", "\"time\"" }, { "at 1m down " UPLINK " fr=2s", "\"fr\"" },
+		{ "at 1m down " UPLINK " " UPLINK, "\"" UPLINK "\" is too much" },
+		{ "at 1m errors " UPLINK " symbol_errors=40 symbol_error=3", "\"symbol_error\"" },
+		{ "at 1m errors " UPLINK " symbol_errors=40 eco=0.5", "\"eco\"" },
+		{ "at 1m errors " UPLINK " symbol_errors=40 =5", "\"\"" },
+		{ "at 1m skew leaf-u01-r0 to=9 prt=0.3", "\"prt\"" }, { "at 1m reroute oder=2", "\"oder\"" },
+		{ "at 1m reroute 2", "\"2\" is too much" }, { "at 1m clear all for=2m", "\"for\"" },
+		{ "at 1m off host=node0001", "\"host\"" }, { "at 1m off hosts=nobody", "nobody" },
+		{ "at 1m off hosts=", "names nobody" }, { "job x ring hosts=,", "names nobody" },
+		{ "at 1m off \"node0001 mlx5_0\" hosts=node0002", "not both" },
+		{ "job x ring\nat 1m leave x hosts=nobody", "nobody" },
+		{ "job x ring\nat 1m leave x \"node0001 mlx5_0\" hosts=node0002", "not both" },
+		{ "job x ring coupled=rubbish", "coupled=rubbish: say yes or no" },
+		{ "job x ring coupled=", "coupled=:" }, { "job x ring spread=adaptve", "spread=adaptve" },
+		{ "job x ring starts=latr", "starts=latr" }, { "job x ring cupled=no", "\"cupled\"" },
+	};
+	static const char *const right[] = {
+		"at 1m flap " UPLINK " times=3 every=1m for=2s",
+		"at 1m errors " UPLINK " symbol_errors=4 echo=1 for=2m",
+		"at 1m off hosts=node0001-node0002 for=2m", "job x ring coupled=yes", "job x ring coupled=no",
+		"job x ring spread=adaptive", "job x ring spread=static", "job x ring starts=later",
+		"job x ring starts=now\nat 1m leave x hosts=node0001-node0002",
+	};
+	char text[256];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct error err = { 0 };
+
+		snprintf(text, sizeof(text), SMALL "%s\n", wrong[i].line);
+		assert_int_equal(try(text, &err), ERR_USAGE);
+		if (!strstr(err.text, wrong[i].says) || strchr(err.text, '\n'))
+			fail_msg("%s: %s", text, err.text);
+	}
+	for (i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
+		struct error err = { 0 };
+
+		snprintf(text, sizeof(text), SMALL "%s\n", right[i]);
+		if (try(text, &err))
+			fail_msg("%s: %s", text, err.text);
+	}
+}
+
 static void a_width_is_lanes_and_nothing_else(void **state)
 {
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
@@ -416,6 +467,7 @@ int main(void)
 		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
 		cmocka_unit_test(what_cannot_happen_is_refused),
 		cmocka_unit_test(what_is_no_number_is_refused_with_its_name),
+		cmocka_unit_test(what_is_misspelt_is_refused_and_named),
 		cmocka_unit_test(a_width_is_lanes_and_nothing_else),
 	};
 

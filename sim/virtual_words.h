@@ -27,6 +27,10 @@ int virtual_whole(const char *name, const char *value, uint64_t least, uint64_t 
 		  struct error *err);
 int virtual_real(const char *name, const char *value, double least, double most, double *ret, struct error *err);
 
+/* virtual_choice - one of two words. @ret: whether it is @yes. Return: 0; ERR_USAGE where it is neither. */
+int virtual_choice(const char *name, const char *value, const char *yes, const char *no, bool *ret,
+		   struct error *err);
+
 /* virtual_find_hosts - "all", "node0001-node0016,node0020"; @list is written to. Return: 0 or ERR_USAGE. */
 int virtual_find_hosts(const struct virtual *world, char *list, bool *ret, struct error *err);
 

@@ -26,16 +26,33 @@ static void read_column(struct bit_reader *in, uint64_t *values, unsigned count)
 	column_add(in, values, count);
 }
 
-/* A column of those that know the counter, beside what was predicted for all. */
-static void read_known(struct bit_reader *in, const struct codec_group *group, const uint8_t *known, unsigned count,
-		       bool any, uint64_t *value)
+/* Of a list of places in rising order, the first that is @place or behind it. */
+static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
+{
+	unsigned low = 0, high = count;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+
+		if (at[middle] < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* A column of those that know the counter, beside what was predicted for members [@first, @end). */
+static void read_known(struct bit_reader *in, const uint8_t *known, unsigned count, bool any, unsigned first,
+		       unsigned end, uint64_t *value)
 {
 	uint64_t left[CODEC_CHUNK_SWEEPS];
+	unsigned next = first_from(known, count, first);
 
 	memset(left, 0, count * sizeof(*left));
 	if (any)
 		column_add(in, left, count);
-	for (unsigned i = 0, next = 0; i < group->count; i++)
+	for (unsigned i = first; i < end; i++)
 		value[i] = next < count && known[next] == i ? value[i] + left[next++] : 0;
 }
 
@@ -56,13 +73,10 @@ static void read_counter(struct bit_reader *in, const struct codec_column *colum
 		shares.of_words = get_share(in);
 		shares.of_answers = get_share(in);
 	}
-	if (some) {
-		codec_group_predict(group, column, shares, 0, group->count, value);
-		read_known(in, group, known, count, any, value);
-		return;
-	}
 	codec_group_predict(group, column, shares, first, end, value);
-	if (any)
+	if (some)
+		read_known(in, known, count, any, first, end, value);
+	else if (any)
 		column_add_part(in, value, count, first, end);
 }
 
@@ -125,22 +139,6 @@ static int read_head(struct bit_reader *in, unsigned count, struct head *head)
 	if (head->there.count)
 		read_columns(in, head);
 	return in->bad ? ERR_IO : 0;
-}
-
-/* Of a list of places in rising order, the first that is @place or behind it. */
-static unsigned first_from(const uint8_t *at, unsigned count, unsigned place)
-{
-	unsigned low = 0, high = count;
-
-	while (low < high) {
-		unsigned middle = (low + high) / 2;
-
-		if (at[middle] < place)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
 }
 
 /* Some of the samples, by their places in the chunk, and which members of a group they are: [first, end). */

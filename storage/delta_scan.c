@@ -363,26 +363,8 @@ static int load_slice(struct delta_scan *scan, struct error *err)
 	return result ? result : walk->slice_count > 0;
 }
 
-/* The next sample of the slice, port by port: as they lie in memory. Return: was there one? */
-static bool step_by_port(struct delta_scan *scan)
-{
-	struct delta_walk *walk = scan->walk;
-
-	for (; walk->port_at < walk->slice_count; walk->port_at++, walk->sweep_at = 0) {
-		while (walk->sweep_at < walk->slice_sweeps) {
-			scan->sample = &walk->samples[walk->port_at * walk->slice_sweeps + walk->sweep_at++];
-			if (!scan->sample->there)
-				continue;
-			scan->sweep = walk->slice_from + walk->sweep_at - 1;
-			scan->port = walk->slice_ports[walk->port_at];
-			return true;
-		}
-	}
-	return false;
-}
-
 /* The next sample of the slice, sweep by sweep. Return: was there one? */
-static bool step_by_sweep(struct delta_scan *scan)
+static bool step(struct delta_scan *scan)
 {
 	struct delta_walk *walk = scan->walk;
 
@@ -405,7 +387,7 @@ int delta_scan_next(struct delta_scan *scan, struct error *err)
 {
 	int result;
 
-	while (!(scan->any_order ? step_by_port(scan) : step_by_sweep(scan))) {
+	while (!step(scan)) {
 		result = load_slice(scan, err);
 		if (result <= 0)
 			return result;

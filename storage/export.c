@@ -462,6 +462,9 @@ static int make_from_salvage(const struct exporting *damaged, const struct targe
 		result = admin_open(target->salvaged, &exporting.source, &exporting.immutable, err);
 	if (!result)
 		result = make(&exporting, target->part, ret, err);
+	if (result == ERR_UNAVAILABLE)
+		result = err_set(err, ERR_IO, "%s is damaged: of the sweeps that are asked for none can be read; "
+				 "restore a backup", damaged->path);
 	sqlite3_close(exporting.source);
 	return result;
 }

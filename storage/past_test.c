@@ -184,6 +184,50 @@ static void views_and_tables_of_sql_call_it_so_too(void **state)
 	model_destroy(model);
 }
 
+/* A row of nodes, or of ports with their peers: the names are those of the fabric. */
+static bool take_own_name(void *ctx, const struct cell *cells, int count)
+{
+	const struct fabric *fabric = ctx;
+	uint32_t node = fabric_find_node(fabric, strtoull(cells[0].bytes, NULL, 16)), port, peer;
+
+	assert_int_not_equal(node, FABRIC_NONE);
+	assert_string_equal(cells[1].bytes, fabric->nodes[node].name);
+	if (count == 2)
+		return true;
+	port = fabric_node_port(fabric, node, (uint8_t)cells[2].integer);
+	assert_int_not_equal(port, FABRIC_NONE);
+	peer = fabric->ports[port].peer;
+	assert_int_equal(cells[3].type == CELL_NULL, peer == FABRIC_NONE);
+	if (peer != FABRIC_NONE)
+		assert_string_equal(cells[3].bytes, fabric->nodes[fabric->ports[peer].node].name);
+	return true;
+}
+
+/* Also those of which another node's name is newer, and of ports that did not change when their node was named. */
+static void views_call_each_node_by_its_own_name(void **state)
+{
+	struct sql_consumer consumer = { no_header, take_own_name, NULL };
+	const struct snapshot_query now = { 0 };
+	struct model *model = model_create(5, 2, 8, 6);
+	int64_t wall_us[STEPS];
+	struct snapshot *snapshot;
+	struct reader *reader;
+	struct error err = { 0 };
+
+	(void)state;
+	model->calm = true;
+	store_history(model, wall_us);
+	reader = check_open_reader(path);
+	assert_int_equal(snapshot_load(reader, &now, &snapshot, NULL), 0);
+	consumer.ctx = snapshot->fabric;
+	if (reader_sql(reader, "SELECT node_guid, node FROM nodes", &consumer, &err) < 0 ||
+	    reader_sql(reader, "SELECT node_guid, node, port, peer FROM ports", &consumer, &err) < 0)
+		fail_msg("%s", err.text);
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+	model_destroy(model);
+}
+
 /* In SQL as in C, of descriptions put together of what matters. */
 static void sql_knows_who_says_no_name(void **state)
 {
@@ -300,6 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(a_node_that_lost_its_name_shows_the_last_one),
 		TEST_IN_FOLDER(views_and_tables_of_sql_call_it_so_too),
+		TEST_IN_FOLDER(views_call_each_node_by_its_own_name),
 		cmocka_unit_test(sql_knows_who_says_no_name),
 		TEST_IN_FOLDER(a_name_map_wins_over_the_last_name),
 		TEST_IN_FOLDER(what_was_there_is_the_same_by_whatever_way_it_is_come_to),

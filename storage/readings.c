@@ -141,13 +141,15 @@ static int load_recent(sqlite3 *db, int64_t from, int64_t sweep, struct stored_r
 	return result < 0 ? result : 0;
 }
 
-/* The bases of ports that a span covers: stored in the sweep that read them last. */
+/* The bases of ports that a span covers at sweep ?1: stored in the sweep that read them last. */
+#define RESTING_AT "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a" \
+		   " ON a.sweep = g.read_sweep AND a.port = g.port"
+
 static int load_resting(sqlite3 *db, int64_t sweep, struct stored_reading *by_port, bool *resting, size_t count,
 			struct error *err)
 {
 	sqlite3_stmt *rows;
-	int result = db_prepare(db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
-				" ON a.sweep = g.read_sweep AND a.port = g.port", &rows, err);
+	int result = db_prepare(db, RESTING_AT, &rows, err);
 
 	if (result < 0)
 		return result;
@@ -203,8 +205,7 @@ static int load_resting_of(sqlite3 *db, int64_t sweep, uint32_t port, struct sto
 			   struct error *err)
 {
 	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT a.* FROM " SPANS_AT " g CROSS JOIN absolute a"
-				" ON a.sweep = g.read_sweep AND a.port = g.port WHERE g.port = ?2", &row, err);
+	int result = db_prepare(db, RESTING_AT " WHERE g.port = ?2", &row, err);
 
 	*ret_resting = false;
 	if (result < 0)

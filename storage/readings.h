@@ -40,11 +40,6 @@ struct delta_scan {
 	int64_t sweep;  /* that the walk stands on */
 	uint32_t port;  /* id */
 	const struct codec_sample *sample; /* what is stored of it (borrowed until the next step) */
-	/*
-	 * Set behind delta_scan_begin() where order does not matter but within one port: that is quicker.
-	 * Then only `sample` may be looked at, and not delta_scan_read(): rows of error are not looked for.
-	 */
-	bool any_order;
 	/* Packed samples that could not be read; what they held is left out. */
 	size_t damaged;
 	char damage[96]; /* which the first of them are */

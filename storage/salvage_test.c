@@ -262,7 +262,7 @@ static void check_export(const struct model *model)
 
 	if (admin_export(path, copy, &query, &summary, &err) < 0) {
 		/* Nothing to take a part from: all sweeps are gone. */
-		assert_int_equal(err.code, ERR_UNAVAILABLE);
+		assert_int_equal(err.code, ERR_IO);
 		return;
 	}
 	check_integrity(copy);
@@ -305,12 +305,34 @@ static void an_export_of_a_database_with_damaged_pages_is_sound(void **state)
 	}
 }
 
+static void where_no_sweep_can_be_read_an_export_says_that_it_is_for_damage(void **state)
+{
+	static const char *const tables[] = { "sweep", "chunk_window", "hour", "event" };
+	const struct export_query query = { .missing = take_missing, .missing_ctx = &(struct told){ 0 } };
+	struct export_summary summary;
+	struct error err = { 0 };
+
+	(void)state;
+	model_destroy(make_history(9));
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+		char sql[128];
+
+		snprintf(sql, sizeof(sql), "SELECT rootpage FROM sqlite_schema WHERE name = '%s'", tables[i]);
+		damage_page(check_integer(whole, sql));
+	}
+	assert_int_equal(admin_export(path, copy, &query, &summary, &err), ERR_IO);
+	assert_non_null(strstr(err.text, path));
+	assert_non_null(strstr(err.text, "is damaged"));
+	assert_int_equal(access(copy, F_OK), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(what_is_sound_is_salvaged_whole),
 		TEST_IN_FOLDER(of_each_table_all_but_damaged_pages_is_salvaged),
 		TEST_IN_FOLDER(an_export_of_a_database_with_damaged_pages_is_sound),
+		TEST_IN_FOLDER(where_no_sweep_can_be_read_an_export_says_that_it_is_for_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,10 +290,12 @@ const char tables_absolute_end[] =
 #define GUID(guid) "printf('0x%016x', " guid ")"
 /* The sweep, or where its row expired the first one behind it that is left: errors and spans are kept for longer. */
 #define KEPT(sweep) "(SELECT min(k.id) FROM sweep k WHERE k.id >= " sweep ")"
-/* The node's name at a sweep; the last one where it had just left. */
+/* The node's name at a sweep, the last one where it had just left; and now. No view may call a table "named", too. */
 #define NAME_AT(node, sweep) \
-	"(SELECT v.name FROM node_names v WHERE v.node = " node " AND v.from_sweep <= " sweep \
-	" ORDER BY v.from_sweep DESC LIMIT 1)"
+	"(SELECT named.name FROM node_names named WHERE named.node = " node " AND named.from_sweep <= " sweep \
+	" ORDER BY named.from_sweep DESC LIMIT 1)"
+#define NAME_NOW(node) \
+	"(SELECT named.name FROM node_names named WHERE named.node = " node " ORDER BY named.from_sweep DESC LIMIT 1)"
 #define CODE(kind, value) "(SELECT c.name FROM code c WHERE c.kind = '" kind "' AND c.value = " value ")"
 
 const char tables_traffic_begin[] =
@@ -320,16 +322,16 @@ const char tables_views[] =
 	"	LEFT JOIN sweep u ON u.id = " KEPT("g.to_sweep") "\n"
 	"	JOIN port p ON p.id = g.port JOIN node n ON n.id = p.node;\n"
 	"CREATE VIEW nodes AS -- the nodes of the newest sweep\n"
-	"SELECT " NAME_AT("v.node", "v.from_sweep") " AS node, " GUID("n.guid") " AS node_guid,\n"
+	"SELECT " NAME_NOW("v.node") " AS node, " GUID("n.guid") " AS node_guid,\n"
 	"	" CODE("node_type", "v.type") " AS type,\n"
 	"	v.port_count AS port_count, v.lid AS lid, v.vendor_id AS vendor_id, v.device_id AS device_id,\n"
 	"	" GUID("v.system_guid") " AS system_guid\n"
 	"FROM node_version v JOIN node n ON n.id = v.node WHERE v.to_sweep IS NULL;\n"
 	"CREATE VIEW ports AS -- the ports of the newest sweep, each with its peer\n"
-	"SELECT " NAME_AT("p.node", "v.from_sweep") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
+	"SELECT " NAME_NOW("p.node") " AS node, " GUID("n.guid") " AS node_guid, p.number AS port,\n"
 	"	" CODE("state", "v.state") " AS state, " CODE("phys_state", "v.phys_state") " AS phys_state,\n"
 	"	" CODE("width", "v.width") " AS width, " CODE("speed", "v.speed") " AS speed, v.lid AS lid,\n"
-	"	" NAME_AT("q.node", "v.from_sweep") " AS peer, q.number AS peer_port\n"
+	"	" NAME_NOW("q.node") " AS peer, q.number AS peer_port\n"
 	"FROM port_version v JOIN port p ON p.id = v.port JOIN node n ON n.id = p.node "
 	"LEFT JOIN port q ON q.id = v.peer\n"
 	"WHERE v.to_sweep IS NULL;\n"

@@ -393,7 +393,7 @@ int topology_move(sqlite3 *db, const struct topology *from, int64_t sweep, struc
 
 	if (!result)
 		result = load_changed(db, CHANGED("port"), &when, &ports, err);
-	much = is_much(&nodes, from->node_count) || is_much(&ports, from->port_count);
+	much = !result && (is_much(&nodes, from->node_count) || is_much(&ports, from->port_count));
 	if (!result && !much)
 		result = load_fresh(db, &when, &topology, err);
 	if (!result && !much)

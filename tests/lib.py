@@ -40,8 +40,8 @@ class Tap:
         self.count += 1
         self.failed += not good
         print(f"{'ok' if good else 'not ok'} {self.count} - {name}")
-        for line in str(why).splitlines() if not good else []:
-            print("# " + line)
+        if not good:
+            self.comment(str(why))
         sys.stdout.flush()
         return good
 
@@ -74,6 +74,11 @@ class Tap:
         """Shown by the runner even when everything passes."""
         for line in text.splitlines():
             print("# note: " + line)
+
+    def comment(self, text):
+        """Shown by the runner when something failed."""
+        for line in text.splitlines():
+            print("# " + line)
 
     @contextlib.contextmanager
     def part(self, name):

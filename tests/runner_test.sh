@@ -190,4 +190,6 @@ equal "an interrupted one ends what goes on" "$? $(pgrep -fc "$PWD/slow\$")" "1 
 run --tally tally --label asan ./good ./bad
 equal "the tally has the counts" "$(sed -n 's/^count //p' tally)" "3 1 0"
 contains "the tally names what failed" "$(cat tally)" "failed asan: bad: it_adds_up"
+contains "and has what was shown of it" "$(cat tally)" "shown     not ok 2 - it_adds_up"
+equal "but of nothing that passed" "$(grep -c "asan: good" tally)" 0
 done_testing

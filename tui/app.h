@@ -164,7 +164,7 @@ __attribute__((format(printf, 2, 3))) void app_say(struct app *app, const char *
 /* app_go - show the fabric as it was at a time (wall clock; 0: as it is, from now on). */
 void app_go(struct app *app, int64_t at_us);
 
-/* app_brush - how things of the shown time are drawn: dim where that is too old for now. @cursor: it stands there. */
+/* app_brush - how things of the shown time are drawn: dim where that is too old. @cursor: it stands there. */
 struct brush app_brush(const struct app *app, bool cursor);
 
 /* app_notice - what has to be told in a line of its own, "" for nothing. Return: @ret. */

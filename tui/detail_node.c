@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/plane_sum.h"
 #include "analysis/rate.h"
@@ -141,7 +142,9 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		const struct row_view *view = &app->table.views[i];
 
-		if (!port_is_pollable(fabric, &fabric->ports[i]))
+		errors += isnan(view->errors) ? 0 : view->errors;
+		/* A switch's port 0 has no link; its errors count all the same. */
+		if (!fabric->ports[i].num)
 			continue;
 		up += fabric->ports[i].state >= PORT_INIT;
 		if (!isnan(view->xmit_bytes_per_s)) {
@@ -150,13 +153,12 @@ static void put_sums(struct page *page, const struct app *app, const struct node
 		}
 		if (!isnan(view->rcv_bytes_per_s))
 			in = (isnan(in) ? 0 : in) + view->rcv_bytes_per_s;
-		errors += isnan(view->errors) ? 0 : view->errors;
 	}
 	page_line(page, NULL);
 	page_put(page, 0, LABEL - 1, ALIGN_LEFT, ROLE_FAINT, "together");
-	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u ports read of %u with a link;  errors %.0f",
+	page_putf(page, LABEL, ROLE_TEXT, "out %s  in %s  over %u port%s read of %u with a link;  errors %.0f",
 		  rate_format_bits(out, out_text, sizeof(out_text)), rate_format_bits(in, in_text, sizeof(in_text)),
-		  known, up, errors);
+		  known, known == 1 ? "" : "s", up, errors);
 }
 
 /* Ports that are planes of one: what they are together. */
@@ -193,7 +195,7 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	page_line(page, &subject);
 	x = page_put(page, 0, -1, ALIGN_LEFT, ROLE_STRONG, app->table.order.names[index]);
 	x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_type_name(node->type));
-	if (place)
+	if (place && strcmp(node_class_name(place->class), node_type_name(node->type)))
 		x = page_putf(page, x + 2, ROLE_TEXT, "%s", node_class_name(place->class));
 	if (place && place->tier)
 		x = page_putf(page, x + 2, ROLE_TEXT, "tier %u", place->tier);
@@ -204,8 +206,8 @@ static void put_who(struct page *page, const struct app *app, uint32_t index)
 	x = page_putf(page, LABEL, ROLE_TEXT, "GUID %s", words_guid(node->guid, guid));
 	if (node->lid)
 		x = page_putf(page, x + 2, ROLE_TEXT, "LID %u", node->lid);
-	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u ports",
-		  node->vendor_id, node->device_id, node->revision, node->port_count);
+	page_putf(page, x + 2, ROLE_TEXT, "vendor 0x%06" PRIx32 "  device %u  revision 0x%" PRIx32 "  %u port%s",
+		  node->vendor_id, node->device_id, node->revision, node->port_count, node->port_count == 1 ? "" : "s");
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
 		if (shown->sweep.sm.known && shown->sweep.sm.guid &&
 		    (shown->fabric->ports[port].guid == shown->sweep.sm.guid || node->guid == shown->sweep.sm.guid)) {

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/when.h"
 #include "tui/app.h"
 #include "tui/draw.h"
@@ -127,21 +126,6 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	draw_segments(&brush, body->y, body->x, body->columns, segments, count);
 }
 
-/* The whole of a line that was cut, in as many lines as there are for it. */
-static void draw_whole(const struct app *app, const struct rect *body, int y, int lines, const char *text)
-{
-	const struct brush brush = app_brush(app, false);
-
-	for (; lines > 0 && *text; lines--, y++) {
-		size_t bytes = lines > 1 ? text_prefix_bytes(text, (size_t)body->columns) : strlen(text);
-		char part[CELL_SIZE];
-
-		snprintf(part, sizeof(part), "%.*s", (int)bytes, text);
-		draw_cell(&brush, y, body->x, body->columns, part, ALIGN_LEFT, ROLE_STRONG);
-		text += bytes;
-	}
-}
-
 void events_draw(struct event_view *view, const struct app *app, const struct rect *body)
 {
 	const struct brush brush = app_brush(app, false);
@@ -165,7 +149,8 @@ void events_draw(struct event_view *view, const struct app *app, const struct re
 		return;
 	snprintf(whole, sizeof(whole), "%s  %s", when_format_local(event->wall_us, time),
 		 event_text(event, text, sizeof(text)));
-	draw_whole(app, body, body->y + body->rows - foot, foot, whole);
+	/* The whole of a line that was cut, in as many lines as there are for it. */
+	draw_wrapped(&brush, body->y + body->rows - foot, body->x, body->columns, foot, whole, ROLE_STRONG);
 }
 
 /* A port's name, or its GUID where it is gone. */

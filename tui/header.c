@@ -57,7 +57,7 @@ static void add(struct segment *segments, size_t *count, int rank, const char *f
 	(*count)++;
 }
 
-/* The first word: may what is shown be taken for now? */
+/* The first word: is what is shown the present state of the fabric? */
 static void add_state(const struct app *app, struct segment *segments, size_t *count)
 {
 	char span[SPAN_SIZE], at[WHEN_SIZE];
@@ -324,7 +324,7 @@ const char *app_notice(const struct app *app, char *ret, size_t size)
 	return ret;
 }
 
-/* Is what is shown too old to be taken for now? */
+/* Is what is shown too old to be taken for the present state? */
 static bool is_old(const struct app *app)
 {
 	enum live_state state = live_state(&app->live);

@@ -4,7 +4,6 @@
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
 # is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/sample.h
 # says what stands out in it.
-# timeout: 300
 
 # until_true calls functions whose names it is given.
 # shellcheck disable=SC2317

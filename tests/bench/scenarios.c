@@ -137,17 +137,18 @@ static void print_figures(const struct total *total, const char *prefix)
 	       total->scenarios, total->wrong, total->infos);
 }
 
-/* Return: whether it could be run at all. */
-static bool run(const struct scenario *scenario, const char *name, bool pair, const struct options *options,
-		struct total *total)
+/* Return: 0, or the error, which was told, of one that cannot be run at all. */
+static int run(const struct scenario *scenario, const char *name, bool pair, const struct options *options,
+	       struct total *total)
 {
 	struct judgement judgement;
 	struct text text = { 0 };
 	struct error err;
+	int code = judge_scenario(scenario, &judgement, &err);
 
-	if (judge_scenario(scenario, &judgement, &err) < 0) {
+	if (code < 0) {
 		fprintf(stderr, "%s: %s\n", name, err.text);
-		return false;
+		return code;
 	}
 	judgement_describe(&judgement, options->verbose, &text);
 	if (text.len)
@@ -156,26 +157,24 @@ static bool run(const struct scenario *scenario, const char *name, bool pair, co
 	text_done(&text);
 	judgement_done(&judgement);
 	fflush(stdout);
-	return true;
+	return 0;
 }
 
-static bool run_text(struct text *text, const char *name, bool pair, const struct options *options,
+static void run_text(struct text *text, const char *name, bool pair, const struct options *options,
 		     struct total *total)
 {
 	struct scenario scenario;
 	struct error err;
-	bool done = false;
 
 	if (options->print)
 		printf("%s", text_chars(text));
 	else if (scenario_read(text_chars(text), &scenario, &err) < 0)
 		fprintf(stderr, "%s: %s\n", name, err.text);
 	else {
-		done = run(&scenario, name, pair, options, total);
+		run(&scenario, name, pair, options, total);
 		scenario_done(&scenario);
 	}
 	text_done(text);
-	return done;
 }
 
 static void run_random(const struct options *options, struct total *total)
@@ -280,12 +279,15 @@ int main(int argc, char **argv)
 		struct scenario scenario;
 		struct error err;
 
-		if (judge_load(argv[optind], &scenario, &err) < 0) {
+		code = judge_load(argv[optind], &scenario, &err);
+		if (code < 0) {
 			fprintf(stderr, "%s\n", err.text);
-			return 74;
+			return -code;
 		}
-		run(&scenario, argv[optind], false, &options, &total);
+		code = run(&scenario, argv[optind], false, &options, &total);
 		scenario_done(&scenario);
+		if (code < 0)
+			return -code;
 		code = 1;
 	}
 	if (options.life)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 300
 """ibwire db beside a collector: copies, parts, disguises, damage, and places that cannot be written."""
 import contextlib
 import os
@@ -122,7 +121,7 @@ with tap.part("damage"):
         shutil.rmtree("damaged", ignore_errors=True)
         os.mkdir("damaged")
         with open("damaged/fabric.db", "wb") as file:
-            file.write(original[:page * 16384] + os.urandom(3000) + original[page * 16384 + 3000:])
+            file.write(original[:page * 16384] + random.randbytes(3000) + original[page * 16384 + 3000:])
         for command in (*READERS, ["db", "backup", "damaged/copy.db"], ["db", "export", "damaged/part.db"]):
             finished = run(IBWIRE, *command, "--db", "damaged/fabric.db", env=env, check=False)
             # What is left out is told in warnings before the one line.

@@ -296,7 +296,7 @@ def on_a_disk(folder, outer, image):
                 tap.skip("read-only", "this kernel has no trigger_fs_error")
         finally:
             collector.kill()
-            tap.note("\n".join(collector.said().splitlines()[-8:]))
+            tap.comment(collector.said())
         end("disk", sim, before)
 
 
@@ -317,7 +317,7 @@ with tap.part("a full disk and a quota"), mounted("small", "-t", "tmpfs", "-o", 
             tap.equal("the collector ends in order", stop(collector.process), 0)
         finally:
             collector.kill()
-            tap.note("\n".join(collector.said().splitlines()[-8:]))
+            tap.comment(collector.said())
         killed(sim, folder)
         stays_full(sim, folder)
         end("full disk", sim, before)

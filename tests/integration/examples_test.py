@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 240
-"""What the manual pages and --help promise can be typed: every example of man/*.1, every option of every command, and
-every word that an option takes by name, each once on a fabric with a collector and traffic.
+"""What the manual pages, --help, README and docs promise can be typed: every example of man/*.1, every line of code in a
+Markdown page that begins with ibwire, every option of every command, and every word that an option takes by name, each
+once on a fabric with a collector and traffic.
 
 Nothing is said about what is answered; that is for other tests. Each must end with a status that its page has for it,
 not by a signal, and not as wrong usage. An example that is new runs as it stands; one that does not is listed
@@ -50,6 +50,7 @@ SUBSTITUTIONS = {
     "hosts=node0001-node0016 rails=0-7": "hosts=node0001-node0004 rails=0-1",
     "/backup/": "",
     "/var/lib/ibwire/": "",
+    "my-fabric.ibnetdiscover": "fabric.txt",
     "collect &": "collect --count 1 --db background.db & wait",  # a second collector needs a database of its own
     "--window 8": "--window 8 --count 1 --db gentle.db",
     "--errors-only": "--errors-only --yes",  # nobody is there to be asked
@@ -159,6 +160,31 @@ def displays(text):
     return [display for display in found if display]
 
 
+def code_of(text):
+    """Of a page in Markdown: blocks of code, fenced or indented, each a list of those lines that call a program of ours."""
+    found, fenced, before = [], False, ""
+    for line in text.splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+            found.append([])
+        elif fenced or line.startswith("    "):
+            if not fenced and not before.startswith("    "):
+                found.append([])
+            shown = line if fenced else line[4:]
+            if re.match(r"ibwire(-sim)? [a-z]", shown):
+                found[-1].append(shown)
+        before = line
+    return [block for block in found if block]
+
+
+def pages():
+    """Every page that has lines to type: (path, displays)."""
+    for path in sorted(glob.glob(f"{SRCDIR}/man/*.1")):
+        yield path, displays(page_of(path))
+    for path in sorted(glob.glob(f"{SRCDIR}/*.md") + glob.glob(f"{SRCDIR}/docs/*.md")):
+        yield path, code_of(page_of(path))
+
+
 def words_of(text):
     """Words of a page's .Li lines."""
     word = r"(?<![\w-])[a-z][a-z_-]*[a-z](?![\w-])"
@@ -238,9 +264,9 @@ def replaced(line, table, used):
 
 def examples(typist, outside, facts):
     """Every line of every display, a shell with its lines together."""
-    used, known, count = set(), set(), 0
-    for path in sorted(glob.glob(f"{SRCDIR}/man/*.1")):
-        for display in displays(page_of(path)):
+    used, known, counts = set(), set(), {"1": 0, "md": 0}
+    for path, shown in pages():
+        for display in shown:
             while display:
                 line = display.pop(0)
                 name = f"{os.path.basename(path)}: {line}"
@@ -248,7 +274,7 @@ def examples(typist, outside, facts):
                 if line in NOT_RUN:
                     print(f"# {name}: not run: {NOT_RUN[line]}")
                     continue
-                count += 1
+                counts[path.rsplit(".", 1)[1]] += 1
                 with_names = replaced(replaced(line, SUBSTITUTIONS, used), facts, set())
                 # A shell that is started in a simulation is where the rest of the display is typed.
                 then = "\n".join(display) + "\n" if line.endswith("-- sh") else ""
@@ -260,7 +286,7 @@ def examples(typist, outside, facts):
                 if not fault and with_times != with_names:
                     fault = who.fault(with_times)
                 tap.result(not fault, name, fault)
-    tap.result(count > 30, f"the manual pages have examples ({count})")
+    tap.result(counts["1"] > 30 and counts["md"] > 6, f"the manual pages, README and docs have examples ({counts})")
     stale = [word for word in (*SUBSTITUTIONS, *TIMES) if word not in used] + [line for line in NOT_RUN if line not in known]
     tap.equal("what is substituted or not run is in an example", stale, [])
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 200
 """ibwire health, end to end: faults on a simulated fabric, and what is said of them."""
 import contextlib
 import json

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 300
 """Forwarding tables in the database are opensm's, entry by entry, and routes are ibtracert's; changes are seen."""
 import collections
 import contextlib

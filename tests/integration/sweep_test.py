@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-# timeout: 180
 """The sweep on a wire: slow counters as perfquery reads them, and as they are shown, redirections, sweeps that are cut, a stop in the midst of
 one, hosts that are left alone, half the rate while agents drop datagrams."""
 import os
@@ -25,6 +24,21 @@ def sql(sim, statement):
 
 def events(sim, kind):
     return [row for row in sim.json("events") if row["kind"] == kind]
+
+
+def whole_round(sim):
+    """Sixty sweeps and two, in which each port's turn of slow counters comes. What is slow is asked once: where the
+    machine was so busy that a sweep had no time, or an answer came too late, there is another round."""
+    for _ in range(6):
+        before = newest(sim)
+        sim.ibwire("collect", "--interval", "120ms", "--count", "62")
+        disturbed = sql(sim, f"SELECT count(*) AS n FROM sweep WHERE id > {before} AND (ports_unfinished OR mads_timed_out)")
+        if not disturbed[0]["n"]:
+            break
+
+
+def newest(sim):
+    return sql(sim, "SELECT max(id) AS id FROM sweep")[0]["id"] if os.path.exists(sim.env["IBWIRE_DB"]) else 0
 
 
 def tell(sim, node, *words):
@@ -59,7 +73,7 @@ def shown_details(sim):
     tell(sim, LEAF, "port=1 local_physical_errors=21 looping_errors=4 unknown_blocks=2 fec_corrected_blocks=80000 "
                     "fec_corrected_symbols=100000 fec_uncorrected_blocks=5")
     since = datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    sim.ibwire("collect", "--interval", "120ms", "--count", "62")
+    whole_round(sim)
     row, = sim.json("ports", "--details", "--since", since, f"{LEAF}/1")
     for option, keys in SHOWN.items():
         text = sim.run("perfquery", option, lid, "1").out
@@ -101,7 +115,7 @@ def slow_counters(sim):
     tell(sim, LEAF, "caps=0x5300 fec=rs tick=7")
     tell(sim, LEAF, "port=1 fec_corrected_blocks=70000 fec_uncorrected_blocks=3 fec_corrected_symbols=90000")
     tell(sim, "node0001 mlx5_0", "port=1 looping_errors=7 switch_hoq_discards=5 xmit_wait_vl3=11")
-    sim.ibwire("collect", "--interval", "120ms", "--count", "62")
+    whole_round(sim)
     rows = sql(sim, "SELECT node, port, counter, reading FROM details WHERE reading > 0 AND counter NOT LIKE '%lane%'")
     found = {(row["node"], row["port"], row["counter"]): row["reading"] for row in rows}
     tap.same("every port's slow counters are read in sixty sweeps", found, {
@@ -145,11 +159,14 @@ def cut_sweeps(sim):
     report = sim.json("collect", "--interval", "300ms", "--count", "14", "--max-mads-per-second", "150")
     tap.equal("a sweep that is too long for its interval is cut", report["ports_unfinished"] > 0, True)
     tap.equal("it is told once", len(events(sim, "sweep-cut")) - before, 1)
-    rows = sql(sim, "SELECT start_us, ports_unfinished, ports_answered FROM sweep ORDER BY id DESC LIMIT 6")
-    gaps = [(a["start_us"] - b["start_us"]) / 1e6 for a, b in zip(rows, rows[1:])]
-    tap.equal("the next one starts on its beat", [round(gap / 0.3, 1) % 1 < 0.35 or round(gap / 0.3, 1) % 1 > 0.9
-                                                  for gap in gaps], [True] * 5)
-    tap.equal("what was read is stored", all(row["ports_answered"] > 0 for row in rows), True)
+    rows = sql(sim, "SELECT start_us, ports_answered, (SELECT count(*) FROM delta WHERE sweep = sweep.id) AS deltas FROM sweep "
+               "ORDER BY id DESC LIMIT 13")
+    # A sweep that a busy machine begins late is off the beat twice; one that went by itself would be so always.
+    beats = [abs(a["start_us"] - b["start_us"]) / 300000 % 1 for a, b in zip(rows, rows[1:])]
+    on_beat = sum(beat < 0.35 or beat > 0.9 for beat in beats)
+    tap.result(on_beat >= 8, "the next one starts on its beat", f"{on_beat} of {len(beats)}: {beats}")
+    tap.equal("what was read is stored", [row["deltas"] for row in rows], [row["ports_answered"] for row in rows])
+    tap.result(sum(row["ports_answered"] for row in rows) > 0, "and something was", rows)
     rows = sql(sim, "SELECT count(DISTINCT port) AS n FROM delta WHERE sweep > (SELECT max(id) FROM sweep) - 14")
     tap.equal("and everybody has a turn", rows[0]["n"], report["ports_asked"])
 

@@ -277,12 +277,28 @@ static int run(struct judging *judging, struct error *err)
 	return code == 0 && judging->failed ? err_nomem(err) : code;
 }
 
+/* A misspelt kind would never be met, or allow nothing. */
+static int check_kinds(const struct scenario *scenario, struct error *err)
+{
+	for (size_t i = 0; i < scenario->truth_count; i++) {
+		char kinds[SCENARIO_WORD], *rest = NULL, *kind;
+
+		snprintf(kinds, sizeof(kinds), "%s", scenario->truths[i].kinds);
+		for (kind = strtok_r(kinds, "|", &rest); kind; kind = strtok_r(NULL, "|", &rest))
+			if (finding_kind_find(kind) < 0)
+				return err_set(err, ERR_USAGE, "\"%s\" is no kind of finding", kind);
+	}
+	return 0;
+}
+
 int judge_scenario(const struct scenario *scenario, struct judgement *ret, struct error *err)
 {
 	struct judging judging = { .scenario = scenario, .judgement = ret };
-	int code = scenario_begin(scenario, &judging.world, err);
+	int code = check_kinds(scenario, err);
 
 	*ret = (struct judgement){ .finding_count = 0 };
+	if (code == 0)
+		code = scenario_begin(scenario, &judging.world, err);
 	if (code < 0)
 		return code;
 	code = run(&judging, err);

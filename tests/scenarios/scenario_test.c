@@ -68,6 +68,23 @@ static void file_comes_out_as_it_says(void **state)
 	assert_true(right);
 }
 
+static void a_kind_that_there_is_not_is_refused(void **state)
+{
+	static const char *const lines[] = { "expect link-donw any", "allow link-down|link-donw any" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct judgement judgement;
+		struct scenario scenario;
+		struct error err = { 0 };
+
+		assert_int_equal(scenario_read(lines[i], &scenario, &err), 0);
+		assert_int_equal(judge_scenario(&scenario, &judgement, &err), ERR_USAGE);
+		assert_non_null(strstr(err.text, "\"link-donw\""));
+		scenario_done(&scenario);
+	}
+}
+
 static void run_random(enum net_shape_kind kind, unsigned faults)
 {
 	unsigned seed, wrong = 0;
@@ -161,13 +178,14 @@ int main(void)
 {
 	static struct CMUnitTest tests[FILES_MAX + 8] = {
 		cmocka_unit_test(a_wrong_truth_is_not_met),
+		cmocka_unit_test(a_kind_that_there_is_not_is_refused),
 		cmocka_unit_test(nothing_is_told_of_random_faultless_fabrics),
 		cmocka_unit_test(random_single_faults_are_told_on_rails),
 		cmocka_unit_test(random_single_faults_are_told_on_two_tiers),
 		cmocka_unit_test(random_single_faults_are_told_on_three_tiers),
 		cmocka_unit_test(random_pairs_of_faults_are_told),
 	};
-	size_t count = 6;
+	size_t count = 7;
 	char *dir = source_path("");
 	struct dirent **entries;
 	int found = scandir(dir, &entries, is_scenario, alphasort), i, failed;

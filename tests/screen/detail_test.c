@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -328,6 +329,56 @@ static void a_long_history_is_told_before_it_is_read(void **state)
 	stage_close(&stage);
 }
 
+/* Some HCA at a leaf. */
+static uint32_t peer_hca(const struct snapshot *shown, uint32_t leaf)
+{
+	const struct fabric *fabric = shown->fabric;
+
+	for (uint32_t i = 0; i < fabric->port_count; i++)
+		if (fabric->ports[i].node == leaf && fabric->ports[i].peer != FABRIC_NONE &&
+		    fabric->nodes[fabric->ports[fabric->ports[i].peer].node].type == NODE_CA)
+			return fabric->ports[fabric->ports[i].peer].node;
+	fail_msg("no HCA is there");
+	return FABRIC_NONE;
+}
+
+/* A switch's own port 0 answers for its counters too, and has no link. */
+static void a_switch_is_the_sum_of_its_links(void **state)
+{
+	struct detail detail = { 0 };
+	const struct snapshot *shown;
+	struct stage stage;
+	struct subject subject;
+	unsigned links = 0, words = 0;
+	char text[64];
+	uint32_t node;
+
+	(void)state;
+	begin(&stage, "routes-skewed-story", 0);
+	subject = subject_of_finding(imbalance(&stage));
+	subject.kind = SUBJECT_NODE;
+	shown = stage.app.live.shown;
+	node = fabric_find_node(shown->fabric, subject.node_guid);
+	assert_true(shown->fabric->nodes[node].enhanced_port0);
+	for (uint32_t i = 0; i < shown->fabric->port_count; i++)
+		links += shown->fabric->ports[i].node == node && shown->fabric->ports[i].peer != FABRIC_NONE;
+	detail_put(&detail, &stage.app, &subject, 160);
+	snprintf(text, sizeof(text), "over %u ports read of %u with a link", links, links);
+	line_with(&detail.page, text);
+	/* What it is, once: its class says no more than its type. */
+	for (size_t i = 0; i < detail.page.part_count; i++)
+		words += !strcmp(part_text(&detail.page, i), "switch");
+	assert_int_equal(words, 1);
+	/* An HCA has one. */
+	subject = (struct subject){ .kind = SUBJECT_NODE,
+				    .node_guid = shown->fabric->nodes[peer_hca(shown, node)].guid };
+	detail_put(&detail, &stage.app, &subject, 160);
+	line_with(&detail.page, "over 1 port read of 1 with a link");
+	page_done(&detail.page);
+	detail_plot_done(&detail.plot);
+	stage_close(&stage);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +387,7 @@ int main(void)
 		TEST_IN_FOLDER(a_finding_says_all_that_is_known_of_it_and_leads_to_its_place),
 		TEST_IN_FOLDER(history_rises_when_the_routes_are_skewed_and_ends_at_the_shown_time),
 		TEST_IN_FOLDER(plots_fit_all_sizes_for_all_that_can_be_plotted),
+		TEST_IN_FOLDER(a_switch_is_the_sum_of_its_links),
 		TEST_IN_FOLDER(a_long_history_is_told_before_it_is_read),
 		TEST_IN_FOLDER(a_groups_shares_are_of_all_members_and_the_table_explains_them),
 	};

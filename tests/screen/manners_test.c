@@ -205,14 +205,20 @@ static void two_presses_open_what_the_cursor_stands_on(void **state)
 	}
 }
 
+/* The recording of skewed routes a second after its end, on the first screen. */
+static void open_story(struct stage *stage, int rows, int columns)
+{
+	stage_record("routes-skewed-story", path);
+	stage_open(stage, path, STAGE_END_US + US_PER_S, 0, rows, columns);
+}
+
 static void presses_apart_open_nothing(void **state)
 {
 	struct stage stage;
 	struct mouse mouse = { .x = 20 };
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
+	open_story(&stage, 40, 120);
 	stage_key(&stage, '2');
 	mouse.y = stage.app.body.y + 5;
 	for (int i = 0; i < 10; i++) {
@@ -234,8 +240,7 @@ static void a_press_beside_all_rows_chooses_nothing(void **state)
 	struct mouse mouse = { .x = 20 };
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 90, 120);
+	open_story(&stage, 90, 120);
 	stage_keys(&stage, "3H");
 	view = screen_state(&stage.app, &screen_balance);
 	assert_true(view->host_count > 2 && (int)view->host_count < view->host_list.height);
@@ -256,8 +261,7 @@ static void a_press_chooses_the_row_that_is_seen_there(void **state)
 	struct mouse mouse = { .x = 20 };
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 120);
+	open_story(&stage, 60, 120);
 	stage.app.moment.shape->tier_count = 1;
 	stage_keys(&stage, "3i");
 	assert_true(stage_shows("no map of tiers"));
@@ -288,8 +292,7 @@ static void groups_are_listed_where_there_is_room(void **state)
 	int shown_before = 0;
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 200);
+	open_story(&stage, 60, 200);
 	stage_keys(&stage, "3g");
 	view = screen_state(&stage.app, &screen_balance);
 	assert_true(view->result_count > 30);
@@ -320,8 +323,7 @@ static void hosts_as_uneven_as_each_other_stand_by_name(void **state)
 	size_t same = 0;
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 60, 120);
+	open_story(&stage, 60, 120);
 	stage_keys(&stage, "3H");
 	view = screen_state(&stage.app, &screen_balance);
 	for (size_t i = 1; i < view->host_count; i++) {
@@ -347,8 +349,7 @@ static void two_presses_are_no_answer_to_what_is_asked(void **state)
 	struct mouse mouse = { .x = 20, .twice = true };
 
 	(void)state;
-	stage_record("routes-skewed-story", path);
-	stage_open(&stage, path, STAGE_END_US + US_PER_S, 0, 40, 120);
+	open_story(&stage, 40, 120);
 	stage_keys(&stage, "5/half a w");
 	mouse.y = stage.app.body.y + 3;
 	stage_mouse(&stage, &mouse);
@@ -404,6 +405,28 @@ static void help_of_every_screen_is_complete_at_every_size(void **state)
 	}
 }
 
+static bool help_has(const struct screen *screen, const char *word)
+{
+	for (const struct key_help *help = screen->help; help->keys; help++)
+		if (strstr(help->keys, word) || strstr(help->text, word))
+			return true;
+	return false;
+}
+
+/* Short words, that nobody can guess. */
+static void help_of_balance_explains_its_columns_and_causes(void **state)
+{
+	static const char *const heads[] = { "TEST", "AR", "CAUSE", "FULL%", "OVER%", "(echo)" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+		if (!help_has(&screen_balance, heads[i]))
+			fail_msg("%s is not explained", heads[i]);
+	for (int cause = BALANCE_NONE + 1; cause < BALANCE_CAUSE_COUNT; cause++)
+		if (!help_has(&screen_balance, balance_cause_name((enum balance_cause)cause)))
+			fail_msg("%s is not explained", balance_cause_name((enum balance_cause)cause));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -421,6 +444,7 @@ int main(void)
 		TEST_IN_FOLDER(hosts_as_uneven_as_each_other_stand_by_name),
 		TEST_IN_FOLDER(two_presses_are_no_answer_to_what_is_asked),
 		TEST_IN_FOLDER(help_of_every_screen_is_complete_at_every_size),
+		cmocka_unit_test(help_of_balance_explains_its_columns_and_causes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

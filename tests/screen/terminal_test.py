@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 600
 """The screen on a terminal that this test plays: job control, signals, a terminal that goes away,
 databases that go wrong under it, settings that are kept, and how many bytes are sent.
 """
-# timeout: 300
 import contextlib
 import fcntl
 import os

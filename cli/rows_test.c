@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Rows of ports, links and nodes against the sweep that they show. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "analysis/rate.h"
+#include "base/text.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "fabric/fabric.h"
+#include "storage/test_model.h"
+
+static void assert_errors(const json_t *row, const struct delta *delta)
+{
+	const json_t *errors = json_object_get(row, "errors"), *unknown = json_object_get(row, "errors_unknown");
+	int counter;
+
+	assert_true(json_is_object(errors) && json_is_array(unknown));
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++) {
+		const char *key = counter_info((enum counter)counter)->key;
+		counter_set bit = COUNTER_BIT(counter);
+		bool known = delta && delta->elapsed_us > 0 && delta->known & bit;
+		const json_t *value = json_object_get(errors, key);
+
+		assert_int_equal(list_has(unknown, key), !known || delta->saturated & bit);
+		if (known && delta->value[counter])
+			assert_true(unsigned_of(value) == delta->value[counter]);
+		else
+			assert_null(value);
+	}
+}
+
+static void assert_counters(const json_t *row, const struct reading *reading)
+{
+	const json_t *counters = json_object_get(row, "counters");
+	size_t count = 0;
+	int counter;
+
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		if (!(reading->present & COUNTER_BIT(counter)))
+			continue;
+		count++;
+		assert_true(unsigned_of(json_object_get(counters, counter_info((enum counter)counter)->key)) ==
+			    reading->value[counter]);
+	}
+	assert_int_equal(json_object_size(counters), count);
+}
+
+static void assert_identity(const json_t *row, const struct fabric *fabric, const struct port *port)
+{
+	const struct node *node = &fabric->nodes[port->node];
+	const struct port *peer = port->peer == FABRIC_NONE ? NULL : &fabric->ports[port->peer];
+	uint16_t lid = fabric_port_lid(fabric, port);
+
+	assert_text(row, "node", node->name);
+	assert_int_equal(integer_of(row, "lid"), lid ? lid : -1);
+	assert_text(row, "state", port_state_name(port->state));
+	assert_text(row, "phys_state", port_phys_state_name(port->phys_state));
+	assert_text(row, "speed", port->speed ? link_speed_name((enum link_speed)port->speed) : NULL);
+	assert_true(guid_of(row, "peer_guid") == (peer ? fabric->nodes[peer->node].guid : 0));
+	assert_text(row, "peer", peer ? fabric->nodes[peer->node].name : NULL);
+	assert_int_equal(integer_of(row, "peer_port"), peer ? peer->num : -1);
+	assert_number(row, "rate_gbps", port_rate_bits_per_s(port) ? (double)port_rate_bits_per_s(port) / 1e9 : NAN);
+}
+
+static void assert_status(const json_t *row, const struct port *port, enum sample_status status)
+{
+	const char *word = json_string_value(json_object_get(row, "status"));
+
+	if (port->state == PORT_DOWN || status == SAMPLE_DOWN)
+		assert_string_equal(word, "down");
+	else if (status == SAMPLE_OK)
+		assert_true(!strcmp(word, "ok") || !strcmp(word, "idle"));
+	else
+		assert_string_equal(word, status == SAMPLE_BACKOFF ? "silent" : sample_status_name(status));
+}
+
+/* A port without numbers of its own shows its peer's, the other way round. Return: whether it does. */
+static bool is_mirrored(const json_t *rows, const json_t *row, const struct sweep *sweep, size_t sample)
+{
+	const struct fabric *fabric = sweep->fabric;
+	const struct port *peer;
+	const json_t *theirs;
+
+	if (json_is_null(json_object_get(row, "window_s")) ||
+	    (sweep->samples[sample].status != SAMPLE_UNPLANNED && sweep->samples[sample].status != SAMPLE_UNSUPPORTED))
+		return false;
+	peer = &fabric->ports[fabric->ports[sweep->samples[sample].port].peer];
+	theirs = json_object_get(find_row(rows, fabric->nodes[peer->node].guid, peer->num), "rcv_bytes_per_s");
+	assert_number(row, "xmit_bytes_per_s", json_is_null(theirs) ? NAN : json_number_value(theirs));
+	return true;
+}
+
+static void ports_say_what_the_newest_sweep_found(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	json_t *rows = run_json("ports");
+	size_t i, deltas = 0, pollable = 0;
+
+	(void)state;
+	/* A sweep may leave out ports that it did not plan to ask; they are shown all the same. */
+	for (i = 0; i < sweep->fabric->port_count; i++)
+		pollable += port_is_pollable(sweep->fabric, &sweep->fabric->ports[i]);
+	assert_int_equal(json_array_size(rows), pollable);
+	for (i = 0; i < sweep->sample_count; i++) {
+		const struct port_sample *sample = &sweep->samples[i];
+		const struct port *port = &sweep->fabric->ports[sample->port];
+		const json_t *row = find_row(rows, sweep->fabric->nodes[port->node].guid, port->num);
+		const struct delta *delta = sample->status == SAMPLE_OK ? sample->delta : NULL, none = { 0 };
+
+		assert_non_null(row);
+		assert_identity(row, sweep->fabric, port);
+		assert_errors(row, delta);
+		if (is_mirrored(rows, row, sweep, i))
+			continue;
+		assert_status(row, port, sample->status);
+		if (sample->status == SAMPLE_OK)
+			assert_counters(row, sample->reading);
+		deltas += delta && delta->elapsed_us > 0;
+		delta = delta ? delta : &none;
+		assert_number(row, "xmit_bytes_per_s", rate_bytes_per_s(delta, COUNTER_XMIT_DATA));
+		assert_number(row, "rcv_bytes_per_s", rate_bytes_per_s(delta, COUNTER_RCV_DATA));
+		assert_number(row, "rcv_packets_per_s", rate_per_s(delta, COUNTER_RCV_PACKETS));
+		assert_number(row, "xmit_wait_ticks_per_s", rate_per_s(delta, COUNTER_XMIT_WAIT));
+		assert_true(json_is_null(json_object_get(row, "stall_percent"))); /* made-up devices */
+		assert_number(row, "window_s", delta->elapsed_us > 0 ? (double)delta->elapsed_us / 1e6 : NAN);
+		assert_int_equal(json_is_null(json_object_get(row, "role")),
+				 json_is_null(json_object_get(row, "peer_guid")));
+	}
+	/* Or all of this says nothing. */
+	assert_true(deltas > 20);
+	json_decref(rows);
+}
+
+/* Over a window a counter that was full in one of its sweeps is never taken for one without new errors. */
+static void errors_of_a_window_are_those_of_all_its_sweeps(void **state)
+{
+	const struct model_sweep *first = &model->sweeps[2], *last = &model->sweeps[SWEEPS - 1];
+	char since[WHEN_SIZE], until[WHEN_SIZE], line[160];
+	size_t port, saturated = 0, sweep;
+	json_t *rows;
+
+	(void)state;
+	snprintf(line, sizeof(line), "ports|--since|%s|--until|%s", when_format_utc(first->wall_us, since),
+		 when_format_utc(last->wall_us, until));
+	rows = run_json(line);
+	for (port = 0; port < model->port_count; port++) {
+		const struct model_port *which = &model->ports[port];
+		const json_t *row = find_row(rows, model->nodes[which->node].node.guid, which->num);
+		struct delta sum = { 0 };
+
+		for (sweep = 3; sweep < SWEEPS; sweep++)
+			if (model->sweeps[sweep].truth[port].has_delta)
+				delta_add(&sum, &model->sweeps[sweep].truth[port].delta);
+		if (!row)
+			continue;
+		assert_errors(row, &sum);
+		saturated += (sum.known & sum.saturated & COUNTER_ERROR_SET) != 0;
+	}
+	assert_true(saturated > 5);
+	json_decref(rows);
+}
+
+/* The promised keys of `ports`, which others build on. */
+static void ports_have_every_promised_key(void **state)
+{
+	static const char *const promised[] = {
+		"time", "node_guid", "node", "port", "lid", "peer_guid", "peer", "peer_port", "tier", "role", "rail",
+		"cage", "state", "phys_state", "width", "speed", "rate_gbps", "xmit_bytes_per_s", "rcv_bytes_per_s",
+		"xmit_packets_per_s", "rcv_packets_per_s", "xmit_utilization_percent", "rcv_utilization_percent",
+		"stall_percent", "xmit_wait_ticks_per_s", "window_s", "errors", "errors_unknown", "status", "age_s",
+		"counters", "symbol_ber", "symbol_ber_below", "ber_at_least",
+	};
+	json_t *rows = run_json("ports");
+	size_t i, j;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++)
+		for (j = 0; j < sizeof(promised) / sizeof(promised[0]); j++)
+			assert_non_null(json_object_get(json_array_get(rows, i), promised[j]));
+	json_decref(rows);
+}
+
+static void an_earlier_time_is_shown_as_it_was(void **state)
+{
+	const struct model_sweep *then = &model->sweeps[SWEEPS / 2];
+	char when[WHEN_SIZE], line[128];
+	json_t *rows;
+	size_t i, pollable = 0;
+
+	(void)state;
+	snprintf(line, sizeof(line), "ports|--at|%s", when_format_utc(then->wall_us, when));
+	rows = run_json(line);
+	for (i = 0; i < then->fabric->port_count; i++) {
+		const struct port *port = &then->fabric->ports[i];
+		const json_t *row;
+
+		if (!port_is_pollable(then->fabric, port))
+			continue;
+		pollable++;
+		row = find_row(rows, then->fabric->nodes[port->node].guid, port->num);
+		assert_non_null(row);
+		assert_identity(row, then->fabric, port);
+		assert_text(row, "time", when);
+	}
+	assert_int_equal(json_array_size(rows), pollable);
+	json_decref(rows);
+}
+
+static void every_cable_is_one_link_with_both_ends(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	json_t *rows = run_json("links");
+	size_t i, cables = 0;
+
+	(void)state;
+	for (i = 0; i < fabric->port_count; i++)
+		cables += fabric->ports[i].peer != FABRIC_NONE && fabric->ports[i].peer > i;
+	assert_int_equal(json_array_size(rows), cables);
+	assert_true(cables > 5);
+	for (i = 0; i < cables; i++) {
+		const json_t *row = json_array_get(rows, i);
+		uint32_t a = fabric_find_port(fabric, guid_of(row, "node_guid"), (uint8_t)integer_of(row, "port"));
+		uint32_t b = fabric_find_port(fabric, guid_of(row, "peer_guid"), (uint8_t)integer_of(row, "peer_port"));
+
+		assert_true(a != FABRIC_NONE && b != FABRIC_NONE);
+		assert_int_equal(fabric->ports[a].peer, b);
+		assert_identity(row, fabric, &fabric->ports[a]);
+		assert_text(row, "peer_state", port_state_name(fabric->ports[b].state));
+	}
+	json_decref(rows);
+}
+
+static void every_node_is_there_once(void **state)
+{
+	const struct fabric *fabric = model->sweep.fabric;
+	json_t *rows = run_json("nodes");
+	size_t i;
+
+	(void)state;
+	assert_int_equal(json_array_size(rows), fabric->node_count);
+	for (i = 0; i < fabric->node_count; i++) {
+		const struct node *node = &fabric->nodes[i];
+		const json_t *row = find_row(rows, node->guid, -1);
+		char description[NODE_NAME_SIZE];
+
+		assert_non_null(row);
+		text_sanitise(node->desc, sizeof(node->desc), description, sizeof(description));
+		assert_text(row, "node", node->name);
+		assert_text(row, "description", description);
+		assert_text(row, "type", node_type_name(node->type));
+		assert_true(guid_of(row, "system_guid") == node->system_guid);
+		assert_int_equal(integer_of(row, "port_count"), node->port_count);
+		assert_int_equal(integer_of(row, "device_id"), node->device_id);
+		assert_int_equal(integer_of(row, "vendor_id"), node->vendor_id);
+	}
+	json_decref(rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(ports_say_what_the_newest_sweep_found),
+		cmocka_unit_test(errors_of_a_window_are_those_of_all_its_sweeps),
+		cmocka_unit_test(ports_have_every_promised_key),
+		cmocka_unit_test(an_earlier_time_is_shown_as_it_was),
+		cmocka_unit_test(every_cable_is_one_link_with_both_ends),
+		cmocka_unit_test(every_node_is_there_once),
+	};
+
+	return cmocka_run_group_tests_name("ports, links and nodes", tests, make_database, remove_database);
+}

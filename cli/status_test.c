@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What status and health say of the newest sweep: its counts, whom nobody vouches for; and what health may say. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "analysis/finding.h"
+#include "base/err.h"
+#include "base/when.h"
+#include "cli/test_commands.h"
+#include "fabric/fabric.h"
+#include "storage/test_check.h"
+#include "storage/test_model.h"
+
+static void set_answered(int64_t answered, int64_t asked)
+{
+	char sql[160];
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET ports_answered = %" PRId64 ", ports_asked = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", answered, asked);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
+}
+
+/* The database has no finding; three ports were silent in a sweep. */
+static void health_does_not_vouch_for_who_did_not_answer(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	char line[128], time[WHEN_SIZE], *output;
+
+	(void)state;
+	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
+	set_answered(6, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is known to be wrong, but 3 ports did not answer;"));
+	free(output);
+	set_answered(9, 9);
+	assert_int_equal(run(line, &output, NULL), 0);
+	assert_non_null(strstr(output, "nothing is wrong;"));
+	free(output);
+	set_answered(sweep->ports_answered, sweep->ports_asked);
+}
+
+/* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
+static void health_explains_its_kinds_in_every_format(void **state)
+{
+	json_t *all = run_json("health|--explain|all");
+	char line[128], *output;
+
+	(void)state;
+	assert_int_equal(json_array_size(all), FINDING_KIND_COUNT);
+	for (int kind = 0; kind < FINDING_KIND_COUNT; kind++) {
+		const struct finding_kind_info *info = finding_kind_info((enum finding_kind)kind);
+		const json_t *row = json_array_get(all, (size_t)kind);
+		json_t *one;
+
+		assert_text(row, "kind", info->name);
+		assert_text(row, "means", info->means);
+		assert_text(row, "limits", info->limits);
+		assert_text(row, "reason", info->reason);
+		assert_text(row, "advice", info->advice);
+		snprintf(line, sizeof(line), "health|--explain|%s", info->name);
+		one = run_json(line);
+		assert_int_equal(json_array_size(one), 1);
+		assert_true(json_equal(json_array_get(one, 0), row));
+		json_decref(one);
+		assert_int_equal(run(line, &output, NULL), 0);
+		assert_ptr_equal(strstr(output, info->name), output);
+		assert_non_null(strstr(output, "limits:"));
+		free(output);
+	}
+	json_decref(all);
+	assert_int_equal(run("health|--explain|all|--format|csv", &output, NULL), 0);
+	assert_ptr_equal(strstr(output, "kind,means,limits,reason,advice"), output);
+	free(output);
+}
+
+static void status_counts_what_the_sweep_counted(void **state)
+{
+	const struct sweep *sweep = &model->sweep;
+	json_t *status = run_json("status");
+
+	(void)state;
+	assert_true(json_is_object(status));
+	/* No process holds it. */
+	assert_text(status, "state", "stopped");
+	assert_true(json_is_false(json_object_get(status, "live")));
+	assert_true(json_is_null(json_object_get(status, "collector_pid")));
+	assert_int_equal(integer_of(status, "sweeps"), SWEEPS);
+	assert_int_equal(integer_of(status, "ports_asked"), sweep->ports_asked);
+	assert_int_equal(integer_of(status, "ports_answered"), sweep->ports_answered);
+	assert_true(unsigned_of(json_object_get(status, "mads_sent")) == sweep->mads_sent);
+	assert_int_equal(integer_of(status, "nodes"), sweep->fabric->node_count);
+	assert_int_equal(integer_of(status, "ports_unfinished"), sweep->ports_unfinished);
+	assert_int_equal(integer_of(status, "spread_us"), sweep->spread_us);
+	assert_int_equal(integer_of(status, "node_spread_us"), sweep->node_spread_us);
+	/* What does not run has no rate. */
+	assert_true(json_is_null(json_object_get(status, "throttled")));
+	assert_true(json_is_null(json_object_get(status, "throttled_time")));
+	json_decref(status);
+}
+
+static void status_counts_the_words_of_ports(void **state)
+{
+	json_t *status = run_json("status"), *rows = run_json("ports");
+	int64_t unplanned = 0, mirrored = 0;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < json_array_size(rows); i++) {
+		const char *word = json_string_value(json_object_get(json_array_get(rows, i), "status"));
+
+		unplanned += !strcmp(word, "unplanned");
+		mirrored += !strcmp(word, "mirrored");
+	}
+	assert_true(unplanned + mirrored > 0);
+	assert_int_equal(integer_of(status, "ports_unplanned"), unplanned);
+	assert_int_equal(integer_of(status, "ports_mirrored"), mirrored);
+	json_decref(status);
+	json_decref(rows);
+}
+
+/* A page for people has a line only where there is something to say. */
+static void status_has_quiet_lines_only_where_they_say_something(void **state)
+{
+	char *output;
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(run("status", &output, &err), 0);
+	assert_null(strstr(output, "throttled"));
+	assert_int_equal(strstr(output, "not finished") != NULL, model->sweep.ports_unfinished > 0);
+	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
+	assert_non_null(strstr(output, "not asked"));
+	free(output);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
+		cmocka_unit_test(health_explains_its_kinds_in_every_format),
+		cmocka_unit_test(status_counts_what_the_sweep_counted),
+		cmocka_unit_test(status_counts_the_words_of_ports),
+		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
+	};
+
+	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);
+}
