@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "collector/sink.h"
 #include "storage/compact.h"
 #include "storage/db.h"
@@ -34,6 +35,7 @@ struct compactor {
 	int64_t page_bytes;
 	unsigned pause;
 	bool told; /* an event says that it fails */
+	bool may_retain; /* windows were made since all that is too old went */
 	int own_frames; /* pages in the log after its own newest commit */
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -107,8 +109,13 @@ static int step(struct compactor *compactor, struct error *err)
 {
 	int result = compact_step(&compactor->compaction, err);
 
-	if (!result)
+	if (result > 0)
+		compactor->may_retain = true;
+	/* It looks through all windows: not for each sweep. */
+	if (!result && compactor->may_retain) {
 		result = retain_step(&compactor->compaction, &compactor->keep, err);
+		compactor->may_retain = result != 0;
+	}
 	empty_log(compactor, compactor->own_frames);
 	compactor->own_frames = 0;
 	return result;
@@ -163,14 +170,8 @@ static void *run(void *ctx)
 
 static int start_thread(struct compactor *compactor, struct error *err)
 {
-	sigset_t all, before;
-	int code;
+	int code = thread_start(run, compactor, &compactor->thread);
 
-	/* Signals are the collector's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	code = pthread_create(&compactor->thread, NULL, run, compactor);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return code ? err_set(err, ERR_NOMEM, "cannot start a thread: %s", strerror(code)) : 0;
 }
 
@@ -191,6 +192,7 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 	if (!compactor)
 		return err_nomem(err);
 	compactor->keep = *keep;
+	compactor->may_retain = true;
 	pthread_mutex_init(&compactor->mutex, NULL);
 	pthread_cond_init(&compactor->wake, NULL);
 	result = schema_open_second(path, &compactor->db, err);

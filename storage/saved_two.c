@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* saved_two.c - two snapshots in the time that one takes, where two cores are free */
-#include <pthread.h>
-#include <signal.h>
+#include <stdbool.h>
 
 #include "base/err.h"
+#include "base/thread.h"
 #include "storage/reader.h"
 #include "storage/reader_state.h"
 #include "storage/saved.h"
@@ -31,26 +31,13 @@ static void *load_beside(void *ctx)
 	return NULL;
 }
 
-static bool start(pthread_t *thread, struct beside *beside)
-{
-	sigset_t all, before;
-	int failure;
-
-	/* Signals are the main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	failure = pthread_create(thread, NULL, load_beside, beside);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !failure;
-}
-
 int saved_load_two(struct reader *reader, const int64_t ids[2], const struct name_map *names, struct saved *ret[2],
 		   struct error *err)
 {
 	struct beside beside = { .path = reader->path, .id = ids[1], .names = names };
 	struct saved *first = NULL;
 	pthread_t thread;
-	bool started = start(&thread, &beside);
+	bool started = !thread_start(load_beside, &beside, &thread);
 	int result = saved_load(reader, ids[0], names, &first, err);
 
 	if (started)

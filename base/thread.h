@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* thread.h - a thread for work beside the program's own */
+#ifndef IBWIRE_BASE_THREAD_H
+#define IBWIRE_BASE_THREAD_H
+
+#include <pthread.h>
+
+/*
+ * thread_start - run a function in a thread that takes no signals: they are the main thread's
+ * @ret:  to be joined by the caller
+ * Return: 0, or the errno of pthread_create().
+ */
+int thread_start(void *(*run)(void *ctx), void *ctx, pthread_t *ret);
+
+#endif
