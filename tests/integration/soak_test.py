@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
 from lib import SHORT, Tap, need
-from soak import Soak
+from soak import PAGES_MOST_KB, Soak, judge_memory
 from stored import Stored
 
 need("ibsim", "opensm", "perfquery")
@@ -36,6 +36,25 @@ def spoilt(path, *statements):
     return stored.faults
 
 
+def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
+    """What judge_memory() finds in an hour of a collector that holds 4 MB and so much more."""
+    samples = []
+    for i in range(360):
+        pages = pages_kb(i)
+        heap = 4096 + i * 7 % 13 + heap_kb(i) + pages
+        anon = max(heap + 2048 + free_kb(i), samples[-1]["anon_kb"] if samples else 0)
+        samples.append({"seconds": 10 * i, "rss_kb": anon + 4096, "anon_kb": anon, "heap_kb": heap, "pages_kb": pages})
+    return judge_memory(samples)[1]
+
+
+with tap.part("memory"):
+    tap.equal("what stays is no growth", memory(), [])
+    tap.equal("nor is what comes and goes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
+    tap.equal("nor a cache that fills", memory(pages_kb=lambda i: 40 * i), [])
+    tap.equal("nor one that is emptied now and then", memory(pages_kb=lambda i: 40 * (i % 90)), [])
+    tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "an allocation of 50 bytes a second that nobody frees is")
+    tap.result("of its own" in " ".join(memory(free_kb=lambda i: i)), "so is what is freed and never used again")
+    tap.result("caches hold" in " ".join(memory(pages_kb=lambda i: PAGES_MOST_KB + 1)), "and a cache that is over its bound")
 with tap.part("soak"):
     soak = Soak(20 if SHORT else 25, 16, short=True)
     soak.run()
