@@ -154,6 +154,24 @@ static void a_restart_tells_nothing_twice(void **state)
 }
 
 /* What comes and goes around a limit is one finding, as long as it does. */
+/* Its text says what its beginning says. */
+static void a_restart_counts_silence_on(void **state)
+{
+	struct world *world = world_create(&rails);
+	const struct finding *const *open;
+
+	(void)state;
+	world_run(world, "wait 60; silent h3.1; wait 600; restart; wait 30");
+	assert_int_equal(health_open(world->health, &open), 1);
+	assert_int_equal(open[0]->kind, FINDING_NODE_SILENT);
+	assert_non_null(strstr(open[0]->text, "answers nothing for 10 min (63 sweeps)"));
+	/* Not what was before it answered. */
+	world_run(world, "answer h3.1; wait 10; silent h3.1; wait 60");
+	assert_int_equal(health_open(world->health, &open), 1);
+	assert_non_null(strstr(open[0]->text, "answers nothing for 60 s (6 sweeps)"));
+	world_destroy(world);
+}
+
 static void chatter_is_one_finding(void **state)
 {
 	static const struct world_case cases[] = {
@@ -270,6 +288,7 @@ int main(void)
 		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
 		cmocka_unit_test(a_restart_forgets_no_error_before_its_time),
 		cmocka_unit_test(a_restart_tells_nothing_twice),
+		cmocka_unit_test(a_restart_counts_silence_on),
 		cmocka_unit_test(chatter_is_one_finding),
 		cmocka_unit_test(cables_that_were_never_there),
 		cmocka_unit_test(a_severity_rises_at_once_and_falls_later),

@@ -126,6 +126,21 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	ring->since_wall_us = finding->since_us;
 }
 
+/* It is silent for as long as it was, and its sweeps are counted on. */
+static void restore_silence(struct health *health, const struct finding *finding)
+{
+	double sweeps = number_of(finding, "silent_sweeps", 1);
+	struct health_node *node;
+	uint32_t at;
+
+	if (finding->since_us > health->wall_us || !map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	node = &health->nodes[at];
+	node->silent_sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1;
+	node->silent_wall_us = finding->since_us;
+	node->answered_us = health->now_us - (health->wall_us - finding->since_us);
+}
+
 void health_restore_memory(struct health *health)
 {
 	size_t i;
@@ -139,6 +154,8 @@ void health_restore_memory(struct health *health)
 			restore_node(health, finding);
 		else if (finding->kind == FINDING_SYMBOL_ERRORS || finding->kind == FINDING_RECEIVE_ERRORS)
 			restore_errors(health, finding);
+		else if (finding->kind == FINDING_NODE_SILENT)
+			restore_silence(health, finding);
 	}
 }
 
