@@ -152,17 +152,17 @@ class Stored:
         starts = self.db.execute("SELECT id, start_us, end_us FROM sweep ORDER BY id").fetchall()
         told = {row[0] for row in self.db.execute("SELECT sweep FROM event WHERE kind = 'sweep-late'")}
         missed, late_before = 0, False
-        for (before, began, _), (after, begins, _) in zip(starts, starts[1:]):
+        for (before, began, ended), (after, begins, _) in zip(starts, starts[1:]):
             beats = round((begins - began) / interval_us)
             if after != before + 1:
                 self.fault(f"sweeps {before} and {after}: numbers between them are missing")
             if beats > 1:
                 missed += beats - 1
-                # Of sweeps that are late one behind the other the first is told.
+                # Of sweeps that are late one behind the other, without a pause between them, the first is told.
                 if not told & {before, after, after + 1} and not late_before:
                     self.fault(f"sweep {after} began {(begins - began) / 1e6:.2f} s behind sweep {before}; "
                                "no event says so")
-            late_before = beats > 1
+            late_before = beats > 1 or begins - ended < interval_us / 10
         return missed
 
     def check_cuts(self):
