@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "base/err.h"
 #include "cli/host_set.h"
+#include "storage/test_folder.h"
 
 /* The names of a list with blanks between them. */
 static const char *expanded(const char *typed, char ret[1024])
@@ -86,14 +86,10 @@ static void drained_hosts_are_read_from_a_state_file(void **state)
 {
 	static const char lines[] = "node1 idle\nnode2 drained*\nnode3 DOWN+CLOUD\n# node4 down\n\nnode5\n"
 				    "node[6-7] draining\nnode8 alloc\nnode9 maint\n";
-	char path[] = "/tmp/host_set_test.XXXXXX";
 	struct host_set set = { 0 };
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, lines, sizeof(lines) - 1), sizeof(lines) - 1);
-	close(fd);
+	test_file_write(path, lines, sizeof(lines) - 1);
 	assert_int_equal(host_set_add_drained(&set, path, NULL), 0);
 	unlink(path);
 	assert_int_equal(set.count, 5);
@@ -110,7 +106,7 @@ int main(void)
 		cmocka_unit_test(lists_are_written_out),
 		cmocka_unit_test(what_is_no_list_is_refused_by_name),
 		cmocka_unit_test(a_host_is_found_with_and_without_its_domain),
-		cmocka_unit_test(drained_hosts_are_read_from_a_state_file),
+		TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,20 @@
 #include "fabric/fabric.h"
 #include "storage/test_model.h"
 
+/* These nodes, each with all of its ports and no link; for fabric_destroy(). */
+static struct fabric *make_fabric(const struct node *nodes, size_t count)
+{
+	struct fabric *fabric = fabric_create(NULL);
+
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
+		for (struct port port = { .num = 1 }; port.num <= nodes[i].port_count; port.num++)
+			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
+	}
+	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
+	return fabric;
+}
+
 static void names_and_guids_choose_rows(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
@@ -60,17 +74,10 @@ static void a_name_is_found_as_tables_show_it(void **state)
 		{ "twin", ERR_USAGE, 0, 0 }, { "leaf-1/3", ERR_USAGE, 0, 0 }, { "leaf-1/258", ERR_USAGE, 0, 0 },
 		{ "leaf-1/1x", ERR_USAGE, 0, 0 }, { "leaf-1/", ERR_USAGE, 0, 0 }, { "", ERR_USAGE, 0, 0 },
 	};
-	struct fabric *fabric = fabric_create(NULL);
-	struct port port = { 0 };
+	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 	size_t i, j;
 
 	(void)state;
-	for (i = 0; i < 3; i++) {
-		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
-		for (port.num = 1; port.num <= 2; port.num++)
-			assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
-	}
-	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *argv[] = { (char *)(uintptr_t)cases[i].typed };
 		struct selection selection;
@@ -108,18 +115,12 @@ static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
 		/* A switch is no host, and who has the same name is told apart by a GUID. */
 		{ "node2", 0 }, { "alike", 0 }, { "node", 0 }, { "node1/1", 0 }, { "", 0 },
 	};
-	struct fabric *fabric = fabric_create(NULL);
-	struct port port = { .num = 1 };
+	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 	struct selection selection;
 	struct error err = { 0 };
 	char host[] = "node1", *argv[] = { host };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT; i++) {
-		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
-		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
-	}
-	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		char *typed = (char *)(uintptr_t)cases[i].typed;
 		int code = selection_init_hosts(&selection, fabric, &typed, 1, NULL);
@@ -199,15 +200,9 @@ static void a_port_of_a_host_is_asked_of_one_of_its_hcas(void **state)
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)" },
 		{ "leaf1/x", "no node is called 'leaf1/x': did you mean 'leaf1'?" },
 	};
-	struct fabric *fabric = fabric_create(NULL);
-	struct port port = { .num = 1 };
+	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
-		assert_int_equal(fabric_add_node(fabric, &nodes[i], NULL), i);
-		assert_true(fabric_add_port(fabric, &port, NULL) >= 0);
-	}
-	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		char *typed = (char *)(uintptr_t)wrong[i].typed;
 		struct selection selection;

@@ -7,15 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/settings.h"
-
-static char path[64];
+#include "storage/test_folder.h"
 
 static int load(const char *lines, struct settings *ret, struct error *err)
 {
@@ -25,23 +23,6 @@ static int load(const char *lines, struct settings *ret, struct error *err)
 	fputs(lines, file);
 	fclose(file);
 	return settings_load(path, ret, err);
-}
-
-static int set_up(void **state)
-{
-	int fd;
-
-	(void)state;
-	strcpy(path, "/tmp/settings_test.XXXXXX");
-	fd = mkstemp(path);
-	close(fd);
-	return fd < 0;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	return unlink(path);
 }
 
 static void what_it_names_is_set_and_the_rest_has_its_default(void **state)
@@ -141,10 +122,10 @@ static void a_file_that_was_asked_for_must_be_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_it_names_is_set_and_the_rest_has_its_default, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_wrong_is_told_with_its_line, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(what_is_printed_is_read_back_as_it_was, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_file_that_was_asked_for_must_be_there, set_up, tear_down),
+		TEST_IN_FOLDER(what_it_names_is_set_and_the_rest_has_its_default),
+		TEST_IN_FOLDER(what_is_wrong_is_told_with_its_line),
+		TEST_IN_FOLDER(what_is_printed_is_read_back_as_it_was),
+		TEST_IN_FOLDER(a_file_that_was_asked_for_must_be_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,14 +13,15 @@
 
 #include "base/err.h"
 #include "cli/command.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
 enum { WORDS_MOST = 16 };
 
-static char folder[] = "/tmp/ibwire-commands-XXXXXX";
+static char own_folder[sizeof(folder)]; /* a test of the group may have another one meanwhile */
 static const char *other_path;
-char db_path[64];
+char db_path[sizeof(path)];
 struct model *model;
 
 int make_database(void **state)
@@ -31,9 +32,9 @@ int make_database(void **state)
 	(void)state;
 	/* Whatever this machine has is none of the test's business. */
 	unsetenv("IBWIRE_DB");
-	if (!mkdtemp(folder))
-		return -1;
-	snprintf(db_path, sizeof(db_path), "%s/fabric.db", folder);
+	test_folder_make(NULL);
+	memcpy(own_folder, folder, sizeof(folder));
+	memcpy(db_path, path, sizeof(path));
 	model = model_create(7, 6, 12, 20);
 	model->keep_history = true;
 	if (writer_open(db_path, &writer, NULL) < 0)
@@ -47,22 +48,15 @@ int make_database(void **state)
 
 int remove_database(void **state)
 {
-	static const char *const names[] = { "", "-wal", "-shm", ".lock" };
-	char path[96];
-	size_t i;
-
 	(void)state;
 	model_destroy(model);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", db_path, names[i]);
-		unlink(path);
-	}
-	return rmdir(folder);
+	memcpy(folder, own_folder, sizeof(folder));
+	return test_folder_remove(NULL);
 }
 
-void use_database(const char *path)
+void use_database(const char *other)
 {
-	other_path = path;
+	other_path = other;
 }
 
 int run(const char *line, char **ret_output, struct error *err)

@@ -16,12 +16,12 @@ enum { SWEEPS = 12 };
 
 /* The truth, with its history; made and removed by a group's setup and teardown. */
 extern struct model *model;
-extern char db_path[64];
+extern char db_path[80];
 int make_database(void **state);
 int remove_database(void **state);
 
 /* Commands that follow go to another database (borrowed; NULL: the model's). */
-void use_database(const char *path);
+void use_database(const char *other);
 
 /*
  * Run a command; words are separated by '|' (names hold spaces). Return: its

@@ -6,14 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "collector/events.h"
 #include "storage/reader.h"
+#include "storage/test_folder.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -45,8 +44,7 @@ static void happen(struct model *model, struct truth *truth)
 
 static void the_newest_event_since_the_start_says_whether(void **state)
 {
-	static const char *const names[] = { "", "-wal", "-shm", ".lock" };
-	char folder[] = "/tmp/ibwire-throttled-XXXXXX", path[64], name[80], text[256];
+	char text[256];
 	struct model *model = model_create(3, 1, 2, 1);
 	struct truth truth = { 0 };
 	struct throttled throttled;
@@ -55,8 +53,6 @@ static void the_newest_event_since_the_start_says_whether(void **state)
 	size_t i, on = 0;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/fabric.db", folder);
 	assert_int_equal(writer_open(path, &writer, NULL), 0);
 	assert_int_equal(reader_open(path, &reader, NULL), 0);
 	assert_int_equal(throttled_load(reader, 0, &throttled, NULL), 0);
@@ -76,17 +72,12 @@ static void the_newest_event_since_the_start_says_whether(void **state)
 	reader_close(reader);
 	writer_close(writer);
 	model_destroy(model);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(name, sizeof(name), "%s%s", path, names[i]);
-		unlink(name);
-	}
-	assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_newest_event_since_the_start_says_whether),
+		TEST_IN_FOLDER(the_newest_event_since_the_start_says_whether),
 	};
 
 	return cmocka_run_group_tests_name("throttled", tests, NULL, NULL);
