@@ -398,6 +398,7 @@ int health_step(struct health *health, const struct health_input *input, health_
 	health_window(health);
 	health_fabric(health);
 	finish(health, report, ctx);
+	health_forget_quiet(health);
 	health->step++;
 	health->last_us = health->now_us;
 	health->input = NULL;

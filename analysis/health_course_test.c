@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/health_state.h"
 #include "analysis/test_world.h"
 #include "base/test_cases.h"
 
@@ -18,8 +19,8 @@ static const struct world_shape single = { 4, 8, 1, 32, 1 };
 
 #define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
 
-/* What happens in a world, drawn at random. */
-static void draw_script(unsigned seed, char *ret, size_t size)
+/* What happens in a world, drawn at random, with up to so many seconds between. */
+static void draw_script(unsigned seed, unsigned wait_s, char *ret, size_t size)
 {
 	static const char *const happenings[] = {
 		"down leaf0/101; ", "up leaf0/101; ", "kill spine1; ", "revive spine1; ", "kill h3; ", "revive h3; ",
@@ -37,7 +38,8 @@ static void draw_script(unsigned seed, char *ret, size_t size)
 	for (i = 0; i < 25; i++) {
 		const char *one = happenings[(size_t)rand() % (sizeof(happenings) / sizeof(happenings[0]))];
 
-		at += (size_t)snprintf(ret + at, size - at, "%swait %d; ", one, 10 * (1 + rand() % 30));
+		at += (size_t)snprintf(ret + at, size - at, "%swait %u; ", one,
+				       10 * (1 + (unsigned)rand() % (wait_s / 10)));
 	}
 	assert_true(at < size);
 }
@@ -51,7 +53,7 @@ static void the_order_of_samples_does_not_matter(void **state)
 	for (seed = 1; seed <= test_cases(40); seed++) {
 		struct world *world = world_create(&rails), *shuffled = world_create(&rails);
 
-		draw_script(seed, script, sizeof(script));
+		draw_script(seed, 300, script, sizeof(script));
 		shuffled->shuffle = seed;
 		world_run(world, script);
 		world_run(shuffled, script);
@@ -130,6 +132,58 @@ static void a_restart_forgets_no_error_before_its_time(void **state)
 	world_destroy(world);
 }
 
+/* A port that had errors and flaps is like any other a day later. */
+static void what_is_long_past_takes_no_memory(void **state)
+{
+	static const char trouble[] = "spread leaf0/101 symbol_errors 9 3; count leaf1/101 link_downed 3; "
+				      "count leaf2/103 rcv_errors 60; fec leaf1/102 3000; wait 60; ";
+	struct world *world = world_create(&rails);
+	const struct world_told *told;
+
+	(void)state;
+	world->interval_us = MINUTE_US;
+	world_run(world, "wait 60");
+	world_run(world, trouble);
+	assert_int_equal(world->health->tracker_count, 4);
+	world_run(world, "wait 82800");
+	/* Flaps are counted for a day. */
+	assert_int_equal(world->health->tracker_count, 1);
+	world_run(world, "wait 7200");
+	assert_int_equal(world->health->tracker_count, 0);
+	world_run(world, trouble);
+	assert_int_equal(world->health->tracker_count, 4);
+	told = world_find(world, FINDING_SYMBOL_ERRORS);
+	assert_int_equal(told->opened, 2);
+	assert_int_equal(told->closed, 1);
+	world_destroy(world);
+}
+
+static void what_was_forgotten_changes_nothing(void **state)
+{
+	char script[4096], kept[4096], forgot[4096];
+	size_t trackers[2] = { 0 };
+	unsigned seed;
+
+	(void)state;
+	for (seed = 200; seed < 200 + test_cases(3); seed++) {
+		struct world *keeps = world_create(&rails), *forgets = world_create(&rails);
+
+		draw_script(seed, 36000, script, sizeof(script));
+		keeps->interval_us = forgets->interval_us = MINUTE_US;
+		keeps->health->forgot_us = INT64_MAX; /* never */
+		world_run(keeps, script);
+		world_run(forgets, script);
+		world_summary(keeps, true, kept, sizeof(kept));
+		world_summary(forgets, true, forgot, sizeof(forgot));
+		assert_string_equal(kept, forgot);
+		trackers[0] += keeps->health->tracker_count;
+		trackers[1] += forgets->health->tracker_count;
+		world_destroy(keeps);
+		world_destroy(forgets);
+	}
+	assert_true(trackers[1] < trackers[0]);
+}
+
 static void a_restart_tells_nothing_twice(void **state)
 {
 	char script[4096];
@@ -140,7 +194,7 @@ static void a_restart_tells_nothing_twice(void **state)
 	for (seed = 100; seed < 100 + test_cases(30); seed++) {
 		struct world *world = world_create(&rails);
 
-		draw_script(seed, script, sizeof(script));
+		draw_script(seed, 300, script, sizeof(script));
 		world_run(world, script);
 		for (i = 0; i < world->told_count; i++)
 			world->told[i].opened = world->told[i].closed > world->told[i].opened ? 9 : 0;
@@ -153,7 +207,6 @@ static void a_restart_tells_nothing_twice(void **state)
 	}
 }
 
-/* What comes and goes around a limit is one finding, as long as it does. */
 /* Its text says what its beginning says. */
 static void a_restart_counts_silence_on(void **state)
 {
@@ -172,6 +225,7 @@ static void a_restart_counts_silence_on(void **state)
 	world_destroy(world);
 }
 
+/* What comes and goes around a limit is one finding, as long as it does. */
 static void chatter_is_one_finding(void **state)
 {
 	static const struct world_case cases[] = {
@@ -287,6 +341,8 @@ int main(void)
 		cmocka_unit_test(the_order_of_samples_does_not_matter),
 		cmocka_unit_test(a_restart_changes_nothing_that_is_open),
 		cmocka_unit_test(a_restart_forgets_no_error_before_its_time),
+		cmocka_unit_test(what_is_long_past_takes_no_memory),
+		cmocka_unit_test(what_was_forgotten_changes_nothing),
 		cmocka_unit_test(a_restart_tells_nothing_twice),
 		cmocka_unit_test(a_restart_counts_silence_on),
 		cmocka_unit_test(chatter_is_one_finding),

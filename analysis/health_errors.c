@@ -367,11 +367,6 @@ static bool may_tell(struct health *health, struct health_tracker *tracker)
 	return health->now_us - tracker->edge_since_us >= health->settings.restart_within_us;
 }
 
-static bool says_something(const struct health *health, const struct health_tracker *tracker)
-{
-	return health->now_us - tracker->error_us <= SYMBOL_BUCKETS * (int64_t)SYMBOL_BUCKET_US;
-}
-
 void health_errors(struct health *health)
 {
 	size_t i;
@@ -380,7 +375,7 @@ void health_errors(struct health *health)
 	for (i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
-		if (!says_something(health, tracker))
+		if (!health_errors_count(health, tracker))
 			continue;
 		tracker->told = may_tell(health, tracker);
 		judge_symbols(health, tracker);
@@ -389,7 +384,7 @@ void health_errors(struct health *health)
 	for (i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
-		if (!says_something(health, tracker))
+		if (!health_errors_count(health, tracker))
 			continue;
 		judge_receive(health, tracker);
 		judge_drops(health, tracker);

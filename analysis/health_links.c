@@ -303,7 +303,7 @@ static void hold_flapping(struct health *health, uint32_t at)
 	const struct health_limits *limits = &health->settings.limits[FINDING_LINK_FLAPPING];
 	const struct health_port *port = &health->ports[at];
 	const struct health_tracker *tracker = NULL;
-	unsigned day = count_flaps(health, at, 24 * HOUR_US, &tracker), hour;
+	unsigned day = count_flaps(health, at, FLAPS_LAST_US, &tracker), hour;
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
 	bool critical;
 

@@ -214,17 +214,6 @@ static int map_ports(struct health *health, const struct fabric *fabric)
 	return 0;
 }
 
-static void tracker_init(struct health_tracker *tracker, uint32_t port)
-{
-	int i;
-
-	*tracker = (struct health_tracker){ .port = port, .error_us = HEALTH_LONG_AGO,
-					    .edge_since_us = HEALTH_LONG_AGO,
-					    .flap_since_us = HEALTH_LONG_AGO };
-	for (i = 0; i < FLAPS_MAX; i++)
-		tracker->flaps[i] = HEALTH_LONG_AGO;
-}
-
 /* Take apart what was cabled: another cable is there now. */
 static void forget_cable(struct health *health, struct health_port *port)
 {
@@ -254,9 +243,9 @@ static void set_peer(struct health *health, uint32_t at, uint32_t peer)
 	/* What was seen and counted was another cable's. */
 	port->link = other->link = LINK_NEVER_UP;
 	if (port->tracker != HEALTH_NONE)
-		tracker_init(&health->trackers[port->tracker], at);
+		health_tracker_init(&health->trackers[port->tracker], at);
 	if (other->tracker != HEALTH_NONE)
-		tracker_init(&health->trackers[other->tracker], peer);
+		health_tracker_init(&health->trackers[other->tracker], peer);
 }
 
 static void set_link(struct health *health, struct health_port *port, bool up)
@@ -405,25 +394,6 @@ bool health_is_charged(const struct health *health, uint32_t port)
 
 	return host != HEALTH_NONE &&
 	       (health->hosts[host].down || health->now_us < health->hosts[host].charge_until_us);
-}
-
-struct health_tracker *health_track(struct health *health, uint32_t port)
-{
-	struct health_tracker *grown;
-	uint32_t at = health->ports[port].tracker;
-
-	if (at != HEALTH_NONE)
-		return &health->trackers[at];
-	grown = array_grow(health->trackers, health->tracker_count, &health->tracker_capacity, sizeof(*grown));
-	if (!grown) {
-		health->failed = true;
-		return NULL;
-	}
-	health->trackers = grown;
-	at = (uint32_t)health->tracker_count++;
-	tracker_init(&grown[at], port);
-	health->ports[port].tracker = at;
-	return &grown[at];
 }
 
 void health_take_answers(struct health *health)

@@ -118,6 +118,7 @@ struct health_ring {
 #define LINK_CAUSE_EDGE "cable-or-hca"
 
 #define FLAPS_MAX 4
+#define FLAPS_LAST_US (24 * HOUR_US)
 
 /* What a port has that has something to say. */
 struct health_tracker {
@@ -188,6 +189,7 @@ struct health {
 
 	struct health_tracker *trackers;
 	size_t tracker_count, tracker_capacity;
+	int64_t forgot_us;            /* when quiet ones were looked for last */
 
 	struct health_load *loads;    /* by port, the window that runs */
 	size_t load_capacity;
@@ -294,8 +296,19 @@ bool health_link_is_down(const struct health *health, const struct health_port *
 uint32_t health_edge_host(const struct health *health, uint32_t port);
 /* health_is_charged - is what this port counts a restarting host's? */
 bool health_is_charged(const struct health *health, uint32_t port);
-struct health_tracker *health_track(struct health *health, uint32_t port);
 void health_memory_done(struct health *health);
+
+/* health_tracker.c */
+void health_tracker_init(struct health_tracker *tracker, uint32_t port);
+/* health_track - the tracker of a port, made where it has none. It may move the others. Return: NULL: no memory. */
+struct health_tracker *health_track(struct health *health, uint32_t port);
+/* health_errors_count - was there an error so lately that a rule looks at it? */
+bool health_errors_count(const struct health *health, const struct health_tracker *tracker);
+/*
+ * health_forget_quiet - once an hour: trackers whose past no rule looks at any more
+ * Else each port of a fabric would have one in the end, which are 80 MB with 65,536 ports.
+ */
+void health_forget_quiet(struct health *health);
 
 /* health_ring: counting */
 void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us);
