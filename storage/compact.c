@@ -64,6 +64,7 @@ static void end_window(struct compaction *compaction)
 {
 	free(compaction->offsets_us);
 	stripe_free(compaction->stripe);
+	bytes_done(&compaction->packed); /* as large as the busiest window made it */
 	compaction->offsets_us = NULL;
 	compaction->stripe = NULL;
 	compaction->window = 0;
@@ -90,7 +91,6 @@ void compact_done(struct compaction *compaction)
 	sqlite3_finalize(compaction->last_readings);
 	sqlite3_finalize(compaction->progress);
 	sums_writer_done(&compaction->sums);
-	bytes_done(&compaction->packed);
 	compaction->begin = NULL;
 }
 
