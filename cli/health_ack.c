@@ -13,6 +13,7 @@
 #include "base/when.h"
 #include "cli/health.h"
 #include "cli/view.h"
+#include "export/result.h"
 #include "storage/reader.h"
 
 /* An open finding by its number. */
@@ -46,12 +47,51 @@ static int parse_id(const char *typed, int64_t *ret, struct error *err)
 	return 0;
 }
 
+/* What JSON and CSV have of each finding; the last three as `ibwire health` shows them, null where it counts again. */
+enum { ID, KIND, SUBJECT, BY, REASON, UNTIL, COLUMN_COUNT };
+
+static const struct column columns[COLUMN_COUNT] = {
+	[ID] = { .key = "id", .kind = COLUMN_INTEGER },
+	[KIND] = { .key = "kind", .kind = COLUMN_TEXT },
+	[SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT },
+	[BY] = { .key = "acknowledged_by", .kind = COLUMN_TEXT },
+	[REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT },
+	[UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME },
+};
+
+static void print_sentence(const struct finding *finding, const struct acknowledgement *said)
+{
+	char until[WHEN_SIZE];
+
+	printf("#%" PRId64 " %s ", finding->id, finding->subject);
+	if (said->until_us == said->at_us)
+		puts("counts again");
+	else if (said->until_us)
+		printf("is acknowledged until %s\n", when_format_local(said->until_us, until));
+	else
+		printf("is acknowledged, until it is taken back with: ibwire health unack %" PRId64 "\n", finding->id);
+}
+
+static void print_row(struct result *result, const struct finding *finding, const struct acknowledgement *said)
+{
+	result_integer(result, ID, finding->id);
+	result_text(result, KIND, finding_kind_name(finding->kind));
+	result_text(result, SUBJECT, finding->subject);
+	if (said->until_us != said->at_us) {
+		result_text(result, BY, said->person);
+		result_text(result, REASON, said->reason);
+		if (said->until_us)
+			result_integer(result, UNTIL, said->until_us);
+	}
+	result_end_row(result);
+}
+
+/* @result: NULL: sentences for a person. */
 static int acknowledge(const struct view *view, const char *path, const char *typed,
-		       const struct acknowledgement *said, struct error *err)
+		       const struct acknowledgement *said, struct result *result, struct error *err)
 {
 	struct finding_query query = { 0 };
 	struct search search = { 0 };
-	char until[WHEN_SIZE];
 	int code = parse_id(typed, &search.id, err);
 
 	if (code == 0)
@@ -65,14 +105,10 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 	code = finding_acknowledge(path, &search.found, said, err);
 	if (code < 0)
 		return code;
-	if (said->until_us == said->at_us)
-		printf("#%" PRId64 " %s counts again\n", search.id, search.found.subject);
-	else if (said->until_us)
-		printf("#%" PRId64 " %s is acknowledged until %s\n", search.id, search.found.subject,
-		       when_format_local(said->until_us, until));
+	if (result)
+		print_row(result, &search.found, said);
 	else
-		printf("#%" PRId64 " %s is acknowledged, until it is taken back with: ibwire health unack %" PRId64
-		       "\n", search.id, search.found.subject, search.id);
+		print_sentence(&search.found, said);
 	return 0;
 }
 
@@ -80,9 +116,11 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		       struct error *err)
 {
 	struct acknowledgement said = { .at_us = options->now_us };
+	struct result_options how = options_result(options);
+	struct result *result = NULL;
 	char path[4096];
 	struct view view;
-	int code;
+	int code, told;
 
 	if (!back && (!reason || !*reason))
 		return err_set(err, ERR_USAGE, "say why it may wait: ibwire health ack %s --reason 'cable is ordered' "
@@ -95,8 +133,13 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		code = view_open_reader(options, &view, err);
 	if (code < 0)
 		return code;
+	if (how.format != RESULT_TABLE)
+		code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
-		code = acknowledge(&view, path, options->argv[i], &said, err);
+		code = acknowledge(&view, path, options->argv[i], &said, result, err);
+	/* What was acknowledged is told, also where a later number was wrong. */
+	told = result ? result_finish(result, code == 0 ? err : NULL) : 0;
+	result_destroy(result);
 	view_done(&view);
-	return code;
+	return code ? code : told;
 }

@@ -219,6 +219,18 @@ static int usage(void)
 	return 64;
 }
 
+static uint64_t number(const char *typed)
+{
+	char *end;
+	uint64_t value = strtoull(typed, &end, 10);
+
+	if (end == typed || *end) {
+		fprintf(stderr, "scenarios: \"%s\" is no number\n", typed);
+		exit(64);
+	}
+	return value;
+}
+
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
@@ -233,17 +245,17 @@ static int parse(int argc, char **argv, struct options *options)
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':
-			options->count = (unsigned)strtoul(optarg, NULL, 10);
+			options->count = (unsigned)number(optarg);
 			break;
 		case 's':
-			options->seed = strtoull(optarg, NULL, 10);
+			options->seed = number(optarg);
 			break;
 		case 'f':
-			options->faults = (unsigned)strtoul(optarg, NULL, 10);
+			options->faults = (unsigned)number(optarg);
 			options->has_faults = true;
 			break;
 		case 'l':
-			options->life = (unsigned)strtoul(optarg, NULL, 10);
+			options->life = (unsigned)number(optarg);
 			break;
 		case 'S':
 		case 'M':

@@ -147,8 +147,11 @@ def check_ack(sim, rows):
     tap.equal("what is acknowledged does not decide the exit status", status, 1)
     tap.result(now["acknowledged_reason"] == "cable is ordered" and now["acknowledged_by"] and
                abs(as_seconds(now["acknowledged_until"]) - time.time() - 3600) < 60, "and says who, why and until when", now)
-    sim.ibwire("health", "unack", row["id"])
-    tap.equal("until it is taken back", health(sim)[0], 2)
+    tap.equal("and so did the command", sim.json("health", "ack", row["id"], "--reason", "cable is ordered"),
+              [{key: now[key] for key in ("id", "kind", "subject", "acknowledged_by", "acknowledged_reason")} |
+               {"acknowledged_until": None}])
+    tap.contains("until it is taken back", sim.ibwire("health", "unack", row["id"]).out, "counts again")
+    tap.equal("which lets it count again", health(sim)[0], 2)
 
 
 def check_gate(sim):
