@@ -150,6 +150,7 @@ static void what_is_long_past_takes_no_memory(void **state)
 	assert_int_equal(world->health->tracker_count, 1);
 	world_run(world, "wait 7200");
 	assert_int_equal(world->health->tracker_count, 0);
+	assert_int_equal(world->health->tracker_capacity, 0);
 	world_run(world, trouble);
 	assert_int_equal(world->health->tracker_count, 4);
 	told = world_find(world, FINDING_SYMBOL_ERRORS);

@@ -47,10 +47,27 @@ static bool is_quiet(const struct health *health, const struct health_tracker *t
 		 tracker->hot[0] | tracker->hot[1]);
 }
 
+/* Room for twice as many as there are is enough. */
+static void give_back(struct health *health)
+{
+	size_t capacity = 2 * health->tracker_count;
+	void *less = NULL;
+
+	if (2 * capacity > health->tracker_capacity)
+		return;
+	if (!capacity)
+		free(health->trackers);
+	else
+		less = reallocarray(health->trackers, capacity, sizeof(*health->trackers));
+	if (less || !capacity) {
+		health->trackers = less;
+		health->tracker_capacity = capacity;
+	}
+}
+
 void health_forget_quiet(struct health *health)
 {
-	size_t i = 0, capacity;
-	void *less;
+	size_t i = 0;
 
 	if (health->now_us - health->forgot_us < HOUR_US)
 		return;
@@ -67,12 +84,5 @@ void health_forget_quiet(struct health *health)
 		if (i < health->tracker_count)
 			health->ports[tracker->port].tracker = (uint32_t)i;
 	}
-	capacity = 2 * health->tracker_count;
-	if (!capacity || 2 * capacity > health->tracker_capacity)
-		return;
-	less = reallocarray(health->trackers, capacity, sizeof(*health->trackers));
-	if (less) {
-		health->trackers = less;
-		health->tracker_capacity = capacity;
-	}
+	give_back(health);
 }
