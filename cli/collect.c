@@ -4,13 +4,13 @@
  */
 #include <inttypes.h>
 #include <limits.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -347,16 +347,6 @@ static int show_settings(const struct settings *settings, struct error *err)
 	return code;
 }
 
-/*
- * A collector runs for months, and each minute hundreds of SQLite's pages come and go beside small things that stay.
- * On one heap they leave holes, which make it grow for hours. What is as large as such a page gets memory of its own
- * from the kernel, and gives it back.
- */
-static void keep_heap_small(void)
-{
-	mallopt(M_MMAP_THRESHOLD, 16384);
-}
-
 static int collect_fabric(struct collect_options *options, struct error *err)
 {
 	struct helper_command helper;
@@ -368,7 +358,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	struct hca *hca = NULL;
 	int code;
 
-	keep_heap_small();
+	heap_keep_small();
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/heap.h"
 #include "base/thread.h"
 #include "collector/sink.h"
 #include "storage/compact.h"
@@ -124,13 +125,17 @@ static int step(struct compactor *compactor, struct error *err)
 static void work(struct compactor *compactor)
 {
 	struct error err = { 0 };
+	bool packed = false;
 	int result;
 
 	if (compactor->pause && compactor->pause-- > 1)
 		return;
 	do {
 		result = step(compactor, &err);
+		packed |= result > 0;
 	} while (result > 0 && may_go_on(compactor));
+	if (packed)
+		heap_give_back();
 	if (result >= 0 && compactor->compaction.damaged) {
 		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
 			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
