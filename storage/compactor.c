@@ -134,8 +134,11 @@ static void work(struct compactor *compactor)
 		result = step(compactor, &err);
 		packed |= result > 0;
 	} while (result > 0 && may_go_on(compactor));
-	if (packed)
+	/* Before it reads again, the next sweeps make each page that it has cached an old one. */
+	if (packed) {
+		sqlite3_db_release_memory(compactor->db);
 		heap_give_back();
+	}
 	if (result >= 0 && compactor->compaction.damaged) {
 		err_set(&err, ERR_IO, "%llu packs of new samples could not be read and are lost; see the disk, and "
 			"ibwire db check", (unsigned long long)compactor->compaction.damaged);
