@@ -18,9 +18,6 @@
 /* How long one wait for late answers takes; they come within a second behind a sweep. */
 #define LISTEN_MS 10
 
-/* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
-#define DISCOVERY_HOLD_US (60 * US_PER_S)
-
 static int restore(struct collector *collector, struct error *err)
 {
 	const struct clock *clock = collector->clock;
@@ -86,7 +83,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 /* When may the next discovery start? Not while the fabric has better things to do, but not for ever later. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
-	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + DISCOVERY_HOLD_US;
+	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
 
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }
