@@ -195,6 +195,7 @@ def hosts_left_alone(sim):
              or row["rcv_packets_per_s"] != rows[row["peer"], row["peer_port"]]["xmit_packets_per_s"]
              or row["errors"] or "rcv_errors" not in row["errors_unknown"]]
     tap.equal("hosts show what their switch ports counted, and no errors", (len(mirrored) > 5, wrong), (True, []))
+    tap.equal("and are not down", {row["status"] for row in sim.json("nodes") if row["type"] == "ca"}, {"mirrored"})
     tap.equal("status says how many", sim.json("status")["ports_mirrored"], len(mirrored))
     sent = sql(sim, "SELECT count(*) AS n FROM delta d JOIN port p ON p.id = d.port JOIN node_version v ON "
                     "v.node = p.node AND v.to_sweep IS NULL WHERE v.type = 1 AND d.sweep > "
