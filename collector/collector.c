@@ -11,6 +11,7 @@
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
+#include "wire/keys.h"
 
 /* How long one look at a running discovery takes while nothing else is to do. */
 #define DISCOVERY_SLICE_MS 50
@@ -51,6 +52,9 @@ static int step_watch(struct collector *collector, unsigned timeout_ms, struct e
 		collector->discovery_us = collector->report->discovery_us = watch->took_us;
 		collector->discovery_smps = collector->report->discovery_smps = watch->smps;
 		watch->took_us = 0;
+		/* What it has found may have keys that are newer than ours. What is wrong with the file it has told. */
+		if (collector->wire->keys)
+			keys_refresh(collector->wire->keys, NULL);
 	}
 	if (code <= 0)
 		return code;
