@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What is of the fabric and not of one link: coverage, the subnet manager, tables, cabling, what others clear. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/health_state.h"
 #include "base/array.h"
@@ -36,12 +37,34 @@ static bool lasts(struct health *health, enum finding_kind kind, uint8_t tag, un
 	       (sweeps >= settings->silent_sweeps && health->now_us - good_us >= settings->silent_after_us);
 }
 
+/* Does no HCA answer but this host's own, while switches do? Then it is our rights, and not they. */
+static bool is_only_hcas(const struct health *health)
+{
+	uint32_t asked = 0, answered = 0, switches = 0;
+	size_t i;
+
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		if (!node->asked || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
+			continue;
+		if (node->type == NODE_SWITCH) {
+			switches += node->answered > 0;
+		} else {
+			asked++;
+			answered += node->answered > 0;
+		}
+	}
+	return asked >= 2 && !answered && switches;
+}
+
 static void judge_coverage(struct health *health)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_COVERAGE];
 	uint64_t all = 0, missing = 0, unread = 0;
 	struct health_open_finding *open;
 	struct health_case what;
+	const char *cause;
 	double percent;
 	size_t i;
 
@@ -67,15 +90,21 @@ static void judge_coverage(struct health *health)
 		health->coverage_good_us = health->now_us;
 	if (!lasts(health, FINDING_COVERAGE, 0, health->coverage_sweeps, health->coverage_good_us))
 		return;
+	cause = unread * 2 > missing ? "sweep-cut" : is_only_hcas(health) ? "hcas-silent" : "silent";
 	what = fabric_case(FINDING_COVERAGE, percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING, 0,
-			   health->coverage_bad_wall_us, unread * 2 > missing ? "sweep-cut" : "silent");
+			   health->coverage_bad_wall_us, cause);
 	open = hold_fabric(health, &what, "fabric");
 	if (!open)
 		return;
-	health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, %u "
-		    "nodes are silent",
-		    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
-		    	health->nodes_silent);
+	if (!strcmp(cause, "hcas-silent"))
+		health_text(open, "%.1f %% of %llu ports were read; no HCA answers while switches do: a PM_Key is set, "
+			    "or this host is no full member of the default partition",
+			    percent, (unsigned long long)all);
+	else
+		health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, "
+			    "%u nodes are silent",
+			    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
+			    health->nodes_silent);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
 	health_number(open, "nodes_silent", health->nodes_silent);

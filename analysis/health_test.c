@@ -124,6 +124,29 @@ static void nodes_that_are_silent(void **state)
 	CHECK(cases, false);
 }
 
+#define SEVEN_SILENT "wait 60; silent h0; silent h1; silent h2; silent h3; silent h4; silent h5; silent h6; "
+
+static void is_coverage(const char *script, const char *cause)
+{
+	struct world *world = world_create(&rails);
+	const struct world_told *told;
+
+	world_run(world, script);
+	told = world_find(world, FINDING_COVERAGE);
+	assert_non_null(told);
+	assert_string_equal(told->finding.cause, cause);
+	assert_true(!strstr(told->finding.text, "PM_Key") == !strcmp(cause, "silent"));
+	world_destroy(world);
+}
+
+/* Who may not ask HCAs is told so: it is neither their ports nor this host's. */
+static void hcas_that_are_all_silent_have_a_cause_of_their_own(void **state)
+{
+	(void)state;
+	is_coverage(SEVEN_SILENT "silent h7; wait 40", "hcas-silent");
+	is_coverage(SEVEN_SILENT "wait 40", "silent");
+}
+
 static void links_that_are_slow(void **state)
 {
 	static const struct world_case cases[] = {
@@ -330,7 +353,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_that_go_down), cmocka_unit_test(nodes_that_go),
 			cmocka_unit_test(restarts_are_info),
-		cmocka_unit_test(nodes_that_are_silent), cmocka_unit_test(links_that_are_slow),
+		cmocka_unit_test(nodes_that_are_silent),
+		cmocka_unit_test(hcas_that_are_all_silent_have_a_cause_of_their_own),
+		cmocka_unit_test(links_that_are_slow),
 		cmocka_unit_test(links_that_flap), cmocka_unit_test(links_with_errors),
 			cmocka_unit_test(ports_that_discard),
 		cmocka_unit_test(the_fabric_as_a_whole), cmocka_unit_test(who_cleared_counters_is_not_known),

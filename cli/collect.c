@@ -210,7 +210,7 @@ static int check_stored(const struct collector_report *report, struct error *err
 
 /* The device is open and the database ours: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
-		   const struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
+		   struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
 		   struct error *err)
 {
 	struct collector_settings settings = {

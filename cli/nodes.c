@@ -101,7 +101,7 @@ static enum port_word node_word(const struct node_view *node)
 {
 	int word;
 
-	for (word = WORD_SILENT; word >= WORD_UNPLANNED; word--)
+	for (word = WORD_SILENT; word >= WORD_MIRRORED; word--)
 		if (node->words[word])
 			return (enum port_word)word;
 	if (node->words[WORD_OK])

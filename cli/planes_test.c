@@ -130,6 +130,19 @@ static void planes_show_what_their_switch_ports_counted_and_what_they_are_togeth
 	json_decref(rows);
 }
 
+/* The worst of its ports, as that of a link is of its ends. */
+static void a_node_with_planes_is_mirrored(void **state)
+{
+	json_t *rows;
+
+	(void)state;
+	make();
+	rows = run_json("nodes|gpu1 mlx5_0");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_text(json_array_get(rows, 0), "status", "mirrored");
+	json_decref(rows);
+}
+
 /* What a command writes to a terminal, where notes follow the table. */
 static void run_on_terminal(const char *line, char *text, size_t size)
 {
@@ -195,6 +208,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(planes_show_what_their_switch_ports_counted_and_what_they_are_together),
+		TEST_IN_FOLDER(a_node_with_planes_is_mirrored),
 		TEST_IN_FOLDER(a_table_ends_with_what_planes_are_together),
 		TEST_IN_FOLDER(status_counts_them_as_mirrored),
 	};

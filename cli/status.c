@@ -22,9 +22,9 @@
 enum {
 	STATE, LIVE, COLLECTOR_PID, THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
-	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, PORTS_DOWN, SM, SM_LID, SM_GUID,
-	SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S, DISCOVERY_TIME,
-	DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, PORTS_DOWN, SM, SM_LID,
+	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
+	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -61,6 +61,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
+	[NO_PEER] = { .key = "ports_without_peer", .title = "  to nobody known", .kind = COLUMN_INTEGER,
+		      .flags = QUIET },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
 	[SM_LID] = { .key = "sm_lid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
@@ -361,6 +363,27 @@ static void fill_not_asked(struct result *result, struct page *page)
 	say(page, NOT_ASKED);
 }
 
+/* Ports with a link, behind which no discovery found anybody: who is there answers nothing, and is no silent node. */
+static void fill_no_peer(struct result *result, struct page *page)
+{
+	const struct fabric *fabric = page->view.fabric;
+	int64_t count = 0;
+	char line[160];
+	uint32_t i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		count += fabric->ports[i].num > 0 && fabric->ports[i].state >= PORT_INIT &&
+			 fabric->ports[i].peer == FABRIC_NONE;
+	result_integer(result, NO_PEER, count);
+	if (!count)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRId64 " ports with a link: who is behind answered no discovery, hangs, or has an M_Key "
+		 "(--security-keys)", count);
+	result_show(result, NO_PEER, line, STYLE_WARNING);
+	say(page, NO_PEER);
+}
+
 static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
 {
 	const struct fabric *fabric = view->fabric;
@@ -429,6 +452,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 	}
 	if (page->view.fabric) {
 		fill_fabric(result, &page->view, &page->locked);
+		fill_no_peer(result, page);
 		fill_not_asked(result, page);
 	}
 }

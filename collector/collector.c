@@ -11,15 +11,13 @@
 #include "collector/memory.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
+#include "wire/keys.h"
 
 /* How long one look at a running discovery takes while nothing else is to do. */
 #define DISCOVERY_SLICE_MS 50
 
 /* How long one wait for late answers takes; they come within a second behind a sweep. */
 #define LISTEN_MS 10
-
-/* How long discovery waits at most for a subnet manager that is at work, or for nodes that drop datagrams. */
-#define DISCOVERY_HOLD_US (60 * US_PER_S)
 
 static int restore(struct collector *collector, struct error *err)
 {
@@ -54,6 +52,9 @@ static int step_watch(struct collector *collector, unsigned timeout_ms, struct e
 		collector->discovery_us = collector->report->discovery_us = watch->took_us;
 		collector->discovery_smps = collector->report->discovery_smps = watch->smps;
 		watch->took_us = 0;
+		/* What it has found may have keys that are newer than ours. What is wrong with the file it has told. */
+		if (collector->wire->keys)
+			keys_refresh(collector->wire->keys, NULL);
 	}
 	if (code <= 0)
 		return code;
@@ -86,7 +87,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 /* When may the next discovery start? Not while the fabric has better things to do, but not for ever later. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
-	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + DISCOVERY_HOLD_US;
+	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
 
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }

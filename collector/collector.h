@@ -27,8 +27,8 @@ struct transport;
 struct collector_wire {
 	const struct transport *transport;
 	const struct discoverer *discoverer;
-	const struct keys *keys; /* M_Keys for SMPs, or NULL */
-	bool directed_smps;      /* SMPs are routed along the topology's paths, not by LID */
+	struct keys *keys;  /* M_Keys for SMPs, read anew behind each discovery; or NULL */
+	bool directed_smps; /* SMPs are routed along the topology's paths, not by LID */
 	/* LID of the master SM as this host's port knows it now; 0: none. */
 	uint16_t (*sm_lid)(void *ctx);
 	void *ctx;

@@ -36,6 +36,7 @@ struct fabric;
 #define EVENT_ROUTES_CHANGED "routes-changed"
 #define EVENT_SM_CHANGED "sm-changed"
 #define EVENT_SM_LOST "sm-lost"
+#define EVENT_SM_ANSWERS "sm-answers"
 #define EVENT_SM_OTHER "sm-other"
 #define EVENT_SWEEP_LATE "sweep-late"
 #define EVENT_SWEEP_CUT "sweep-cut"

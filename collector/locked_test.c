@@ -149,14 +149,13 @@ static void lock_all(struct model *model)
 		model->nodes[i].mkey = 0xabcdef00 + i;
 }
 
-static struct keys *keys_of(const struct model *model)
+/* As the subnet manager writes them. */
+static void write_keys(const struct model *model, const char *directory)
 {
-	char directory[] = "locked_test.XXXXXX", path[64];
-	struct keys *keys;
+	char path[64];
 	FILE *file;
 	size_t i;
 
-	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
 	file = fopen(path, "w");
 	assert_non_null(file);
@@ -164,9 +163,26 @@ static struct keys *keys_of(const struct model *model)
 		fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)model_guid(i),
 			(unsigned long long)model->nodes[i].mkey);
 	fclose(file);
-	assert_int_equal(keys_load(directory, &keys, NULL), 0);
+}
+
+static void remove_keys(const char *directory)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/" KEYS_FILE, directory);
 	unlink(path);
 	rmdir(directory);
+}
+
+static struct keys *keys_of(const struct model *model)
+{
+	char directory[] = "locked_test.XXXXXX";
+	struct keys *keys;
+
+	assert_non_null(mkdtemp(directory));
+	write_keys(model, directory);
+	assert_int_equal(keys_load(directory, &keys, NULL), 0);
+	remove_keys(directory);
 	return keys;
 }
 
@@ -185,6 +201,43 @@ static void each_node_is_asked_with_its_own_key(void **state)
 	for (i = 0; i < MODEL_NODES; i++)
 		assert_int_equal(model->nodes[i].smps_refused, 0);
 	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
+	keys_destroy(keys);
+	free(model);
+}
+
+static const char *keys_directory;
+
+static void the_subnet_manager_gives_another_key(struct model *model)
+{
+	if (model->sweeps != 10)
+		return;
+	model->nodes[LEAF].mkey = 0x5eed;
+	write_keys(model, keys_directory);
+}
+
+/* Discoveries read the file each time. So must the sweeps, or the switch is locked for them until a restart. */
+static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
+{
+	char directory[] = "locked_test.XXXXXX";
+	struct model *model = model_create(8);
+	struct keys *keys;
+
+	(void)state;
+	lock_all(model);
+	assert_non_null(mkdtemp(directory));
+	keys_directory = directory;
+	write_keys(model, directory);
+	assert_int_equal(keys_load(directory, &keys, NULL), 0);
+	model->wire.keys = keys;
+	model->traffic = false;
+	model->before_sweep = the_subnet_manager_gives_another_key;
+	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
+	only_event(model, EVENT_NODE_LOCKED, LEAF);
+	only_event(model, EVENT_NODE_UNLOCKED, LEAF);
+	/* A file that is gone changes nothing. */
+	remove_keys(directory);
+	assert_int_equal(keys_refresh(keys, NULL), ERR_IO);
+	assert_true(keys_find(keys, model_guid(LEAF)) == 0x5eed);
 	keys_destroy(keys);
 	free(model);
 }
@@ -212,6 +265,7 @@ int main(void)
 		cmocka_unit_test(a_dead_node_is_silent_and_not_locked),
 		cmocka_unit_test(lost_smps_lock_nobody),
 		cmocka_unit_test(each_node_is_asked_with_its_own_key),
+		cmocka_unit_test(a_key_that_changes_is_known_with_the_next_discovery),
 		cmocka_unit_test(without_keys_all_that_are_asked_are_locked),
 	};
 

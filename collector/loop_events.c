@@ -28,6 +28,9 @@ void loop_events_sm(struct loop_events *state, struct events *events, int64_t wa
 	else if (now->known && last->guid && now->guid != last->guid)
 		events_add(events, wall_us, EVENT_SM_CHANGED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "the subnet manager is now 0x%016" PRIx64 ", before 0x%016" PRIx64, now->guid, last->guid);
+	else if (now->known && last->guid && !last->known)
+		events_add(events, wall_us, EVENT_SM_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "the subnet manager at LID %u answers again", now->lid);
 	if (now->known)
 		state->last_sm = *now;
 	state->last_sm.known = now->known;

@@ -141,31 +141,48 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
+/* The limit on MADs per second that holds now. 0: none */
+static unsigned rate_now(const struct collector *collector)
+{
+	unsigned rate = collector->settings->engine.max_mads_per_s;
+
+	return collector->throttle.on ? throttle_half(rate) : rate;
+}
+
+/* Let the limits hold that hold now; where none is on the rate, half of it is half of the window. */
+static void set_limits(struct collector *collector, unsigned window_most)
+{
+	const struct engine_settings *settings = &collector->settings->engine;
+	unsigned window = settings->window;
+
+	if (collector->throttle.on && !settings->max_mads_per_s)
+		window = throttle_half(window);
+	engine_set_rate(collector->engine, rate_now(collector),
+			window_most && window_most < window ? window_most : window);
+}
+
 /* Half the rate while the fabric is busy with itself. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
-	const struct engine_settings *settings = &collector->settings->engine;
 	const struct throttle_signs signs = {
 		.links_seen = collector->check.links_seen,
 		.links_not_active = collector->check.links_not_active,
 		.drops = sweep_result_drops(&collector->result),
 	};
-	bool by_rate = settings->max_mads_per_s > 0;
 
 	switch (throttle_step(&collector->throttle, &signs)) {
 	case THROTTLE_SAME:
 		return;
 	case THROTTLE_BEGINS:
 		collector->throttled_us = clock_boottime_us(collector->clock);
-		engine_set_rate(collector->engine, throttle_half(settings->max_mads_per_s),
-				by_rate ? settings->window : throttle_half(settings->window));
+		set_limits(collector, 0);
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   signs.drops ? "asking at half the rate: nodes dropped %" PRIu64 " management datagrams"
 				       : "asking at half the rate: %" PRIu64 " links are on their way up",
 			   signs.drops ? signs.drops : signs.links_not_active);
 		return;
 	case THROTTLE_ENDS:
-		engine_set_rate(collector->engine, settings->max_mads_per_s, settings->window);
+		set_limits(collector, 0);
 		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
 			   "asking at the full rate again");
 		return;
@@ -265,12 +282,11 @@ static int judge(struct collector *collector, struct sweep *sweep, struct error 
 
 /*
  * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
- * somebody else's, nor while the SM or the nodes have enough to do: it has time.
+ * somebody else's, nor at once while the SM or the nodes have enough to do: it has time, but not for ever.
  */
 static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
-	const struct engine_settings *settings = &collector->settings->engine;
-	unsigned rate = settings->max_mads_per_s, window = collector->settings->routes_window;
+	unsigned rate = rate_now(collector);
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
 		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
@@ -278,18 +294,19 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
+	bool held = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
 	int code;
 
-	if (collector->result.cut || !collector->watch.confirmed || collector->throttle.on) {
+	if (collector->result.cut || !collector->watch.confirmed || held) {
 		route_read_skip(&collector->routes);
 		return 0;
 	}
-	engine_set_rate(collector->engine, rate, window && window < settings->window ? window : settings->window);
+	set_limits(collector, collector->settings->routes_window);
 	engine_stop_when(collector->engine, stop_requested);
 	code = route_read_run(&collector->routes, collector->engine, sweep->fabric, &collector->memory,
 			      sweep->generation, &limits, now_us, sweep->wall_us, &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
-	engine_set_rate(collector->engine, rate, settings->window);
+	set_limits(collector, 0);
 	return code;
 }
 

@@ -132,6 +132,50 @@ static void tables_are_read_along_paths_where_smps_go_there(void **state)
 	free(model);
 }
 
+static unsigned reads_of(const struct model *model)
+{
+	unsigned reads = 0, i;
+
+	for (i = 0; i < MODEL_SPINES + MODEL_LEAFS; i++)
+		reads += model->nodes[i].lft_reads;
+	return reads;
+}
+
+static uint64_t throttled_at;
+static unsigned reads_then;
+
+/* One node drops a datagram in each sweep, without an end; a table changes while tables wait for that. */
+static void drop_for_ever(struct model *model)
+{
+	model->nodes[LEAF].ports[1].value[COUNTER_VL15_DROPPED] += model->sweeps >= 2;
+	if (!model_events_of(model, EVENT_THROTTLED))
+		return;
+	if (!throttled_at) {
+		throttled_at = model->sweeps;
+		reads_then = reads_of(model);
+		model->nodes[2].lft[17] ^= 1;
+	}
+	if (model->sweeps == throttled_at + 5)
+		assert_int_equal(reads_of(model), reads_then);
+}
+
+static void tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever(void **state)
+{
+	struct model *model = with_tables(5);
+
+	(void)state;
+	throttled_at = 0;
+	model->routes_interval_us = 30 * US_PER_S;
+	model->before_sweep = drop_for_ever;
+	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
+	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	assert_int_equal(model_events_of(model, EVENT_ROUTES_CHANGED), 1);
+	assert_true(has_all(model));
+	routes_done(&model->routes);
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +183,7 @@ int main(void)
 		cmocka_unit_test(a_store_that_fails_loses_no_change),
 		cmocka_unit_test(a_table_is_not_taken_from_whoever_has_the_lid_now),
 		cmocka_unit_test(tables_are_read_along_paths_where_smps_go_there),
+		cmocka_unit_test(tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

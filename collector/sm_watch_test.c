@@ -236,6 +236,27 @@ static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
 	free(model);
 }
 
+static void the_master_stops_and_starts(struct model *model)
+{
+	model->sm_act_count++;
+	model->nodes[MODEL_OWN_NODE].sm_silent = model->sweeps == 20 || model->sweeps >= 40;
+}
+
+/* One sweep without it is no finding, which would end: the event has an end of its own. */
+static void a_master_that_answers_again_is_told(void **state)
+{
+	struct model *model = create();
+
+	(void)state;
+	model->interval_us = US_PER_S;
+	model->before_sweep = the_master_stops_and_starts;
+	assert_int_equal(model_run(model, 50, NULL, NULL), 0);
+	assert_int_equal(model_events_of(model, EVENT_SM_LOST), 2);
+	assert_int_equal(model_events_of(model, EVENT_SM_ANSWERS), 1);
+	assert_int_equal(model_events_of(model, EVENT_SM_CHANGED), 0);
+	free(model);
+}
+
 /* A single sweep asks them, too. */
 static void a_single_sweep_asks_them(void **state)
 {
@@ -258,6 +279,7 @@ int main(void)
 		cmocka_unit_test(standbys_are_asked_once_a_minute),
 		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
 		cmocka_unit_test(one_that_is_not_waited_for_is_not_told_as_silent),
+		cmocka_unit_test(a_master_that_answers_again_is_told),
 		cmocka_unit_test(a_single_sweep_asks_them),
 	};
 

@@ -27,6 +27,12 @@ struct throttle_signs {
 /* So many sweeps without a sign end it: in fewer not all links have been looked at (LINK_CHECK_SWEEPS). */
 #define THROTTLE_CALM_SWEEPS 11
 
+/*
+ * Discovery and forwarding tables wait so long from its beginning, and no longer: one node that drops a datagram now
+ * and then, or one link that stays in Init, can keep it on for days.
+ */
+#define THROTTLE_HOLD_US (60 * 1000000LL)
+
 struct throttle {
 	bool on;
 	unsigned calm_sweeps; /* in a row, while on */

@@ -61,6 +61,7 @@ static const struct kind kinds[] = {
 	{ "counter-saturated", SORT_COUNTERS, "counters full" },
 	{ "sm-changed", SORT_SM, "SM changed" },
 	{ "sm-lost", SORT_SM, "SM lost" },
+	{ "sm-answers", SORT_SM, "SM answers again" },
 	{ "sweep-late", SORT_SWEEP, "sweep late" },
 	{ "sweep-cut", SORT_SWEEP, "sweep cut" },
 	{ "collector-throttled", SORT_SWEEP, "slower" },
@@ -77,7 +78,7 @@ static const struct {
 	{ FINDING_COUNTERS_CLEARED, { "counters-cleared" } },
 	{ FINDING_COUNTER_SATURATED, { "counter-saturated" } },
 	{ FINDING_LOCKED, { "node-locked", "node-unlocked" } },
-	{ FINDING_SM_LOST, { "sm-lost", "sm-changed" } },
+	{ FINDING_SM_LOST, { "sm-lost", "sm-answers", "sm-changed" } },
 };
 
 #define WORDS_MAX 10

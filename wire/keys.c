@@ -14,6 +14,7 @@
 #define LINE_SIZE 128
 
 struct keys {
+	char *directory;
 	struct map by_guid; /* GUID to index into list */
 	uint64_t *list;     /* not grown by realloc(), which would leave copies behind */
 	size_t count, capacity;
@@ -28,6 +29,7 @@ void keys_destroy(struct keys *keys)
 		explicit_bzero(keys->list, keys->capacity * sizeof(*keys->list));
 	free(keys->list);
 	map_done(&keys->by_guid);
+	free(keys->directory);
 	free(keys);
 }
 
@@ -125,6 +127,11 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 
 	if (!keys)
 		return err_nomem(err);
+	keys->directory = strdup(directory);
+	if (!keys->directory) {
+		keys_destroy(keys);
+		return err_nomem(err);
+	}
 	snprintf(path, sizeof(path), "%.4000s/" KEYS_FILE, directory);
 	file = fopen(path, "re");
 	if (!file) {
@@ -143,6 +150,19 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 	else
 		*ret = keys;
 	return code;
+}
+
+int keys_refresh(struct keys *keys, struct error *err)
+{
+	struct keys *fresh, before = *keys;
+	int code = keys_load(keys->directory, &fresh, err);
+
+	if (code < 0)
+		return code;
+	*keys = *fresh;
+	*fresh = before;
+	keys_destroy(fresh);
+	return 0;
 }
 
 bool keys_are_exposed(const struct keys *keys)

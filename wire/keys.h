@@ -29,6 +29,12 @@ struct keys;
  */
 int keys_load(const char *directory, struct keys **ret, struct error *err);
 
+/*
+ * keys_refresh - read them anew from where they were read: the subnet manager may have given out others
+ * Return: 0; else as keys_load(), and they are as before.
+ */
+int keys_refresh(struct keys *keys, struct error *err);
+
 /* keys_destroy - forget them; the memory that held them is wiped. */
 void keys_destroy(struct keys *keys);
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """The sweep on a wire: slow counters as perfquery reads them, and as they are shown, redirections, sweeps that are cut, a stop in the midst of
-one, hosts that are left alone, half the rate while agents drop datagrams."""
+one, hosts that are left alone, hosts that nobody knows, half the rate while agents drop datagrams."""
 import os
 import re
 import signal
@@ -195,11 +195,26 @@ def hosts_left_alone(sim):
              or row["rcv_packets_per_s"] != rows[row["peer"], row["peer_port"]]["xmit_packets_per_s"]
              or row["errors"] or "rcv_errors" not in row["errors_unknown"]]
     tap.equal("hosts show what their switch ports counted, and no errors", (len(mirrored) > 5, wrong), (True, []))
+    tap.equal("and are not down", {row["status"] for row in sim.json("nodes") if row["type"] == "ca"}, {"mirrored"})
     tap.equal("status says how many", sim.json("status")["ports_mirrored"], len(mirrored))
     sent = sql(sim, "SELECT count(*) AS n FROM delta d JOIN port p ON p.id = d.port JOIN node_version v ON "
                     "v.node = p.node AND v.to_sweep IS NULL WHERE v.type = 1 AND d.sweep > "
                     "(SELECT max(id) FROM sweep) - 3")
     tap.equal("and no host is", sent[0]["n"], 0)
+
+
+def nobody_known(sim):
+    """Who hung before the first discovery is no node: at least the port that leads there is told."""
+    hosts = sum(row["node"].startswith("node0003") for row in sim.json("nodes"))
+    sim.run(IBWIRE_SIM, "wire", "dead=node0003*")
+    sim.ibwire("collect", "--once", "--db", "new.db")
+    status = sim.json("status", "--db", "new.db")
+    tap.equal("links to nobody known are counted", (hosts > 0, status["ports_without_peer"], status["silent_nodes"]),
+              (True, hosts, []))
+    tap.equal("and have a line", "to nobody known" in sim.ibwire("status", "--db", "new.db").out, True)
+    tap.equal("that is not there without them", (sim.json("status")["ports_without_peer"],
+                                                 "to nobody known" in sim.ibwire("status").out), (0, False))
+    sim.run(IBWIRE_SIM, "wire", "dead=none")
 
 
 def throttled(sim):
@@ -221,7 +236,7 @@ def throttled(sim):
 
 
 with Simulation("--gen", "rail --hosts 4 --rails 2 --spines 2", "--wire", "latency=20us service=50us") as sim:
-    for part in (slow_counters, redirection, cut_sweeps, stop_in_a_sweep, hosts_left_alone, throttled):
+    for part in (slow_counters, redirection, cut_sweeps, stop_in_a_sweep, hosts_left_alone, nobody_known, throttled):
         with tap.part(part.__name__):
             part(sim)
 tap.done()
