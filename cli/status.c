@@ -366,14 +366,9 @@ static void fill_not_asked(struct result *result, struct page *page)
 /* Ports with a link, behind which no discovery found anybody: who is there answers nothing, and is no silent node. */
 static void fill_no_peer(struct result *result, struct page *page)
 {
-	const struct fabric *fabric = page->view.fabric;
-	int64_t count = 0;
+	int64_t count = (int64_t)fabric_to_nobody(page->view.fabric);
 	char line[160];
-	uint32_t i;
 
-	for (i = 0; i < fabric->port_count; i++)
-		count += fabric->ports[i].num > 0 && fabric->ports[i].state >= PORT_INIT &&
-			 fabric->ports[i].peer == FABRIC_NONE;
 	result_integer(result, NO_PEER, count);
 	if (!count)
 		return;

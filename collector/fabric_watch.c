@@ -197,8 +197,22 @@ static void forget_fruitless(struct fabric_watch *watch)
 {
 	int sign;
 
-	for (sign = 0; sign < WATCH_SIGN_COUNT; sign++)
+	for (sign = WATCH_HINT; sign < WATCH_SIGN_COUNT; sign++)
 		watch->fruitless_in_a_row[sign] = 0;
+}
+
+/* Who hung when discovery came by is looked for again, ever less often, whatever else changes meanwhile. */
+static void look_for_nobody(struct fabric_watch *watch)
+{
+	size_t count = fabric_to_nobody(watch->fabric);
+
+	if (count != watch->to_nobody)
+		watch->fruitless_in_a_row[WATCH_NOBODY] = 0;
+	else if (count)
+		watch->fruitless_in_a_row[WATCH_NOBODY]++;
+	watch->to_nobody = count;
+	if (count)
+		fabric_watch_suspect(watch, WATCH_NOBODY);
 }
 
 static int take_over(struct fabric_watch *watch, struct fabric *found, struct events *events)
@@ -220,11 +234,12 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	watch->confirmed = true;
 	if (before && !differs(before, found)) {
 		/* One that followed no sign says that it is quiet. */
-		if (watch->follows == WATCH_NO_SIGN)
+		if (watch->follows <= WATCH_NOBODY)
 			forget_fruitless(watch);
 		else
 			watch->fruitless_in_a_row[watch->follows]++;
 		fabric_destroy(found);
+		look_for_nobody(watch);
 		return 0;
 	}
 	forget_fruitless(watch);
@@ -237,6 +252,7 @@ static int take_over(struct fabric_watch *watch, struct fabric *found, struct ev
 	watch->fabric = found;
 	watch->generation++;
 	fabric_destroy(before);
+	look_for_nobody(watch);
 	return 1;
 }
 

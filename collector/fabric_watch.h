@@ -37,6 +37,7 @@ struct discoverer {
 /* What speaks for a change of topology. */
 enum watch_sign {
 	WATCH_NO_SIGN,
+	WATCH_NOBODY, /* behind a port with a link is nobody known: who hung when we looked may be back */
 	WATCH_HINT,   /* PortStateChange: some switch's stays set for ever */
 	WATCH_CHANGE, /* something is not as it was */
 	WATCH_SIGN_COUNT,
@@ -53,6 +54,7 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned suspicious_in_a_row;
+	size_t to_nobody;        /* ports of `fabric` with a link to nobody known */
 	enum watch_sign suspected;   /* the strongest sign of a change since the last discovery began */
 	enum watch_sign follows;     /* and the one that this discovery follows */
 	unsigned failed_in_a_row;

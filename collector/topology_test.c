@@ -77,6 +77,49 @@ static void let_link_retrain(struct model *model)
 	port->value[COUNTER_LINK_DOWNED]++;
 }
 
+static void one_hangs_from_the_beginning(struct model *model)
+{
+	model->nodes[HOST].hung = model->nodes[HOST].silent = model->sweeps < 12;
+}
+
+/* Nobody knows who is behind the cable: it is looked for again soon, and ever less often. */
+static void a_node_that_hung_at_the_first_discovery_is_found(void **state)
+{
+	struct collector_report report;
+	struct model *model = create(3);
+
+	(void)state;
+	one_hangs_from_the_beginning(model);
+	model->before_sweep = one_hangs_from_the_beginning;
+	assert_int_equal(model_run(model, 40, &report, NULL), 0);
+	assert_int_equal(report.ports_answered, LIVE_PORTS);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ADDED), 1);
+	/* After 5, 10, 20, 40 and 80 s; the one after that has it. Its return is a change, and nothing is left. */
+	assert_in_range(model->discoveries, 4, 7);
+	free(model);
+}
+
+static void one_hangs_for_good(struct model *model)
+{
+	model->nodes[HOST].hung = model->nodes[HOST].silent = true;
+	if (model->sweeps % 20 == 10)
+		let_link_retrain(model);
+}
+
+static void a_node_that_never_answers_costs_little(void **state)
+{
+	struct model *model = create(4);
+
+	(void)state;
+	one_hangs_for_good(model);
+	model->before_sweep = one_hangs_for_good;
+	model->traffic = false;
+	assert_int_equal(model_run(model, 360, NULL, NULL), 0);
+	/* An hour: 8 until they are ten minutes apart, 6 more at most, and one or two for each of 18 changes. */
+	assert_in_range(model->discoveries, 8, 50);
+	free(model);
+}
+
 static void an_smp_is_lost_now_and_then(struct model *model)
 {
 	if (model->sweeps % 10 == 5) {
@@ -421,6 +464,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_first_discovery_lost_is_looked_for_again),
 		cmocka_unit_test(a_node_that_dies_behind_a_link_has_not_left),
+		cmocka_unit_test(a_node_that_hung_at_the_first_discovery_is_found),
+		cmocka_unit_test(a_node_that_never_answers_costs_little),
 		cmocka_unit_test(a_lost_description_renames_nobody),
 		cmocka_unit_test(a_link_that_flaps_for_long_is_looked_at_less_often),
 		cmocka_unit_test(a_collector_that_is_cut_off_says_so_once),

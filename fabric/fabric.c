@@ -194,6 +194,16 @@ uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port)
 	return node->type == NODE_SWITCH ? node->first_port : port;
 }
 
+size_t fabric_to_nobody(const struct fabric *fabric)
+{
+	size_t count = 0, i;
+
+	for (i = 0; i < fabric->port_count; i++)
+		count += fabric->ports[i].num > 0 && fabric->ports[i].state >= PORT_INIT &&
+			 fabric->ports[i].peer == FABRIC_NONE;
+	return count;
+}
+
 bool port_is_pollable(const struct fabric *fabric, const struct port *port)
 {
 	return port->num > 0 || fabric->nodes[port->node].enhanced_port0;

@@ -155,6 +155,9 @@ bool port_is_live(const struct fabric *fabric, const struct port *port);
  */
 uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
 
+/* fabric_to_nobody - how many ports have a link, but nobody known behind it: who is there did not answer discovery. */
+size_t fabric_to_nobody(const struct fabric *fabric);
+
 /*
  * port_is_pollable - has this port counters to ask for: an external port, or
  * port 0 of a switch where it is an enhanced one.
