@@ -34,6 +34,8 @@
 #include "wire/transport.h"
 
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
+/* In less time no switch answers for all its ports. */
+#define LEAST_INTERVAL_US (10 * US_PER_MS)
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_ROUTES_US (60 * US_PER_S)
 
@@ -309,6 +311,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (ret->show_settings && ret->common.format != RESULT_TABLE)
 		return options_usage_error(command, err, "--show-settings prints a file for --settings: leave out "
 					   "--format");
+	if (ret->interval_us < LEAST_INTERVAL_US)
+		return options_usage_error(command, err, "--interval takes 10ms or more");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
 	if (strcmp(ret->asking.discovery, "own") && strcmp(ret->asking.discovery, "libibnetdisc"))
