@@ -20,12 +20,12 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 		.name = "coverage",
 		.means = "too few of the ports that should answer do, and no silent node explains it",
 		.limits = "below 99 % of the ports warning, below 90 % critical, for 30 s and 3 sweeps; one node in "
-			"ten silent at once, and more than 8, is this too",
+			"ten silent at once, and more than 8, is this too, and so are links to nobody known",
 		.reason = "What is not read cannot be judged. Losses of a busy wire are asked again and stay far "
 			"below one per cent; one node in ten at once is more likely this host's own access than so "
 			"many faults.",
 		.advice = "see `ibwire status`: this host's own port, the limits of its rate, and which ports are "
-			"silent",
+			"silent or lead to nobody known",
 	},
 	[FINDING_LINK_DOWN] = {
 		.name = "link-down",

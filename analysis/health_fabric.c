@@ -58,10 +58,20 @@ static bool is_only_hcas(const struct health *health)
 	return asked >= 2 && !answered && switches;
 }
 
+static const char *coverage_cause(const struct health *health, uint64_t missing, uint64_t unread)
+{
+	if (unread * 2 > missing)
+		return "sweep-cut";
+	if (health->to_nobody * 2 > missing)
+		return "nobody-known";
+	return is_only_hcas(health) ? "hcas-silent" : "silent";
+}
+
 static void judge_coverage(struct health *health)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_COVERAGE];
-	uint64_t all = 0, missing = 0, unread = 0;
+	/* Behind a link to nobody known is a port at least, which nobody reads. */
+	uint64_t all = health->to_nobody, missing = health->to_nobody, unread = 0;
 	struct health_open_finding *open;
 	struct health_case what;
 	const char *cause;
@@ -90,7 +100,7 @@ static void judge_coverage(struct health *health)
 		health->coverage_good_us = health->now_us;
 	if (!lasts(health, FINDING_COVERAGE, 0, health->coverage_sweeps, health->coverage_good_us))
 		return;
-	cause = unread * 2 > missing ? "sweep-cut" : is_only_hcas(health) ? "hcas-silent" : "silent";
+	cause = coverage_cause(health, missing, unread);
 	what = fabric_case(FINDING_COVERAGE, percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING, 0,
 			   health->coverage_bad_wall_us, cause);
 	open = hold_fabric(health, &what, "fabric");
@@ -100,6 +110,10 @@ static void judge_coverage(struct health *health)
 		health_text(open, "%.1f %% of %llu ports were read; no HCA answers while switches do: a PM_Key is set, "
 			    "or this host is no full member of the default partition",
 			    percent, (unsigned long long)all);
+	else if (!strcmp(cause, "nobody-known"))
+		health_text(open, "%.1f %% of %llu ports were read; %zu have a link to nobody known: who is there has "
+			    "not answered any discovery, hangs, or has an M_Key",
+			    percent, (unsigned long long)all, health->to_nobody);
 	else
 		health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, "
 			    "%u nodes are silent",
@@ -107,6 +121,7 @@ static void judge_coverage(struct health *health)
 			    health->nodes_silent);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
+	health_number(open, "ports_to_nobody", (double)health->to_nobody);
 	health_number(open, "nodes_silent", health->nodes_silent);
 }
 

@@ -342,6 +342,7 @@ int health_follow(struct health *health)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
+	health->to_nobody = fabric_to_nobody(fabric);
 	for (i = 0; i < health->node_count; i++) {
 		health->nodes_gone += health->nodes[i].now != FABRIC_NONE &&
 				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;

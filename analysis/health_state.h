@@ -184,6 +184,7 @@ struct health {
 	uint32_t *port_of;            /* by port of the fabric */
 	size_t port_of_capacity;
 	size_t down_ports, degraded_ports;
+	size_t to_nobody;             /* ports of this fabric with a link to nobody known */
 	uint32_t dark_switches;
 	bool dark_before;             /* links were down at the step before */
 

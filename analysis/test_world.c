@@ -132,6 +132,8 @@ static bool is_seen(const struct world *world, uint32_t node)
 {
 	uint32_t i;
 
+	if (world->nodes[node].hung)
+		return false;
 	for (i = 0; i < world->link_count; i++)
 		if ((world->links[i].end[0].node == node || world->links[i].end[1].node == node) &&
 		    world_link_is_up(world, &world->links[i]))
@@ -199,7 +201,8 @@ static void discover(struct world *world)
 		uint32_t a = fabric_find_port(fabric, world->nodes[link->end[0].node].guid, link->end[0].num);
 		uint32_t b = fabric_find_port(fabric, world->nodes[link->end[1].node].guid, link->end[1].num);
 
-		if (world_link_is_up(world, link) && fabric_link(fabric, a, b, NULL) < 0)
+		if (world_link_is_up(world, link) && a != FABRIC_NONE && b != FABRIC_NONE &&
+		    fabric_link(fabric, a, b, NULL) < 0)
 			abort();
 	}
 	if (fabric_finish(fabric, NULL, NULL) < 0)

@@ -32,6 +32,7 @@ struct world_node {
 	uint8_t type;
 	uint8_t ports;
 	bool dead, silent, locked;
+	bool hung; /* discovery does not find it, but its links are up */
 };
 
 struct world_end { uint32_t node; uint8_t num; };
@@ -102,7 +103,7 @@ void world_restart(struct world *world);
  *   wait SECONDS          sweeps for so long
  *   down PORT, up PORT    a link; ports are "leaf0/1", "spine0/3", or "h0.2" for host 0's third HCA
  *   kill NODE, revive NODE  "leaf0", "h0.2"; "h0" is all HCAs of it
- *   silent NODE, answer NODE, lock NODE, unlock NODE
+ *   silent NODE, answer NODE, lock NODE, unlock NODE, hang NODE, unhang NODE
  *   rate PORT LANES SPEED, e.g. "rate leaf0/101 1 NDR"
  *   count PORT COUNTER N  in the next sweep: symbol_errors, rcv_errors ...
  *   spread PORT COUNTER N SWEEPS  N in all, over so many sweeps, which pass

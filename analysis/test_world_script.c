@@ -70,10 +70,12 @@ static void set_nodes(struct world *world, const char *name, const char *what, b
 			node->dead = to;
 		else if (!strcmp(what, "silent"))
 			node->silent = to;
+		else if (!strcmp(what, "hung"))
+			node->hung = to;
 		else
 			node->locked = to;
 	}
-	world->stale |= !strcmp(what, "dead");
+	world->stale |= !strcmp(what, "dead") || !strcmp(what, "hung");
 }
 
 static void spread(struct world *world, const char *port, const char *counter, unsigned count, unsigned sweeps)
@@ -157,6 +159,7 @@ static bool run_node(struct world *world, const char *word, char args[4][40])
 	static const struct { const char *word, *what; bool to; } words[] = {
 		{ "kill", "dead", true }, { "revive", "dead", false }, { "silent", "silent", true },
 		{ "answer", "silent", false }, { "lock", "locked", true }, { "unlock", "locked", false },
+		{ "hang", "hung", true }, { "unhang", "hung", false },
 	};
 	size_t i;
 
