@@ -149,8 +149,11 @@ static void lock_all(struct model *model)
 		model->nodes[i].mkey = 0xabcdef00 + i;
 }
 
+#define DIRECTORY "locked_test.XXXXXX"
+static char directory[sizeof(DIRECTORY)];
+
 /* As the subnet manager writes them. */
-static void write_keys(const struct model *model, const char *directory)
+static void write_keys(const struct model *model)
 {
 	char path[64];
 	FILE *file;
@@ -162,10 +165,10 @@ static void write_keys(const struct model *model, const char *directory)
 	for (i = 0; i < MODEL_NODES; i++)
 		fprintf(file, "0x%016llx 0x%016llx\n\n", (unsigned long long)model_guid(i),
 			(unsigned long long)model->nodes[i].mkey);
-	fclose(file);
+	assert_int_equal(fclose(file), 0);
 }
 
-static void remove_keys(const char *directory)
+static void remove_keys(void)
 {
 	char path[64];
 
@@ -174,15 +177,15 @@ static void remove_keys(const char *directory)
 	rmdir(directory);
 }
 
+/* The keys of all nodes, from a file in `directory`, which is new. */
 static struct keys *keys_of(const struct model *model)
 {
-	char directory[] = "locked_test.XXXXXX";
 	struct keys *keys;
 
+	snprintf(directory, sizeof(directory), DIRECTORY);
 	assert_non_null(mkdtemp(directory));
-	write_keys(model, directory);
+	write_keys(model);
 	assert_int_equal(keys_load(directory, &keys, NULL), 0);
-	remove_keys(directory);
 	return keys;
 }
 
@@ -195,6 +198,7 @@ static void each_node_is_asked_with_its_own_key(void **state)
 	(void)state;
 	lock_all(model);
 	keys = keys_of(model);
+	remove_keys();
 	model->wire.keys = keys;
 	model->before_sweep = a_host_dies;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
@@ -205,29 +209,23 @@ static void each_node_is_asked_with_its_own_key(void **state)
 	free(model);
 }
 
-static const char *keys_directory;
-
 static void the_subnet_manager_gives_another_key(struct model *model)
 {
 	if (model->sweeps != 10)
 		return;
 	model->nodes[LEAF].mkey = 0x5eed;
-	write_keys(model, keys_directory);
+	write_keys(model);
 }
 
 /* Discoveries read the file each time. So must the sweeps, or the switch is locked for them until a restart. */
 static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
 {
-	char directory[] = "locked_test.XXXXXX";
 	struct model *model = model_create(8);
 	struct keys *keys;
 
 	(void)state;
 	lock_all(model);
-	assert_non_null(mkdtemp(directory));
-	keys_directory = directory;
-	write_keys(model, directory);
-	assert_int_equal(keys_load(directory, &keys, NULL), 0);
+	keys = keys_of(model);
 	model->wire.keys = keys;
 	model->traffic = false;
 	model->before_sweep = the_subnet_manager_gives_another_key;
@@ -235,7 +233,7 @@ static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
 	only_event(model, EVENT_NODE_LOCKED, LEAF);
 	only_event(model, EVENT_NODE_UNLOCKED, LEAF);
 	/* A file that is gone changes nothing. */
-	remove_keys(directory);
+	remove_keys();
 	assert_int_equal(keys_refresh(keys, NULL), ERR_IO);
 	assert_true(keys_find(keys, model_guid(LEAF)) == 0x5eed);
 	keys_destroy(keys);
