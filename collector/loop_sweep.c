@@ -161,13 +161,30 @@ static void set_limits(struct collector *collector, unsigned window_most)
 			window_most && window_most < window ? window_most : window);
 }
 
+/* Half the rate from now on, and who or what is the reason. */
+static void tell_throttled(struct collector *collector, int64_t wall_us, const struct throttle_signs *signs,
+			   uint32_t port_index)
+{
+	const struct fabric *fabric = collector->watch.fabric;
+	const struct port *port = signs->drops ? &fabric->ports[port_index] : NULL;
+
+	if (port)
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
+			   "asking at half the rate: nodes dropped %" PRIu64 " management datagrams, this one the most",
+			   signs->drops);
+	else
+		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "asking at half the rate: %" PRIu32 " links are on their way up", signs->links_not_active);
+}
+
 /* Half the rate while the fabric is busy with itself. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
+	uint32_t dropped_at;
 	const struct throttle_signs signs = {
 		.links_seen = collector->check.links_seen,
 		.links_not_active = collector->check.links_not_active,
-		.drops = sweep_result_drops(&collector->result),
+		.drops = sweep_result_drops(&collector->result, &dropped_at),
 	};
 
 	switch (throttle_step(&collector->throttle, &signs)) {
@@ -176,10 +193,7 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	case THROTTLE_BEGINS:
 		collector->throttled_us = clock_boottime_us(collector->clock);
 		set_limits(collector, 0);
-		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   signs.drops ? "asking at half the rate: nodes dropped %" PRIu64 " management datagrams"
-				       : "asking at half the rate: %" PRIu64 " links are on their way up",
-			   signs.drops ? signs.drops : signs.links_not_active);
+		tell_throttled(collector, wall_us, &signs, dropped_at);
 		return;
 	case THROTTLE_ENDS:
 		set_limits(collector, 0);

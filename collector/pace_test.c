@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,17 +52,23 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 static void agents_drop_for_a_while(struct model *model)
 {
 	model->drops = model->sweeps >= 3 && model->sweeps < 8;
+	if (model->drops)
+		model->nodes[HOST + 3].ports[1].value[COUNTER_VL15_DROPPED] += 100;
 }
 
 static void it_asks_less_while_agents_drop_datagrams(void **state)
 {
 	struct model *model = model_create(35);
+	size_t i;
 
 	(void)state;
 	model->before_sweep = agents_drop_for_a_while;
 	model_run(model, 7, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
+	for (i = 0; i < model->event_count; i++)
+		if (!strcmp(model->events[i].kind, EVENT_THROTTLED))
+			assert_int_equal(model->events[i].node_guid, model_guid(HOST + 3));
 	model->sweeps = 0;
 	model_run(model, 22, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 2);

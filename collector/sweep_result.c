@@ -98,18 +98,24 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 	measure_spread(result, fabric);
 }
 
-uint64_t sweep_result_drops(const struct sweep_result *result)
+uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_port)
 {
 	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
-	uint64_t drops = 0;
+	uint64_t drops = 0, most = 0;
 	size_t i, j;
 
+	*ret_port = FABRIC_NONE;
 	for (i = 0; i < result->count; i++) {
 		const struct delta *delta = result->samples[i].delta;
+		uint64_t before = drops;
 
 		for (j = 0; delta && j < sizeof(counters) / sizeof(counters[0]); j++)
 			if (delta->known & ~delta->reset & COUNTER_BIT(counters[j]))
 				drops += delta->value[counters[j]];
+		if (drops - before > most) {
+			most = drops - before;
+			*ret_port = result->samples[i].port;
+		}
 	}
 	return drops;
 }

@@ -45,9 +45,11 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 
 /*
  * sweep_result_drops - management datagrams that the nodes say they dropped since their last readings
+ * @ret_port:  the port that counted the most of them, by index into the fabric; FABRIC_NONE where there are none
+ *
  * Of the readings that count: to be asked when it is known whose they are (lid_check.h).
  */
-uint64_t sweep_result_drops(const struct sweep_result *result);
+uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_port);
 
 /* sweep_result_fill - what a sink is given of it; its samples are borrowed from the result. */
 void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep);
