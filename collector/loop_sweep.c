@@ -27,6 +27,12 @@
 /* So do questions to subnet managers, when it is time for them. */
 #define SMS_TIME_SHARE 10
 
+/*
+ * Forwarding tables wait for sweeps that are not cut, and no longer than this: where all are, each ends so much earlier
+ * that there is time for tables behind it.
+ */
+#define ROUTES_CUT_HOLD_US (60 * US_PER_S)
+
 /* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
 #define ROUTES_STORED 4096
 
@@ -203,6 +209,13 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	}
 }
 
+/* Have sweeps been cut for so long that tables are read all the same? */
+static bool routes_take_their_share(const struct collector *collector, int64_t now_us)
+{
+	return collector->settings->routes_interval_us && collector->cut_us &&
+	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
+}
+
 /* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
@@ -211,6 +224,8 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	if (collector->settings->count == 1)
 		return 0;
 	commit_us = commit_us * COMMIT_FACTOR > COMMIT_LEAST_US ? commit_us * COMMIT_FACTOR : COMMIT_LEAST_US;
+	if (routes_take_their_share(collector, start_us))
+		commit_us += interval_us / ROUTES_TIME_SHARE;
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
 
@@ -270,6 +285,10 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 	engine_stop_when(collector->engine, stop_requested);
 	code = sweep_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->check,
 			 &collector->details, &settings, &collector->result, err);
+	if (!collector->result.cut)
+		collector->cut_us = 0;
+	else if (!collector->cut_us)
+		collector->cut_us = start_us;
 	/* Whose answers they were must be known, however much of a hurry there is. */
 	engine_stop_when(collector->engine, NULL);
 	if (code == 0)
@@ -309,9 +328,10 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 		.blocks = ROUTES_STORED,
 	};
 	bool held = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
+	bool cut = collector->result.cut && !routes_take_their_share(collector, sweep->start_us);
 	int code;
 
-	if (collector->result.cut || !collector->watch.confirmed || held) {
+	if (cut || !collector->watch.confirmed || held) {
 		route_read_skip(&collector->routes);
 		return 0;
 	}

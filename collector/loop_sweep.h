@@ -50,6 +50,7 @@ struct collector {
 	struct sm_watch sms;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
+	int64_t cut_us;              /* since when each sweep was cut; 0: the last one was not */
 	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */
 	struct event_limit event_limit;
