@@ -173,7 +173,7 @@ static void a_link_goes(struct model *model)
 		model->nodes[LEAF].ports[1].down = true;
 }
 
-/* Where no sweep comes to its end, changes are seen and slow counters are read all the same. */
+/* Where no sweep comes to its end, changes are seen, slow counters and forwarding tables are read all the same. */
 static void sweeps_that_are_always_cut_starve_nothing(void **state)
 {
 	struct collector_report report;
@@ -185,15 +185,64 @@ static void sweeps_that_are_always_cut_starve_nothing(void **state)
 	model->traffic = false;
 	model->interval_us = US_PER_S;
 	model->max_mads_per_s = 60;
+	model->routes_interval_us = 60 * US_PER_S;
+	for (i = 0; i < HOST; i++)
+		model->nodes[i].lft_top = 150;
 	model->before_sweep = a_link_goes;
-	assert_int_equal(model_run(model, 500, &report, NULL), 0);
-	assert_true(report.sweeps_cut > 480);
+	assert_int_equal(model_run(model, 1500, &report, NULL), 0);
+	assert_true(report.sweeps_cut > 1480);
+	for (i = 0; i < HOST; i++)
+		assert_true(model->nodes[i].lft_reads >= 3);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
-	/* A third of eight turns, at least one; the two ends of the link that went have had none. */
+	/* A third of 25 turns, at least one; the two ends of the link that went have had none. */
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			if (model->nodes[i].ports[port].has_first && model->nodes[i].ports[port].status != SAMPLE_DOWN)
 				assert_true(model->nodes[i].ports[port].details[DETAIL_RCV_ERRORS].reads >= 1);
+	routes_done(&model->routes);
+	free(model);
+}
+
+static uint16_t extended_status_until(const struct model *model, uint64_t sweep)
+{
+	return model->sweeps < sweep ? 0x001c : 0;
+}
+
+static void extended_counters_fail(struct model *model)
+{
+	model->nodes[LEAF].extended_status = extended_status_until(model, 30);
+	model->nodes[HOST].extended_status = extended_status_until(model, 30);
+	/* Once, at all ports of a switch. */
+	model->nodes[LEAF + 1].extended_status = extended_status_until(model, 1);
+}
+
+static bool is_read_wide(const struct model *model, size_t node)
+{
+	return model->nodes[node].ports[1].last.wide & COUNTER_BIT(COUNTER_XMIT_DATA);
+}
+
+/* An error that is not "unsupported", each time: the port is read by PortCounters then, and in full when it is over. */
+static void a_port_whose_extended_counters_always_fail_is_read_by_the_others(void **state)
+{
+	struct model *model = model_create(12);
+	const struct model_port *port = &model->nodes[HOST].ports[1], *switch_port = &model->nodes[LEAF].ports[1];
+
+	(void)state;
+	model->before_sweep = extended_counters_fail;
+	extended_counters_fail(model);
+	model->nodes[LEAF].caps.cap_mask = model->nodes[LEAF + 1].caps.cap_mask = PMA_CAP_EXTENDED;
+	model->nodes[HOST].caps.cap_mask = PMA_CAP_EXTENDED;
+	model_run(model, 5, NULL, NULL);
+	assert_int_equal(port->status, SAMPLE_SILENT);
+	assert_int_equal(switch_port->status, SAMPLE_SILENT);
+	assert_true(is_read_wide(model, LEAF + 1));
+	model_run(model, 12, NULL, NULL);
+	assert_int_equal(port->status, SAMPLE_OK);
+	assert_int_equal(switch_port->status, SAMPLE_OK);
+	assert_false(is_read_wide(model, HOST) || is_read_wide(model, LEAF));
+	model_run(model, 120, NULL, NULL);
+	assert_true(is_read_wide(model, HOST) && is_read_wide(model, LEAF));
+	assert_true(model_check(model) > 0);
 	free(model);
 }
 
@@ -310,6 +359,7 @@ int main(void)
 		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
 		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
 		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
+		cmocka_unit_test(a_port_whose_extended_counters_always_fail_is_read_by_the_others),
 		cmocka_unit_test(nodes_that_come_and_go_for_hours_are_told_a_part_of),
 		cmocka_unit_test(whatever_happens_no_reading_is_booked_on_another_port),
 		/* The last one: nobody takes a stop back. */

@@ -32,6 +32,13 @@
 /* How often a port that says "busy", or to ask elsewhere, is asked again within a sweep. */
 #define ASK_AGAIN 2
 
+/*
+ * Sweeps in a row in which a port answers PortCountersExtended with an error until PortCounters is taken alone, and
+ * until it is asked again. "Unsupported" is none of these errors: it holds at once, for the whole node.
+ */
+#define EXTENDED_BAD_MAX 8
+#define EXTENDED_BAD_AGAIN 68
+
 /* What a sweep knows while it runs. */
 struct sweep_state {
 	struct engine *engine;
@@ -91,6 +98,20 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 	return pma_caps_meet(&memory_node(state->memory, node)->caps, NEED_EXTENDED);
 }
 
+/* Is PortCountersExtended to be asked for? To be called once a sweep. */
+static bool wants_extended(struct sweep_state *state, uint32_t port_index)
+{
+	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+
+	if (!has_extended(state, state->fabric->ports[port_index].node))
+		return false;
+	if (port->extended_bad >= EXTENDED_BAD_MAX && ++port->extended_bad < EXTENDED_BAD_AGAIN)
+		return false;
+	if (port->extended_bad == EXTENDED_BAD_AGAIN)
+		port->extended_bad = EXTENDED_BAD_MAX;
+	return true;
+}
+
 static void ask_port(struct sweep_state *state, uint32_t port_index)
 {
 	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
@@ -99,7 +120,7 @@ static void ask_port(struct sweep_state *state, uint32_t port_index)
 	state->result->samples[sample].status = SAMPLE_SILENT;
 	state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
 	submit(state, &request);
-	if (!has_extended(state, state->fabric->ports[port_index].node))
+	if (!wants_extended(state, port_index))
 		return;
 	state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
@@ -219,6 +240,17 @@ static void expect_details(struct sweep_state *state, uint32_t port_index)
 	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
 }
 
+/* PortCountersExtended was answered with an error: once is a garbled MAD, always is a port that has none to give. */
+static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
+{
+	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+
+	if (port->extended_bad < EXTENDED_BAD_MAX)
+		port->extended_bad++;
+	if (port->extended_bad == EXTENDED_BAD_MAX)
+		close_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
+}
+
 /* An attribute was answered, as @status says: read, ask again, or do without. */
 static void take_counters(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
 			  int64_t at_us)
@@ -234,6 +266,8 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 		/* The answer with the traffic counters dates the reading; it is not always the later one. */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
+		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
+			memory_port(state->memory, state->fabric, request->tag)->extended_bad = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			look_at_details(state, request->tag, reading);
@@ -263,6 +297,8 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 		break;
 	case ANSWER_BAD:
 		state->result->bad_answers++;
+		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
+			count_bad_extended(state, request->tag);
 		break;
 	}
 }

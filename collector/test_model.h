@@ -79,6 +79,7 @@ struct model_node {
 	bool busy_once;    /* says "busy" to the next question for PortCounters */
 	bool no_counters;  /* says "unsupported" to everything */
 	bool caps_busy_once; /* the same for ClassPortInfo */
+	uint16_t extended_status; /* what it answers PortCountersExtended with; 0: with its counters */
 	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
 	uint8_t ignored;   /* the same, but it does not answer */
 	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
