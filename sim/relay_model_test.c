@@ -342,6 +342,8 @@ static void a_redirect_leads_to_an_answer(void **state)
 	snprintf(words, sizeof(words), "0x%s redirect=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2,
 		 seat_id(bed->fabric, bed->other, (char[SEAT_SIZE]){ 0 }) + 2);
 	assert_int_equal(responder_configure(&bed->model.responder, words, NULL), 0);
+	/* Of one that is not one node nothing is taken. */
+	assert_int_equal(responder_configure(&bed->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
 	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
 	assert_int_equal(load_be16(bed->answers[0].packet.mad + MAD_STATUS), 0x0002);

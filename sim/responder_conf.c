@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "fabric/names.h"
 #include "sim/relay_words.h"
 
 #define LATE_NS (2 * US_PER_S * 1000)
@@ -82,11 +81,28 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 static int set_redirect(const struct fabric *fabric, struct responder_node *config, const char *value,
 			struct error *err)
 {
+	size_t i, count = 0;
+	bool *members;
+	int code;
+
 	if (!strcmp(value, "none")) {
 		config->redirect = FABRIC_NONE;
 		return 0;
 	}
-	return names_find_node(fabric, value, &config->redirect, err);
+	members = calloc(fabric->node_count, sizeof(*members));
+	if (!members)
+		return err_nomem(err);
+	code = words_nodes(fabric, value, members, err);
+	for (i = 0; i < fabric->node_count; i++) {
+		if (!members[i])
+			continue;
+		config->redirect = (uint32_t)i;
+		count++;
+	}
+	free(members);
+	if (code == 0 && count != 1)
+		code = err_set(err, ERR_USAGE, "redirect wants one node, and \"%s\" are %zu", value, count);
+	return code;
 }
 
 /* Set the counter of this key, or with NULL give it back to ibsim. Return: whether there is such a key. */

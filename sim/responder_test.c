@@ -494,7 +494,7 @@ static void wrong_words_change_nothing(void **state)
 	static const char *const wrong[] = {
 		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
 		"all port=999 tick=1", "all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1",
-		"all redirect=nobody", "all late_by=2", "all unsupported=x",
+		"all redirect=nobody", "all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
 	};
 	struct bed *bed = bed_create("caps=0x5300");
 	uint8_t mad[PACKET_MAD_SIZE];
