@@ -17,8 +17,8 @@ the collector's memory, file descriptors, threads and CPU time and the size of i
 At the end stands what was found, as a table and as curves, and in the last line the verdict. The findings:
 
 - growth: the slope (Theil-Sen) of memory over the second half; file descriptors and threads that never go down.
-  Every two minutes a window of sweeps is packed, and what that takes is given back; so what must not grow is the least
-  of each two minutes: of what the kernel counts as the process's own, and of what is allocated without the pages in
+  Every two minutes a window of sweeps is packed, and what that takes is given back; so what must not grow is the lower
+  quartile of each two minutes: of what the kernel counts as the process's own, and of what is allocated without the pages in
   SQLite's caches, which tests/heap_watch.c tells apart. Those pages are held to their bound. Runs of less than half an
   hour do not judge memory.
 - the beat: each second without a sweep must be told by an event, and so must a sweep that did not read all in time.
@@ -285,12 +285,14 @@ def slope(times, values):
 
 
 def lows(times, values):
-    """The least of each window, and when its window began."""
-    least = {}
+    """The lower quartile of each window, and when its window began.
+
+    Not the least: while a window is packed its buffers are freed and the next one's are not there yet. One sample hits
+    that moment, or none does, as the beats of both fall."""
+    windows = {}
     for when, value in zip(times, values):
-        begin = when // WINDOW_S * WINDOW_S
-        least[begin] = min(value, least.get(begin, value))
-    return list(least), list(least.values())
+        windows.setdefault(when // WINDOW_S * WINDOW_S, []).append(value)
+    return list(windows), [sorted(window)[len(window) // 4] for window in windows.values()]
 
 
 def judge_memory(samples):
@@ -300,9 +302,9 @@ def judge_memory(samples):
 
     def judge(title, values, most_kb):
         """It may grow by most_kb, or by a hundredth."""
-        times, least = lows(seconds, values)
+        times, low = lows(seconds, values)
         half = len(times) // 2
-        level, a_second = statistics.median(least[half:]), slope(times[half:], least[half:])
+        level, a_second = statistics.median(low[half:]), slope(times[half:], low[half:])
         rows.append((title, f"{level:.0f} KB, most {max(values)}; slope of the second half {3600 * a_second:+.1f} KB/h"))
         grown = a_second * (times[-1] - times[half])
         if most_kb and grown > max(most_kb, 0.01 * level):

@@ -50,6 +50,8 @@ def memory(heap_kb=lambda i: 0, pages_kb=lambda i: 0, free_kb=lambda i: 0):
 with tap.part("memory"):
     tap.equal("what stays is no growth", memory(), [])
     tap.equal("nor is what comes and goes", memory(heap_kb=lambda i: 300 * (i % 6 == 0)), [])
+    tap.equal("nor a moment of less that the samples cease to hit",
+              memory(heap_kb=lambda i: -200 * (i < 264 and i % 12 == 5)), [])
     tap.equal("nor a cache that is emptied with each window", memory(pages_kb=lambda i: 250 * (i % 12)), [])
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2)), "an allocation of 50 bytes a second that nobody frees is")
     tap.result("allocated" in " ".join(memory(heap_kb=lambda i: i / 2 + 300 * (i % 12))), "also below what comes and goes")
