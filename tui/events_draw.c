@@ -105,11 +105,11 @@ static void draw_title(const struct event_view *view, const struct app *app, con
 	format_count(view->events.row_count, 24, shown, sizeof(shown));
 	format_count(view->events.count, 24, all, sizeof(all));
 	if (view->events.row_count != view->events.count)
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s events", shown,
-			 view->events.complete ? "" : "the newest ", all);
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s of %s%s event%s", shown,
+			 view->events.complete ? "" : "the newest ", all, view->events.count == 1 ? "" : "s");
 	else
-		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s events", view->events.complete ? "" :
-			 "the newest ", all);
+		snprintf(segments[0].text, sizeof(segments[0].text), "%s%s event%s", view->events.complete ? "" :
+			 "the newest ", all, view->events.count == 1 ? "" : "s");
 	segments[count++].role = ROLE_STRONG;
 	if (filter->least > EVENT_INFO)
 		snprintf(segments[count++].text, sizeof(segments[0].text), "only %s", least[filter->least]);
