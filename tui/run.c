@@ -63,6 +63,8 @@ int run_start(struct run *run, const char *program, char *const *argv, int colum
 		fcntl(ends[1], F_SETFL, 0);
 		become(program, argv, parent, columns, ends[1]);
 	}
+	/* Both do it: whoever of them comes first, the group is there from here on. */
+	setpgid(run->pid, run->pid);
 	close(ends[1]);
 	run->fd = ends[0];
 	return 0;
@@ -120,16 +122,21 @@ bool run_poll(struct run *run)
 	return true;
 }
 
-/* It is asked to end, so that what it had begun can be taken back, and then made to. */
+/* Its number is not given back by this: as long as that is taken, its process group can be killed. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* It is asked to end, so that what it had begun can be taken back, and then made to; and what it started with it. */
 static void end(struct run *run)
 {
-	kill(run->pid, SIGTERM);
-	for (int waited_ms = 0; waited_ms < PATIENCE_MS; waited_ms += LOOK_MS) {
-		if (waitpid(run->pid, NULL, WNOHANG) == run->pid)
-			return;
+	kill(-run->pid, SIGTERM);
+	for (int waited_ms = 0; waited_ms < PATIENCE_MS && !has_ended(run->pid); waited_ms += LOOK_MS)
 		poll(NULL, 0, LOOK_MS);
-	}
-	kill(run->pid, SIGKILL);
+	kill(-run->pid, SIGKILL);
 	waitpid(run->pid, NULL, 0);
 }
 

@@ -42,7 +42,7 @@ int run_start(struct run *run, const char *program, char *const *argv, int colum
 /* run_poll - read what is there. Return: whether there is news: output, or that it ended. */
 bool run_poll(struct run *run);
 
-/* run_stop - end it where it still runs (it is killed after half a second), and give all memory back. */
+/* run_stop - end it, and what it started, where it still runs (killed after half a second); give all memory back. */
 void run_stop(struct run *run);
 
 #endif

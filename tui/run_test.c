@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,14 @@ static void wait_end(struct run *run)
 		usleep(10000);
 	}
 	assert_true(run->ended);
+}
+
+static void wait_output(struct run *run)
+{
+	for (int i = 0; i < 500 && !run->output.len; i++) {
+		run_poll(run);
+		usleep(10000);
+	}
 }
 
 static void output_of_both_streams_and_the_exit_status_are_kept(void **state)
@@ -106,10 +115,7 @@ static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 
 	(void)state;
 	start(&run, "trap '' TERM; echo ready; while :; do sleep 1; done");
-	for (int i = 0; i < 500 && !run.output.len; i++) {
-		run_poll(&run);
-		usleep(10000);
-	}
+	wait_output(&run);
 	assert_string_equal(text_chars(&run.output), "ready\n");
 	pid = run.pid;
 	run_stop(&run);
@@ -117,6 +123,27 @@ static void stopping_leaves_no_process_even_where_it_will_not_end(void **state)
 	assert_int_equal(errno, ECHILD);
 	assert_int_equal(kill(pid, 0), -1);
 	run_stop(&run);
+}
+
+/* The shell ends of SIGTERM at once and forgets the other, which does not listen. */
+static void stopping_ends_what_the_command_started_too(void **state)
+{
+	struct run run = { 0 };
+	pid_t other;
+	int status;
+
+	(void)state;
+	/* Whoever loses its parent becomes a child of this process, which can then wait for it. */
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	start(&run, "trap '' TERM; sleep 20 & trap - TERM; echo $!; wait");
+	wait_output(&run);
+	other = (pid_t)strtol(text_chars(&run.output), NULL, 10);
+	assert_true(other > 0);
+	run_stop(&run);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 static void a_second_start_ends_the_first(void **state)
@@ -159,6 +186,7 @@ int main(void)
 		cmocka_unit_test(one_that_dies_of_a_signal_says_so),
 		cmocka_unit_test(no_poll_waits_for_a_command_that_is_silent),
 		cmocka_unit_test(stopping_leaves_no_process_even_where_it_will_not_end),
+		cmocka_unit_test(stopping_ends_what_the_command_started_too),
 		cmocka_unit_test(a_second_start_ends_the_first),
 		cmocka_unit_test(what_cannot_be_started_says_so),
 	};
