@@ -27,7 +27,7 @@ struct request;
 
 struct port_memory {
 	bool has_last;
-	uint8_t extended_bad;      /* sweeps in a row that PortCountersExtended was an error in (sweep.c) */
+	uint8_t extended_bad;      /* sweeps in a row that PortCountersExtended was an error in (sweep_port.c) */
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* told in an event already */
 	uint32_t cleared_window;   /* number of the window in which it was last cleared (sweep_events.h) */
