@@ -176,7 +176,6 @@ static void tell_rest(struct collector *collector)
 {
 	struct error cause = { 0 };
 
-	sweep_events_flush(&collector->sweep_events, &collector->events);
 	event_limit_apply(&collector->event_limit, &collector->events, clock_boottime_us(collector->clock),
 			  clock_wall_us(collector->clock));
 	if (collector->report->sweeps && collector->events.count &&

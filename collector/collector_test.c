@@ -208,29 +208,45 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 	}
 }
 
+static void clear_port(struct model *model, size_t node, int port)
+{
+	memset(model->nodes[node].ports[port].value, 0, sizeof(model->nodes[node].ports[port].value));
+}
+
+/* A port; when the minute of that is over two more, which soon turn out to be the first of all. */
 static void somebody_clears_counters(struct model *model)
 {
-	if (model->sweeps == 3)
-		memset(model->nodes[0].ports[2].value, 0, sizeof(model->nodes[0].ports[2].value));
-	if (model->sweeps == 13) {
-		size_t i;
-		int port;
+	size_t told = model_events_of(model, EVENT_COUNTERS_CLEARED), i;
+	int port;
 
-		for (i = 0; i < MODEL_NODES; i++)
-			for (port = 1; port <= MODEL_PORTS_MAX; port++)
-				memset(model->nodes[i].ports[port].value, 0, sizeof(model->nodes[i].ports[port].value));
-	}
+	if (model->sweeps == 3 || model->sweeps == 13)
+		clear_port(model, 0, 2);
+	if (model->sweeps == 13)
+		clear_port(model, 0, 3);
+	for (i = 0; model->sweeps == 15 && i < MODEL_NODES; i++)
+		for (port = 1; port <= MODEL_PORTS_MAX; port++)
+			clear_port(model, i, port);
+	/* Each is told with the sweep that sees it. */
+	assert_int_equal(told, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
 }
 
 static void counters_that_are_cleared_are_marked_and_told(void **state)
 {
 	struct model *model = model_create(7);
+	struct event last = { 0 };
+	size_t i;
 
 	(void)state;
 	model->before_sweep = somebody_clears_counters;
 	model_run(model, 16, NULL, NULL);
-	/* One port alone, then the whole fabric as one event; the last is told when there are no more sweeps. */
+	/* One port alone, then the whole fabric as one event, as old as the first of it. */
 	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 2);
+	for (i = 0; i < model->event_count; i++)
+		if (!strcmp(model->events[i].kind, EVENT_COUNTERS_CLEARED))
+			last = model->events[i];
+	assert_non_null(strstr(last.text, " ports"));
+	assert_int_equal(last.node_guid, 0);
+	assert_true(last.wall_us < model->last_sweep.wall_us - 10 * US_PER_S);
 	assert_true(model->nodes[0].ports[2].sum.reset & COUNTER_BIT(COUNTER_RCV_DATA));
 	model_check(model);
 	free(model);

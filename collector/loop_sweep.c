@@ -361,7 +361,7 @@ static int ask_sms(struct collector *collector, const struct sweep *sweep, struc
 }
 
 /* The events of this sweep: of the clock, of the sweep itself, of what was read, of who manages the subnet. */
-static void tell(struct collector *collector, const struct sweep *sweep, bool last)
+static void tell(struct collector *collector, const struct sweep *sweep)
 {
 	const struct sweep_result *result = &collector->result;
 	struct events *events = &collector->events;
@@ -371,8 +371,6 @@ static void tell(struct collector *collector, const struct sweep *sweep, bool la
 							 collector->settings->interval_us);
 	sweep_events_tell(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
 			  &collector->memory);
-	if (last)
-		sweep_events_flush(&collector->sweep_events, events);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
@@ -401,7 +399,7 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	if (code < 0)
 		return code;
 	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
-	tell(collector, &sweep, last);
+	tell(collector, &sweep);
 	throttle(collector, sweep.wall_us);
 	code = judge(collector, &sweep, err);
 	if (code < 0)

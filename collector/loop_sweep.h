@@ -68,7 +68,7 @@ struct collector {
 /*
  * loop_sweep - sweep once, say what it tells, and store it
  * @collector:  has a topology (watch.fabric), which its memory follows
- * @last:       no sweep comes after it: what is held back is told, and no link is looked at again
+ * @last:       no sweep comes after it: no link is looked at again
  *
  * Where the store fails that is told, and the readings wait for the next sweep; only a single one fails with it.
  * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_IO where the store failed a single sweep; ERR_NOMEM.

@@ -51,6 +51,11 @@ struct event {
 	uint64_t node_guid;  /* 0: none */
 	uint64_t peer_guid;  /* 0: none */
 	uint8_t port, peer_port; /* meaningful with the GUID beside them */
+	/*
+	 * It stands for so many that were told before: the newest ones of its kind that are not older than it. They are
+	 * taken back when it is stored.
+	 */
+	unsigned replaces;
 	char text[256];      /* one line for a person, printable */
 };
 

@@ -32,30 +32,14 @@ static void list_counters(counter_set set, char *ret, size_t size)
 	}
 }
 
-void sweep_events_flush(struct sweep_events *state, struct events *events)
-{
-	struct event *event;
-	size_t i;
-
-	if (!state->window_us)
-		return;
-	if (state->cleared >= CLEARED_TOGETHER)
-		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "somebody cleared counters of %zu ports", state->cleared);
-	for (i = 0; state->cleared < CLEARED_TOGETHER && i < state->cleared; i++) {
-		event = events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "");
-		*event = state->held[i];
-	}
-	state->window_us = 0;
-	state->cleared = 0;
-}
-
-/* A port's counters fell: once in a window, however often. */
-static void hold_cleared(struct sweep_events *state, int64_t now_us, int64_t wall_us, const struct fabric *fabric,
-			 const struct port_sample *sample, struct port_memory *memory)
+/*
+ * A port's counters fell: once in a window, however often. While the window's ports are few the event that tells of it
+ * is added to @few.
+ */
+static void count_cleared(struct sweep_events *state, struct events *few, int64_t now_us, int64_t wall_us,
+			  const struct fabric *fabric, const struct port_sample *sample, struct port_memory *memory)
 {
 	const struct port *port = &fabric->ports[sample->port];
-	struct events one = { 0 };
 	char name[128], keys[128];
 
 	if (!state->window_us) {
@@ -66,15 +50,35 @@ static void hold_cleared(struct sweep_events *state, int64_t now_us, int64_t wal
 	if (memory->cleared_window == state->window)
 		return;
 	memory->cleared_window = state->window;
-	if (state->cleared < CLEARED_TOGETHER) {
-		list_counters(sample->delta->reset, keys, sizeof(keys));
-		state->held[state->cleared] =
-			*events_add(&one, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
-				    "somebody cleared counters of %s: %s",
-				    events_port_name(fabric, sample->port, name, sizeof(name)), keys);
-		events_done(&one);
+	if (++state->cleared >= CLEARED_TOGETHER)
+		return;
+	list_counters(sample->delta->reset, keys, sizeof(keys));
+	events_add(few, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
+		   "somebody cleared counters of %s: %s", events_port_name(fabric, sample->port, name, sizeof(name)),
+		   keys);
+}
+
+/*
+ * Told at once: who has just cleared a port looks for it. When it turns out that it is many, one event is told
+ * instead of what the window told so far.
+ */
+static void tell_cleared(struct sweep_events *state, struct events *events, const struct events *few,
+			 size_t cleared_before)
+{
+	size_t i;
+
+	if (state->cleared == cleared_before)
+		return;
+	if (state->cleared >= CLEARED_TOGETHER) {
+		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
+			   "somebody cleared counters of %zu ports", state->cleared)->replaces = state->told;
+		state->told = 1;
+		return;
 	}
-	state->cleared++;
+	for (i = 0; i < few->count; i++)
+		*events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "") =
+			few->list[i];
+	state->told = (unsigned)state->cleared;
 }
 
 /* A counter that sits at its maximum is told once, and again after it was cleared. */
@@ -204,10 +208,14 @@ static void tell_silence(struct sweep_events *state, struct events *events, int6
 void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
 		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
 {
-	size_t i;
+	struct events few = { 0 };
+	size_t cleared_before, i;
 
-	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US)
-		sweep_events_flush(state, events);
+	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US) {
+		state->window_us = 0;
+		state->cleared = state->told = 0;
+	}
+	cleared_before = state->cleared;
 	tell_silence(state, events, wall_us, fabric, result, memory);
 	layout_tell(events, wall_us, fabric, memory);
 	locked_from_sweep(events, wall_us, fabric, result, memory);
@@ -218,6 +226,8 @@ void sweep_events_tell(struct sweep_events *state, struct events *events, int64_
 		if (sample->reading)
 			tell_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)
-			hold_cleared(state, now_us, wall_us, fabric, sample, port);
+			count_cleared(state, &few, now_us, wall_us, fabric, sample, port);
 	}
+	tell_cleared(state, events, &few, cleared_before);
+	events_done(&few);
 }

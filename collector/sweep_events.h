@@ -3,8 +3,7 @@
  * sweep_events.h - what the readings of sweep after sweep tell as events
  *
  * Nodes that fall silent or answer again, counters that somebody cleared, counters
- * that are full. What many ports do at once is told once: counters that are cleared
- * are held back for a minute, to see whether somebody clears the fabric.
+ * that are full. What many ports do at once is told once.
  */
 #ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 #define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
@@ -25,12 +24,12 @@ struct sweep_result;
 
 /* A zeroed struct is the start. */
 struct sweep_events {
-	/* Ports cleared since the first of them, and the events that tell of each while they are few. */
+	/* Ports cleared since the first of them, within CLEARED_WINDOW_US. */
 	uint32_t window;         /* its number, from 1; in port_memory too */
 	int64_t window_us;       /* CLOCK_BOOTTIME when it began, 0: none is open */
 	int64_t window_wall_us;
 	size_t cleared;
-	struct event held[CLEARED_TOGETHER];
+	unsigned told;           /* events of this window: one of each port, or one of all */
 	int silence;             /* told of many nodes together: enum silence of sweep_events.c */
 };
 
@@ -41,8 +40,5 @@ struct sweep_events {
  */
 void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
 		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory);
-
-/* sweep_events_flush - what is held back is told now: no other sweep will come. */
-void sweep_events_flush(struct sweep_events *state, struct events *events);
 
 #endif

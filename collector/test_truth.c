@@ -89,6 +89,26 @@ static void store_routes(struct model *model, const struct sweep *sweep)
 		assert_true(routes_same(&model->routes, sweep->routes));
 }
 
+static void store_events(struct model *model, const struct event *events, size_t count)
+{
+	size_t i, j;
+
+	for (i = 0; i < count && model->event_count < MODEL_EVENTS_MAX; i++) {
+		unsigned left = events[i].replaces;
+
+		for (j = model->event_count; left && j-- > 0;) {
+			if (strcmp(model->events[j].kind, events[i].kind) || model->events[j].wall_us < events[i].wall_us)
+				continue;
+			memmove(&model->events[j], &model->events[j + 1],
+				(--model->event_count - j) * sizeof(model->events[0]));
+			left--;
+		}
+		/* What it stands for is there. */
+		assert_int_equal(left, 0);
+		model->events[model->event_count++] = events[i];
+	}
+}
+
 static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct model *model = ctx;
@@ -118,8 +138,7 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 	for (i = 0; i < sweep->detail_count; i++)
 		store_detail(sweep, &sweep->details[i],
 			     stored_port(model, sweep->fabric, sweep->details[i].port));
-	for (i = 0; i < sweep->event_count && model->event_count < MODEL_EVENTS_MAX; i++)
-		model->events[model->event_count++] = sweep->events[i];
+	store_events(model, sweep->events, sweep->event_count);
 	store_routes(model, sweep);
 	model->last_sweep = *sweep;
 	model->sweeps++;
@@ -169,12 +188,10 @@ static int sink_restore(void *ctx, struct restored *ret, struct error *err)
 static int sink_store_events(void *ctx, const struct event *events, size_t count, struct error *err)
 {
 	struct model *model = ctx;
-	size_t i;
 
 	if (model->store_fails)
 		return err_set(err, ERR_IO, "the disk is full");
-	for (i = 0; i < count && model->event_count < MODEL_EVENTS_MAX; i++)
-		model->events[model->event_count++] = events[i];
+	store_events(model, events, count);
 	return 0;
 }
 

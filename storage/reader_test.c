@@ -315,6 +315,38 @@ static void events_come_oldest_first_and_as_many_as_asked(void **state)
 	model_destroy(model);
 }
 
+/* An event that stands for those before it takes their place: its kind's, no older than itself, and no more of them. */
+static void an_event_can_stand_for_those_before_it(void **state)
+{
+	struct model *model = model_create(8, 2, 6, 4);
+	struct writer *writer = check_open_writer(path);
+	struct event events[] = {
+		{ .wall_us = 10, .kind = "a", .text = "older" }, { .wall_us = 30, .kind = "a", .text = "another's" },
+		{ .wall_us = 30, .kind = "a", .text = "first" }, { .wall_us = 30, .kind = "b", .text = "other kind" },
+		{ .wall_us = 31, .kind = "a", .text = "second" }, { .wall_us = 30, .kind = "a", .text = "2", .replaces = 2 },
+		{ .wall_us = 30, .kind = "a", .text = "3", .replaces = 1 },
+		{ .wall_us = 20, .kind = "a", .text = "4", .replaces = 9 },
+	};
+	struct sweep sweep = *model_step(model);
+
+	(void)state;
+	sweep.events = events;
+	sweep.event_count = 6;
+	check_store(writer, &sweep);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM event"), 4);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE text IN ('first', 'second')"), 0);
+	assert_int_equal(check_integer(path, "SELECT id FROM event WHERE text = '2'"), 6);
+	sweep = *model_step(model);
+	sweep.events = &events[6];
+	sweep.event_count = 2;
+	check_store(writer, &sweep);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM event"), 3);
+	assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE text IN ('older', 'other kind')"), 2);
+	assert_int_equal(check_integer(path, "SELECT id FROM event WHERE text = '4'"), 8);
+	writer_close(writer);
+	model_destroy(model);
+}
+
 static void a_full_disk_loses_nothing_and_is_tried_again(void **state)
 {
 	struct model *model = model_create(21, 2, 8, 6);
@@ -501,6 +533,7 @@ int main(void)
 		TEST_IN_FOLDER(details_that_cannot_be_are_refused_with_their_sweep),
 		TEST_IN_FOLDER(the_view_of_details_has_what_was_read_and_null_where_no_change_is_known),
 		TEST_IN_FOLDER(events_come_oldest_first_and_as_many_as_asked),
+		TEST_IN_FOLDER(an_event_can_stand_for_those_before_it),
 		TEST_IN_FOLDER(a_full_disk_loses_nothing_and_is_tried_again),
 		TEST_IN_FOLDER(caps_come_back_also_of_nodes_without_a_sweep),
 		TEST_IN_FOLDER(a_snapshot_has_what_each_node_can_do),

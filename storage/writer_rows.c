@@ -86,6 +86,20 @@ static void bind_end(sqlite3_stmt *insert, int at, uint64_t guid, uint8_t port)
 	}
 }
 
+/* Take back what the event that was just inserted stands for: not before, so that no id is another event's later. */
+static int remove_replaced(struct writer *writer, const struct event *event, struct error *err)
+{
+	sqlite3_stmt *statement = writer->statements[REMOVE_EVENTS];
+
+	if (!event->replaces)
+		return 0;
+	sqlite3_bind_int64(statement, 1, event->wall_us);
+	sqlite3_bind_text(statement, 2, event->kind, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(statement, 3, sqlite3_last_insert_rowid(writer->db));
+	sqlite3_bind_int64(statement, 4, event->replaces);
+	return db_run(statement, err);
+}
+
 int writer_store_events(struct writer *writer, const struct event *events, size_t count, int64_t id,
 			struct error *err)
 {
@@ -104,6 +118,8 @@ int writer_store_events(struct writer *writer, const struct event *events, size_
 		sqlite3_bind_text(insert, 9, event->text, (int)strnlen(event->text, sizeof(event->text)),
 				  SQLITE_STATIC);
 		result = db_run(insert, err);
+		if (!result)
+			result = remove_replaced(writer, event, err);
 	}
 	return result;
 }

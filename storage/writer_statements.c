@@ -35,6 +35,8 @@ static const char *const statement_sql[WRITER_STATEMENT_COUNT] = {
 	[WRITE_DETAIL_LAST] = "REPLACE INTO detail_last (port, attribute, sweep) VALUES (?, ?, ?)",
 	[WRITE_CAPS] = "REPLACE INTO caps (node, known, cap_mask, cap_mask2, resp_time, tick, missing)"
 		       " VALUES (?, ?, ?, ?, ?, ?, ?)",
+	[REMOVE_EVENTS] = "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE wall_us >= ? AND kind = ?"
+			  " AND id < ? ORDER BY id DESC LIMIT ?)",
 	[WRITE_EVENT] = "INSERT INTO event (sweep, wall_us, kind, severity, node_guid, port, peer_guid, peer_port,"
 			" text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[OPEN_FINDING] = "INSERT INTO finding (kind, node_guid, port, peer_guid, peer_port, tag, since_us, opened_us,"

@@ -123,7 +123,6 @@ def while_a_collector_runs(sim):
         sim.traffic("pause")
     finally:
         stop(collector)
-    # Such events are held for a minute, so that many of them can be told as one; at its end a collector tells.
     events = [row for row in sim.json("events") if row["kind"] == "counters-cleared"]
     switch = row_of(sim, LEAF)["node"]
     tap.equal("and tells of each port that was cleared", sorted((row["node"], row["port"]) for row in events),
