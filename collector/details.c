@@ -24,11 +24,12 @@
 #define TICK_SWEEPS 10
 
 /*
- * Questions in a row that a node may leave open before an attribute counts as not there: for so
- * many turns, since MADs are lost, too.
+ * Questions in a row that a node may leave open before an attribute counts as not there, like one that it
+ * refused. In one of so many turns both are asked for again: MADs are lost, and an agent that was just starting may
+ * have refused what it has.
  */
 #define UNANSWERED_MAX 3
-#define UNANSWERED_TURNS 60
+#define GIVEN_UP_TURNS 60
 
 /* Where node_memory.unanswered counts those about the tick. */
 #define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
@@ -98,10 +99,15 @@ static void count_unanswered(struct node_memory *node, unsigned which, enum requ
 		node->unanswered[which] = 0;
 }
 
+static bool is_time_for_given_up(const struct details *details)
+{
+	return details->sweep / DETAILS_SWEEPS % GIVEN_UP_TURNS == 0;
+}
+
 /* Has it been given up? Then it is asked at one port now and then. */
 static bool is_given_up(const struct details *details, const struct node_memory *node, unsigned which)
 {
-	return node->unanswered[which] >= UNANSWERED_MAX && details->sweep / DETAILS_SWEEPS % UNANSWERED_TURNS != 0;
+	return node->unanswered[which] >= UNANSWERED_MAX && !is_time_for_given_up(details);
 }
 
 static void refuse(struct node_memory *node, uint8_t bit)
@@ -234,6 +240,9 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	(void)at_us;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
+	/* The store keeps what it knows of this: it will be so again, or the answer says otherwise. */
+	if (is_time_for_given_up(details))
+		node->caps.missing &= PMA_MISSING_EXTENDED;
 	caps = pma_read_caps(mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))

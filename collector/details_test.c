@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collector/events.h"
 #include "collector/test_model.h"
@@ -36,6 +37,44 @@ static void slow_counters_are_read_in_turn_and_exactly(void **state)
 	assert_int_equal(model->nodes[0].ports[1].details[DETAIL_EXTENDED_SPEEDS].last.layout, FEC_LAYOUT_RS);
 	assert_true(model_check_details(model) > LIVE_PORTS * 20);
 	model_check(model);
+	free(model);
+}
+
+/* At first one refuses what it has. */
+static void a_host_that_has_just_started(struct model *model)
+{
+	bool refuses = model->sweeps < 70;
+
+	model->nodes[HOST].refused = refuses ? 1 << DETAIL_EXTENDED_SPEEDS : 0;
+	model->nodes[HOST].tick_refused = refuses;
+}
+
+/* Run so many sweeps; the first of sixty turns begins after 150. */
+static struct model *run_with_refusals(size_t sweeps)
+{
+	struct model *model = model_create(34);
+
+	model->traffic = false;
+	model->before_sweep = a_host_that_has_just_started;
+	model->nodes[HOST].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+	model->nodes[HOST + 1].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
+	model->now_us = (60 * 60 - 150) * US_PER_S;
+	model_run(model, sweeps, NULL, NULL);
+	return model;
+}
+
+static void what_was_refused_is_asked_for_again_once_in_sixty_turns(void **state)
+{
+	struct model *model = run_with_refusals(149);
+
+	(void)state;
+	assert_int_equal(model->nodes[HOST].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads, 0);
+	assert_false(model->nodes[HOST].tick_known);
+	assert_true(model->nodes[HOST + 1].tick_known);
+	free(model);
+	model = run_with_refusals(149 + 130);
+	assert_true(model->nodes[HOST].ports[1].details[DETAIL_EXTENDED_SPEEDS].reads > 0);
+	assert_true(model->nodes[HOST].tick_known);
 	free(model);
 }
 
@@ -80,6 +119,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(what_was_refused_is_asked_for_again_once_in_sixty_turns),
 		cmocka_unit_test(a_counter_that_moves_is_explained_at_once),
 		cmocka_unit_test(what_is_never_answered_is_given_up),
 	};

@@ -146,6 +146,8 @@ static void answer(struct model *model, size_t index, uint8_t mad[MAD_SIZE])
 		put_be16(mad + 4, 0x0001);
 	} else if (node->extended_status && header.attribute == PMA_PORT_COUNTERS_EXTENDED) {
 		put_be16(mad + 4, node->extended_status);
+	} else if (header.attribute == PMA_PORT_SAMPLES_CONTROL && node->tick_refused) {
+		put_be16(mad + 4, 0x000c);
 	} else if (header.attribute == PMA_PORT_SAMPLES_CONTROL) {
 		mad[PMA_DATA_OFFSET + 2] = 7;
 	} else if (detail != DETAIL_ATTRIBUTE_COUNT && node->refused & 1u << detail) {

@@ -199,8 +199,11 @@ static void boot_id(void *ctx, char ret[BOOT_ID_SIZE])
 
 static int discover_start(void *ctx, struct error *err)
 {
+	struct model *model = ctx;
+
 	(void)err;
-	((struct model *)ctx)->discoveries++;
+	model->discoveries++;
+	model->discovery_end_us = model->now_us + model->discovery_us;
 	return 0;
 }
 
@@ -212,6 +215,11 @@ static int discover_step(void *ctx, unsigned timeout_ms, struct fabric **ret, st
 
 	(void)timeout_ms;
 	model->now_us += 50000;
+	if (model->now_us < model->discovery_end_us) {
+		if (model->before_sweep)
+			model->before_sweep(model);
+		return 0;
+	}
 	if (model->discovery_fails)
 		return err_set(err, ERR_UNAVAILABLE, "discovery crashed");
 	*ret = model_build_fabric(model, false);

@@ -81,6 +81,8 @@ struct model_node {
 	bool caps_busy_once; /* the same for ClassPortInfo */
 	uint16_t extended_status; /* what it answers PortCountersExtended with; 0: with its counters */
 	uint8_t refused;   /* detail attributes that it has not: bits 1 << enum detail_attribute */
+	bool tick_refused; /* the same for PortSamplesControl */
+	bool tick_known;   /* the store was told its tick */
 	uint8_t ignored;   /* the same, but it does not answer */
 	uint8_t fec_mode;  /* PortInfoExtended.FECModeActive */
 	uint16_t lft_top;  /* SwitchInfo.LinearFDBTop; 0: it has no table */
@@ -120,10 +122,12 @@ struct model {
 	unsigned act_after;      /* so many MADs, then act() is called, once; 0: it is not */
 	void (*act)(struct model *model);
 	bool discovery_fails;
+	int64_t discovery_us;    /* a discovery takes so long, 50 ms at least, and sweeps go on meanwhile */
+	int64_t discovery_end_us; /* the last one's */
 	bool knows_fabric;       /* restore() gives the fabric and readings back */
 	uint64_t sweeps;
 	unsigned discoveries;
-	void (*before_sweep)(struct model *model); /* called while the collector sleeps */
+	void (*before_sweep)(struct model *model); /* called while the collector sleeps, or waits for a discovery */
 	/* Events that were stored. */
 	struct event events[MODEL_EVENTS_MAX];
 	size_t event_count;

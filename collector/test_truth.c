@@ -97,7 +97,8 @@ static void store_events(struct model *model, const struct event *events, size_t
 		unsigned left = events[i].replaces;
 
 		for (j = model->event_count; left && j-- > 0;) {
-			if (strcmp(model->events[j].kind, events[i].kind) || model->events[j].wall_us < events[i].wall_us)
+			if (strcmp(model->events[j].kind, events[i].kind) ||
+			    model->events[j].wall_us < events[i].wall_us)
 				continue;
 			memmove(&model->events[j], &model->events[j + 1],
 				(--model->event_count - j) * sizeof(model->events[0]));
@@ -197,10 +198,14 @@ static int sink_store_events(void *ctx, const struct event *events, size_t count
 
 static int sink_store_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
 {
-	(void)ctx;
-	(void)caps;
-	(void)count;
+	struct model *model = ctx;
+	size_t i, j;
+
 	(void)err;
+	for (i = 0; i < count; i++)
+		for (j = 0; j < MODEL_NODES; j++)
+			if (model_guid(j) == caps[i].node_guid)
+				model->nodes[j].tick_known = caps[i].caps.tick_known;
 	return 0;
 }
 

@@ -323,7 +323,8 @@ static void an_event_can_stand_for_those_before_it(void **state)
 	struct event events[] = {
 		{ .wall_us = 10, .kind = "a", .text = "older" }, { .wall_us = 30, .kind = "a", .text = "another's" },
 		{ .wall_us = 30, .kind = "a", .text = "first" }, { .wall_us = 30, .kind = "b", .text = "other kind" },
-		{ .wall_us = 31, .kind = "a", .text = "second" }, { .wall_us = 30, .kind = "a", .text = "2", .replaces = 2 },
+		{ .wall_us = 31, .kind = "a", .text = "second" },
+		{ .wall_us = 30, .kind = "a", .text = "2", .replaces = 2 },
 		{ .wall_us = 30, .kind = "a", .text = "3", .replaces = 1 },
 		{ .wall_us = 20, .kind = "a", .text = "4", .replaces = 9 },
 	};
