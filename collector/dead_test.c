@@ -260,9 +260,56 @@ static void a_slow_node_is_waited_for_once_it_is_known(void **state)
 	free(model);
 }
 
+/* When a host is silent, in sweeps, and whether it was while a discovery ran. */
+static struct {
+	size_t from, sweeps;
+	bool beside_discovery;
+} pause;
+
+static void a_host_pauses(struct model *model)
+{
+	bool discovers = model->discoveries > 1 && model->now_us < model->discovery_end_us;
+
+	/* Two ends of a link that went: that is why it is discovered again, while the next sweeps go on. */
+	if (model->sweeps == 2)
+		model->nodes[LEAF].ports[1].down = model->nodes[0].ports[1].down = true;
+	model->nodes[HOST + 1].silent = model->sweeps >= pause.from && model->sweeps < pause.from + pause.sweeps;
+	pause.beside_discovery |= discovers && model->nodes[HOST + 1].silent;
+}
+
+static size_t run_with_pause(size_t from, size_t sweeps)
+{
+	struct model *model = model_create(41);
+	size_t told;
+
+	pause.from = from;
+	pause.sweeps = sweeps;
+	pause.beside_discovery = false;
+	model->discovery_us = 45 * US_PER_S;
+	model->before_sweep = a_host_pauses;
+	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
+	told = model_events_of(model, EVENT_NODE_SILENT);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), told);
+	free(model);
+	return told;
+}
+
+/* A slow agent that a discovery keeps busy answers too late for once; one that is dead stays so. */
+static void a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told(void **state)
+{
+	(void)state;
+	assert_int_equal(run_with_pause(5, 1), 0);
+	assert_true(pause.beside_discovery);
+	assert_int_equal(run_with_pause(5, 2), 1);
+	assert_true(pause.beside_discovery);
+	assert_int_equal(run_with_pause(15, 1), 1);
+	assert_false(pause.beside_discovery);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told),
 		cmocka_unit_test(the_living_are_read_in_time_from_the_sweep_in_which_others_die),
 		cmocka_unit_test(the_living_are_read_soon_where_others_die_in_mid_sweep),
 		cmocka_unit_test(the_dead_delay_no_sweep_that_takes_its_time),

@@ -369,6 +369,7 @@ static void tell(struct collector *collector, const struct sweep *sweep)
 	loop_events_clock(&collector->loop_events, events, sweep->wall_us, sweep->start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
 							 collector->settings->interval_us);
+	collector->sweep_events.busy = collector->watch.running || collector->throttle.on;
 	sweep_events_tell(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
 			  &collector->memory);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);

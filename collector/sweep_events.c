@@ -177,6 +177,17 @@ static bool is_covered(const struct node *node, enum silence silence)
 	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
 }
 
+/*
+ * Is a node's silence told now? Agents that are slow and have much else to do answer us too late, and none is dead for
+ * that: while the fabric is busy it takes a second sweep.
+ */
+static bool is_told(const struct sweep_events *state, const struct node *node, const struct node_memory *remembered)
+{
+	if (remembered->silent_told)
+		return true;
+	return !is_covered(node, (enum silence)state->silence) && (!state->busy || remembered->silent_sweeps > 1);
+}
+
 static void tell_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
 			 const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
 {
@@ -194,7 +205,7 @@ static void tell_silence(struct sweep_events *state, struct events *events, int6
 		if (!answers.asked)
 			continue;
 		remembered->silent_sweeps = answers.answered ? 0 : remembered->silent_sweeps + 1;
-		remembered->silent_told = !answers.answered && (was_told || !is_covered(node, now));
+		remembered->silent_told = !answers.answered && is_told(state, node, remembered);
 		if (remembered->silent_told && !was_told)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,

@@ -8,6 +8,7 @@
 #ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 #define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +31,7 @@ struct sweep_events {
 	int64_t window_wall_us;
 	size_t cleared;
 	unsigned told;           /* events of this window: one of each port, or one of all */
+	bool busy;               /* the fabric is, with a discovery or with itself; to be set before each call */
 	int silence;             /* told of many nodes together: enum silence of sweep_events.c */
 };
 
