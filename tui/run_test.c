@@ -37,7 +37,7 @@ static void wait_end(struct run *run)
 
 static void wait_output(struct run *run)
 {
-	for (int i = 0; i < 500 && !run->output.len; i++) {
+	for (int i = 0; i < 3000 && !run->output.len; i++) {
 		run_poll(run);
 		usleep(10000);
 	}
@@ -97,14 +97,19 @@ static void one_that_dies_of_a_signal_says_so(void **state)
 static void no_poll_waits_for_a_command_that_is_silent(void **state)
 {
 	struct run run = { 0 };
-	int64_t begin_us;
+	bool waits = true;
 
 	(void)state;
 	start(&run, "sleep 100");
-	begin_us = clock_boottime_us(clock_system());
-	for (int i = 0; i < 50; i++)
-		assert_false(run_poll(&run));
-	assert_true(clock_boottime_us(clock_system()) - begin_us < 2 * US_PER_S);
+	/* A machine that stands still may make it slow once, or twice. */
+	for (int times = 0; times < 5 && waits; times++) {
+		int64_t begin_us = clock_boottime_us(clock_system());
+
+		for (int i = 0; i < 50; i++)
+			assert_false(run_poll(&run));
+		waits = clock_boottime_us(clock_system()) - begin_us >= 2 * US_PER_S;
+	}
+	assert_false(waits);
 	run_stop(&run);
 }
 
