@@ -485,21 +485,29 @@ static void a_snapshot_has_what_each_node_can_do(void **state)
 static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 {
 	struct model *model = model_create(31, 2, 8, 6);
-	int status;
+	int status, seen[2];
+	bool told = false;
+	char byte = 0;
 	pid_t child;
 
 	(void)state;
 	model->keep_history = true;
+	assert_int_equal(pipe(seen), 0);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
 		struct writer *writer = NULL;
 
+		close(seen[1]);
 		if (writer_open(path, &writer, NULL) < 0)
 			_exit(1);
-		for (int i = 0; i < 400; i++)
+		for (int i = 0; i < 400; i++) {
+			/* However fast it writes, it is read beside it. */
+			if (i == 200 && read(seen[0], &byte, 1) != 1)
+				_exit(3);
 			if (writer_sink(writer)->store(writer, model_step(model), NULL) < 0)
 				_exit(2);
+		}
 		writer_close(writer);
 		_exit(0);
 	}
@@ -516,10 +524,16 @@ static void a_reader_beside_a_writer_always_sees_whole_sweeps(void **state)
 			fail_msg("%s", err.text);
 		while (model->sweep_count < (size_t)newest)
 			model_step(model);
-		if (newest)
+		if (newest) {
 			check_sweep(reader, model, newest);
+			if (!told)
+				assert_int_equal(write(seen[1], &byte, 1), 1);
+			told = true;
+		}
 		reader_close(reader);
 	}
+	close(seen[0]);
+	close(seen[1]);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 	assert_true(model->sweep_count > 0);

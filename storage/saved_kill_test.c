@@ -23,14 +23,16 @@
 #include "storage/test_saved.h"
 #include "storage/writer.h"
 
-/* Take and remove until somebody kills us. */
+enum { NAMES = 400 };
+
+/* Take and remove until somebody kills us: no more than the names that are freed for the next one. */
 static void go_on_for_ever(struct model *model)
 {
 	struct saved_writer *writer = test_saved_open();
 	char name[16];
 	int i;
 
-	for (i = 0;; i++) {
+	for (i = 0; i < NAMES; i++) {
 		const struct saved_label label = { .name = name };
 		struct sweep sweep = *model_step(model);
 
@@ -42,6 +44,8 @@ static void go_on_for_ever(struct model *model)
 		snprintf(name, sizeof(name), "k%d", i / 2);
 		saved_remove(writer, name, NULL);
 	}
+	for (;;)
+		pause();
 }
 
 static void killed_at_any_moment_none_is_half(void **state)
@@ -69,7 +73,7 @@ static void killed_at_any_moment_none_is_half(void **state)
 					       " <> (SELECT count(*) FROM snapshot_port WHERE snapshot = s.id)"), 0);
 		/* The next children's names shall be free. */
 		writer = test_saved_open();
-		for (int i = 0; i < 400; i++) {
+		for (int i = 0; i < NAMES; i++) {
 			char name[16];
 
 			snprintf(name, sizeof(name), "k%d", i);
@@ -122,12 +126,15 @@ static void a_collector_writes_on_beside_it(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		struct saved_writer *writer;
+		struct saved_writer *writer = NULL;
 
-		if (read(go[0], &byte, 1) != 1)
-			_exit(1);
-		writer = test_saved_open();
+		close(go[1]);
 		for (int i = 0; i < 4; i++) {
+			/* Not done before the other has begun, however fast it is. */
+			if (read(go[0], &byte, 1) != 1 || read(go[0], &byte, 1) != 1)
+				_exit(1);
+			if (!writer)
+				writer = test_saved_open();
 			test_saved_save(writer, "big", sweep);
 			if (i < 3 && saved_remove(writer, "big", NULL) < 0)
 				_exit(1);
@@ -144,6 +151,7 @@ static void a_collector_writes_on_beside_it(void **state)
 	while (waitpid(child, &status, WNOHANG) == 0) {
 		worst_us = longer(worst_us, store_us(collector, collected));
 		sweeps++;
+		assert_int_equal(write(go[1], &byte, 1), 1);
 		usleep(5000);
 	}
 	assert_int_equal(status, 0);
