@@ -99,7 +99,8 @@ program untidy <<'END'
 #!/bin/sh
 echo 1..1
 setsid sleep 77 >/dev/null 2>&1 </dev/null &
-sleep 0.2 # while it is becoming another program its environment is empty
+# While it is becoming another program its environment is empty.
+while [ "$(tr '\0' ' ' <"/proc/$!/cmdline")" != "sleep 77 " ]; do sleep 0.05; done
 echo ok 1 - fine
 END
 run ./untidy
@@ -144,13 +145,18 @@ here=$(dirname "$0")
 touch "$here/at${0##*_}"
 tries=0
 while [ ! -e "$here/atx" ] || [ ! -e "$here/aty" ]; do
-	[ $tries -lt 30 ] || { echo "not ok 1 - met" && break; }
+	[ $tries -lt 100 ] || { echo "not ok 1 - met" && break; }
 	tries=$((tries + 1))
 	sleep 0.1
 done
-sleep 0.3
+# It stays until the other one has seen it too.
+touch "$here/met${0##*_}"
+while [ $tries -lt 100 ] && { [ ! -e "$here/metx" ] || [ ! -e "$here/mety" ]; }; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
 rm "$here/at${0##*_}"
-[ $tries -lt 30 ] && echo "ok 1 - met"
+[ $tries -lt 100 ] && echo "ok 1 - met"
 echo 1..1
 END
 cp meets_x meets_y
@@ -183,7 +189,13 @@ fi
 run --jobs 0 ./good
 equal "no program at a time is a wrong command line" "$status" 64
 "$runner" --jobs 2 ./slow ./slow >interrupted 2>&1 &
-sleep 0.5
+most=2
+[ "$(nproc)" -gt 1 ] || most=1
+tries=0
+while [ "$(pgrep -fc "^/bin/sh $PWD/slow\$")" -lt $most ] && [ $tries -lt 200 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
 kill -TERM $!
 wait $!
 equal "an interrupted one ends what goes on" "$? $(pgrep -fc "$PWD/slow\$")" "1 0"
