@@ -107,25 +107,42 @@ def pma(sim, settings, check=True):
     return sim.run(IBWIRE_SIM, "pma", settings, check=check)
 
 
+def in_time(measure, least, most):
+    """Whether no time was ever too short, and once none was too long, as a busy machine makes them; and the last times."""
+    for _ in range(20):
+        times = measure()
+        if any(time < wanted for time, wanted in zip(times, least)):
+            return False, times
+        if all(time < wanted for time, wanted in zip(times, most)):
+            return True, times
+    return False, times
+
+
 def times(sim, client, lid, other):
     wire(sim, "latency=20ms service=0")
-    took = client.ask(lid, COUNTERS)["took"]
-    tap.result(0.040 <= took < 0.080, "an answer takes two latencies", took)
+    good, took = in_time(lambda: [client.ask(lid, COUNTERS)["took"]], [0.040], [0.080])
+    tap.result(good, "an answer takes two latencies", took)
     wire(sim, "latency=0 service=30ms")
-    began = time.monotonic()
-    tids = [client.send(lid, COUNTERS) for _ in range(4)] + [client.send(other, COUNTERS)]
-    at = {answer["tid"]: answer["at"] - began for answer in (client.receive() for _ in tids)}
-    tap.result(all(0.030 * (i + 1) <= at[tid] < 0.030 * (i + 1) + 0.03 for i, tid in enumerate(tids[:4])),
-               "a node answers one after the other", at)
-    tap.result(0.030 <= at[tids[4]] < 0.060, "and others meanwhile", at)
+
+    def five():
+        began = time.monotonic()
+        tids = [client.send(lid, COUNTERS) for _ in range(4)] + [client.send(other, COUNTERS)]
+        at = {answer["tid"]: answer["at"] - began for answer in (client.receive() for _ in tids)}
+        return [at[tid] for tid in tids]
+
+    good, at = in_time(five, [0.030, 0.060, 0.090, 0.120, 0.030], [0.060, 0.090, 0.120, 0.150, 0.060])
+    tap.result(good, "a node answers one after the other, and others meanwhile", at)
     wire(sim, "service=0")
 
 
 def dead(sim, client, lid, other):
     wire(sim, "hold=300ms dead=node0001*")
-    answer = client.ask(lid, COUNTERS)
-    tap.result(answer["timed_out"] and 0.3 <= answer["took"] < 0.4, "a dead node is reported as timed out after hold", answer)
-    tap.result(client.ask(other, COUNTERS)["took"] < 0.1, "and delays nobody else")
+    tap.result(client.ask(lid, COUNTERS)["timed_out"], "a dead node is reported as timed out")
+    good, took = in_time(lambda: [client.ask(lid, COUNTERS)["took"]], [0.3], [0.4])
+    tap.result(good, "after hold", took)
+
+    good, took = in_time(lambda: [client.ask(other, COUNTERS)["took"]], [0], [0.1])
+    tap.result(good, "and delays nobody else", took)
     wire(sim, "dead=none")
     tap.result(not client.ask(lid, COUNTERS)["timed_out"], "it can come back")
     wire(sim, "loss=100")

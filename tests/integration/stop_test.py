@@ -45,6 +45,23 @@ def has_sweeps(sim):
     return done.status == 0 and int(done.out.split()[-1]) >= 3
 
 
+def signals(process, which):
+    """A set of signals, as the kernel tells them of a process."""
+    with open(f"/proc/{process.pid}/status", encoding="ascii", errors="replace") as file:
+        return int(next(line for line in file if line.startswith(which + ":")).split()[1], 16)
+
+
+def listens(process):
+    """Until it has a handler for the signals that ask it to end: before that they end it as any program."""
+    both = 1 << signal.SIGINT - 1 | 1 << signal.SIGTERM - 1
+    return wait_for(lambda: signals(process, "SigCgt") & both == both)
+
+
+def has_heard(process):
+    """Until it has taken what was sent to it: from then on it counts the time to the next one."""
+    return wait_for(lambda: not signals(process, "ShdPnd"))
+
+
 def said(log):
     with open(log, encoding="utf-8") as file:
         return file.read()
@@ -76,6 +93,7 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     sim.process.wait(20)
     # Nobody answers at all: the device waits for one that will.
     late = collect(sim, "late")
+    listens(late)
     time.sleep(1)
     tap.equal("one that comes later waits for a fabric", late.poll(), None)
     began = time.monotonic()
@@ -83,8 +101,10 @@ with tap.part("a fabric that is gone"), Simulation(*FABRIC) as sim:
     tap.result(time.monotonic() - began < 6, "within a few seconds", time.monotonic() - began)
     tap.contains("with one line", said("late"), "what was stored is safe")
     eager = collect(sim, "eager")
+    listens(eager)
     time.sleep(0.5)
     eager.send_signal(signal.SIGINT)
+    has_heard(eager)
     time.sleep(1.2)
     began = time.monotonic()
     tap.equal("asked twice it ends", stop(eager, signal.SIGINT), -signal.SIGINT)
