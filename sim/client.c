@@ -94,6 +94,30 @@ void client_close(struct client *client)
 	client->ctl_fd = client->data_fd = -1;
 }
 
+/*
+ * All of a datagram, or nothing. Sockets with a time limit wait no further after a signal, and not after the process or
+ * the whole machine was stopped and went on either: an answer that is given up would be taken for the next one.
+ */
+static bool send_all(int fd, const void *data, size_t len)
+{
+	ssize_t sent;
+
+	do
+		sent = send(fd, data, len, 0);
+	while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)len;
+}
+
+static bool receive_all(int fd, void *data, size_t len)
+{
+	ssize_t got;
+
+	do
+		got = recv(fd, data, len, 0);
+	while (got < 0 && errno == EINTR);
+	return got == (ssize_t)len;
+}
+
 static int control(struct client *client, enum ctl_type type, void *data, size_t len)
 {
 	struct ctl_message message = { .magic = CTL_MAGIC, .client = client->number, .type = type };
@@ -101,9 +125,8 @@ static int control(struct client *client, enum ctl_type type, void *data, size_t
 	message.len = (uint32_t)len;
 	if (len)
 		memcpy(message.data, data, len);
-	if (send(client->ctl_fd, &message, sizeof(message), 0) != (ssize_t)sizeof(message) ||
-	    recv(client->ctl_fd, &message, sizeof(message), 0) != (ssize_t)sizeof(message) ||
-	    message.type == CTL_ERROR)
+	if (!send_all(client->ctl_fd, &message, sizeof(message)) ||
+	    !receive_all(client->ctl_fd, &message, sizeof(message)) || message.type == CTL_ERROR)
 		return -1;
 	if (len)
 		memcpy(data, message.data, len);
@@ -185,11 +208,11 @@ int client_query(struct client *client, struct client_query *queries, size_t cou
 	while (taken < count) {
 		while (sent < count && sent - taken < WINDOW) {
 			fill_packet(&packet, &queries[sent], sent);
-			if (send(client->data_fd, &packet, sizeof(packet), 0) != (ssize_t)sizeof(packet))
+			if (!send_all(client->data_fd, &packet, sizeof(packet)))
 				return err_set(err, ERR_UNAVAILABLE, "cannot ask ibsim: %s", strerror(errno));
 			sent++;
 		}
-		if (recv(client->data_fd, &packet, sizeof(packet), 0) != (ssize_t)sizeof(packet))
+		if (!receive_all(client->data_fd, &packet, sizeof(packet)))
 			return err_set(err, ERR_UNAVAILABLE, "ibsim does not answer: %s", strerror(errno));
 		if (take_answer(&packet, queries, count))
 			taken++;

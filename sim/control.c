@@ -44,7 +44,10 @@ void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
 	if (peer < 0)
 		return;
 	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	got = recv(peer, command, sizeof(command) - 1, 0);
+	/* With a time limit it does not wait on where the process was stopped and went on. */
+	do
+		got = recv(peer, command, sizeof(command) - 1, 0);
+	while (got < 0 && errno == EINTR);
 	if (got > 0) {
 		command[got] = '\0';
 		code = obey(ctx, command, &answer, &err);
