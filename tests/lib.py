@@ -192,6 +192,9 @@ class Simulation:
         self.errors.seek(0)
         self.said = self.errors.read().decode("utf-8", "replace")
         self.errors.close()
+        # What a simulation that ended too early had to say explains the failure that it made.
+        if exception[0] and self.said:
+            sys.stderr.write(self.said)
         return False
 
     def run(self, *command, **options):
