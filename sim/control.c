@@ -14,6 +14,9 @@
 #include "base/text.h"
 #include "sim/client.h"
 
+/* So often is a command given whose connection was closed before it was read. */
+enum { TRIES = 100 };
+
 int control_listen(const char *sockname, const char *part, int *ret_fd, struct error *err)
 {
 	struct sockaddr_un address;
@@ -60,23 +63,41 @@ void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
 	close(peer);
 }
 
+/* Return: length of the reply; 0 or less where there is none, with errno. */
+static ssize_t ask_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply, size_t size)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), cause = 0;
+	ssize_t got = -1;
+
+	if (fd < 0)
+		return -1;
+	if (connect(fd, (const struct sockaddr *)address, len) == 0 &&
+	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
+		got = recv(fd, reply, size, 0);
+	cause = errno;
+	close(fd);
+	errno = cause;
+	return got;
+}
+
 int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
 		struct error *err)
 {
 	struct sockaddr_un address;
 	socklen_t len = client_address(&address, sockname, part);
 	char reply[CONTROL_MAX], *text;
-	ssize_t got = -1;
-	int fd, status;
+	int status, tries = 0;
+	ssize_t got;
 
 	if (strlen(command) >= CONTROL_MAX - 1)
 		return err_set(err, ERR_USAGE, "that is too long for one command: use a pattern of names");
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, len) == 0 &&
-	    send(fd, command, strlen(command), MSG_NOSIGNAL) > 0)
-		got = recv(fd, reply, sizeof(reply) - 1, 0);
-	if (fd >= 0)
-		close(fd);
+	/*
+	 * Who serves has no patience: where this process was not scheduled between connect() and send(), the connection
+	 * is closed and the command was not read. One that was read has an answer.
+	 */
+	do
+		got = ask_once(&address, len, command, reply, sizeof(reply) - 1);
+	while (got < 0 && (errno == EPIPE || errno == ECONNRESET) && ++tries < TRIES);
 	if (got <= 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s", nobody);
 	reply[got] = '\0';

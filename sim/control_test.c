@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* control_test.c - a command comes through where who serves lost patience with the one that gave it */
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "sim/control.h"
+
+#define PART "test"
+
+static char name[32];
+
+/* Counts what is obeyed: none twice. */
+static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+{
+	unsigned *obeyed = ctx;
+
+	if (!strcmp(command, "wrong"))
+		return err_set(err, ERR_USAGE, "no such command");
+	text_appendf(answer, "%s %u", command, ++*obeyed);
+	return 0;
+}
+
+/* In a process of its own: give two commands. Return: its exit status, which says how far it came. */
+static int ask(void)
+{
+	struct text answer = { 0 };
+	struct error err = { 0 };
+
+	if (control_ask(name, PART, "do", "nobody", &answer, &err) < 0)
+		return 1;
+	if (strcmp(text_chars(&answer), "do 1"))
+		return 2;
+	if (control_ask(name, PART, "wrong", "nobody", &answer, &err) != ERR_USAGE)
+		return 3;
+	text_done(&answer);
+	return 0;
+}
+
+static void a_connection_that_is_closed_before_its_command_is_read_is_made_again(void **state)
+{
+	unsigned obeyed = 0;
+	int fd, status;
+	pid_t child;
+
+	(void)state;
+	snprintf(name, sizeof(name), "control-test-%ld", (long)getpid());
+	assert_int_equal(control_listen(name, PART, &fd, NULL), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(ask());
+	alarm(100);
+	for (int i = 0; i < 5; i++) {
+		struct pollfd polled = { .fd = fd, .events = POLLIN };
+
+		assert_int_equal(poll(&polled, 1, -1), 1);
+		if (i < 3)
+			close(accept(fd, NULL, NULL));
+		else
+			control_serve(fd, 50 * US_PER_S, obey, &obeyed);
+	}
+	alarm(0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(obeyed, 1);
+	close(fd);
+}
+
+static void where_nobody_serves_it_says_so(void **state)
+{
+	struct text answer = { 0 };
+	struct error err = { 0 };
+
+	(void)state;
+	assert_int_equal(control_ask("control-test-of-nobody", PART, "do", "nobody is there", &answer, &err),
+			 ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "nobody is there");
+	text_done(&answer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_connection_that_is_closed_before_its_command_is_read_is_made_again),
+		cmocka_unit_test(where_nobody_serves_it_says_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
