@@ -138,28 +138,44 @@ equal "a program that is not there is a failure" "$last $status" "0 passed, 1 fa
 run
 equal "no program at all is a failure" "$last $status" "0 passed, 1 failed 1"
 
+# Those whose names end with one of $MEETS.
 program meets_x <<'END'
 #!/bin/sh
 # timeout: 20
 here=$(dirname "$0")
-touch "$here/at${0##*_}"
 tries=0
-while [ ! -e "$here/atx" ] || [ ! -e "$here/aty" ]; do
-	[ $tries -lt 100 ] || { echo "not ok 1 - met" && break; }
-	tries=$((tries + 1))
-	sleep 0.1
-done
-# It stays until the other one has seen it too.
+# wait_for WORD - a file of it from each
+wait_for() {
+	for each in $MEETS; do
+		while [ ! -e "$here/$1$each" ] && [ $tries -lt 100 ]; do
+			tries=$((tries + 1))
+			sleep 0.1
+		done
+	done
+}
+touch "$here/at${0##*_}"
+wait_for at
+# It stays until the others have seen it too.
 touch "$here/met${0##*_}"
-while [ $tries -lt 100 ] && { [ ! -e "$here/metx" ] || [ ! -e "$here/mety" ]; }; do
-	tries=$((tries + 1))
-	sleep 0.1
-done
+wait_for met
 rm "$here/at${0##*_}"
-[ $tries -lt 100 ] && echo "ok 1 - met"
+[ $tries -lt 100 ] && echo "ok 1 - met" || echo "not ok 1 - met"
 echo 1..1
 END
 cp meets_x meets_y
+sed 's/^# timeout.*/&\n# waits: for the others/' meets_x >waits_a
+chmod +x waits_a
+for each in b c d; do cp waits_a waits_$each; done
+program no_more_than_four <<'END'
+#!/bin/sh
+# waits: to be counted
+here=$(dirname "$0")
+touch "$here/on.$$"
+sleep 0.3
+[ "$(ls "$here" | grep -c '^on\.')" -le 4 ] && echo "ok 1 - no more" || echo "not ok 1 - no more"
+rm "$here/on.$$"
+echo 1..1
+END
 program by_itself <<'END'
 #!/bin/sh
 # alone: it looks for the others
@@ -177,12 +193,22 @@ END
 run ./single ./single ./single
 equal "one after the other, as a rule" "$last $status" "3 passed, 0 failed 0"
 if [ "$(nproc)" -gt 1 ]; then
+	export MEETS="x y"
 	run --jobs 2 ./by_itself ./good ./meets_x ./bad ./meets_y ./by_itself
 	equal "two at a time are all counted" "$last $status" "7 passed, 1 failed 1"
 	contains "one of several that fails is shown in full" "$output" "    # 3 is not 4"
 	order=$(printf '%s\n' "$output" | sed -n 's/^\(ok  \|FAIL\) \([a-z_]*\): [0-9]* passed.*/\2/p')
 	equal "those with the longest limit come first" "$(printf '%s\n' "$order" | head -n 2 | sort | tr '\n' ' ')" "bad good "
 	equal "those that are to be alone come last" "$(printf '%s\n' "$order" | tail -n 2 | tr '\n' ' ')" "by_itself by_itself "
+	MEETS="a b c d"
+	run --jobs 2 ./waits_a ./waits_b ./waits_c ./waits_d
+	equal "two that wait count as one" "$last $status" "4 passed, 0 failed 0"
+	run --jobs 2 ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four ./no_more_than_four
+	equal "and no more than two" "$last $status" "6 passed, 0 failed 0"
+	rm met?
+	MEETS="a b x"
+	run --jobs 2 ./meets_x ./waits_a ./waits_b
+	equal "beside one that does not" "$last $status" "3 passed, 0 failed 0"
 else
 	skip "two at a time are all counted" "there is one processor"
 fi

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for screens to be drawn
 #
 # The screen in a terminal (tmux): what only a real one shows. What stands on each screen
 # is tested without one (tests/screen/, tui/*_test.c). The fabric is made up: tui/sample.h

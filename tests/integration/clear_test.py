@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """ibwire clear: what was named is cleared and nothing else; a collector that runs at the time stays exact.
 
 ibsim forgets to clear PortRcvPkts of PortCountersExtended (it clears PortXmitPkts

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 400
+# waits: for sweeps
 """A disk that takes nothing for a while: full, over a quota, refusing, failing, read-only; and SIGKILL in the midst of it.
 
 The database is on a file system of its own, too small on purpose. In each trouble the collector says once what is

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """The sum of the stored deltas of every port is what the traffic driver sent through it, to the byte.
 
 The driver writes what it sent and received at each port. The only other thing

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for faults to be seen
 """ibwire health, end to end: faults on a simulated fabric, and what is said of them."""
 import contextlib
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """Nodes that drop SMPs without their M_Key: seen, told, shown; and keys from the subnet manager's file open them."""
 import os
 import sys

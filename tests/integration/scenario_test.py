@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 900
+# waits: for faults to be seen
 """Scenario files on ibsim, in real time: a collector on a simulated fabric tells what they say, and nothing else.
 
 Several files that do not disturb each other share one simulation. Times are a tenth of theirs, and the settings' times too.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """A second subnet manager stands by: status and events show it, no finding complains of it, and when it ends that is told."""
 import json
 import os

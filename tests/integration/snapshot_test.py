@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """ibwire snapshot: what it says was counted between two moments is what the collector's deltas, perfquery -x and the
 traffic driver say, and what cannot be known is no number.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """The soak (tests/soak.py) in a short form: all that goes wrong there, in half a minute, and what is stored is right.
 
 How memory grows, and how fast anything is, is left to the long one. That its checks find something is shown on

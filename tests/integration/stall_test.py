@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for sweeps
 """How long a port was stalled, from PortXmitWait and the tick that its device tells, is what theory says.
 
 On each of two rails, two hosts of different leafs send 110 Gb/s each to one host

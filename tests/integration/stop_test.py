@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# waits: for processes to end
 """A collector that is asked to end does so in time, whatever its device does.
 
 The simulated device waits for ever for an answer where its fabric stands still,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 900
+# waits: for traffic and findings
 """A job of 256 GPUs becomes slow: which switch is it, why, and since when?
 
 In the night somebody changes the routes of one leaf. All cables are as they were, no link is down, nothing counts errors.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # timeout: 600
+# waits: for screens to be drawn
 """The screen on a terminal that this test plays: job control, signals, a terminal that goes away,
 databases that go wrong under it, settings that are kept, and how many bytes are sent.
 """
