@@ -43,6 +43,7 @@ struct compactor {
 	pthread_cond_t wake;
 	/* Behind the mutex. */
 	bool woken, stop;
+	bool failed; /* a write or flush: nothing more is done until the writer has repaired the log */
 	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
 	int log_frames;
 };
@@ -53,9 +54,26 @@ static bool may_go_on(struct compactor *compactor)
 	bool may;
 
 	pthread_mutex_lock(&compactor->mutex);
-	may = !compactor->stop || clock_boottime_us(clock_system()) < compactor->finish_until_us;
+	may = !compactor->failed &&
+	      (!compactor->stop || clock_boottime_us(clock_system()) < compactor->finish_until_us);
 	pthread_mutex_unlock(&compactor->mutex);
 	return may;
+}
+
+/* Could what was last written not reach the disk? Then a retry may copy into the file what the log has lost. */
+static bool flush_failed(struct compactor *compactor)
+{
+	switch (sqlite3_extended_errcode(compactor->db)) {
+	case SQLITE_IOERR_WRITE:
+	case SQLITE_IOERR_FSYNC:
+		break;
+	default:
+		return false;
+	}
+	pthread_mutex_lock(&compactor->mutex);
+	compactor->failed = true;
+	pthread_mutex_unlock(&compactor->mutex);
+	return true;
 }
 
 /* It concerns nobody who waits for a sweep: an event says so, as soon as one can be stored. */
@@ -85,12 +103,15 @@ static void empty_log(struct compactor *compactor, int frames)
 
 	if (frames * compactor->page_bytes < LOG_BYTES)
 		return;
-	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done);
+	if (sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done) != SQLITE_OK &&
+	    flush_failed(compactor))
+		return;
 	if (in_log * compactor->page_bytes < LOG_BYTES_MOST ||
 	    (in_log - done) * compactor->page_bytes > LOG_BYTES)
 		return;
 	sqlite3_busy_timeout(compactor->db, 0);
-	sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL);
+	if (sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) != SQLITE_OK)
+		flush_failed(compactor);
 	sqlite3_busy_timeout(compactor->db, SCHEMA_BUSY_TIMEOUT_MS);
 }
 
@@ -117,6 +138,8 @@ static int step(struct compactor *compactor, struct error *err)
 		result = retain_step(&compactor->compaction, &compactor->keep, err);
 		compactor->may_retain = result != 0;
 	}
+	if (result < 0 && flush_failed(compactor))
+		return result;
 	empty_log(compactor, compactor->own_frames);
 	compactor->own_frames = 0;
 	return result;
@@ -153,6 +176,18 @@ static void work(struct compactor *compactor)
 	}
 }
 
+bool compactor_failed(struct compactor *compactor)
+{
+	bool failed;
+
+	if (!compactor)
+		return false;
+	pthread_mutex_lock(&compactor->mutex);
+	failed = compactor->failed;
+	pthread_mutex_unlock(&compactor->mutex);
+	return failed;
+}
+
 static void *run(void *ctx)
 {
 	struct compactor *compactor = ctx;
@@ -170,7 +205,7 @@ static void *run(void *ctx)
 		pthread_mutex_unlock(&compactor->mutex);
 		if (may_go_on(compactor))
 			work(compactor);
-		if (!stop)
+		if (!stop && !compactor_failed(compactor))
 			empty_log(compactor, frames);
 	}
 	return NULL;

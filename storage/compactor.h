@@ -9,6 +9,7 @@
 #ifndef IBWIRE_STORAGE_COMPACTOR_H
 #define IBWIRE_STORAGE_COMPACTOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct compactor;
@@ -25,6 +26,12 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 
 /* compactor_wake - there is another sweep; @log_frames: pages in the log. Never waits. NULL is allowed. */
 void compactor_wake(struct compactor *compactor, int log_frames);
+
+/*
+ * compactor_failed - did a write or a flush fail?
+ * It does nothing more then: the writer stops it, repairs the log (wal.h), and starts another one. NULL: false.
+ */
+bool compactor_failed(struct compactor *compactor);
 
 /*
  * compactor_stop - end the thread

@@ -8,32 +8,58 @@
 #include "storage/reader_state.h"
 #include "storage/writer_state.h"
 
-int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+/* One block's version ends with sweep @id, and another begins where the block is still there. */
+static int store_block(struct writer *writer, const struct routes *routes, const struct route_block *block, int64_t id,
+		       struct error *err)
 {
 	sqlite3_stmt *open = writer->statements[OPEN_ROUTE_VERSION], *close = writer->statements[CLOSE_ROUTE_VERSION];
+	const struct route_table *table = routes_find(routes, block->node_guid);
+	uint32_t lid = (uint32_t)block->block * ROUTES_BLOCK;
+	int64_t node = writer_node_id(writer, block->node_guid, err);
+	int result;
+
+	if (node < 0)
+		return (int)node;
+	sqlite3_bind_int64(close, 1, id);
+	sqlite3_bind_int64(close, 2, node);
+	sqlite3_bind_int(close, 3, block->block);
+	result = db_run(close, err);
+	if (result || lid >= ROUTES_LIDS || !routes_is_read(table, (uint16_t)lid))
+		return result;
+	sqlite3_bind_int64(open, 1, id);
+	sqlite3_bind_int64(open, 2, node);
+	sqlite3_bind_int(open, 3, block->block);
+	sqlite3_bind_blob(open, 4, table->ports + lid, ROUTES_BLOCK, SQLITE_STATIC);
+	return db_run(open, err);
+}
+
+/* Every block, whether it changed or not: what is stored may be older than what the collector believes. */
+static int store_tables(struct writer *writer, const struct routes *routes, int64_t id, struct error *err)
+{
 	int result = 0;
 
-	for (size_t i = 0; sweep->routes && !result && i < sweep->route_block_count; i++) {
-		const struct route_block *block = &sweep->route_blocks[i];
-		const struct route_table *table = routes_find(sweep->routes, block->node_guid);
-		uint32_t lid = (uint32_t)block->block * ROUTES_BLOCK;
-		int64_t node = writer_node_id(writer, block->node_guid, err);
+	for (size_t i = 0; i < routes->count; i++) {
+		const struct route_table *table = &routes->tables[i];
 
-		if (node < 0)
-			return (int)node;
-		sqlite3_bind_int64(close, 1, id);
-		sqlite3_bind_int64(close, 2, node);
-		sqlite3_bind_int(close, 3, block->block);
-		result = db_run(close, err);
-		/* One that is no longer there has ended, and that is all. */
-		if (result || lid >= ROUTES_LIDS || !routes_is_read(table, (uint16_t)lid))
-			continue;
-		sqlite3_bind_int64(open, 1, id);
-		sqlite3_bind_int64(open, 2, node);
-		sqlite3_bind_int(open, 3, block->block);
-		sqlite3_bind_blob(open, 4, table->ports + lid, ROUTES_BLOCK, SQLITE_STATIC);
-		result = db_run(open, err);
+		for (uint32_t lid = 0; !result && lid < table->lids; lid += ROUTES_BLOCK) {
+			struct route_block block = { table->node_guid, (uint16_t)(lid / ROUTES_BLOCK) };
+
+			result = store_block(writer, routes, &block, id, err);
+		}
 	}
+	return result;
+}
+
+int writer_store_routes(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	int result = 0;
+
+	if (!sweep->routes)
+		return 0;
+	if (writer->resync_routes)
+		return store_tables(writer, sweep->routes, id, err);
+	for (size_t i = 0; !result && i < sweep->route_block_count; i++)
+		result = store_block(writer, sweep->routes, &sweep->route_blocks[i], id, err);
 	return result;
 }
 

@@ -17,6 +17,7 @@
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/schema.h"
+#include "storage/wal.h"
 #include "storage/writer_state.h"
 
 #define SETTLE_TIMEOUT_MS 500
@@ -79,8 +80,11 @@ static void stop_compactor(struct writer *writer, int64_t finish_us)
 static void close_database(struct writer *writer)
 {
 	stop_compactor(writer, 0);
+	if (writer->db && writer->distrusted)
+		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	writer_unprepare(writer);
 	sqlite3_close(writer->db);
+	wal_close(&writer->wal);
 	writer->db = NULL;
 	state_done(&writer->state);
 	stored_findings_done(&writer->findings);
@@ -103,8 +107,10 @@ static int open_or_create(struct writer *writer, struct error *err)
 	if (!result) {
 		writer->device = st.st_dev;
 		writer->inode = st.st_ino;
-		result = writer_prepare(writer, err);
+		result = wal_open(writer->path, &writer->wal, err);
 	}
+	if (!result)
+		result = writer_prepare(writer, err);
 	if (result < 0 && writer->db) {
 		/* A file that is refused stays as it is. */
 		sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -115,25 +121,78 @@ static int open_or_create(struct writer *writer, struct error *err)
 	return result;
 }
 
+/* An error of the disk, or damage that an earlier one left: nothing unflushed can be relied on. */
+static void distrust(struct writer *writer)
+{
+	int code = sqlite3_errcode(writer->db) & 0xff;
+
+	if (code == SQLITE_IOERR || code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+		writer->distrusted = true;
+}
+
+/*
+ * After a failed flush nothing that was written since the last good one may be read back: repair the
+ * log, close the database, open it again. While that fails every sweep tries it again.
+ */
+static int recover(struct writer *writer, struct error *err)
+{
+	int result;
+
+	stop_compactor(writer, 0);
+	if (writer->db) {
+		result = wal_repair(&writer->wal, writer->path, err);
+		if (result < 0)
+			return result;
+		close_database(writer);
+	}
+	result = open_or_create(writer, err);
+	if (!result)
+		writer->distrusted = false;
+	return result;
+}
+
+/* The database may hold fewer sweeps than were committed, or one more. Deltas follow what it holds. */
+static void compare_with_committed(struct writer *writer)
+{
+	if (!writer->committed_sweep || writer->state.sweep == writer->committed_sweep)
+		return;
+	writer->diverged = true;
+	writer->resync_routes = true;
+	if (writer->state.sweep < writer->committed_sweep)
+		writer->lost_until = writer->committed_sweep;
+	writer->committed_sweep = writer->state.sweep;
+}
+
 int writer_refresh(struct writer *writer, struct error *err)
 {
 	struct stat st;
 	int result;
 
-	if (!writer->db)
+	if (!writer->db && !writer->distrusted)
 		return err_set(err, ERR_IO, "%s is not open; start the collector again", writer->path);
 	if (stat(writer->path, &st) < 0 || st.st_dev != writer->device || st.st_ino != writer->inode)
 		return err_set(err, ERR_IO,
 			       "%s was moved or removed while it was written to; start the collector again",
 			       writer->path);
+	if (compactor_failed(writer->compactor))
+		writer->distrusted = true;
+	if (writer->distrusted) {
+		result = recover(writer, err);
+		if (result < 0)
+			return result;
+	}
 	if (!writer->stale)
 		return 0;
 	state_done(&writer->state);
 	stored_findings_done(&writer->findings);
 	writer->generation_known = false;
 	result = state_load(writer->db, &writer->state, err);
-	if (!result)
+	if (!result) {
 		writer->stale = false;
+		compare_with_committed(writer);
+	} else {
+		distrust(writer);
+	}
 	return result;
 }
 
@@ -141,7 +200,12 @@ static int begin(struct writer *writer, struct error *err)
 {
 	int result = writer_refresh(writer, err);
 
-	return result ? result : db_exec(writer->db, "BEGIN IMMEDIATE", err);
+	if (!result) {
+		result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
+		if (result < 0)
+			distrust(writer);
+	}
+	return result;
 }
 
 /* Commit where all went well, else undo it all. Return: @result, or what the commit gave. */
@@ -150,13 +214,30 @@ static int end(struct writer *writer, int result, struct error *err)
 	if (!result)
 		result = db_exec(writer->db, "COMMIT", err);
 	if (result < 0) {
+		distrust(writer);
 		for (int i = 0; i < WRITER_STATEMENT_COUNT; i++)
 			sqlite3_reset(writer->statements[i]);
 		if (!sqlite3_get_autocommit(writer->db))
 			sqlite3_exec(writer->db, "ROLLBACK", NULL, NULL, NULL);
 		writer->stale = true;
+		/* At once: until the log is cut a recovery could take the failed sweep for a committed one. */
+		if (writer->distrusted)
+			recover(writer, NULL);
 	}
 	return result;
+}
+
+/* Sweeps that were committed and did not survive a failed flush. */
+static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)
+{
+	struct event event = { .kind = "sweeps-lost", .severity = EVENT_WARNING, .wall_us = sweep->wall_us };
+
+	if (!writer->lost_until)
+		return 0;
+	snprintf(event.text, sizeof(event.text), "%lld sweeps stored after sweep %lld were lost by a disk that failed "
+		 "to flush; counters are complete, since deltas reach back to that sweep; its details and events are missing",
+		 (long long)(writer->lost_until - writer->state.sweep), (long long)writer->state.sweep);
+	return writer_store_events(writer, &event, 1, id, err);
 }
 
 static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
@@ -182,6 +263,8 @@ static int store_all(struct writer *writer, const struct sweep *sweep, struct er
 	if (!result)
 		result = writer_store_events(writer, sweep->events, sweep->event_count, id, err);
 	if (!result)
+		result = store_loss(writer, sweep, id, err);
+	if (!result)
 		result = writer_store_findings(writer, sweep, id, err);
 	return result;
 }
@@ -199,6 +282,9 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	if (result < 0)
 		return result;
 	state->sweep++;
+	writer->committed_sweep = state->sweep;
+	writer->resync_routes = false;
+	writer->lost_until = 0;
 	state->sweep_wall_us = sweep->wall_us;
 	state->sweep_start_us = sweep->start_us;
 	writer->generation = sweep->generation;
@@ -238,6 +324,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	if (!writer)
 		return err_nomem(err);
 	writer->lock_fd = -1;
+	writer->wal = WAL_NONE;
 	writer->path = strdup(path);
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .ctx = writer };

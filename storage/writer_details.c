@@ -76,6 +76,7 @@ static int store_row(struct writer *writer, int64_t id, uint32_t port, const str
 
 static int store_detail(struct writer *writer, int64_t id, const struct detail_sample *sample, struct error *err)
 {
+	struct detail_sample stored = *sample;
 	struct known_port *known;
 	uint32_t port;
 	int result;
@@ -90,9 +91,12 @@ static int store_detail(struct writer *writer, int64_t id, const struct detail_s
 	if (known->detailed[sample->reading->attribute] == id)
 		return err_set(err, ERR_INTERNAL, "%s of port %u twice in one sweep",
 			       detail_attribute_name((enum detail_attribute)sample->reading->attribute), sample->port);
+	/* The reading that it counts from may be lost: then this one is a first reading. */
+	if (writer->diverged && !known->detailed[sample->reading->attribute])
+		stored.delta = NULL;
 	known->detailed[sample->reading->attribute] = id;
-	result = store_row(writer, id, port, sample, err);
-	return result ? result : store_values(writer, id, port, sample, err);
+	result = store_row(writer, id, port, &stored, err);
+	return result ? result : store_values(writer, id, port, &stored, err);
 }
 
 int writer_store_details(struct writer *writer, const struct sweep *sweep, int64_t id, struct error *err)

@@ -170,15 +170,22 @@ static int store_reading(struct writer *writer, const struct sweep *sweep, int64
 			 const struct port_sample *sample, bool after_span, struct error *err)
 {
 	struct stored_reading *last = &writer->state.ports[port].last;
-	bool follows = last->there && sample->delta;
+	const struct delta *delta = sample->delta;
+	bool follows = last->there && delta;
+	struct delta since_stored;
 	int result = 0;
 
-	if (sample->delta)
-		result = store_delta(writer, id, port, sample->delta, err);
+	/* The collector counts from a reading that the database lost, or from one before a sweep that it holds. */
+	if (writer->diverged && follows && sample->reading->at_us - delta->elapsed_us != last->reading.at_us) {
+		delta_between(&last->reading, sample->reading, &since_stored);
+		delta = &since_stored;
+	}
+	if (delta)
+		result = store_delta(writer, id, port, delta, err);
 	if (result < 0)
 		return result;
 	if (follows) {
-		reading_apply(&last->reading, sample->delta);
+		reading_apply(&last->reading, delta);
 		follows = same_reading(&last->reading, sample->reading);
 	}
 	last->there = true;

@@ -11,6 +11,7 @@
 #include "collector/sink.h"
 #include "storage/codec.h"
 #include "storage/state.h"
+#include "storage/wal.h"
 #include "storage/writer.h"
 
 struct compactor;
@@ -70,10 +71,16 @@ struct writer {
 	char *path;
 	int lock_fd;
 	sqlite3 *db;
+	struct wal wal;         /* of db */
 	uint64_t device, inode; /* of the file that db is */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
 	struct state state;
 	bool stale;             /* state is not what the file says: load it again */
+	bool distrusted;        /* a flush failed, or pages are damaged: recover before anything else */
+	int64_t committed_sweep; /* the newest that this process committed; 0: none */
+	bool diverged;          /* once the database did not hold exactly that one as its newest */
+	bool resync_routes;     /* all forwarding tables are to be stored: the last sweeps' may be lost */
+	int64_t lost_until;     /* the newest sweep that is lost, until an event says so; 0: none */
 	/* The fabric whose generation was stored last; its ports' ids by index. */
 	bool generation_known;
 	uint64_t generation;

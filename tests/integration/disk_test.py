@@ -15,6 +15,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.environ["IBWIRE_SRCDIR"] + "/tests")
@@ -195,6 +196,30 @@ def filled(folder):
 
 
 @contextlib.contextmanager
+def dropped(outer, sim):
+    """Flushes fail, and the kernel drops what they did not write: after a failed write a page counts as clean."""
+    ended = threading.Event()
+
+    def drop():
+        while not ended.wait(0.02):
+            for suffix in ("", "-wal", "-shm"):
+                with open(sim.env["IBWIRE_DB"] + suffix, "rb") as file, contextlib.suppress(OSError):
+                    try:
+                        os.fsync(file.fileno())
+                    finally:
+                        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    thread = threading.Thread(target=drop)
+    with filled(outer):
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+@contextlib.contextmanager
 def no_file_grows(collector):
     """What a quota does, but for the words."""
     before = resource.prlimit(collector.process.pid, resource.RLIMIT_FSIZE, (32768, resource.RLIM_INFINITY))
@@ -220,6 +245,26 @@ def lasts(name, sim, collector, trouble, words):
     with trouble:
         stuck = in_trouble(name, sim, collector, words)
     after_trouble(name, sim, collector, stuck)
+
+
+def loses_pages(sim, collector, outer):
+    """Some sweeps may be stored meanwhile, where the disk has the blocks already."""
+    name = "lost pages"
+    with dropped(outer, sim):
+        tap.result(wait_for(collector.complaints, 60), f"{name}: the collector says so", collector.said())
+        until, answers = time.monotonic() + TROUBLE_S, []
+        while time.monotonic() < until:
+            answers += [sim.ibwire(command, check=False) for command in ("status", "ports", "events")]
+        # Pages that were flushed before may be gone too: then a reader says so.
+        bad = [answer for answer in answers if answer.status not in (0, 74) or len(answer.err.splitlines()) > 1]
+        tap.result(not bad, f"{name}: readers answer, or say in one line why not, {len(answers)} times",
+                   "\n".join(map(str, bad[:3])))
+    stuck = newest(sim)
+    tap.result(comes_to(sim, stuck + 5), f"{name}: when it is over the collector goes on by itself",
+               f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
+    tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
+    collector.told += len(collector.complaints())
+    tap.equal(f"{name}: nothing damaged is left", sim.ibwire("ports", check=False).err, "")
 
 
 def killed(sim, folder):
@@ -290,8 +335,10 @@ def on_a_disk(folder, outer, image):
             comes_to(sim, 10)
             # What SQLite writes gets no further than the page cache: it is the flush that fails.
             lasts("failing flushes", sim, collector, filled(outer), "a flush to disk failed")
+            loses_pages(sim, collector, outer)
             lasts("refused", sim, collector, refused(sim), "not permitted")
             if disk_fails(folder):
+                run("mount", "-o", "remount,errors=remount-ro", folder)
                 read_only(sim, collector, folder, image)
             else:
                 tap.skip("read-only", "this kernel has no trigger_fs_error")
@@ -329,7 +376,8 @@ with tap.part("a disk that fails"), mounted("outer", "-t", "tmpfs", "-o", f"size
         file.truncate(4 * DISK_BYTES)
     # Without a journal, which would end for good with the first write that fails.
     run("mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=0", image)
-    with mounted("disk", "-o", "loop,errors=remount-ro", image) as folder:
+    # A write of the kernel's own may fail as well; that must not end the file system for good.
+    with mounted("disk", "-o", "loop,errors=continue", image) as folder:
         if folder:
             on_a_disk(os.path.abspath(folder), outer, image)
         else:
