@@ -211,17 +211,19 @@ struct cell {
 };
 
 /*
- * reader_sql - run one read-only SQL statement
+ * reader_sql - run one read-only SQL statement, in one read transaction
+ * @timeout_us:  the statement is interrupted after this time; 0: never
  * @header:  called once, with the columns' names, before the first row
- * @row:     called for each row until it returns false
+ * @row:     called for each row until it returns false; must not block
  *
- * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO.
+ * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO, also where the time is over.
  */
 struct sql_consumer {
 	bool (*header)(void *ctx, const char *const *names, int count);
 	bool (*row)(void *ctx, const struct cell *cells, int count);
 	void *ctx;
 };
-int reader_sql(struct reader *reader, const char *statement, const struct sql_consumer *consumer, struct error *err);
+int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
+	       struct error *err);
 
 #endif
