@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "collector/sink.h"
+
 struct compactor;
 struct error;
 struct writer_keep;
@@ -25,6 +27,14 @@ int compactor_start(const char *path, const struct writer_keep *keep, struct com
 
 /* compactor_wake - there is another sweep; @log_frames: pages in the log. Never waits. NULL is allowed. */
 void compactor_wake(struct compactor *compactor, int log_frames);
+
+/*
+ * compactor_log_held - does a reader keep the log from being emptied? NULL is allowed.
+ * @ret_holders:  who, as far as can be seen: "process 4711 (less)"
+ * Return: bytes of the log, if it was above SCHEMA_LOG_BYTES_REPORTED and could not be emptied after some sweeps
+ * in a row; else 0.
+ */
+int64_t compactor_log_held(struct compactor *compactor, char ret_holders[SINK_HOLDERS_SIZE]);
 
 /*
  * compactor_stop - end the thread

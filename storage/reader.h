@@ -60,6 +60,8 @@ struct db_status {
 	int64_t collector_pid; /* 0 where it is not known */
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
+	int64_t log_bytes;    /* of them the WAL */
+	char log_holders[128]; /* who keeps a WAL from being emptied that is too large: "process 4711 (less)"; or "" */
 	int64_t sweeps;       /* how many are kept with their samples */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
