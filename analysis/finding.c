@@ -218,6 +218,15 @@ static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 			"known as at least so much.",
 		.advice = "nothing; ibwire needs no clearing",
 	},
+	[FINDING_LOG_GROWING] = {
+		.name = "log-growing",
+		.means = "a reader of the database keeps its log (PATH-wal) from being emptied",
+		.limits = "above 64 MB, after 3 sweeps in which it could not be emptied: warning",
+		.reason = "The log grows by each sweep until the oldest read transaction ends, up to the size of the "
+			"disk. Commands of ibwire end theirs within seconds; `ibwire db backup`, `db export` and "
+			"`db check` hold one while they run, other programs for as long as they like.",
+		.advice = "wait for a backup, an export or a check to end; end any other process that is named",
+	},
 };
 
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind)

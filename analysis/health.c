@@ -101,6 +101,7 @@ static int64_t recovery_us(const struct health_settings *settings, enum finding_
 	case FINDING_UPLINKS_MISSING:
 	case FINDING_LOCKED:
 	case FINDING_HOST_RESTART:
+	case FINDING_LOG_GROWING:
 		return settings->state_recovery_us;
 	default:
 		return settings->recovery_us;

@@ -110,6 +110,8 @@ struct health_input {
 	const uint8_t *adaptive;     /* by node, enum balance_adaptive as set by a person; or NULL */
 	const struct health_detail *details;
 	size_t detail_count;
+	int64_t log_bytes;           /* of a database log that readers keep from being emptied; else 0 */
+	const char *log_holders;     /* with it: who, "process 4711 (less)"; "": not known */
 };
 
 enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };

@@ -558,6 +558,20 @@ static void judge_missing(struct health *health)
 	}
 }
 
+static void judge_log(struct health *health)
+{
+	const struct health_input *input = health->input;
+	struct health_case what = fabric_case(FINDING_LOG_GROWING, FINDING_WARNING, 0, health->wall_us, "reader");
+	struct health_open_finding *open = input->log_bytes ? hold_fabric(health, &what, "database") : NULL;
+
+	if (!open)
+		return;
+	health_text(open, "the database's log has grown to %.0f MB (threshold: 64 MB); it cannot be emptied while %s "
+		    "holds a read transaction open", (double)input->log_bytes / 1e6,
+		    *input->log_holders ? input->log_holders : "a process that is not visible from here");
+	health_number(open, "log_bytes", (double)input->log_bytes);
+}
+
 void health_fabric(struct health *health)
 {
 	judge_coverage(health);
@@ -573,4 +587,5 @@ void health_fabric(struct health *health)
 	judge_missing(health);
 	health_expected(health);
 	health_miswired(health);
+	judge_log(health);
 }

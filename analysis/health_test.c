@@ -326,6 +326,8 @@ static void the_fabric_as_a_whole(void **state)
 		  "wait 100", "counters-cleared info fabric" },
 		{ "a full counter", &rails, "wait 60; full leaf0/101 symbol_errors; wait 60", "counter-saturated info "
 		  "leaf0/101" },
+		{ "a log that a reader keeps from being emptied", &rails,
+		  "wait 60; log 70000000; wait 60; log 0; wait 90", "log-growing warning fabric closed" },
 		{ "a table that changed", &rails, "wait 60; route-change leaf0 12; wait 60", "routes-changed info "
 		  "leaf0" },
 		{ "all tables changed", &single,

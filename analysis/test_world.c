@@ -377,6 +377,7 @@ static void sweep(struct world *world)
 		.routes_changed_guids = world->changed_guids, .routes_changed_count = world->changed_count,
 		.routes_changed_entries = world->changed_entries, .routes_read_guids = world->read_guids,
 		.routes_read_count = world->read_count,
+		.log_bytes = world->log_bytes, .log_holders = "process 4711 (less)",
 	};
 	uint32_t i;
 

@@ -71,6 +71,7 @@ struct world {
 	bool sm_lost;
 	uint64_t sm_guid;
 	unsigned sm_masters;
+	int64_t log_bytes;
 	struct fabric *fabric, *old_fabric;
 	uint32_t node_of[WORLD_NODES]; /* by node of the fabric */
 	struct shape *shape, *old_shape;
@@ -114,7 +115,7 @@ void world_restart(struct world *world);
  *   routes                forwarding tables, even ones, are read
  *   skew LEAF PORT N      N destinations beyond the leaf leave by PORT from now on; nobody has read that yet
  *   reread NODE           its table is read
- *   sm lost|ok|GUID, masters N, restart, route-change NODE ENTRIES, swap PORT PORT
+ *   sm lost|ok|GUID, masters N, log BYTES, restart, route-change NODE ENTRIES, swap PORT PORT
  */
 void world_run(struct world *world, const char *script);
 

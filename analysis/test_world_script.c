@@ -189,6 +189,8 @@ static void run_one(struct world *world, const char *command)
 			world->sm_guid = strtoull(args[0], NULL, 0);
 	} else if (!strcmp(word, "masters")) {
 		world->sm_masters = (unsigned)atoi(args[0]);
+	} else if (!strcmp(word, "log")) {
+		world->log_bytes = atoll(args[0]);
 	} else if (!strcmp(word, "restart")) {
 		world_restart(world);
 	} else if (!strcmp(word, "routes")) {

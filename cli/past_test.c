@@ -152,7 +152,8 @@ static json_t *who_is_who(void)
 static bool is_naming(const char *key)
 {
 	static const char *const keys[] = { "node", "peer", "description", "text", "system_guid", "sm_guid", "db",
-					    "silent_nodes", "locked_nodes", "other_sms", "size_bytes", "age_s",
+					    "silent_nodes", "locked_nodes", "other_sms", "size_bytes", "log_bytes",
+					    "age_s",
 					    /* What hosts' names say. */
 					    "host", "class", "rail", "rails", "role" };
 

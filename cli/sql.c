@@ -121,7 +121,13 @@ static void printer_done(struct printer *printer)
 	free(printer->columns);
 }
 
-static int run_statement(const struct options *options, const char *statement, struct error *err)
+/*
+ * Its one read transaction keeps the log from being emptied. In a minute of sweeps of 4,096 ports a second, the log
+ * grows by some 70 MB, which is about as much as may be there without a finding; port_sum answers sooner.
+ */
+#define TIMEOUT_US (60 * US_PER_S)
+
+static int run_statement(const struct options *options, const char *statement, int64_t timeout_us, struct error *err)
 {
 	struct printer printer = { .how = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
@@ -130,7 +136,7 @@ static int run_statement(const struct options *options, const char *statement, s
 
 	if (code < 0)
 		return code;
-	code = reader_sql(view.reader, statement, &consumer, err);
+	code = reader_sql(view.reader, statement, timeout_us, &consumer, err);
 	if (code == 0 && printer.failure.code)
 		code = err_set(err, printer.failure.code, "%s", printer.failure.text);
 	if (code == 0 && printer.result)
@@ -155,9 +161,15 @@ static int read_stdin(struct text *text, struct error *err)
 
 int sql_run(const struct command *command, int argc, char **argv, struct error *err)
 {
+	int64_t timeout_us = TIMEOUT_US;
+	const struct option_spec specs[] = {
+		{ "timeout", 0, OPTION_SPAN_OR_0, "SPAN", "stop the statement after this time, 0 = unlimited (1m)",
+		  &timeout_us, 0 },
+		{ 0 },
+	};
 	struct text statement = { 0 };
 	struct options options;
-	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, NULL, argc, argv,
+	int code = options_parse(command, COMMON_DB | COMMON_FORMAT | COMMON_COLOR, specs, argc, argv,
 				 clock_wall_us(clock_system()), &options, err);
 
 	if (code)
@@ -165,10 +177,10 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 	if (options.argc != 1)
 		return options_usage_error(command, err, "takes one statement, in quotes, or - for stdin");
 	if (strcmp(options.argv[0], "-"))
-		return run_statement(&options, options.argv[0], err);
+		return run_statement(&options, options.argv[0], timeout_us, err);
 	code = read_stdin(&statement, err);
 	if (code == 0)
-		code = run_statement(&options, text_chars(&statement), err);
+		code = run_statement(&options, text_chars(&statement), timeout_us, err);
 	text_done(&statement);
 	return code;
 }

@@ -24,7 +24,7 @@ enum {
 	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
-	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
+	DISCOVERY_TIME, DISCOVERY, SMPS, DB, SIZE, LOG, LOG_HOLDERS, SCHEMA, SWEEPS, FIRST_TIME, COLUMN_COUNT,
 };
 
 #define DATA_ONLY COLUMN_NO_TABLE
@@ -80,6 +80,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[SMPS] = { .key = "discovery_smps", .title = "  SMPs", .kind = COLUMN_INTEGER },
 	[DB] = { .key = "db", .title = "database", .kind = COLUMN_TEXT },
 	[SIZE] = { .key = "size_bytes", .title = "  size", .kind = COLUMN_BYTES },
+	[LOG] = { .key = "log_bytes", .title = "  log", .kind = COLUMN_BYTES, .flags = QUIET },
+	[LOG_HOLDERS] = { .key = "log_holders", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[SCHEMA] = { .key = "schema_version", .title = "  schema version", .kind = COLUMN_INTEGER },
 	[SWEEPS] = { .key = "sweeps", .title = "  sweeps kept", .kind = COLUMN_INTEGER },
 	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
@@ -229,6 +231,23 @@ static void fill_throttled(struct result *result, struct page *page)
 	snprintf(line, sizeof(line), "since %s: %s", when_format_local(throttled->since_us, since), throttled->text);
 	result_show(result, THROTTLED, line, STYLE_WARNING);
 	say(page, THROTTLED);
+}
+
+/* A line only for a log that a reader keeps from being emptied. */
+static void fill_log(struct result *result, struct page *page)
+{
+	const struct db_status *db = &page->db;
+	struct text shown = { 0 };
+
+	result_integer(result, LOG, db->log_bytes);
+	if (!*db->log_holders)
+		return;
+	result_text(result, LOG_HOLDERS, db->log_holders);
+	result_append_bytes(&shown, (double)db->log_bytes);
+	text_appendf(&shown, ": cannot be emptied while %s holds a read transaction open", db->log_holders);
+	result_show(result, LOG, result_chars(result, &shown), STYLE_WARNING);
+	text_done(&shown);
+	say(page, LOG);
 }
 
 static void fill_discovery(struct result *result, const struct db_status *db)
@@ -413,10 +432,13 @@ static void fill_fabric(struct result *result, const struct view *view, const st
 	fill_node_list(result, view, LOCKED_NODES, LOCKED, WORD_LOCKED, locked, STYLE_WARNING);
 }
 
-static void fill_db(struct result *result, const char *path, const struct db_status *db)
+static void fill_db(struct result *result, struct page *page)
 {
-	result_text(result, DB, path);
+	const struct db_status *db = &page->db;
+
+	result_text(result, DB, page->path);
 	result_integer(result, SIZE, db->size_bytes);
+	fill_log(result, page);
 	result_integer(result, SCHEMA, db->schema_version);
 	result_integer(result, SWEEPS, db->sweeps);
 	if (db->first_wall_us)
@@ -434,7 +456,7 @@ static void fill(struct result *result, const struct options *options, struct pa
 	else
 		fill_state(result, db, isnan(age_s) ? 0 : age_s);
 	fill_throttled(result, page);
-	fill_db(result, page->path, db);
+	fill_db(result, page);
 	if (db->last_wall_us) {
 		result_integer(result, LAST_TIME, db->last_wall_us);
 		result_real(result, AGE, age_s);

@@ -244,7 +244,7 @@ int judge_step(struct judge *judge, const struct sweep_result *result, const str
 {
 	struct health_input input = {
 		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
-		.fabric = sweep->fabric,
+		.fabric = sweep->fabric, .log_bytes = judge->log_bytes, .log_holders = judge->log_holders,
 	};
 	struct telling telling = { events, sweep };
 	int code = follow(judge, sweep, &input.topology_changed, err);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analysis/health.h"
+#include "collector/sink.h"
 
 struct details;
 struct error;
@@ -56,6 +57,9 @@ struct judge {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
+	/* Set before judge_step(): of a log that readers hold (sink.h). */
+	int64_t log_bytes;
+	char log_holders[SINK_HOLDERS_SIZE];
 	struct restored_finding *restored; /* words that restored findings point to */
 };
 

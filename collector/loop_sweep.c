@@ -307,8 +307,11 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
  */
 static int judge(struct collector *collector, struct sweep *sweep, struct error *err)
 {
+	const struct sink *sink = collector->sink;
+
 	if (collector->store_failed)
 		return 0;
+	collector->judge.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->judge.log_holders) : 0;
 	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
 			  &collector->routes, sweep, &collector->events, err);
 }

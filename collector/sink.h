@@ -158,6 +158,8 @@ struct restored {
 /* restored_done - free what restore() filled in. */
 void restored_done(struct restored *restored);
 
+#define SINK_HOLDERS_SIZE 128
+
 struct sink {
 	/*
 	 * Keep one sweep, in one transaction. @sweep and all it points to is
@@ -171,6 +173,11 @@ struct sink {
 	int (*store_events)(void *ctx, const struct event *events, size_t count, struct error *err);
 	/* Remember what nodes' performance agents can do. */
 	int (*store_caps)(void *ctx, const struct restored_caps *caps, size_t count, struct error *err);
+	/*
+	 * Has the store's log grown too large because readers keep it from being emptied? NULL: there is no log.
+	 * Return: its bytes, and in @ret_holders who reads ("": not known); 0: it has not.
+	 */
+	int64_t (*log_held)(void *ctx, char ret_holders[SINK_HOLDERS_SIZE]);
 	void *ctx;
 };
 

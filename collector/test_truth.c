@@ -211,7 +211,8 @@ static int sink_store_caps(void *ctx, const struct restored_caps *caps, size_t c
 
 struct sink model_sink(struct model *model)
 {
-	return (struct sink){ sink_store, sink_restore, sink_store_events, sink_store_caps, model };
+	return (struct sink){ .store = sink_store, .restore = sink_restore, .store_events = sink_store_events,
+			      .store_caps = sink_store_caps, .ctx = model };
 }
 
 size_t model_events_of(const struct model *model, const char *kind)

@@ -50,8 +50,18 @@ struct format {
 
 extern const struct format format_table, format_json, format_csv;
 
+/* Rows until result_finish(): in memory, or all in an unlinked temporary file once they are more bytes than this. */
+enum { SPOOL_MEMORY_MOST = 16777216 };
+
+struct spool {
+	struct text memory;
+	int fd; /* of that file; -1: everything is in memory */
+};
+
 struct result {
-	FILE *stream;
+	FILE *stream; /* where formats write: into the spool, or the target itself */
+	FILE *target; /* the caller's */
+	struct spool spool;
 	struct result_options options;
 	const struct column *columns;
 	size_t column_count;

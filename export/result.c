@@ -2,10 +2,13 @@
 #include "export/result.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -26,6 +29,88 @@ static bool check(struct result *result, bool ok)
 	return false;
 }
 
+/* A folder that has room for large answers. */
+static const char *spool_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return folder && *folder ? folder : "/tmp";
+}
+
+/* Return: an unlinked file, or -1 with errno. */
+static int spool_open_file(void)
+{
+	char name[PATH_MAX];
+	int fd = -1;
+
+	errno = ENAMETOOLONG;
+	if (snprintf(name, sizeof(name), "%s/ibwire.XXXXXX", spool_folder()) < (int)sizeof(name))
+		fd = mkostemp(name, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(name);
+	return fd;
+}
+
+static bool write_whole(int fd, const char *bytes, size_t len)
+{
+	ssize_t written = 1;
+
+	while (len && (written = write(fd, bytes, len)) > 0) {
+		bytes += written;
+		len -= (size_t)written;
+	}
+	return !len;
+}
+
+/* What fopencookie() calls. Return: @len, or 0 with errno. */
+static ssize_t spool_write(void *ctx, const char *bytes, size_t len)
+{
+	struct spool *spool = ctx;
+
+	if (spool->fd < 0 && spool->memory.len + len <= SPOOL_MEMORY_MOST) {
+		text_append_bytes(&spool->memory, bytes, len);
+		errno = ENOMEM;
+		return text_failed(&spool->memory) ? 0 : (ssize_t)len;
+	}
+	if (spool->fd < 0) {
+		spool->fd = spool_open_file();
+		if (spool->fd < 0 || !write_whole(spool->fd, text_chars(&spool->memory), spool->memory.len))
+			return 0;
+		text_done(&spool->memory);
+	}
+	return write_whole(spool->fd, bytes, len) ? (ssize_t)len : 0;
+}
+
+static bool spool_begin(struct result *result)
+{
+	result->spool.fd = -1;
+	result->stream = result->options.lines ? result->target :
+		fopencookie(&result->spool, "w", (cookie_io_functions_t){ .write = spool_write });
+	return result->stream;
+}
+
+/* Copy what was spooled to the target; what a format writes from then on goes there at once. */
+static void spool_end(struct result *result)
+{
+	struct spool *spool = &result->spool;
+	char buffer[65536];
+	ssize_t len;
+
+	if (result->stream == result->target || !check(result, fflush(result->stream) == 0))
+		return;
+	fclose(result->stream);
+	result->stream = result->target;
+	fwrite(text_chars(&spool->memory), 1, spool->memory.len, result->target);
+	if (spool->fd < 0)
+		return;
+	lseek(spool->fd, 0, SEEK_SET);
+	while ((len = read(spool->fd, buffer, sizeof(buffer))) > 0)
+		if (fwrite(buffer, 1, (size_t)len, result->target) != (size_t)len)
+			return;
+	if (len < 0)
+		fail(result, errno);
+}
+
 int result_create(FILE *stream, const struct result_options *options, const struct column *columns, size_t count,
 		  struct result **ret, struct error *err)
 {
@@ -34,12 +119,13 @@ int result_create(FILE *stream, const struct result_options *options, const stru
 	if (!result)
 		return err_nomem(err);
 	result->values = calloc(count ? count : 1, sizeof(*result->values));
-	if (!result->values) {
+	result->target = stream;
+	result->options = *options;
+	if (!result->values || !spool_begin(result)) {
+		free(result->values);
 		free(result);
 		return err_nomem(err);
 	}
-	result->stream = stream;
-	result->options = *options;
 	result->columns = columns;
 	result->column_count = count;
 	result->format = options->format == RESULT_JSON ? &format_json :
@@ -214,13 +300,17 @@ int result_finish(struct result *result, struct error *err)
 {
 	if (!result->failure) {
 		errno = 0;
-		if (check(result, result->format->end(result))) {
-			errno = 0;
-			check(result, fflush(result->stream) == 0);
-		}
+		spool_end(result);
+	}
+	if (!result->failure && check(result, true) && check(result, result->format->end(result))) {
+		errno = 0;
+		check(result, fflush(result->stream) == 0);
 	}
 	if (result->failure == ENOMEM)
 		return err_nomem(err);
+	if (result->failure && result->stream != result->target)
+		return err_set(err, ERR_IO, "cannot keep the output in a temporary file in %s: %s; set TMPDIR to a "
+			       "directory with more space", spool_folder(), strerror(result->failure));
 	if (result->failure && result->failure != EPIPE)
 		return err_set(err, ERR_IO, "cannot write the output: %s", strerror(result->failure));
 	return 0;
@@ -233,6 +323,11 @@ void result_destroy(struct result *result)
 	if (!result)
 		return;
 	result->format->done(result);
+	if (result->stream != result->target)
+		fclose(result->stream);
+	text_done(&result->spool.memory);
+	if (result->spool.fd >= 0)
+		close(result->spool.fd);
 	for (i = 0; i < result->column_count; i++) {
 		text_done(&result->values[i].chars);
 		text_done(&result->values[i].shown);

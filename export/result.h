@@ -3,14 +3,16 @@
  * result.h - an answer in rows and columns, as a table, as JSON or as CSV
  *
  * A command describes its columns once, then fills the cells of one row after
- * the other; how they look is decided here. JSON and CSV leave row by row; a
- * table is kept until its end, because its columns are as wide as their widest
- * cell. A cell that was not set is not known: null in JSON, empty in CSV, a
- * dash in a table.
+ * the other; how they look is decided here. Nothing is written before
+ * result_finish(), so rows may be put while a transaction of the database is
+ * open: a pipe that nobody reads does not keep it open. JSON and CSV take 16 MB
+ * of memory at most until then, and a temporary file in $TMPDIR or /tmp beyond;
+ * a table is kept in memory. Only `lines` are written as they come. A cell that
+ * was not set is not known: null in JSON, empty in CSV, a dash in a table.
  *
- * Failures (memory, a full disk) are remembered, and told by result_finish(). A
- * reader that closes a pipe early has what it wanted: that is no failure, but
- * result_end_row() says that nobody listens any more.
+ * Failures (memory, a full disk) are remembered, and reported by result_finish(). A
+ * reader that closes a pipe early has what it wanted: that is no failure. With `lines`
+ * result_end_row() returns false from then on.
  */
 #ifndef IBWIRE_EXPORT_RESULT_H
 #define IBWIRE_EXPORT_RESULT_H

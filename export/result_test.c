@@ -439,7 +439,7 @@ static void no_rows_are_an_empty_array_and_a_header(void **state)
 /* Write until somebody says stop; at most much more than any buffer. */
 static int pour(FILE *stream, enum result_format format, bool *ret_stopped, struct error *err)
 {
-	const struct result_options options = { .format = format };
+	const struct result_options options = { .format = format, .lines = format == RESULT_JSON };
 	struct result *result;
 	int i, code;
 
@@ -466,8 +466,8 @@ static void a_full_disk_is_an_error(void **state)
 		assert_non_null(full);
 		assert_int_equal(pour(full, (enum result_format)format, &stopped, &err), ERR_IO);
 		assert_non_null(strstr(err.text, "No space left"));
-		/* A table writes at its end only. */
-		assert_int_equal(stopped, format != RESULT_TABLE);
+		/* Only lines are written before the end. */
+		assert_int_equal(stopped, format == RESULT_JSON);
 		fclose(full);
 	}
 }
@@ -487,9 +487,59 @@ static void a_reader_that_leaves_is_no_error(void **state)
 		close(ends[0]);
 		stream = fdopen(ends[1], "w");
 		assert_int_equal(pour(stream, (enum result_format)format, &stopped, NULL), 0);
-		assert_int_equal(stopped, format != RESULT_TABLE);
+		assert_int_equal(stopped, format == RESULT_JSON);
 		fclose(stream);
 	}
+}
+
+enum { MEGABYTE = 1000000 };
+
+/* Put rows of a megabyte each. Return: what result_finish() does. */
+static int put_megabytes(struct output *output, size_t rows, struct error *err)
+{
+	const struct result_options options = { .format = RESULT_CSV };
+	char *text = malloc(MEGABYTE);
+	int code;
+
+	assert_non_null(text);
+	begin(output, &options);
+	for (size_t i = 0; i < rows; i++) {
+		memset(text, 'a' + (int)i, MEGABYTE);
+		result_bytes(output->result, TEXT, text, MEGABYTE);
+		result_end_row(output->result);
+	}
+	fflush(output->stream);
+	assert_int_equal(output->len, 0);
+	code = result_finish(output->result, err);
+	result_destroy(output->result);
+	fclose(output->stream);
+	free(text);
+	return code;
+}
+
+/* A reader of the output that does not read must not keep a transaction open in which rows are put. */
+static void nothing_is_written_before_the_answer_is_complete(void **state)
+{
+	struct error err = { 0 };
+	struct output output;
+
+	(void)state;
+	for (size_t rows = 1; rows <= 20; rows += 19) {
+		size_t at = 0;
+
+		assert_int_equal(put_megabytes(&output, rows, NULL), 0);
+		for (size_t i = 0; i < rows; i++) {
+			at = (size_t)((char *)memchr(output.chars + at, '\n', output.len - at) + 1 - output.chars);
+			for (size_t j = 0; j < MEGABYTE; j++)
+				assert_int_equal(output.chars[at + j], 'a' + (int)i);
+		}
+		free(output.chars);
+	}
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(put_megabytes(&output, 20, &err), ERR_IO);
+	unsetenv("TMPDIR");
+	assert_non_null(strstr(err.text, "cannot keep the output in a temporary file in /nonexistent: No such file"));
+	free(output.chars);
 }
 
 /* "a, b" cut to "a" is a wrong answer, not a short one. */
@@ -533,6 +583,7 @@ int main(void)
 		cmocka_unit_test(no_rows_are_an_empty_array_and_a_header),
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(a_reader_that_leaves_is_no_error),
+		cmocka_unit_test(nothing_is_written_before_the_answer_is_complete),
 		cmocka_unit_test(a_cell_for_which_memory_ran_out_is_an_error),
 	};
 

@@ -176,7 +176,7 @@ static void try_everything(const struct model *model)
 		if (snapshot_load(reader, &query, &snapshot, &err) == 0)
 			snapshot_destroy(snapshot);
 		reader_events(reader, &events, take_event, NULL, &err);
-		reader_sql(reader, "SELECT * FROM traffic", &consumer, &err);
+		reader_sql(reader, "SELECT * FROM traffic", 0, &consumer, &err);
 		reader_close(reader);
 	}
 	admin_info(path, &info, &err);

@@ -22,6 +22,9 @@
 #define LOG_BYTES INT64_C(8388608)
 #define LOG_BYTES_MOST INT64_C(33554432)
 
+/* A log that cannot be emptied is reported after so many sweeps in a row: short readers are not. */
+#define HELD_SWEEPS 3
+
 /* After a failure so many sweeps are let pass. */
 #define PAUSE_SWEEPS 10
 
@@ -38,6 +41,8 @@ struct compactor {
 	bool told; /* an event says that it fails */
 	bool may_retain; /* windows were made since all that is too old went */
 	int own_frames; /* pages in the log after its own newest commit */
+	int64_t held_bytes;   /* of a log that the newest look could not empty; 0: it could, or the log is small */
+	unsigned held_sweeps; /* so many in a row */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t wake;
@@ -46,6 +51,8 @@ struct compactor {
 	bool failed; /* a write or flush: nothing more is done until the writer has repaired the log */
 	int64_t finish_until_us; /* CLOCK_BOOTTIME; with stop */
 	int log_frames;
+	int64_t reported_bytes; /* as held_bytes, after HELD_SWEEPS */
+	char holders[SINK_HOLDERS_SIZE];
 };
 
 /* Is there time for another step? */
@@ -61,7 +68,7 @@ static bool may_go_on(struct compactor *compactor)
 }
 
 /* Could what was last written not reach the disk? Then a retry may copy into the file what the log has lost. */
-static bool flush_failed(struct compactor *compactor)
+static bool check_flush(struct compactor *compactor)
 {
 	switch (sqlite3_extended_errcode(compactor->db)) {
 	case SQLITE_IOERR_WRITE:
@@ -103,16 +110,34 @@ static void empty_log(struct compactor *compactor, int frames)
 
 	if (frames * compactor->page_bytes < LOG_BYTES)
 		return;
-	if (sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done) != SQLITE_OK &&
-	    flush_failed(compactor))
+	if (sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &done) != SQLITE_OK) {
+		check_flush(compactor);
 		return;
+	}
+	compactor->held_bytes = in_log * compactor->page_bytes;
+	if (compactor->held_bytes < SCHEMA_LOG_BYTES_REPORTED || (in_log - done) * compactor->page_bytes <= LOG_BYTES)
+		compactor->held_bytes = 0;
 	if (in_log * compactor->page_bytes < LOG_BYTES_MOST ||
 	    (in_log - done) * compactor->page_bytes > LOG_BYTES)
 		return;
 	sqlite3_busy_timeout(compactor->db, 0);
 	if (sqlite3_wal_checkpoint_v2(compactor->db, NULL, SQLITE_CHECKPOINT_RESTART, NULL, NULL) != SQLITE_OK)
-		flush_failed(compactor);
+		check_flush(compactor);
 	sqlite3_busy_timeout(compactor->db, SCHEMA_BUSY_TIMEOUT_MS);
+}
+
+/* After each look for a sweep: does a reader keep the log, and who is it? */
+static void report_log(struct compactor *compactor)
+{
+	char holders[SINK_HOLDERS_SIZE] = "";
+
+	compactor->held_sweeps = compactor->held_bytes ? compactor->held_sweeps + 1 : 0;
+	if (compactor->held_sweeps >= HELD_SWEEPS)
+		schema_log_holders(compactor->db, holders, sizeof(holders));
+	pthread_mutex_lock(&compactor->mutex);
+	compactor->reported_bytes = compactor->held_sweeps >= HELD_SWEEPS ? compactor->held_bytes : 0;
+	memcpy(compactor->holders, holders, sizeof(holders));
+	pthread_mutex_unlock(&compactor->mutex);
 }
 
 /* SQLite calls this after each commit of the thread's own. */
@@ -138,7 +163,7 @@ static int step(struct compactor *compactor, struct error *err)
 		result = retain_step(&compactor->compaction, &compactor->keep, err);
 		compactor->may_retain = result != 0;
 	}
-	if (result < 0 && flush_failed(compactor))
+	if (result < 0 && check_flush(compactor))
 		return result;
 	empty_log(compactor, compactor->own_frames);
 	compactor->own_frames = 0;
@@ -205,8 +230,10 @@ static void *run(void *ctx)
 		pthread_mutex_unlock(&compactor->mutex);
 		if (may_go_on(compactor))
 			work(compactor);
-		if (!stop && !compactor_failed(compactor))
+		if (!stop && !compactor_failed(compactor)) {
 			empty_log(compactor, frames);
+			report_log(compactor);
+		}
 	}
 	return NULL;
 }
@@ -263,6 +290,20 @@ void compactor_wake(struct compactor *compactor, int log_frames)
 	compactor->log_frames = log_frames;
 	pthread_cond_signal(&compactor->wake);
 	pthread_mutex_unlock(&compactor->mutex);
+}
+
+int64_t compactor_log_held(struct compactor *compactor, char ret_holders[SINK_HOLDERS_SIZE])
+{
+	int64_t bytes;
+
+	*ret_holders = '\0';
+	if (!compactor)
+		return 0;
+	pthread_mutex_lock(&compactor->mutex);
+	bytes = compactor->reported_bytes;
+	memcpy(ret_holders, compactor->holders, sizeof(compactor->holders));
+	pthread_mutex_unlock(&compactor->mutex);
+	return bytes;
 }
 
 void compactor_stop(struct compactor *compactor, int64_t finish_us)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/sink.h"
+
 struct compactor;
 struct error;
 struct writer_keep;
@@ -32,6 +34,14 @@ void compactor_wake(struct compactor *compactor, int log_frames);
  * It does nothing more then: the writer stops it, repairs the log (wal.h), and starts another one. NULL: false.
  */
 bool compactor_failed(struct compactor *compactor);
+
+/*
+ * compactor_log_held - does a reader keep the log from being emptied? NULL is allowed.
+ * @ret_holders:  who, as far as can be seen: "process 4711 (less)"
+ * Return: bytes of the log, if it was above SCHEMA_LOG_BYTES_REPORTED and could not be emptied after some sweeps
+ * in a row; else 0.
+ */
+int64_t compactor_log_held(struct compactor *compactor, char ret_holders[SINK_HOLDERS_SIZE]);
 
 /*
  * compactor_stop - end the thread

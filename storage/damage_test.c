@@ -167,7 +167,7 @@ static void ask_all(const struct model *model)
 			if (snapshot_load(reader, &query, &snapshot, NULL) == 0)
 				snapshot_destroy(snapshot);
 		}
-		reader_sql(reader, "SELECT count(*) FROM traffic", &consumer, NULL);
+		reader_sql(reader, "SELECT count(*) FROM traffic", 0, &consumer, NULL);
 		reader_close(reader);
 	}
 	if (writer_open(path, &writer, NULL) == 0) {

@@ -294,7 +294,7 @@ static void ask_reader(const struct text *sql, row_function *row, void *ctx)
 	struct reader *reader = check_open_reader(path);
 	struct error err = { 0 };
 
-	if (reader_sql(reader, text_chars(sql), &consumer, &err) < 0)
+	if (reader_sql(reader, text_chars(sql), 0, &consumer, &err) < 0)
 		fail_msg("%s", err.text);
 	reader_close(reader);
 }

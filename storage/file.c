@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "storage/db.h"
+#include "storage/lock.h"
 #include "storage/schema.h"
 
 /* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
@@ -353,4 +354,33 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 		return err_set(err, first.code, "%s", first.text);
 	keep_wal(*ret);
 	return 0;
+}
+
+/*
+ * PATH-shm: in 32-bit words, how many frames of the log are in the file, and up to which frame each of five
+ * readers' slots may read; and the bytes that those readers lock. Its first region has this many bytes.
+ * Source: SQLite's "WAL-mode File Format", 2.1 (WalCkptInfo) and 2.3 (locks).
+ */
+enum { SHM_REGION = 32768, SHM_IN_FILE = 24, SHM_MARKS = 25, SHM_READERS = 5, SHM_READER_LOCKS = 123 };
+
+size_t schema_log_holders(sqlite3 *db, char *ret, size_t size)
+{
+	volatile void *region = NULL;
+	const volatile uint32_t *words;
+	sqlite3_file *file = NULL;
+	char path[PATH_MAX + 8];
+	size_t count = 0;
+
+	*ret = '\0';
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
+	    file->pMethods->iVersion < 2 || file->pMethods->xShmMap(file, 0, SHM_REGION, 0, &region) != SQLITE_OK ||
+	    !region)
+		return 0;
+	words = region;
+	snprintf(path, sizeof(path), "%s-shm", sqlite3_db_filename(db, "main"));
+	/* Frames go into the file up to the lowest mark that is locked; slot 0 is for readers of the file alone. */
+	for (int64_t slot = 0; !count && slot < SHM_READERS; slot++)
+		if (words[SHM_MARKS + slot] <= words[SHM_IN_FILE])
+			count = lock_holders(path, SHM_READER_LOCKS + slot, SHM_READER_LOCKS + slot, ret, size);
+	return count;
 }

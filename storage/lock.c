@@ -7,9 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 static int lock_path(const char *path, char ret[PATH_MAX])
 {
@@ -99,4 +102,54 @@ bool lock_held(const char *path, int64_t *ret_pid)
 		*ret_pid = read_pid(fd);
 	close(fd);
 	return held;
+}
+
+/* Append "process 4711 (less)"; without the name where /proc does not tell it, nothing where it does not fit. */
+static void append_process(long long pid, char *ret, size_t size)
+{
+	char name[64], comm[32] = "", line[96];
+	size_t len = strlen(ret);
+	FILE *file;
+	int added;
+
+	snprintf(name, sizeof(name), "/proc/%lld/comm", pid);
+	file = fopen(name, "re");
+	if (file) {
+		if (fgets(line, sizeof(line), file))
+			text_sanitise(line, strcspn(line, "\n"), comm, sizeof(comm));
+		fclose(file);
+	}
+	added = snprintf(line, sizeof(line), "%sprocess %lld%s%s%s", len ? ", " : "", pid, *comm ? " (" : "", comm,
+			 *comm ? ")" : "");
+	if (len + (size_t)added < size)
+		memcpy(ret + len, line, (size_t)added + 1);
+}
+
+size_t lock_holders(const char *path, int64_t first, int64_t last, char *ret, size_t size)
+{
+	FILE *locks = fopen("/proc/locks", "re");
+	long long pid, before = 0, from;
+	unsigned long long inode;
+	unsigned major, minor;
+	char line[256], to[32];
+	size_t count = 0;
+	struct stat st;
+
+	*ret = '\0';
+	if (!locks || stat(path, &st) < 0)
+		st.st_ino = 0;
+	/* "1: POSIX  ADVISORY  READ  4711 fe:01:131075 123 EOF"; one who waits has an arrow behind the number. */
+	while (locks && st.st_ino && fgets(line, sizeof(line), locks)) {
+		if (sscanf(line, "%*d: %*s %*s %*s %lld %x:%x:%llu %lld %31s", &pid, &major, &minor, &inode, &from,
+			   to) != 6 ||
+		    inode != st.st_ino || makedev(major, minor) != st.st_dev || pid <= 0 || pid == getpid() ||
+		    pid == before || from > last || (strcmp(to, "EOF") && strtoll(to, NULL, 10) < first))
+			continue;
+		append_process(pid, ret, size);
+		before = pid;
+		count++;
+	}
+	if (locks)
+		fclose(locks);
+	return count;
 }

@@ -176,7 +176,7 @@ static void views_and_tables_of_sql_call_it_so_too(void **state)
 		const struct sql_consumer consumer = { no_header, take_cell, &at };
 		struct error err = { 0 };
 
-		if (reader_sql(reader, questions[i].sql, &consumer, &err) < 0)
+		if (reader_sql(reader, questions[i].sql, 0, &consumer, &err) < 0)
 			fail_msg("%s: %s", questions[i].sql, err.text);
 		assert_int_equal(at, questions[i].first + questions[i].rows);
 	}
@@ -220,8 +220,8 @@ static void views_call_each_node_by_its_own_name(void **state)
 	reader = check_open_reader(path);
 	assert_int_equal(snapshot_load(reader, &now, &snapshot, NULL), 0);
 	consumer.ctx = snapshot->fabric;
-	if (reader_sql(reader, "SELECT node_guid, node FROM nodes", &consumer, &err) < 0 ||
-	    reader_sql(reader, "SELECT node_guid, node, port, peer FROM ports", &consumer, &err) < 0)
+	if (reader_sql(reader, "SELECT node_guid, node FROM nodes", 0, &consumer, &err) < 0 ||
+	    reader_sql(reader, "SELECT node_guid, node, port, peer FROM ports", 0, &consumer, &err) < 0)
 		fail_msg("%s", err.text);
 	snapshot_destroy(snapshot);
 	reader_close(reader);

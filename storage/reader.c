@@ -287,7 +287,10 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	if (result < 0)
 		return result;
 	status.live = lock_held(reader->path, &status.collector_pid);
-	status.size_bytes = file_bytes(reader->path, "") + file_bytes(reader->path, "-wal");
+	status.log_bytes = file_bytes(reader->path, "-wal");
+	status.size_bytes = file_bytes(reader->path, "") + status.log_bytes;
+	if (status.log_bytes > SCHEMA_LOG_BYTES_REPORTED)
+		schema_log_holders(reader->db, status.log_holders, sizeof(status.log_holders));
 	*ret = status;
 	return 0;
 }

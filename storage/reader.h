@@ -60,6 +60,8 @@ struct db_status {
 	int64_t collector_pid; /* 0 where it is not known */
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
+	int64_t log_bytes;    /* of them the WAL */
+	char log_holders[128]; /* who keeps a WAL from being emptied that is too large: "process 4711 (less)"; or "" */
 	int64_t sweeps;       /* how many are kept with their samples */
 	int64_t first_wall_us, last_wall_us; /* of the oldest and newest of them; 0: none */
 	struct sweep_info last;
@@ -211,17 +213,19 @@ struct cell {
 };
 
 /*
- * reader_sql - run one read-only SQL statement
+ * reader_sql - run one read-only SQL statement, in one read transaction
+ * @timeout_us:  the statement is interrupted after this time; 0: never
  * @header:  called once, with the columns' names, before the first row
- * @row:     called for each row until it returns false
+ * @row:     called for each row until it returns false; must not block
  *
- * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO.
+ * Return: 0; ERR_USAGE where the statement is wrong, writes, or is more than one; ERR_IO, also where the time is over.
  */
 struct sql_consumer {
 	bool (*header)(void *ctx, const char *const *names, int count);
 	bool (*row)(void *ctx, const struct cell *cells, int count);
 	void *ctx;
 };
-int reader_sql(struct reader *reader, const char *statement, const struct sql_consumer *consumer, struct error *err);
+int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
+	       struct error *err);
 
 #endif

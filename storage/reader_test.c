@@ -53,7 +53,7 @@ static int ask(struct reader *reader, const char *sql, struct answer *answer, st
 {
 	struct sql_consumer consumer = { .header = take_header, .row = take_row, .ctx = answer };
 
-	return reader_sql(reader, sql, &consumer, err);
+	return reader_sql(reader, sql, 0, &consumer, err);
 }
 
 static int64_t ask_integer(struct reader *reader, const char *sql)

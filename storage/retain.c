@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "collector/sink.h"
+#include "storage/admin_state.h"
 #include "storage/compact.h"
 #include "storage/db.h"
 #include "storage/schema.h"
@@ -271,6 +272,14 @@ static int count_pages(sqlite3 *db, int64_t *ret_pages, int64_t *ret_free, int64
 	return result ? result : db_integer(db, "PRAGMA page_size", 0, ret_size, err);
 }
 
+/* Bytes of the log that count: a reader that keeps it from being emptied must not cost all samples. */
+static int64_t log_bytes(sqlite3 *db, const struct writer_keep *keep)
+{
+	int64_t bytes = admin_file_bytes(sqlite3_db_filename(db, "main"), "-wal");
+
+	return bytes < keep->max_bytes / 4 ? bytes : keep->max_bytes / 4;
+}
+
 int retain_step(struct compaction *compaction, const struct writer_keep *keep, struct error *err)
 {
 	int64_t now_us = 0, pages = 0, unused = 0, size = 0;
@@ -281,7 +290,7 @@ int retain_step(struct compaction *compaction, const struct writer_keep *keep, s
 		result = count_pages(compaction->db, &pages, &unused, &size, err);
 	if (result < 0)
 		return result;
-	full = keep->max_bytes > 0 && (pages - unused) * size > keep->max_bytes;
+	full = keep->max_bytes > 0 && (pages - unused) * size + log_bytes(compaction->db, keep) > keep->max_bytes;
 	result = retain_samples(compaction, keep, now_us, full, err);
 	if (!result)
 		result = retain_sums(compaction, keep, now_us, full, err);

@@ -235,6 +235,48 @@ static void a_full_file_stays_as_large_as_it_is_and_says_so_once(void **state)
 	model_destroy(model);
 }
 
+static int64_t log_bytes(void)
+{
+	char name[100];
+	struct stat st;
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	return stat(name, &st) < 0 ? 0 : st.st_size;
+}
+
+static int64_t used_bytes(void)
+{
+	return check_integer(path, "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count,"
+			     " pragma_freelist_count, pragma_page_size");
+}
+
+static void a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter(void **state)
+{
+	struct writer_keep keep = { .window_sweeps = 20 };
+	struct model *model = model_create(5, 4, 40, 40);
+	struct writer *writer;
+	sqlite3 *db;
+
+	(void)state;
+	model->calm = model->no_details = true;
+	live(model, &keep, 400);
+	/* Without its log the file fits to the end, with a quarter of it or more it does not. */
+	keep.max_bytes = used_bytes() * 13 / 10;
+	writer = check_open_writer(path);
+	writer_set_keep(writer, &keep);
+	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "BEGIN; SELECT max(id) FROM sweep", NULL, NULL, NULL), SQLITE_OK);
+	for (int i = 0; i < 60; i++)
+		check_store(writer, model_step(model));
+	writer_close(writer);
+	assert_true(log_bytes() > keep.max_bytes / 4);
+	assert_true(used_bytes() < keep.max_bytes);
+	assert_in_range(first_kept(), 20, 300);
+	sqlite3_close(db);
+	check_integrity(path);
+	model_destroy(model);
+}
+
 /* One step by a collector that ends behind it. Return: was there one? */
 static bool one_step(sqlite3 *db, const struct writer_keep *keep)
 {
@@ -284,15 +326,6 @@ static void whoever_ends_behind_any_step_leaves_a_sound_file(void **state)
 	model_destroy(model);
 }
 
-static int64_t log_bytes(void)
-{
-	char name[100];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "%s-wal", path);
-	return stat(name, &st) < 0 ? 0 : st.st_size;
-}
-
 static void the_log_shrinks_when_a_reader_that_stayed_long_left(void **state)
 {
 	struct writer *writer = check_open_writer_with(path, 20);
@@ -328,6 +361,7 @@ int main(void)
 		TEST_IN_FOLDER(a_clock_that_jumps_ahead_and_returns_expires_nothing),
 		TEST_IN_FOLDER(sums_stay_when_samples_went_and_hours_when_sums_went),
 		TEST_IN_FOLDER(a_full_file_stays_as_large_as_it_is_and_says_so_once),
+		TEST_IN_FOLDER(a_log_that_a_reader_keeps_counts_into_the_size_up_to_a_quarter),
 		TEST_IN_FOLDER(whoever_ends_behind_any_step_leaves_a_sound_file),
 		TEST_IN_FOLDER(the_log_shrinks_when_a_reader_that_stayed_long_left),
 	};

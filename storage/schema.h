@@ -11,6 +11,7 @@
 #define IBWIRE_STORAGE_SCHEMA_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sqlite3.h>
@@ -92,5 +93,15 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
  */
 int schema_open_second(const char *path, sqlite3 **ret, struct error *err);
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err);
+
+/* A log (PATH-wal) of more bytes than this that a reader keeps from being emptied is reported. */
+#define SCHEMA_LOG_BYTES_REPORTED INT64_C(64000000)
+
+/*
+ * schema_log_holders - which other processes keep the log from being emptied: readers of what it must keep
+ * @ret:  as of lock_holders(); @size bytes
+ * Return: how many. Opens nothing, so no lock of this process is lost.
+ */
+size_t schema_log_holders(sqlite3 *db, char *ret, size_t size);
 
 #endif

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/err.h"
+#include "base/when.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
 #include "storage/sql_tables.h"
@@ -144,13 +146,43 @@ static int give_rows(sqlite3_stmt *statement, const struct sql_consumer *consume
 	return code == SQLITE_ROW || code == SQLITE_DONE ? 0 : statement_error(sqlite3_db_handle(statement), err);
 }
 
-int reader_sql(struct reader *reader, const char *statement, const struct sql_consumer *consumer, struct error *err)
+/* Steps of SQLite's virtual machine between two looks at the clock: some 0.1 ms. */
+enum { STEPS_A_LOOK = 10000 };
+
+/* While a statement with a time limit runs. */
+struct limit {
+	int64_t until_us; /* CLOCK_BOOTTIME */
+	bool expired;
+};
+
+/* SQLite calls this now and then, also while a table of ours runs a statement. Return: whether to interrupt. */
+static int look_at_limit(void *ctx)
 {
+	struct limit *limit = ctx;
+
+	limit->expired |= clock_boottime_us(clock_system()) >= limit->until_us;
+	return limit->expired;
+}
+
+static int limit_error(int64_t timeout_us, struct error *err)
+{
+	char span[WHEN_SIZE];
+
+	return err_set(err, ERR_IO, "the statement was stopped after %s: while it runs, the database's log cannot be "
+		       "emptied; limit it to fewer rows or less time, or give more with --timeout",
+		       when_format_span(timeout_us, span));
+}
+
+int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us, const struct sql_consumer *consumer,
+	       struct error *err)
+{
+	struct limit limit = { .until_us = clock_boottime_us(clock_system()) + timeout_us };
 	sqlite3_stmt *compiled = NULL;
 	int result = reader_begin(reader, err);
 
 	if (result < 0)
 		return result;
+	sqlite3_progress_handler(reader->db, STEPS_A_LOOK, timeout_us ? look_at_limit : NULL, &limit);
 	result = sql_tables_connect(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
 	if (!result)
@@ -158,7 +190,8 @@ int reader_sql(struct reader *reader, const char *statement, const struct sql_co
 	if (!result)
 		result = give_rows(compiled, consumer, err);
 	sqlite3_finalize(compiled);
+	sqlite3_progress_handler(reader->db, 0, NULL, NULL);
 	sqlite3_set_authorizer(reader->db, NULL, NULL);
 	reader_end(reader);
-	return result;
+	return limit.expired ? limit_error(timeout_us, err) : result;
 }

@@ -75,7 +75,7 @@ static void ask(const char *statement, bool (*row)(void *ctx, const struct cell 
 	const struct sql_consumer consumer = { no_header, row, ctx };
 	struct error err = { 0 };
 
-	if (reader_sql(reader, statement, &consumer, &err) < 0)
+	if (reader_sql(reader, statement, 0, &consumer, &err) < 0)
 		fail_msg("%s: %s", statement, err.text);
 }
 
@@ -320,10 +320,33 @@ static void wrong_times_are_told(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = { 0 };
 
-		if (reader_sql(reader, wrong[i], &consumer, &err) != ERR_USAGE)
+		if (reader_sql(reader, wrong[i], 0, &consumer, &err) != ERR_USAGE)
 			fail_msg("%s: %s", wrong[i], err.text);
 		assert_non_null(strstr(err.text, "time"));
 	}
+}
+
+/* Both in SQLite's own steps and in statements that a table of ours runs. */
+static void a_statement_ends_at_its_timeout(void **state)
+{
+	static const char *const endless[] = {
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*), 0, 0 FROM n",
+		"SELECT count(*), 0, 0 FROM sample a CROSS JOIN sample b CROSS JOIN sample c",
+	};
+	struct answer answer = { 0 };
+	const struct sql_consumer consumer = { no_header, take_answer, &answer };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(endless) / sizeof(*endless); i++) {
+		struct error err = { 0 };
+
+		assert_int_equal(reader_sql(reader, endless[i], 200000, &consumer, &err), ERR_IO);
+		assert_non_null(strstr(err.text, "stopped after 200.0 ms"));
+		assert_non_null(strstr(err.text, "--timeout"));
+	}
+	/* The connection has no limit afterwards. */
+	ask("SELECT count(*), 0, 0 FROM sample", take_answer, &answer);
+	assert_true(answer.rows > 0);
 }
 
 /* A moment whose text is above another text is never below what that text is taken for. */
@@ -364,6 +387,7 @@ int main(void)
 		cmocka_unit_test(arguments_are_a_window),
 		cmocka_unit_test(sums_of_ports_are_those_of_their_deltas),
 		cmocka_unit_test(wrong_times_are_told),
+		cmocka_unit_test(a_statement_ends_at_its_timeout),
 		cmocka_unit_test(bounds_of_texts_leave_nothing_out),
 	};
 

@@ -315,6 +315,13 @@ static int store_caps(void *ctx, const struct restored_caps *caps, size_t count,
 	return end(writer, writer_store_caps(writer, caps, count, err), err);
 }
 
+static int64_t log_held(void *ctx, char ret_holders[SINK_HOLDERS_SIZE])
+{
+	const struct writer *writer = ctx;
+
+	return compactor_log_held(writer->compactor, ret_holders);
+}
+
 int writer_open(const char *path, struct writer **ret, struct error *err)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -327,7 +334,7 @@ int writer_open(const char *path, struct writer **ret, struct error *err)
 	writer->wal = WAL_NONE;
 	writer->path = strdup(path);
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
-				      .store_caps = store_caps, .ctx = writer };
+				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
 	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
 	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
 	if (!result)

@@ -17,7 +17,7 @@ struct writer_keep {
 	int64_t raw_us;    /* each sweep's samples; 0: for good, as below */
 	int64_t sums_us;   /* sums of each window of sweeps, and rows of error */
 	int64_t hours_us;  /* sums of each hour */
-	int64_t max_bytes; /* of the whole file, the oldest samples go first; 0: no limit */
+	int64_t max_bytes; /* of the file, and its log up to a quarter of that; oldest samples go first; 0: no limit */
 	unsigned window_sweeps; /* in a window; 0: by the interval */
 };
 

@@ -183,7 +183,7 @@ static int measure_sql(const struct question *question, const char *path, double
 			 (long long)since_us, (long long)until_us);
 	for (int i = 0; !result && i <= WARM_RUNS; i++) {
 		began = now_us();
-		result = reader_sql(reader, sql, &consumer, err);
+		result = reader_sql(reader, sql, 0, &consumer, err);
 		if (i)
 			times_add(&times, now_us() - began);
 	}

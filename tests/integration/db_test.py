@@ -5,6 +5,7 @@ import contextlib
 import os
 import random
 import resource
+import select
 import shutil
 import sqlite3
 import struct
@@ -50,6 +51,12 @@ def identities(path):
     return {what for what in found if len(what) >= 6}
 
 
+def reads(pid):
+    """Does a process hold a read transaction? SQLite's readers lock one of the bytes 123 to 127 of PATH-shm."""
+    with open("/proc/locks") as locks:
+        return [line for line in map(str.split, locks) if line[4] == str(pid) and 123 <= int(line[6]) <= 127]
+
+
 def limit_file_size():
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
@@ -71,6 +78,14 @@ with tap.part("beside a collector"), Simulation("--gen", "rail --hosts 4", "--tr
     tap.equal("it says that a collector is live", (info["live"], info["collector_pid"]), (True, collector.pid))
     sim.ibwire("db", "export", "disguised-live.db", "--anonymise")
     tap.equal("a disguised part beside a collector is sound", sound("disguised-live.db"), "ok")
+    pager = sim.start(IBWIRE, "sql", "SELECT a.id, b.id FROM sweep a, sweep b, sweep c, sweep d LIMIT 100000",
+                      "--format", "csv", stdout=subprocess.PIPE)
+    tap.result(select.select([pager.stdout], [], [], 60)[0], "sql writes into a pipe that nobody empties")
+    tap.equal("and holds no read transaction open meanwhile", (pager.poll(), reads(pager.pid)), (None, []))
+    stop(pager)
+    one_line("a statement that takes too long", sim.ibwire(
+        "sql", "SELECT count(*) FROM sample a, sample b, sample c, sample d", "--timeout", "100ms", check=False), 74,
+        "stopped after 100.0 ms", "--timeout")
     tap.equal("the collector never minded", collector.poll(), None)
     tap.result(wait_for(lambda: sim.json("status")["sweeps"] > before["sweeps"] + 5, 30), "and stores on")
     late = [row for row in sim.json("events") if row["kind"] == "store-failed"]
