@@ -105,6 +105,7 @@ struct result_options options_result(const struct options *options)
 
 	return (struct result_options){
 		.format = options->format,
+		.csv_raw = options->csv_raw,
 		.color = wants_color(options, is_terminal),
 		.notes = is_terminal,
 		.width = is_terminal ? terminal_width() : 0,
