@@ -130,6 +130,9 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
+		/* Nothing that somebody put into the file's schema runs with more rights than a query has. */
+		sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
 		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 	}
