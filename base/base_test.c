@@ -339,7 +339,22 @@ static void spans_have_units_and_bounds(void **state)
 	assert_string_equal(when_format_span(4200000, text), "4.2 s");
 	assert_string_equal(when_format_span(750000000, text), "12m30s");
 	assert_string_equal(when_format_span(11100000000, text), "3h05m");
-	assert_string_equal(when_format_span(-4200000, text), "-4.2 s");
+	assert_string_equal(when_format_span(-4200000, text), "?");
+}
+
+static void an_age_is_never_negative(void **state)
+{
+	const int64_t now_us = 1795183200123456, minute_us = 60000000;
+	char text[WHEN_AGE_SIZE];
+
+	(void)state;
+	assert_string_equal(when_format_age(now_us, now_us - 750000000, text), "12m30s old");
+	assert_int_equal(when_age_us(now_us, now_us - 5), 5);
+	assert_int_equal(when_age_us(now_us, now_us + minute_us), 0);
+	assert_string_equal(when_format_age(now_us, now_us + minute_us, text), "0 us old");
+	assert_int_equal(when_age_us(now_us, now_us + minute_us + 1), -1);
+	assert_string_equal(when_format_age(now_us, now_us + 180 * minute_us, text),
+			    "labelled 3h00m in the future; check the clock of this host and of the collector's");
 }
 
 static void assert_unread(const char *path, size_t most, const char *why)
@@ -410,6 +425,7 @@ int main(void)
 		cmocka_unit_test(a_local_time_is_read_as_it_is_shown),
 		cmocka_unit_test(wrong_times_are_refused),
 		cmocka_unit_test(spans_have_units_and_bounds),
+		cmocka_unit_test(an_age_is_never_negative),
 		cmocka_unit_test(a_file_that_a_user_names_neither_fills_memory_nor_blocks),
 	};
 
