@@ -338,6 +338,26 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 	return result;
 }
 
+/* Is it the log that a user who may not write cannot use? SQLite says only that a file cannot be opened. */
+static int explain_log(const char *path, const struct error *first, struct error *err)
+{
+	static const char *const suffixes[] = { "-wal", "-shm" };
+	char name[PATH_MAX + 8];
+
+	for (size_t i = 0; i < 2 && access(path, W_OK) < 0; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		if (access(name, R_OK) == 0)
+			continue;
+		if (errno != ENOENT)
+			return err_set(err, ERR_IO, "cannot read %s: %s; give read access to all of %s, %s-wal and "
+				       "%s-shm", name, strerror(errno), path, path, path);
+		if (i)
+			return err_set(err, ERR_IO, "%s is missing and this user may not create it; run once as the "
+				       "owner of the database: ibwire status --db %s", name, path);
+	}
+	return err_set(err, first->code, "%s", first->text);
+}
+
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
 {
 	struct error first;
@@ -353,7 +373,7 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 		return 0;
 	}
 	if (result < 0)
-		return err_set(err, first.code, "%s", first.text);
+		return explain_log(plain, &first, err);
 	keep_wal(*ret);
 	return 0;
 }
