@@ -172,13 +172,28 @@ static void keep_wal(sqlite3 *db)
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
 }
 
-static bool wal_is_empty(const char *path)
+void schema_find_log(const char *path, struct log_files *ret)
 {
-	char wal[PATH_MAX + 8];
+	char name[PATH_MAX + 8];
 	struct stat st;
 
-	snprintf(wal, sizeof(wal), "%s-wal", path);
-	return stat(wal, &st) < 0 || st.st_size == 0;
+	*ret = (struct log_files){ 0 };
+	snprintf(name, sizeof(name), "%s-wal", path);
+	if (stat(name, &st) == 0) {
+		ret->wal = st.st_ino;
+		ret->wal_bytes = st.st_size;
+	}
+	snprintf(name, sizeof(name), "%s-shm", path);
+	if (stat(name, &st) == 0)
+		ret->shm = st.st_ino;
+}
+
+static bool wal_is_empty(const char *path)
+{
+	struct log_files log;
+
+	schema_find_log(path, &log);
+	return log.wal_bytes == 0;
 }
 
 /* Flush a file or a folder, so that a new name survives a power cut. */
