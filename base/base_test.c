@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -336,7 +339,72 @@ static void spans_have_units_and_bounds(void **state)
 	assert_string_equal(when_format_span(4200000, text), "4.2 s");
 	assert_string_equal(when_format_span(750000000, text), "12m30s");
 	assert_string_equal(when_format_span(11100000000, text), "3h05m");
-	assert_string_equal(when_format_span(-4200000, text), "-4.2 s");
+	assert_string_equal(when_format_span(-4200000, text), "?");
+}
+
+static void an_age_is_never_negative(void **state)
+{
+	const int64_t now_us = 1795183200123456, minute_us = 60000000;
+	char text[WHEN_AGE_SIZE];
+
+	(void)state;
+	assert_string_equal(when_format_age(now_us, now_us - 750000000, text), "12m30s old");
+	assert_int_equal(when_age_us(now_us, now_us - 5), 5);
+	assert_int_equal(when_age_us(now_us, now_us + minute_us), 0);
+	assert_string_equal(when_format_age(now_us, now_us + minute_us, text), "0 us old");
+	assert_int_equal(when_age_us(now_us, now_us + minute_us + 1), -1);
+	assert_string_equal(when_format_age(now_us, now_us + 180 * minute_us, text),
+			    "labelled 3h00m in the future; check the clock of this host and of the collector's");
+}
+
+static void assert_unread(const char *path, size_t most, const char *why)
+{
+	struct text text = { 0 };
+	struct error err;
+
+	assert_int_equal(text_read_file(path, "the map ", most, &text, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "cannot read the map "));
+	assert_non_null(strstr(err.text, why));
+	text_done(&text);
+}
+
+static void a_file_that_a_user_names_neither_fills_memory_nor_blocks(void **state)
+{
+	char folder[] = "text_read.XXXXXX", name[32];
+	struct text text = { 0 };
+	int ends[2];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_unread("/dev/zero", 1000, "too large");
+	assert_unread(folder, 1000, "directory");
+	assert_unread("text_read.none", 1000, "No such file");
+	snprintf(name, sizeof(name), "%s/fifo", folder);
+	assert_int_equal(mkfifo(name, 0600), 0);
+	assert_unread(name, 1000, "nothing was written to this pipe");
+	unlink(name);
+	rmdir(folder);
+	/* As the shell's <(...): the writer has ended. */
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "0x1 name", 8), 8);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	close(ends[1]);
+	assert_int_equal(text_read_file(name, "", 8, &text, NULL), 0);
+	assert_string_equal(text_chars(&text), "0x1 name");
+	close(ends[0]);
+	/* The writer begins when it is waited for, or before. */
+	assert_int_equal(pipe(ends), 0);
+	if (!fork())
+		_exit(write(ends[1], " more", 5) != 5);
+	close(ends[1]);
+	snprintf(name, sizeof(name), "/dev/fd/%d", ends[0]);
+	assert_int_equal(text_read_file(name, "", 5, &text, NULL), 0);
+	assert_string_equal(text_chars(&text), "0x1 name more");
+	close(ends[0]);
+	text_done(&text);
+	assert_int_equal(text_read_file("/dev/null", "", 0, &text, NULL), 0);
+	assert_string_equal(text_chars(&text), "");
+	text_done(&text);
 }
 
 int main(void)
@@ -357,6 +425,8 @@ int main(void)
 		cmocka_unit_test(a_local_time_is_read_as_it_is_shown),
 		cmocka_unit_test(wrong_times_are_refused),
 		cmocka_unit_test(spans_have_units_and_bounds),
+		cmocka_unit_test(an_age_is_never_negative),
+		cmocka_unit_test(a_file_that_a_user_names_neither_fills_memory_nor_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

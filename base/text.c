@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <wchar.h>
+
+#include "base/err.h"
 
 char *text_grow(struct text *text, size_t most)
 {
@@ -53,6 +60,47 @@ void text_appendf(struct text *text, const char *fmt, ...)
 		va_end(args);
 	}
 	text->len += (size_t)len;
+}
+
+/* Read to the end. Return: NULL, or why it failed. */
+static const char *read_all(int fd, bool may_wait, size_t most, struct text *ret)
+{
+	enum { PIECE = 65536, SILENCE_MS = 60000 };
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	struct stat status;
+
+	while (ret->len <= most) {
+		char *room = text_reserve(ret, PIECE);
+		ssize_t got = room ? read(fd, room, PIECE) : 0;
+
+		if (!room)
+			return NULL;
+		if (got > 0)
+			text_extend(ret, (size_t)got);
+		else if (got == 0)
+			return ret->len || may_wait || fstat(fd, &status) < 0 || !S_ISFIFO(status.st_mode) ? NULL :
+			       "nothing was written to this pipe";
+		else if (errno == EAGAIN && poll(&ready, 1, may_wait ? -1 : SILENCE_MS) == 0)
+			return "nothing was written to this pipe for a minute";
+		else if (errno != EAGAIN && errno != EINTR)
+			return strerror(errno);
+	}
+	return "it is too large";
+}
+
+int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : STDIN_FILENO;
+	const char *why = fd < 0 ? strerror(errno) : NULL;
+
+	text_append(ret, "");
+	if (fd >= 0)
+		why = read_all(fd, !path, ret->len + most, ret);
+	if (path && fd >= 0)
+		close(fd);
+	if (why)
+		return err_set(err, ERR_IO, "cannot read %s%s: %s", what, path ? path : "standard input", why);
+	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
 /* Inline, so that it divides by a constant: that is a multiplication. */

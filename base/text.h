@@ -14,6 +14,11 @@
 #include <stdint.h>
 #include <string.h>
 
+struct error;
+
+/* How large a file that a user names may be, bytes: small ones, and descriptions of a whole fabric. */
+enum { TEXT_SMALL_MOST = 16 << 20, TEXT_FABRIC_MOST = 256 << 20 };
+
 struct text {
 	char *chars; /* NUL-terminated once something was appended */
 	size_t len;
@@ -65,6 +70,18 @@ static inline bool text_failed(const struct text *text)
 {
 	return text->failed;
 }
+
+/*
+ * text_read_file - append what a file that a user named holds
+ * @path:  a file or a pipe (/dev/fd/63 of a shell's process substitution); NULL: standard input
+ * @what:  what it should be, with a space at the end, for the error: "the settings "
+ * @most:  size limit in bytes
+ *
+ * A pipe to which nothing writes is refused at once, and one that stays silent after a minute:
+ * a file that is named never blocks a command for good. Standard input is waited for.
+ * Return: 0; ERR_IO where it cannot be read or is larger; ERR_NOMEM.
+ */
+int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err);
 
 /* text_clear - empty again, memory kept. text_done - memory given back. */
 void text_clear(struct text *text);

@@ -346,23 +346,39 @@ const char *when_format_local(int64_t wall_us, char ret[WHEN_SIZE])
 
 const char *when_format_span(int64_t span_us, char ret[WHEN_SIZE])
 {
-	const char *sign = span_us < 0 ? "-" : "";
-	int64_t s;
+	int64_t s = span_us / US_PER_S;
 
 	if (span_us < 0)
-		span_us = -span_us;
-	s = span_us / US_PER_S;
-	if (span_us < US_PER_MS)
-		snprintf(ret, WHEN_SIZE, "%s%" PRId64 " us", sign, span_us);
+		snprintf(ret, WHEN_SIZE, "?");
+	else if (span_us < US_PER_MS)
+		snprintf(ret, WHEN_SIZE, "%" PRId64 " us", span_us);
 	else if (span_us < US_PER_S)
-		snprintf(ret, WHEN_SIZE, "%s%.1f ms", sign, (double)span_us / US_PER_MS);
+		snprintf(ret, WHEN_SIZE, "%.1f ms", (double)span_us / US_PER_MS);
 	else if (s < 60)
-		snprintf(ret, WHEN_SIZE, "%s%.1f s", sign, (double)span_us / US_PER_S);
+		snprintf(ret, WHEN_SIZE, "%.1f s", (double)span_us / US_PER_S);
 	else if (s < 3600)
-		snprintf(ret, WHEN_SIZE, "%s%" PRId64 "m%02" PRId64 "s", sign, s / 60, s % 60);
+		snprintf(ret, WHEN_SIZE, "%" PRId64 "m%02" PRId64 "s", s / 60, s % 60);
 	else if (s < 86400)
-		snprintf(ret, WHEN_SIZE, "%s%" PRId64 "h%02" PRId64 "m", sign, s / 3600, s / 60 % 60);
+		snprintf(ret, WHEN_SIZE, "%" PRId64 "h%02" PRId64 "m", s / 3600, s / 60 % 60);
 	else
-		snprintf(ret, WHEN_SIZE, "%s%" PRId64 "d%02" PRId64 "h", sign, s / 86400, s / 3600 % 24);
+		snprintf(ret, WHEN_SIZE, "%" PRId64 "d%02" PRId64 "h", s / 86400, s / 3600 % 24);
+	return ret;
+}
+
+int64_t when_age_us(int64_t now_us, int64_t then_us)
+{
+	enum { AHEAD_MOST_US = 60 * US_PER_S };
+
+	return then_us <= now_us ? now_us - then_us : then_us - now_us <= AHEAD_MOST_US ? 0 : -1;
+}
+
+const char *when_format_age(int64_t now_us, int64_t then_us, char ret[WHEN_AGE_SIZE])
+{
+	int64_t age_us = when_age_us(now_us, then_us);
+	char span[WHEN_SIZE];
+
+	when_format_span(age_us < 0 ? then_us - now_us : age_us, span);
+	snprintf(ret, WHEN_AGE_SIZE, age_us < 0 ? "labelled %s in the future; check the clock of this host and of the "
+		 "collector's" : "%s old", span);
 	return ret;
 }

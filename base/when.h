@@ -43,8 +43,25 @@ const char *when_format_local(int64_t wall_us, char ret[WHEN_SIZE]);
 
 /*
  * when_format_span - a span for people: "850 us", "31.2 ms", "4.2 s", "12m30s",
- * "3h05m", "4d02h". Return: @ret.
+ * "3h05m", "4d02h"; "?" below 0, which only a clock that was changed makes. Return: @ret.
  */
 const char *when_format_span(int64_t span_us, char ret[WHEN_SIZE]);
+
+#define WHEN_AGE_SIZE 128
+
+/*
+ * when_age_us - how long ago something was stored, by its label
+ * @now_us, @then_us:  wall clock, microseconds since 1970 UTC
+ *
+ * Return: microseconds; 0 for a label up to a minute in the future, since sweeps are stored while
+ * a command runs; -1 beyond that: a clock was changed, and the age is not known.
+ */
+int64_t when_age_us(int64_t now_us, int64_t then_us);
+
+/*
+ * when_format_age - the same for people: "12.3 s old", or "labelled 3h00m in the future; check the
+ * clock of this host and of the collector's". Return: @ret.
+ */
+const char *when_format_age(int64_t now_us, int64_t then_us, char ret[WHEN_AGE_SIZE]);
 
 #endif

@@ -163,20 +163,23 @@ static int exit_status(const struct health_rows *rows)
 static int check_fresh(const struct view *view, const struct options *options, struct error *err)
 {
 	struct db_status status;
-	char age[WHEN_SIZE];
+	char age[WHEN_AGE_SIZE];
 	int64_t age_us, limit_us;
 	int code = reader_status(view->reader, &status, err);
 
 	if (code < 0)
 		return code;
-	age_us = options->now_us - status.last_wall_us;
+	age_us = when_age_us(options->now_us, status.last_wall_us);
 	limit_us = STALE_INTERVALS * status.last.interval_us;
 	if (limit_us < STALE_LEAST_US)
 		limit_us = STALE_LEAST_US;
-	if (age_us <= limit_us)
+	if (age_us >= 0 && age_us <= limit_us)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s old%s: what is wrong now is not known; %s, or ask "
-		       "for then with --at -%llds", when_format_span(age_us, age),
+	when_format_age(options->now_us, status.last_wall_us, age);
+	if (age_us < 0)
+		return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s: what is wrong now is not known", age);
+	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: what is wrong now is not known; %s, or ask "
+		       "for then with --at -%llds", age,
 		       status.live ? " though a collector runs" : "",
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }

@@ -268,7 +268,7 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
 	unsigned silent = sweep->ports_asked > sweep->ports_answered ? sweep->ports_asked - sweep->ports_answered : 0;
 	struct text text = { 0 };
-	char age[WHEN_SIZE];
+	char age[WHEN_AGE_SIZE];
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
@@ -296,8 +296,8 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
 	if (!ask->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
-	printf("%s; sweep %s old, %" PRIu32 " of %" PRIu32 " ports answered\n", text_chars(&text),
-	       when_format_span(view->reference_us - sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
+	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports answered\n", text_chars(&text),
+	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
 	text_done(&text);
 }
 

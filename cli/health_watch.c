@@ -158,14 +158,14 @@ static int look(struct watching *watching, struct error *err)
 static void look_at_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
-	int64_t age_us = clock_wall_us(clock_system()) - sweep->wall_us;
+	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
 	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
-	char age[WHEN_SIZE];
-	bool stale = age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
+	char age[WHEN_AGE_SIZE];
+	bool stale = age_us < 0 || age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
 
 	if (stale && !watching->stale)
-		log_warning("no sweep for %s: what happens now is not seen; is ibwire collect running?",
-			    when_format_span(age_us, age));
+		log_warning("the newest sweep is %s: what happens now is not seen; is ibwire collect running?",
+			    when_format_age(now_us, sweep->wall_us, age));
 	else if (!stale && watching->stale)
 		log_info("sweeps come again");
 	watching->stale = stale;

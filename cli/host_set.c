@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/text.h"
 
 enum { NAME_MOST = 256 };
 
@@ -113,20 +114,13 @@ static int add_list(struct host_set *set, const char *typed, struct error *err)
 static int read_lines(struct host_set *set, const char *path,
 		      int (*take)(struct host_set *set, char *line, struct error *err), struct error *err)
 {
-	FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t size = 0;
-	int code = 0;
+	struct text text = { 0 };
+	int code = text_read_file(path, "the hosts of ", TEXT_SMALL_MOST, &text, err);
+	char *rest, *line = code == 0 ? strtok_r(text.chars, "\n", &rest) : NULL;
 
-	if (!file)
-		return err_set(err, ERR_IO, "cannot read the hosts of %s: %s", path, strerror(errno));
-	errno = 0;
-	while (code == 0 && getline(&line, &size, file) >= 0)
+	for (; code == 0 && line; line = strtok_r(NULL, "\n", &rest))
 		code = take(set, line, err);
-	if (code == 0 && ferror(file))
-		code = err_set(err, ERR_IO, "cannot read the hosts of %s: %s", path, strerror(errno));
-	free(line);
-	fclose(file);
+	text_done(&text);
 	return code;
 }
 

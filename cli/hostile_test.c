@@ -80,6 +80,10 @@ static const struct refused refused[] = {
 	{ "sql|DELETE FROM sweep", ERR_USAGE, "" },
 	{ "sql|SELECT * FROM nowhere", ERR_USAGE, "nowhere" },
 	{ "nodes|--node-name-map|/nonexistent/map", ERR_IO, "/nonexistent/map" },
+	{ "nodes|--node-name-map|/dev/zero", ERR_IO, "too large" },
+	{ "topology|show|--settings|/dev/zero", ERR_IO, "too large" },
+	{ "topology|diff|/dev/zero", ERR_IO, "too large" },
+	{ "health|--gate|@/dev/zero", ERR_IO, "too large" },
 };
 
 static void what_cannot_be_answered_is_one_line_and_no_output(void **state)

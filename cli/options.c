@@ -16,7 +16,8 @@
 
 /* The common options, in the order of the help text. */
 enum common_id {
-	ID_CA, ID_PORT, ID_TIMEOUT, ID_NAMES, ID_DB, ID_FORMAT, ID_AT, ID_SINCE, ID_UNTIL, ID_COLOR, ID_HELP, ID_COUNT,
+	ID_CA, ID_PORT, ID_TIMEOUT, ID_NAMES, ID_DB, ID_FORMAT, ID_CSV_RAW, ID_AT, ID_SINCE, ID_UNTIL, ID_COLOR,
+	ID_HELP, ID_COUNT,
 };
 
 static const struct {
@@ -33,6 +34,8 @@ static const struct {
 		       "names by GUID (default: " OPTIONS_DEFAULT_NAME_MAP ", if there is one)" },
 	[ID_DB] = { "db", 0, COMMON_DB, "PATH", "the database (default: $IBWIRE_DB, else see ibwire(1), FILES)" },
 	[ID_FORMAT] = { "format", 0, COMMON_FORMAT, "FORMAT", "table, json or csv" },
+	[ID_CSV_RAW] = { "csv-raw", 0, COMMON_FORMAT, NULL,
+			 "csv without the ' before text that a spreadsheet would run as a formula" },
 	[ID_AT] = { "at", 0, COMMON_AT, "TIME", "as it was then: -10m, -2h, -3d, or ISO 8601" },
 	[ID_SINCE] = { "since", 0, COMMON_WINDOW, "TIME", "from then on" },
 	[ID_UNTIL] = { "until", 0, COMMON_WINDOW, "TIME", "up to then (default: now)" },
@@ -54,6 +57,8 @@ struct parser {
 
 static bool is_taken(unsigned common, size_t id)
 {
+	if (id == ID_CSV_RAW && (common & COMMON_NO_CSV))
+		return false;
 	return !commons[id].mask || (common & commons[id].mask);
 }
 
@@ -224,6 +229,10 @@ static int take_common(const struct parser *parser, enum common_id id, const cha
 	case ID_FORMAT:
 		code = parse_word(parser->command, "format", typed, format_words, err);
 		options->format = code < 0 ? options->format : (enum result_format)code;
+		break;
+	case ID_CSV_RAW:
+		options->format = RESULT_CSV;
+		options->csv_raw = true;
 		break;
 	case ID_COLOR:
 		code = parse_word(parser->command, "color", typed, color_words, err);

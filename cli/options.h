@@ -21,11 +21,11 @@ enum common_option {
 	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
 	COMMON_NAMES = 1 << 1,  /* --node-name-map */
 	COMMON_DB = 1 << 2,     /* --db */
-	COMMON_FORMAT = 1 << 3, /* --format */
+	COMMON_FORMAT = 1 << 3, /* --format, and --csv-raw where there is csv */
 	COMMON_AT = 1 << 4,     /* --at */
 	COMMON_WINDOW = 1 << 5, /* --since, --until */
 	COMMON_COLOR = 1 << 6,  /* --color */
-	COMMON_NO_CSV = 1 << 7, /* --help promises no csv; the command refuses it */
+	COMMON_NO_CSV = 1 << 7, /* --help promises no csv, --csv-raw is unknown; the command refuses --format csv */
 	/* What every command that shows something takes. */
 	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
 };
@@ -39,6 +39,7 @@ struct options {
 	const char *names_path; /* NULL: the default map, if there is one */
 	const char *db;        /* NULL: storage_default_path() */
 	enum result_format format;
+	bool csv_raw;          /* result_options.csv_raw */
 	enum color_when color;
 	int64_t now_us;        /* wall clock when the command began */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */

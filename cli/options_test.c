@@ -127,6 +127,10 @@ static void arguments_may_stand_anywhere(void **state)
 	assert_true(own.flag);
 	assert_int_equal(own.number, 9);
 	assert_int_equal(options.format, RESULT_CSV);
+	assert_false(options.csv_raw);
+	assert_int_equal(parse("--csv-raw", everything, &options, &own, &err), 0);
+	assert_int_equal(options.format, RESULT_CSV);
+	assert_true(options.csv_raw);
 }
 
 static void an_abbreviation_is_understood_where_it_is_unique(void **state)
@@ -158,6 +162,7 @@ static const struct {
 	{ "-P", "-P needs a value" },
 	{ "--flag=yes", "--flag takes no value" },
 	{ "--format jsno", "did you mean 'json'" },
+	{ "--csv-raw=yes", "--csv-raw takes no value" },
 	{ "--format xml", "table, json or csv" },
 	{ "--color red", "auto, always or never" },
 	{ "--number 1", "from 2 up" },

@@ -28,38 +28,17 @@ int output_text(struct text *text, struct error *err)
 	return code;
 }
 
-static int read_file(const char *path, struct text *text)
-{
-	FILE *file = fopen(path, "re");
-	char buffer[4096];
-	size_t len;
-	int failure = 0;
-
-	if (!file)
-		return -errno;
-	while ((len = fread(buffer, 1, sizeof(buffer), file)) > 0)
-		text_append_bytes(text, buffer, len);
-	if (ferror(file))
-		failure = errno ? -errno : -EIO;
-	fclose(file);
-	return failure;
-}
-
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err)
 {
 	const char *path = options->names_path ? options->names_path : OPTIONS_DEFAULT_NAME_MAP;
 	struct text text = { 0 };
-	int code, failure;
+	int code;
 
 	*ret = NULL;
 	if (!options->names_path && access(path, R_OK) < 0)
 		return 0;
-	failure = read_file(path, &text);
-	if (failure)
-		code = err_set(err, ERR_IO, "cannot read the node name map %s: %s", path, strerror(-failure));
-	else if (text_failed(&text))
-		code = err_nomem(err);
-	else
+	code = text_read_file(path, "the node name map ", TEXT_SMALL_MOST, &text, err);
+	if (code == 0)
 		code = name_map_parse(text_chars(&text), text.len, ret, err);
 	text_done(&text);
 	return code;
@@ -105,6 +84,7 @@ struct result_options options_result(const struct options *options)
 
 	return (struct result_options){
 		.format = options->format,
+		.csv_raw = options->csv_raw,
 		.color = wants_color(options, is_terminal),
 		.notes = is_terminal,
 		.width = is_terminal ? terminal_width() : 0,

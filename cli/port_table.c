@@ -101,11 +101,6 @@ static bool is_harmless(enum detail_attribute attribute, unsigned number)
 		number != DETAIL_FEC_UNCORRECTED_BLOCKS);
 }
 
-static double age_of(const struct view *view, const struct detail_row *row)
-{
-	return (double)(view->reference_us - row->wall_us) / 1e6;
-}
-
 static bool put_details(struct result *result, const struct view *view, const struct detail_row *row, uint32_t port,
 			size_t *zeros)
 {
@@ -124,7 +119,7 @@ static bool put_details(struct result *result, const struct view *view, const st
 			.saturated = row->sum.saturated & bit,
 			.max = detail_max(attribute, i),
 			.window_s = (double)row->sum.elapsed_us / 1e6,
-			.age_s = age_of(view, row),
+			.age_s = view_age_s(view->reference_us, row->wall_us),
 			.harmless = is_harmless(attribute, i),
 		};
 
@@ -179,7 +174,7 @@ static bool put_ber(struct result *result, const struct view *view, const struct
 		result_real(result, WINDOW, is_fast ? port->window_s : (double)speeds->sum.elapsed_us / 1e6);
 	}
 	if (is_fast || speeds)
-		result_real(result, AGE, is_fast ? port->age_s : age_of(view, speeds));
+		result_real(result, AGE, is_fast ? port->age_s : view_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, shown ? meanings[which] : why_not(view, port, which, speeds));
 	return result_end_row(result);
 }
@@ -201,7 +196,7 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 	result_text(result, COUNTER, "FEC");
 	result_show(result, COUNTED, words[speeds->reading.layout],
 		    speeds->reading.layout == FEC_LAYOUT_UNKNOWN ? STYLE_WARNING : STYLE_PLAIN);
-	result_real(result, AGE, age_of(view, speeds));
+	result_real(result, AGE, view_age_s(view->reference_us, speeds->wall_us));
 	result_text(result, MEANING, meanings[speeds->reading.layout]);
 	return result_end_row(result);
 }

@@ -351,23 +351,25 @@ static void defaults(struct settings *settings)
 int settings_load(const char *path, struct settings *ret, struct error *err)
 {
 	struct parsing parsing = { .settings = ret };
+	struct text text = { 0 };
 	bool asked = path != NULL;
-	FILE *file;
-	int line;
+	int code, line;
 
 	defaults(ret);
 	if (!path && (path = getenv("IBWIRE_SETTINGS")) && *path)
 		asked = true;
 	else if (!path)
 		path = SETTINGS_DEFAULT_PATH;
-	file = fopen(path, "re");
-	if (!file && !asked && (errno == ENOENT || errno == ENOTDIR))
+	if (!asked && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
-	if (!file)
-		return err_set(err, ERR_IO, "cannot read the settings %s: %s", path, strerror(errno));
 	parsing.path = path;
-	line = ini_parse_file(file, take_line, &parsing);
-	fclose(file);
+	code = text_read_file(path, "the settings ", TEXT_SMALL_MOST, &text, err);
+	if (code == 0 && strlen(text_chars(&text)) < text.len)
+		code = err_set(err, ERR_USAGE, "the settings %s have a NUL byte: they are no text", path);
+	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), take_line, &parsing);
+	text_done(&text);
+	if (code < 0)
+		return code;
 	if (parsing.result == ERR_NOMEM)
 		return err_nomem(err);
 	if (line > 0)

@@ -146,19 +146,6 @@ static int run_statement(const struct options *options, const char *statement, i
 	return code;
 }
 
-/* The statement on stdin. */
-static int read_stdin(struct text *text, struct error *err)
-{
-	char buffer[4096];
-	size_t len;
-
-	while ((len = fread(buffer, 1, sizeof(buffer), stdin)) > 0)
-		text_append_bytes(text, buffer, len);
-	if (ferror(stdin))
-		return err_set(err, ERR_IO, "cannot read the statement from stdin: %s", strerror(errno));
-	return text_failed(text) ? err_nomem(err) : 0;
-}
-
 int sql_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	int64_t timeout_us = TIMEOUT_US;
@@ -178,7 +165,7 @@ int sql_run(const struct command *command, int argc, char **argv, struct error *
 		return options_usage_error(command, err, "takes one statement, in quotes, or - for stdin");
 	if (strcmp(options.argv[0], "-"))
 		return run_statement(&options, options.argv[0], timeout_us, err);
-	code = read_stdin(&statement, err);
+	code = text_read_file(NULL, "the statement from ", TEXT_SMALL_MOST, &statement, err);
 	if (code == 0)
 		code = run_statement(&options, text_chars(&statement), timeout_us, err);
 	text_done(&statement);

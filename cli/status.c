@@ -122,16 +122,16 @@ static void fill_past(struct result *result, const struct page *page, double age
 	result_show(result, STATE, line, gap ? STYLE_WARNING : STYLE_STRONG);
 }
 
-static void fill_state(struct result *result, const struct db_status *db, double age_s)
+static void fill_state(struct result *result, const struct db_status *db, int64_t now_us)
 {
-	char age[WHEN_SIZE], line[256];
+	char age[WHEN_AGE_SIZE], line[256];
 	bool empty = db->sweeps == 0;
-	double limit_s = (double)db->last.interval_us * STALLED_INTERVALS / 1e6;
+	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
 
 	result_bool(result, LIVE, db->live);
 	if (db->live && db->collector_pid)
 		result_integer(result, COLLECTOR_PID, db->collector_pid);
-	when_format_span((int64_t)(age_s * 1e6), age);
+	when_format_age(now_us, db->last_wall_us, age);
 	if (empty && db->live) {
 		result_text(result, STATE, "starting");
 		result_show(result, STATE, "starting: the collector has not stored a sweep yet", STYLE_WARNING);
@@ -141,16 +141,16 @@ static void fill_state(struct result *result, const struct db_status *db, double
 	} else if (!db->live) {
 		result_text(result, STATE, "stopped");
 		snprintf(line, sizeof(line),
-			 "stopped: no collector runs, what is shown is %s old; start 'ibwire collect'", age);
+			 "stopped: no collector runs, what is shown is %s; start 'ibwire collect'", age);
 		result_show(result, STATE, line, STYLE_WARNING);
-	} else if (limit_s > 0 && age_s > limit_s) {
+	} else if (limit_us > 0 && age_us > limit_us) {
 		result_text(result, STATE, "stalled");
-		snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s old", age);
+		snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s", age);
 		result_show(result, STATE, line, STYLE_CRITICAL);
 	} else {
 		result_text(result, STATE, "live");
-		snprintf(line, sizeof(line), "live: the newest sweep is %s old", age);
-		result_show(result, STATE, line, STYLE_STRONG);
+		snprintf(line, sizeof(line), "live: the newest sweep is %s", age);
+		result_show(result, STATE, line, age_us < 0 ? STYLE_WARNING : STYLE_STRONG);
 	}
 }
 
@@ -449,12 +449,12 @@ static void fill(struct result *result, const struct options *options, struct pa
 {
 	const struct db_status *db = &page->db;
 	int64_t reference_us = page->at_us ? page->at_us : options->now_us;
-	double age_s = db->last_wall_us ? (double)(reference_us - db->last_wall_us) / 1e6 : NAN;
+	double age_s = view_age_s(reference_us, db->last_wall_us);
 
 	if (page->at_us)
 		fill_past(result, page, age_s);
 	else
-		fill_state(result, db, isnan(age_s) ? 0 : age_s);
+		fill_state(result, db, options->now_us);
 	fill_throttled(result, page);
 	fill_db(result, page);
 	if (db->last_wall_us) {

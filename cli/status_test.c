@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "analysis/finding.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/when.h"
 #include "cli/test_commands.h"
@@ -46,6 +47,44 @@ static void health_does_not_vouch_for_who_did_not_answer(void **state)
 	assert_non_null(strstr(output, "nothing is wrong;"));
 	free(output);
 	set_answered(sweep->ports_answered, sweep->ports_asked);
+}
+
+static void set_label(int64_t wall_us)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = %" PRId64
+		 " WHERE id = (SELECT max(id) FROM sweep) RETURNING id", wall_us);
+	assert_int_equal(check_integer(db_path, sql), SWEEPS);
+}
+
+/* As after a clock was put back: the newest sweep is of three hours from now. */
+static void a_sweep_in_the_future_has_no_age(void **state)
+{
+	struct error err = { 0 };
+	json_t *rows;
+	char *output;
+
+	(void)state;
+	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, "what is shown is labelled 3h00m in the future; check the clock of this host"));
+	free(output);
+	assert_int_equal(run("health", &output, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.text, "the newest sweep is labelled 3h00m in the future; check the clock"));
+	free(output);
+	rows = run_json("status");
+	assert_true(json_is_null(json_object_get(rows, "age_s")));
+	json_decref(rows);
+	rows = run_json("ports|--all");
+	assert_true(json_array_size(rows) > 0);
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *age = json_object_get(json_array_get(rows, i), "age_s");
+
+		assert_true(json_is_null(age) || json_number_value(age) >= 0);
+	}
+	json_decref(rows);
+	set_label(model->sweep.wall_us);
 }
 
 /* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
@@ -146,6 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
+		cmocka_unit_test(a_sweep_in_the_future_has_no_age),
 		cmocka_unit_test(health_explains_its_kinds_in_every_format),
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
 		cmocka_unit_test(status_counts_the_words_of_ports),

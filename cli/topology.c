@@ -18,36 +18,12 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* What the largest fabrics' outputs have is a tenth of this. */
-#define FILE_SIZE_MAX (256u << 20)
-
-static int read_text(const char *path, struct text *text, struct error *err)
-{
-	FILE *file = fopen(path, "re");
-	char buffer[16384];
-	size_t len;
-	int failure = 0;
-
-	if (!file)
-		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
-	while ((len = fread(buffer, 1, sizeof(buffer), file)) > 0 && text->len <= FILE_SIZE_MAX)
-		text_append_bytes(text, buffer, len);
-	if (ferror(file))
-		failure = errno ? errno : EIO;
-	fclose(file);
-	if (failure)
-		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(failure));
-	if (text->len > FILE_SIZE_MAX)
-		return err_set(err, ERR_IO, "%s is no ibnetdiscover output: it is too large", path);
-	return text_failed(text) ? err_nomem(err) : 0;
-}
-
 int topology_read_file(const char *path, const struct name_map *names, struct fabric **ret, struct error *err)
 {
 	struct text text = { 0 };
 	struct netfile_notes notes;
 	struct error why = { 0 };
-	int code = read_text(path, &text, err);
+	int code = text_read_file(path, "", TEXT_FABRIC_MOST, &text, err);
 
 	if (code == 0) {
 		code = netfile_read(text_chars(&text), text.len, names, ret, &notes, &why);

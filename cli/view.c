@@ -9,6 +9,7 @@
 #include "analysis/stall.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/when.h"
 #include "cli/options.h"
 #include "cli/order.h"
 #include "cli/settings.h"
@@ -145,6 +146,13 @@ static void view_errors(const struct delta *sum, struct port_view *ret)
 			ret->error_count += sum->value[counter];
 }
 
+double view_age_s(int64_t now_us, int64_t then_us)
+{
+	int64_t age_us = then_us ? when_age_us(now_us, then_us) : -1;
+
+	return age_us < 0 ? NAN : (double)age_us / 1e6;
+}
+
 void port_view_init(const struct view *view, uint32_t index, struct port_view *ret)
 {
 	const struct port *port = &view->fabric->ports[index];
@@ -164,7 +172,7 @@ void port_view_init(const struct view *view, uint32_t index, struct port_view *r
 		.stall_at_least = stall.at_least,
 		.wait_ticks_per_s = rate_per_s(&row->sum, COUNTER_XMIT_WAIT),
 		.window_s = row->sum.elapsed_us > 0 ? (double)row->sum.elapsed_us / 1e6 : NAN,
-		.age_s = row->last_wall_us ? (double)(view->reference_us - row->last_wall_us) / 1e6 : NAN,
+		.age_s = view_age_s(view->reference_us, row->last_wall_us),
 		.ber = { [VIEW_BER_SYMBOL] = ber_symbol(&row->sum, rate), [VIEW_BER_EFFECTIVE].rate = NAN,
 			 [VIEW_BER_RAW].rate = NAN },
 	};

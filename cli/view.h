@@ -58,6 +58,9 @@ int view_find_shape(struct view *view, struct error *err);
 enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
 const char *view_ber_key(enum view_ber which);
 
+/* view_age_s - when_age_us() in seconds; NAN where it is not known: @then_us is 0, or a clock was changed. */
+double view_age_s(int64_t now_us, int64_t then_us);
+
 /* One port's numbers. NAN where one is not known. */
 struct port_view {
 	uint32_t port; /* index into the fabric's ports */

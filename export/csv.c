@@ -5,6 +5,11 @@
  * Objects become one column for each name they can have, "errors.rcv_errors";
  * lists are joined with ';'. Control characters are escaped as in a table: a
  * file of this kind is often shown on a terminal.
+ *
+ * A spreadsheet runs a cell that begins with = + - or @ as a formula, and a
+ * NodeDescription can be anything: text that begins so gets a ' in front, which
+ * spreadsheets take for "this is text". Numbers are written as they are.
+ * Source: OWASP, "CSV Injection". A tab or CR is escaped and never comes first.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,19 +17,21 @@
 #include "export/escape.h"
 #include "export/format.h"
 
-/* One field of what stands in scratch. */
-static void write_field(struct result *result, bool *first)
+/* One field of what stands in scratch. @is_text: it may hold what the fabric or a person wrote. */
+static void write_field(struct result *result, bool is_text, bool *first)
 {
 	struct text *scratch = &result->scratch;
 	struct text escaped = { 0 };
-	const char *chars;
+	const char *chars = text_chars(scratch);
+	bool is_formula = is_text && !result->options.csv_raw && *chars && strchr("=+-@", *chars);
 	size_t i;
 
 	if (!*first)
 		fputc(',', result->stream);
 	*first = false;
-	if (!escape_is_plain(text_chars(scratch), scratch->len)) {
-		escape_append(&escaped, text_chars(scratch), scratch->len);
+	if (is_formula || !escape_is_plain(chars, scratch->len)) {
+		text_append(&escaped, is_formula ? "'" : "");
+		escape_append(&escaped, chars, scratch->len);
 		scratch->failed |= escaped.failed;
 		text_clear(scratch);
 		text_append_bytes(scratch, text_chars(&escaped), escaped.len);
@@ -66,7 +73,7 @@ static bool csv_begin(struct result *result)
 			text_append(&result->scratch, column->key);
 			if (column->members)
 				text_appendf(&result->scratch, ".%s", column->members[j]);
-			write_field(result, &first);
+			write_field(result, true, &first);
 		}
 	}
 	return end_record(result);
@@ -94,7 +101,7 @@ static void write_members(struct result *result, const struct column *column, co
 		text_clear(&result->scratch);
 		if (member)
 			text_appendf(&result->scratch, "%" PRIu64, member->value);
-		write_field(result, first);
+		write_field(result, false, first);
 	}
 	if (column->members)
 		return;
@@ -108,7 +115,7 @@ static void write_members(struct result *result, const struct column *column, co
 		else
 			text_appendf(&result->scratch, "=%" PRIu64, value->members[i].value);
 	}
-	write_field(result, first);
+	write_field(result, true, first);
 }
 
 static bool csv_row(struct result *result)
@@ -127,7 +134,7 @@ static bool csv_row(struct result *result)
 		}
 		text_clear(&result->scratch);
 		value_data_text(column, &result->values[i], &result->scratch);
-		write_field(result, &first);
+		write_field(result, result->values[i].type == VALUE_TEXT, &first);
 	}
 	return end_record(result);
 }

@@ -73,6 +73,7 @@ enum cell_style { STYLE_PLAIN, STYLE_DIM, STYLE_WARNING, STYLE_CRITICAL, STYLE_S
 
 struct result_options {
 	enum result_format format;
+	bool csv_raw;   /* CSV: text as it is, also where a spreadsheet would run it as a formula */
 	bool color;
 	bool record;    /* exactly one row: a JSON object and no array, a table with a line per column */
 	bool lines;     /* JSON: each row is an object on a line of its own, for whoever reads them as they come */

@@ -198,7 +198,7 @@ static void assert_field(const char **at, struct text *field, const char *expect
 
 static void csv_parses_back_to_the_same_cells(void **state)
 {
-	const struct result_options options = { .format = RESULT_CSV };
+	const struct result_options options = { .format = RESULT_CSV, .csv_raw = true };
 	struct drawn row = { 0 };
 	struct output output;
 	struct text field = { 0 };
@@ -242,6 +242,34 @@ static void csv_parses_back_to_the_same_cells(void **state)
 	text_done(&field);
 	text_done(&row.text);
 	text_done(&row.item);
+}
+
+static void csv_text_is_no_formula(void **state)
+{
+	static const struct { const char *text, *field, *raw; } cases[] = {
+		{ "=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0", "=cmd|' /C calc'!A0" },
+		{ "+1", "'+1", "+1" }, { "-1+1", "'-1+1", "-1+1" }, { "-\n", "'-\\x0a", "-\\x0a" },
+		{ "@SUM(1,2)", "\"'@SUM(1,2)\"", "\"@SUM(1,2)\"" }, { "\t=1", "\\x09=1", "\\x09=1" },
+		{ "\r=1", "\\x0d=1", "\\x0d=1" }, { "node=1", "node=1", "node=1" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(*cases); i++) {
+		const struct result_options options = { .format = RESULT_CSV, .csv_raw = i % 2 };
+		const char *text = cases[i / 2].text, *field = i % 2 ? cases[i / 2].raw : cases[i / 2].field;
+		char expected[128];
+		struct output output;
+
+		snprintf(expected, sizeof(expected), "%s,-5,,,%s,,\r\n", field, field);
+		begin(&output, &options);
+		result_text(output.result, TEXT, text);
+		result_integer(output.result, NUMBER, -5);
+		result_item(output.result, LIST, text);
+		result_end_row(output.result);
+		finish(&output);
+		assert_string_equal(strstr(output.chars, "\r\n") + 2, expected);
+		free(output.chars);
+	}
 }
 
 /* Without the colours that a table sets itself. */
@@ -574,6 +602,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(json_parses_back_to_the_same_cells),
 		cmocka_unit_test(csv_parses_back_to_the_same_cells),
+		cmocka_unit_test(csv_text_is_no_formula),
 		cmocka_unit_test(tables_are_harmless_and_fit_the_terminal),
 		cmocka_unit_test(a_narrow_table_keeps_the_number_of_a_port),
 		cmocka_unit_test(a_table_without_a_width_cuts_nothing),

@@ -84,7 +84,7 @@ int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct
 	struct mend_notes notes;
 	char *chars;
 	size_t len;
-	int code = rundir_read(strcmp(path, "-") ? path : "/dev/stdin", &chars, &len, err);
+	int code = rundir_read(strcmp(path, "-") ? path : NULL, &chars, &len, err);
 
 	if (code < 0)
 		return code;

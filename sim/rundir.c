@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/text.h"
 
 int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err)
 {
@@ -67,32 +68,15 @@ int rundir_write(const char *dir, const char *name, const char *chars, size_t le
 
 int rundir_read(const char *path, char **ret, size_t *ret_len, struct error *err)
 {
-	FILE *file = fopen(path, "re");
-	char *chars = NULL, *more;
-	size_t len = 0, capacity = 1 << 16, got;
+	struct text text = { 0 };
+	int code = text_read_file(path, "", TEXT_FABRIC_MOST, &text, err);
 
-	if (!file)
-		return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
-	for (;;) {
-		more = realloc(chars, capacity + 1);
-		if (!more)
-			break;
-		chars = more;
-		got = fread(chars + len, 1, capacity - len, file);
-		len += got;
-		if (len < capacity)
-			break;
-		capacity *= 2;
+	if (code < 0) {
+		text_done(&text);
+		return code;
 	}
-	if (!more || ferror(file)) {
-		free(chars);
-		fclose(file);
-		return more ? err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno)) : err_nomem(err);
-	}
-	fclose(file);
-	chars[len] = '\0';
-	*ret = chars;
-	*ret_len = len;
+	*ret = text.chars;
+	*ret_len = text.len;
 	return 0;
 }
 

@@ -23,8 +23,9 @@ void rundir_remove(const char *path);
 int rundir_write(const char *dir, const char *name, const char *chars, size_t len, struct error *err);
 
 /*
- * rundir_read - a whole file in memory
- * @ret:  NUL-terminated; freed by the caller
+ * rundir_read - a whole file in memory, as text_read_file(); at most TEXT_FABRIC_MOST bytes
+ * @path:  NULL: standard input
+ * @ret:   NUL-terminated; freed by the caller
  */
 int rundir_read(const char *path, char **ret, size_t *ret_len, struct error *err);
 

@@ -131,6 +131,9 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
+		/* Nothing that somebody put into the file's schema runs with more rights than a query has. */
+		sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
 		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 	}
@@ -170,13 +173,28 @@ static void keep_wal(sqlite3 *db)
 	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &on);
 }
 
-static bool wal_is_empty(const char *path)
+void schema_find_log(const char *path, struct log_files *ret)
 {
-	char wal[PATH_MAX + 8];
+	char name[PATH_MAX + 8];
 	struct stat st;
 
-	snprintf(wal, sizeof(wal), "%s-wal", path);
-	return stat(wal, &st) < 0 || st.st_size == 0;
+	*ret = (struct log_files){ 0 };
+	snprintf(name, sizeof(name), "%s-wal", path);
+	if (stat(name, &st) == 0) {
+		ret->wal = st.st_ino;
+		ret->wal_bytes = st.st_size;
+	}
+	snprintf(name, sizeof(name), "%s-shm", path);
+	if (stat(name, &st) == 0)
+		ret->shm = st.st_ino;
+}
+
+static bool wal_is_empty(const char *path)
+{
+	struct log_files log;
+
+	schema_find_log(path, &log);
+	return log.wal_bytes == 0;
 }
 
 /* Flush a file or a folder, so that a new name survives a power cut. */
@@ -336,6 +354,26 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 	return result;
 }
 
+/* Is it the log that a user who may not write cannot use? SQLite says only that a file cannot be opened. */
+static int explain_log(const char *path, const struct error *first, struct error *err)
+{
+	static const char *const suffixes[] = { "-wal", "-shm" };
+	char name[PATH_MAX + 8];
+
+	for (size_t i = 0; i < 2 && access(path, W_OK) < 0; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+		if (access(name, R_OK) == 0)
+			continue;
+		if (errno != ENOENT)
+			return err_set(err, ERR_IO, "cannot read %s: %s; give read access to all of %s, %s-wal and "
+				       "%s-shm", name, strerror(errno), path, path, path);
+		if (i)
+			return err_set(err, ERR_IO, "%s is missing and this user may not create it; run once as the "
+				       "owner of the database: ibwire status --db %s", name, path);
+	}
+	return err_set(err, first->code, "%s", first->text);
+}
+
 int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, struct error *err)
 {
 	struct error first;
@@ -351,7 +389,7 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 		return 0;
 	}
 	if (result < 0)
-		return err_set(err, first.code, "%s", first.text);
+		return explain_log(plain, &first, err);
 	keep_wal(*ret);
 	return 0;
 }

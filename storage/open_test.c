@@ -263,7 +263,8 @@ static int read_as_nobody(int64_t sweeps, bool live)
 		if (reader_open(path, &reader, &err) < 0 || reader_status(reader, &found, &err) < 0 ||
 		    snapshot_load(reader, &query, &snapshot, &err) < 0) {
 			fprintf(stderr, "%s\n", err.text);
-			_exit(91);
+			_exit(strstr(err.text, "-shm is missing") && strstr(err.text, "ibwire status --db ") ? 94 :
+			      strstr(err.text, "-wal: Permission denied") ? 95 : 91);
 		}
 		if (found.sweeps != sweeps || snapshot->sweep.id != sweeps)
 			_exit(92);
@@ -281,7 +282,7 @@ static void who_may_not_write_can_read(void **state)
 {
 	struct model *model;
 	struct writer *writer;
-	char log[100];
+	char log[100], index[100];
 
 	(void)state;
 	if (getuid() != 0) {
@@ -304,6 +305,15 @@ static void who_may_not_write_can_read(void **state)
 	assert_int_equal(access(log, F_OK), 0);
 	store_and_be_killed(model);
 	assert_int_equal(read_as_nobody(10, false), 0);
+	/* What is in the log cannot be read without its index, and not without its rights. */
+	snprintf(index, sizeof(index), "%s-shm", path);
+	unlink(index);
+	assert_int_equal(read_as_nobody(10, false), 94);
+	reader_close(check_open_reader(path));
+	assert_int_equal(read_as_nobody(10, false), 0);
+	assert_int_equal(chmod(log, 0600), 0);
+	assert_int_equal(read_as_nobody(10, false), 95);
+	assert_int_equal(chmod(log, 0644), 0);
 	/* A copy of the file alone. */
 	writer_close(check_open_writer(path));
 	forget_log();
@@ -373,6 +383,80 @@ static void a_file_that_is_taken_away_is_noticed(void **state)
 	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
 	assert_one_line(&err, "moved or removed");
 	writer_close(writer);
+	model_destroy(model);
+}
+
+/* @which: 1 the log, 2 its index, 3 both; 4 the log, and another one in its place. */
+static void remove_log(int which)
+{
+	char name[100];
+
+	snprintf(name, sizeof(name), "%s-wal", path);
+	if (which != 2)
+		assert_int_equal(unlink(name), 0);
+	if (which == 4)
+		test_file_write(name, "another program's log", 21);
+	snprintf(name, sizeof(name), "%s-shm", path);
+	if (which == 2 || which == 3)
+		assert_int_equal(unlink(name), 0);
+}
+
+static void a_log_that_is_removed_is_saved_and_told_once(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+
+	(void)state;
+	for (int which = 1; which <= 3; which++) {
+		struct writer *writer = check_open_writer(path);
+		/* In this process it would share the index that is removed. */
+		struct reader *before = which == 1 ? check_open_reader(path) : NULL;
+		int64_t newest = 0, sweeps = check_integer(path, "SELECT coalesce(max(id), 0) FROM sweep");
+
+		for (int i = 0; i < 4; i++) {
+			if (i == 2)
+				remove_log(which);
+			check_store(writer, model_step(model));
+		}
+		/* All of them, for a program that begins now and for one that had the old log open. */
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM sweep"), sweeps + 4);
+		assert_int_equal(check_integer(path, "SELECT count(*) FROM event WHERE kind = 'log-removed'"), which);
+		if (before)
+			assert_int_equal(reader_newest(before, &newest, NULL), 0);
+		assert_int_equal(newest, before ? sweeps + 4 : 0);
+		reader_close(before);
+		writer_close(writer);
+		check_integrity(path);
+	}
+	model_destroy(model);
+}
+
+/* Pages of the old log must not go over those of the new one. */
+static void a_log_that_is_replaced_stops_the_writer(void **state)
+{
+	struct model *model = model_create(5, 2, 8, 6);
+	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
+	size_t len, len_after;
+	char *before, *after;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		check_store(writer, model_step(model));
+	writer_set_keep(writer, &(struct writer_keep){ 0 });
+	remove_log(4);
+	before = test_file_read(path, &len);
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "-wal was replaced while in use");
+	assert_int_equal(writer_sink(writer)->store(writer, model_step(model), &err), ERR_IO);
+	assert_one_line(&err, "start the collector again");
+	writer_close(writer);
+	after = test_file_read(path, &len_after);
+	assert_int_equal(len, len_after);
+	assert_memory_equal(before, after, len);
+	free(before);
+	free(after);
+	writer_close(check_open_writer(path));
+	check_integrity(path);
 	model_destroy(model);
 }
 
@@ -474,6 +558,8 @@ int main(void)
 		TEST_IN_FOLDER(who_may_not_write_can_read),
 		TEST_IN_FOLDER(another_fabric_is_refused_until_the_old_is_moved_aside),
 		TEST_IN_FOLDER(a_file_that_is_taken_away_is_noticed),
+		TEST_IN_FOLDER(a_log_that_is_removed_is_saved_and_told_once),
+		TEST_IN_FOLDER(a_log_that_is_replaced_stops_the_writer),
 		TEST_IN_FOLDER(the_default_path_is_the_documented_one),
 		TEST_IN_FOLDER(the_manual_has_each_column_of_the_tables_that_it_names),
 	};

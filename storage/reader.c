@@ -47,6 +47,7 @@ static int check_version(struct reader *reader, struct error *err)
 
 static int open_database(struct reader *reader, struct error *err)
 {
+	struct log_files log;
 	struct stat st;
 	bool there;
 	int result = schema_check(reader->path, &there, err);
@@ -62,6 +63,8 @@ static int open_database(struct reader *reader, struct error *err)
 		return result;
 	reader->device = st.st_dev;
 	reader->inode = st.st_ino;
+	schema_find_log(reader->path, &log);
+	reader->wal = log.wal;
 	result = db_prepare(reader->db, "SELECT id FROM sweep ORDER BY id DESC LIMIT 1", &reader->newest, err);
 	if (!result)
 		result = sql_tables_register(reader->db, err);
@@ -97,18 +100,18 @@ void reader_close(struct reader *reader)
 	free(reader);
 }
 
-/* Is the file at the path still the one that is open? One that vanished still is. */
+/* Are the file and its log still those that are open? One that vanished still is. */
 static bool file_replaced(const struct reader *reader)
 {
-	char wal[PATH_MAX + 8];
+	struct log_files log;
 	struct stat st;
 
 	if (stat(reader->path, &st) < 0)
 		return false;
 	if (st.st_dev != reader->device || st.st_ino != reader->inode)
 		return true;
-	snprintf(wal, sizeof(wal), "%s-wal", reader->path);
-	return reader->immutable && stat(wal, &st) == 0;
+	schema_find_log(reader->path, &log);
+	return log.wal && (reader->immutable || log.wal != reader->wal);
 }
 
 int reader_begin(struct reader *reader, struct error *err)

@@ -17,6 +17,7 @@ struct reader {
 	char *path;
 	sqlite3 *db;
 	uint64_t device, inode; /* of the file that db is */
+	uint64_t wal;           /* inode of the log that db has open */
 	bool immutable;         /* opened as a file that nobody changes */
 	int64_t version;        /* of the schema; a writer may raise it while the file is open */
 	sqlite3_stmt *newest;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <sqlite3.h>
 
 #include "base/err.h"
 #include "storage/reader.h"
@@ -77,6 +78,8 @@ static void sql_reads_and_does_nothing_else(void **state)
 		"COMMIT", "ROLLBACK", "SAVEPOINT a", "PRAGMA journal_mode = DELETE", "PRAGMA user_version = 7",
 		"PRAGMA wal_checkpoint", "PRAGMA writable_schema = 1", "REINDEX", "ANALYZE", "SELECT 1; SELECT 2",
 		"SELECT 1; garbage", "SELECT", "SELEC 1", "SELECT * FROM nothing", "SELECT load_extension('x')",
+		"SELECT fts3_tokenizer('simple')", "SELECT fts3_tokenizer('simple', x'00')", "SELECT * FROM planted",
+		"SELECT * FROM pragma_journal_mode('delete')", "PRAGMA trusted_schema = 1",
 		"UPDATE port SET number = 1 RETURNING id", "WITH x AS (SELECT 1) DELETE FROM event",
 		"VACUUM INTO '/tmp/ibwire-must-not-be'",
 	};
@@ -86,8 +89,15 @@ static void sql_reads_and_does_nothing_else(void **state)
 	struct answer answer = { 0 };
 	struct error err = { 0 };
 
+	sqlite3 *db;
+
 	(void)state;
 	check_store(writer, model_step(model));
+	/* Put into the file by somebody who could write it: what is not marked as harmless does not run from a view. */
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE VIEW planted AS SELECT * FROM sqlite_stmt", NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
 		memset(&err, 0, sizeof(err));
 		if (ask(reader, refused[i], &answer, &err) != ERR_USAGE)

@@ -24,6 +24,12 @@ struct error;
 /* Every process waits this long for another one's short write before it says "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000
 
+/* PATH-wal and PATH-shm: their inodes, 0 where there is none; and how large the log is. */
+struct log_files {
+	uint64_t wal, shm;
+	int64_t wal_bytes;
+};
+
 /* Reason of a span, beside those of enum sample_status: the port is not in the fabric. */
 #define SPAN_ABSENT 100
 
@@ -86,6 +92,12 @@ int schema_migrate(sqlite3 *db, struct error *err);
  *                  (its -wal file is missing and cannot be made)
  */
 int schema_open_writer(const char *path, sqlite3 **ret, struct error *err);
+
+/*
+ * schema_find_log - the log's files that have their names now
+ * SQLite notices nothing where one of them is removed, and goes on with the file that has no name any more.
+ */
+void schema_find_log(const char *path, struct log_files *ret);
 
 /*
  * schema_open_second - another connection of the process that has the database open for writing

@@ -27,6 +27,17 @@ static bool pragma_only_tells(const char *name, const char *argument)
 	return false;
 }
 
+/* Functions that reach outside of the database: files, programs, addresses of this process. */
+static bool function_is_safe(const char *name)
+{
+	static const char *const denied[] = { "load_extension", "fts3_tokenizer", "readfile", "writefile", "edit" };
+
+	for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++)
+		if (sqlite3_stricmp(name, denied[i]) == 0)
+			return false;
+	return true;
+}
+
 /* The file cannot be written anyway; this keeps a statement from doing anything but reading it. */
 static int authorize(void *ctx, int action, const char *first, const char *second, const char *database,
 		     const char *trigger)
@@ -40,7 +51,7 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	case SQLITE_FUNCTION:
-		return second && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+		return second && function_is_safe(second) ? SQLITE_OK : SQLITE_DENY;
 	case SQLITE_PRAGMA:
 		return first && pragma_only_tells(first, second) ? SQLITE_OK : SQLITE_DENY;
 	default:

@@ -39,15 +39,22 @@ static int count_log(void *ctx, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
-/* Once, however often it fails: an event, with the sweep that was just stored. */
+/* The store's own event, with the sweep that was just stored. Return: was it stored? */
+static bool tell(struct writer *writer, struct event *event)
+{
+	event->severity = EVENT_WARNING;
+	event->wall_us = writer->state.sweep_wall_us;
+	return writer->sink.store_events(writer, event, 1, NULL) == 0;
+}
+
+/* Once, however often it fails. */
 static void tell_no_compactor(struct writer *writer, const struct error *failure)
 {
-	struct event event = { .kind = "history-failed", .severity = EVENT_WARNING,
-			       .wall_us = writer->state.sweep_wall_us };
+	struct event event = { .kind = "history-failed" };
 
 	snprintf(event.text, sizeof(event.text), "sweeps are stored and not packed, so the file grows faster and "
 		 "nothing old goes: %.140s; it is tried again", failure->text);
-	writer->compactor_told = writer->sink.store_events(writer, &event, 1, NULL) == 0;
+	writer->compactor_told = tell(writer, &event);
 }
 
 /* After a sweep. Without the thread everything stays as it was stored, and the sink empties the log. */
@@ -107,6 +114,7 @@ static int open_or_create(struct writer *writer, struct error *err)
 	if (!result) {
 		writer->device = st.st_dev;
 		writer->inode = st.st_ino;
+		schema_find_log(writer->path, &writer->log);
 		result = wal_open(writer->path, &writer->wal, err);
 	}
 	if (!result)
@@ -163,6 +171,44 @@ static void compare_with_committed(struct writer *writer)
 	writer->committed_sweep = writer->state.sweep;
 }
 
+static bool log_is_ours(const struct writer *writer)
+{
+	struct log_files log;
+
+	schema_find_log(writer->path, &log);
+	return log.wal == writer->log.wal && log.shm == writer->log.shm;
+}
+
+/*
+ * Somebody removed PATH-wal or PATH-shm. A log without a name ends with this process, and no other one
+ * sees what is committed to it: what it holds is put into the file while it is open here, and the
+ * file opened again. Where another log has begun since, the file may have pages of it, which older
+ * ones must not overwrite: then what only the removed log holds is lost, and the next collector
+ * measures from what is in the file. A log that is there and lost its index alone has it all.
+ */
+static int reopen_log(struct writer *writer, struct error *err)
+{
+	struct log_files log;
+	bool lost;
+
+	stop_compactor(writer, 0);
+	schema_find_log(writer->path, &log);
+	lost = log.wal != writer->log.wal && log.wal_bytes > 0;
+	sqlite3_busy_timeout(writer->db, SETTLE_TIMEOUT_MS);
+	if (log.wal != writer->log.wal && !lost &&
+	    sqlite3_wal_checkpoint_v2(writer->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) != SQLITE_OK)
+		return err_set(err, ERR_IO, "%s-wal was removed while in use, and what it holds is not saved yet (%s); "
+			       "it is tried again with each sweep, so let the collector run", writer->path,
+			       sqlite3_errmsg(writer->db));
+	sqlite3_db_config(writer->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	close_database(writer);
+	if (lost)
+		return err_set(err, ERR_IO, "%s-wal was replaced while in use: the newest sweeps may be lost; "
+			       "start the collector again", writer->path);
+	writer->log_removed = true;
+	return open_or_create(writer, err);
+}
+
 int writer_refresh(struct writer *writer, struct error *err)
 {
 	struct stat st;
@@ -178,6 +224,11 @@ int writer_refresh(struct writer *writer, struct error *err)
 		writer->distrusted = true;
 	if (writer->distrusted) {
 		result = recover(writer, err);
+		if (result < 0)
+			return result;
+	}
+	if (!log_is_ours(writer)) {
+		result = reopen_log(writer, err);
 		if (result < 0)
 			return result;
 	}
@@ -235,7 +286,7 @@ static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t 
 	if (!writer->lost_until)
 		return 0;
 	snprintf(event.text, sizeof(event.text), "%lld sweeps stored after sweep %lld were lost by a disk that failed "
-		 "to flush; counters are complete, since deltas reach back to that sweep; its details and events are missing",
+		 "to flush; deltas reach back to that sweep, so counters are complete; details and events are missing",
 		 (long long)(writer->lost_until - writer->state.sweep), (long long)writer->state.sweep);
 	return writer_store_events(writer, &event, 1, id, err);
 }
@@ -290,6 +341,12 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
 	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
+	if (writer->log_removed) {
+		struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
+				       "while in use; what it held was saved, and nothing is lost" };
+
+		writer->log_removed = !tell(writer, &event);
+	}
 	wake_compactor(writer);
 	return 0;
 }

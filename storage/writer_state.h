@@ -10,6 +10,7 @@
 
 #include "collector/sink.h"
 #include "storage/codec.h"
+#include "storage/schema.h"
 #include "storage/state.h"
 #include "storage/wal.h"
 #include "storage/writer.h"
@@ -73,6 +74,8 @@ struct writer {
 	sqlite3 *db;
 	struct wal wal;         /* of db */
 	uint64_t device, inode; /* of the file that db is */
+	struct log_files log;   /* that db has open */
+	bool log_removed;       /* and was saved: an event has to say so */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
 	struct state state;
 	bool stale;             /* state is not what the file says: load it again */

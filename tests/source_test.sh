@@ -80,6 +80,12 @@ elif command -v mandoc >/dev/null; then
 else
 	skip "manual pages are well-formed" "mandoc is not installed"
 fi
+if ! systemd-analyze security --help 2>&1 | grep -q offline; then
+	skip "the service is exposed to 2.0 at most" "systemd-analyze is not installed, or older than 250"
+else
+	succeeds "the service is exposed to 2.0 at most" systemd-analyze --no-pager security --offline=true \
+		--threshold=20 dist/ibwire.service
+fi
 if [ -z "$pythons" ]; then
 	skip "Python files parse" "there is none"
 elif command -v python3 >/dev/null; then

@@ -50,7 +50,7 @@ class Stored:
 
     def unpacked(self, sql):
         """Rows of a statement about deltas, which are packed: ibwire unpacks them."""
-        with subprocess.Popen([os.environ["IBWIRE"], "sql", "--db", self.path, "--format", "csv", sql],
+        with subprocess.Popen([os.environ["IBWIRE"], "sql", "--db", self.path, "--csv-raw", sql],
                               stdout=subprocess.PIPE, text=True) as process:
             rows = csv.reader(process.stdout)
             next(rows, None)

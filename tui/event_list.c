@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "fabric/names.h"
+#include "tui/filter.h"
 
 void event_list_done(struct event_list *list)
 {
@@ -110,15 +111,9 @@ int event_list_pattern(struct event_list *list, const char *pattern, struct erro
 	struct event_filter *filter = &list->filter;
 	char why[128];
 	regex_t regex;
-	int code;
 
-	if (pattern[0]) {
-		code = regcomp(&regex, pattern, REG_EXTENDED | REG_ICASE | REG_NOSUB);
-		if (code) {
-			regerror(code, &regex, why, sizeof(why));
-			return err_set(err, ERR_USAGE, "no regular expression: %s", why);
-		}
-	}
+	if (pattern[0] && filter_compile(&regex, pattern, why, sizeof(why)))
+		return err_set(err, ERR_USAGE, "no regular expression: %s", why);
 	if (filter->has_regex)
 		regfree(&filter->regex);
 	filter->has_regex = pattern[0] != '\0';

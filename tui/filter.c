@@ -3,6 +3,7 @@
 
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -80,20 +81,65 @@ static void say(struct filter *filter, const char *term, const char *what)
 }
 
 /*
+ * Does regcomp() copy what is repeated so often that the expression grows past EXPANDED_MOST
+ * characters? glibc's takes memory in the square of them (33 MB for 2,000), and each '+' around
+ * a group doubles it. Back-references are refused too: matching them takes exponential time.
+ */
+static const char *find_excess(const char *at)
+{
+	enum { EXPANDED_MOST = 1000, DEPTH_MOST = FILTER_SIZE };
+	size_t before[DEPTH_MOST + 1] = { 0 }, last = 0, depth = 0, times;
+	char *end;
+
+	for (; *at; at++) {
+		if (*at == '*' || *at == '+' || *at == '?') {
+			last += *at == '+' ? last : 1;
+		} else if (*at == '{') {
+			times = strtoul(at + 1, &end, 10);
+			if (*end == ',')
+				times = *++end == '}' ? times + 1 : strtoul(end, &end, 10);
+			last *= times <= EXPANDED_MOST ? times + !times : EXPANDED_MOST + 1;
+			at = *end == '}' ? end : at;
+		} else if (*at == ')' && depth) {
+			last += before[depth--];
+		} else {
+			before[depth] += last;
+			last = *at != '(';
+			if (*at == '(' && depth++ == DEPTH_MOST)
+				return "its parentheses are nested too deeply";
+			if (*at == '(')
+				before[depth] = 0;
+			if (*at == '[')
+				at = past_set(at) - (past_set(at) != at);
+			else if (*at == '\\' && at[1] && strchr("123456789", *++at))
+				return "it has a back-reference";
+		}
+		if (before[depth] + last > EXPANDED_MOST)
+			return "it repeats too much; use smaller counts or * in place of {}";
+	}
+	return NULL;
+}
+
+/*
  * Matched byte by byte: that is many times faster than in the locale's
  * characters, and differs only in what '.' and sets take of one beyond ASCII.
  */
-static int compile(regex_t *regex, const char *text)
+int filter_compile(regex_t *regex, const char *text, char *why, size_t size)
 {
-	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
-	int code;
+	const char *excess = find_excess(text);
+	locale_t plain = excess ? (locale_t)0 : newlocale(LC_ALL_MASK, "C", (locale_t)0), before;
+	int code = excess ? REG_BADRPT : REG_ESPACE;
 
-	if (plain == (locale_t)0)
-		return REG_ESPACE;
-	before = uselocale(plain);
-	code = regcomp(regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB | REG_NEWLINE);
-	uselocale(before);
-	freelocale(plain);
+	if (plain != (locale_t)0) {
+		before = uselocale(plain);
+		code = regcomp(regex, text, REG_EXTENDED | REG_ICASE | REG_NOSUB | REG_NEWLINE);
+		uselocale(before);
+		freelocale(plain);
+	}
+	if (excess)
+		snprintf(why, size, "%s", excess);
+	else if (code)
+		regerror(code, NULL, why, size);
 	return code;
 }
 
@@ -105,16 +151,13 @@ static void make_lower(char *text)
 
 static void take_text(struct filter *filter, struct filter_term *term)
 {
-	char what[80] = "is taken as plain text: ";
-	int code;
+	char what[100] = "is taken as plain text: ";
 
 	if (term->text[strcspn(term->text, ".[]()*+?{}^$\\")]) {
-		code = compile(&term->regex, term->text);
-		if (!code) {
+		if (!filter_compile(&term->regex, term->text, what + strlen(what), sizeof(what) - strlen(what))) {
 			term->word = FILTER_REGEX;
 			return;
 		}
-		regerror(code, NULL, what + strlen(what), sizeof(what) - strlen(what));
 		say(filter, term->text, what);
 	}
 	term->word = FILTER_TEXT;

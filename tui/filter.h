@@ -51,6 +51,16 @@ struct filter {
 void filter_set(struct filter *filter, const char *typed);
 void filter_done(struct filter *filter);
 
+/*
+ * filter_compile - regcomp() of an extended expression that a person typed, in either case of letters
+ * @text:  refused where it has back-references or expands by its repetitions to more than 1,000
+ *         characters: those cost regcomp() gigabytes and matching forever
+ * @why:   @size bytes; on failure, what is wrong with it
+ *
+ * Return: 0, and @regex is for regfree(); else regcomp()'s code.
+ */
+int filter_compile(regex_t *regex, const char *text, char *why, size_t size);
+
 /* What is asked of a row beside its text. Return: does it have this value of the word? */
 typedef bool filter_word_fn(void *ctx, const struct filter_term *term);
 

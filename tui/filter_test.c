@@ -240,6 +240,30 @@ static bool has_tier_2(void *ctx, const struct filter_term *term)
 	return term->word == FILTER_TIER && !strcmp(term->text, "2");
 }
 
+/* Each of these takes regcomp() gigabytes or a match forever, or is close to the limit and does not. */
+static void an_expression_that_costs_too_much_is_refused(void **state)
+{
+	static const struct { const char *text; bool is_good; } cases[] = {
+		{ "((a{255}){255}){255}", false }, { "(((x{99}){99}){99}){9}", false }, { "(a?){1001}", false },
+		{ "((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+", false },
+		{ "(.*)(.*)(.*)(.*)(.*)\\1x", false }, { "a{1,4294967297}", false }, { "(a{900,}){2}", false },
+		{ "(a{1000})", true }, { "0x[0-9a-f]{16}", true }, { "([0-9]{1,3}\\.){3}[0-9]{1,3}", true },
+		{ "\\(a\\)[)(+*]{9}(b|c)+", true }, { "leaf[0-9]+ (mlx5_[0-9]+)/[0-9]+", true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char why[80] = "";
+		regex_t regex;
+		int code = filter_compile(&regex, cases[i].text, why, sizeof(why));
+
+		assert_int_equal(!code, cases[i].is_good);
+		assert_int_equal(!why[0], cases[i].is_good);
+		if (!code)
+			regfree(&regex);
+	}
+}
+
 static void words_are_asked_of_the_row(void **state)
 {
 	struct filter filter = { 0 };
@@ -302,6 +326,7 @@ int main(void)
 		cmocka_unit_test(blanks_are_and_and_an_exclamation_mark_is_not),
 		cmocka_unit_test(expressions_match_as_in_grep),
 		cmocka_unit_test(a_broken_expression_is_told_and_taken_as_text),
+		cmocka_unit_test(an_expression_that_costs_too_much_is_refused),
 		cmocka_unit_test(words_are_asked_of_the_row),
 		cmocka_unit_test(whatever_is_typed_does_no_harm),
 	};

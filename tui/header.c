@@ -86,7 +86,10 @@ static void add_state(const struct app *app, struct segment *segments, size_t *c
 			add(segments, count, 0, "LATE: data %s old", write_seconds(age_us, span));
 			break;
 		case LIVE_NO_COLLECTOR:
-			add(segments, count, 0, "NOT LIVE: data %s old", write_seconds(age_us, span));
+			if (app->live.ahead_us)
+				age_us = app->live.ahead_us;
+			add(segments, count, 0, app->live.ahead_us ? "NOT LIVE: data %s in the future, see the clock" :
+			    "NOT LIVE: data %s old", write_seconds(age_us, span));
 			break;
 		default:
 			add(segments, count, 0, "NO DATA YET");

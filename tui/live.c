@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/when.h"
 #include "fabric/fabric.h"
 
 /* How often the database is asked whether a collector holds it, and opened again where it failed. */
@@ -142,7 +143,8 @@ static int take(struct live *live, struct snapshot *snapshot, struct error *err)
 		live->errors.since_wall_us = live->mark_us;
 	live->loaded_id = snapshot->sweep.id;
 	live->loaded_wall_us = live->at_us ? 0 : snapshot->sweep.wall_us;
-	live->age_at_load_us = clock_wall_us(live->clock) - end_us;
+	live->age_at_load_us = when_age_us(clock_wall_us(live->clock), end_us);
+	live->ahead_us = live->age_at_load_us < 0 ? end_us - clock_wall_us(live->clock) : 0;
 	if (live->age_at_load_us < 0)
 		live->age_at_load_us = 0;
 	snapshot_destroy(live->shown);

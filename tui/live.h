@@ -47,6 +47,7 @@ struct live {
 	int64_t loaded_boot_us;   /* when that was */
 	int64_t load_us;          /* how long that took */
 	int64_t age_at_load_us;   /* of the newest sweep's end */
+	int64_t ahead_us;         /* by so much its label was in the future then; 0: it was not */
 	int64_t asked_status_us, tried_open_us;
 	struct db_status status;
 	char refused[512]; /* why the last time that was asked for is not shown; "": it is. Its reader empties it */

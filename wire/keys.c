@@ -2,16 +2,21 @@
 #include "wire/keys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/map.h"
 
 /* Longest line: two numbers of 18 characters have room, and nobody's essay. */
 #define LINE_SIZE 128
+
+/* A million ports take half of it. */
+#define KEYS_SIZE_MOST (128 << 20)
 
 struct keys {
 	char *directory;
@@ -121,9 +126,9 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 {
 	struct keys *keys = calloc(1, sizeof(*keys));
 	char path[4096], buffer[BUFSIZ];
-	struct stat status;
+	struct stat status = { 0 };
 	FILE *file;
-	int code;
+	int code, fd;
 
 	if (!keys)
 		return err_nomem(err);
@@ -133,15 +138,21 @@ int keys_load(const char *directory, struct keys **ret, struct error *err)
 		return err_nomem(err);
 	}
 	snprintf(path, sizeof(path), "%.4000s/" KEYS_FILE, directory);
-	file = fopen(path, "re");
-	if (!file) {
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	file = fd < 0 || fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ? NULL : fdopen(fd, "r");
+	if (!file || status.st_size > KEYS_SIZE_MOST) {
 		code = err_set(err, ERR_IO, "cannot read %s: %s; --security-keys names the directory in which the "
-			       "subnet manager keeps " KEYS_FILE, path, strerror(errno));
+			       "subnet manager keeps " KEYS_FILE, path, file ? "it is too large" :
+			       fd >= 0 && !S_ISREG(status.st_mode) ? "it is not a regular file" : strerror(errno));
+		if (file)
+			fclose(file);
+		else if (fd >= 0)
+			close(fd);
 		keys_destroy(keys);
 		return code;
 	}
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
-	keys->exposed = fstat(fileno(file), &status) == 0 && status.st_mode & S_IROTH;
+	keys->exposed = status.st_mode & S_IROTH;
 	code = read_all(keys, file, path, err);
 	fclose(file);
 	explicit_bzero(buffer, sizeof(buffer));

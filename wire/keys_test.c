@@ -128,6 +128,18 @@ static void a_file_that_is_not_there_says_where_it_is_looked_for(void **state)
 	struct keys *keys = NULL;
 
 	(void)state;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/guid2mkey", directory);
+	unlink(path);
+	assert_int_equal(symlink("/dev/zero", path), 0);
+	assert_int_equal(keys_load(directory, &keys, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "not a regular file"));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(keys_load(directory, &keys, &err), ERR_IO);
+	assert_non_null(strstr(err.text, "not a regular file"));
+	unlink(path);
 	assert_int_equal(keys_load("/nonexistent", &keys, &err), ERR_IO);
 	assert_non_null(strstr(err.text, "/nonexistent/guid2mkey"));
 	assert_non_null(strstr(err.text, "--security-keys"));
