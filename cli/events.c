@@ -109,7 +109,7 @@ static bool put_row(void *ctx, const struct event_row *row)
 	return result_end_row(result);
 }
 
-/* All kinds there are; the last two are the store's own. Kinds of other versions stand in databases only. */
+/* All kinds there are; the last three are the store's own. Kinds of other versions stand in databases only. */
 static const char *const kinds[] = {
 	EVENT_COLLECTOR_STARTED, EVENT_DISCOVERY_FAILED, EVENT_DISCOVERY_SHRUNK, EVENT_NODE_ADDED,
 	EVENT_NODE_REMOVED, EVENT_NODE_RENAMED, EVENT_NODE_LID, EVENT_LINK_UP, EVENT_LINK_DOWN, EVENT_LINK_STATE,
@@ -119,7 +119,7 @@ static const char *const kinds[] = {
 	EVENT_SM_OTHER, EVENT_SWEEP_LATE, EVENT_SWEEP_CUT, EVENT_CLOCK_STEPPED, EVENT_THROTTLED, EVENT_UNTHROTTLED,
 	EVENT_FABRIC_SILENT, EVENT_FABRIC_ANSWERS, EVENT_HCAS_SILENT, EVENT_HCAS_ANSWER, EVENT_FINDING_OPENED,
 	EVENT_FINDING_CHANGED, EVENT_FINDING_CLOSED, EVENT_STORE_FAILED, EVENT_EVENTS_LEFT_OUT, "history-trimmed",
-	"history-failed",
+	"history-failed", "lock-blocked",
 };
 
 static bool stop_at_first(void *ctx, const struct event_row *row)

@@ -255,13 +255,13 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 	struct error err = { 0 };
 	struct reader *reader;
 	sqlite3 *db;
-	int lock;
+	struct db_lock lock;
 
 	(void)state;
 	assert_int_equal(lock_take(path, &lock, NULL), 0);
 	assert_int_equal(admin_compact(path, &before, &after, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "a collector writes"));
-	lock_release(lock);
+	lock_release(&lock);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, filler, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);

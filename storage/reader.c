@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "storage/admin_state.h"
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
@@ -100,15 +101,14 @@ void reader_close(struct reader *reader)
 /* Is the file at the path still the one that is open? One that vanished still is. */
 static bool file_replaced(const struct reader *reader)
 {
-	char wal[PATH_MAX + 8];
+	char wal[PATH_MAX];
 	struct stat st;
 
 	if (stat(reader->path, &st) < 0)
 		return false;
 	if (st.st_dev != reader->device || st.st_ino != reader->inode)
 		return true;
-	snprintf(wal, sizeof(wal), "%s-wal", reader->path);
-	return reader->immutable && stat(wal, &st) == 0;
+	return reader->immutable && schema_path(reader->path, wal, NULL) == 0 && stat(strcat(wal, "-wal"), &st) == 0;
 }
 
 int reader_begin(struct reader *reader, struct error *err)
@@ -212,15 +212,6 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 	return result;
 }
 
-static int64_t file_bytes(const char *path, const char *suffix)
-{
-	char name[PATH_MAX + 8];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return stat(name, &st) < 0 ? 0 : st.st_size;
-}
-
 /* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
 static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
 {
@@ -287,7 +278,9 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	if (result < 0)
 		return result;
 	status.live = lock_held(reader->path, &status.collector_pid);
-	status.size_bytes = file_bytes(reader->path, "") + file_bytes(reader->path, "-wal");
+	status.store_blocked = status.live && lock_blocks_store(reader->path, &status.blocker_pid) &&
+		status.blocker_pid != status.collector_pid;
+	status.size_bytes = admin_file_bytes(reader->path, "") + admin_file_bytes(reader->path, "-wal");
 	*ret = status;
 	return 0;
 }

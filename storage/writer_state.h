@@ -10,6 +10,7 @@
 
 #include "collector/sink.h"
 #include "storage/codec.h"
+#include "storage/lock.h"
 #include "storage/state.h"
 #include "storage/writer.h"
 
@@ -68,7 +69,8 @@ struct stored_findings {
 
 struct writer {
 	char *path;
-	int lock_fd;
+	struct db_lock lock;
+	bool lock_told;         /* an event names the reader that is in its way */
 	sqlite3 *db;
 	uint64_t device, inode; /* of the file that db is */
 	sqlite3_stmt *statements[WRITER_STATEMENT_COUNT];
