@@ -250,14 +250,14 @@ static void stop_following(void *ctx, int64_t from_sweep, int64_t to_sweep, uint
 		followed->ports[port] = (struct stored_reading){ .base_sweep = to_sweep - 1 };
 }
 
-/* A reset whose mark was lost with a damaged page is one port's; deltas that are stored twice are those of all ports. */
+/* A reset whose mark was lost with a damaged page is one port's; deltas are stored twice for all ports. */
 static void end_sweep(struct checking *checking, struct followed *followed, int64_t next)
 {
 	char text[192];
 
 	if (followed->wrong * 2 > followed->moved) {
-		snprintf(text, sizeof(text), "sweep %" PRId64 ": what %u of %u ports counted does not lead from the readings "
-			 "before to those of this sweep: some is stored twice, or missing", followed->sweep,
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": what %u of %u ports counted does not lead from the "
+			 "readings before to those of this sweep: some is stored twice, or missing", followed->sweep,
 			 followed->wrong, followed->moved);
 		tell(checking, "absolute", text);
 	}

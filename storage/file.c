@@ -305,8 +305,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 	}
 	/* SQLite's log goes by the name: with two names there are two logs, and the file is damaged by them. */
 	if (!result && stat(plain, &st) == 0 && st.st_nlink > 1 && lock_held(plain, &pid) && pid != getpid())
-		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open (process "
-			       "%lld); remove the other links", path, (long long)pid);
+		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
+			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
 		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
 				 strerror(errno));

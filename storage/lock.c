@@ -153,7 +153,8 @@ int lock_database(struct db_lock *lock, const char *path, struct error *err)
 {
 	struct stat now, locked;
 
-	if (lock->db_fd >= 0 && (stat(path, &now) < 0 || fstat(lock->db_fd, &locked) < 0 || !same_file(&now, &locked))) {
+	if (lock->db_fd >= 0 &&
+	    (stat(path, &now) < 0 || fstat(lock->db_fd, &locked) < 0 || !same_file(&now, &locked))) {
 		close(lock->db_fd);
 		lock->db_fd = -1;
 		lock->db_held = false;

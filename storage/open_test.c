@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "storage/reader.h"
+#include "storage/saved.h"
 #include "storage/schema.h"
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
@@ -253,8 +254,8 @@ static const char *beside(const char *name)
 	return full;
 }
 
-/* Another process becomes the collector of @where. Return: what writer_open() did. */
-static int collect_in_child(const char *where, struct error *ret)
+/* Another process opens @where as a collector, or to store a snapshot. Return: what that gave. */
+static int open_in_child(const char *where, bool snapshot, struct error *ret)
 {
 	int ends[2];
 	pid_t child;
@@ -263,9 +264,13 @@ static int collect_in_child(const char *where, struct error *ret)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
+		struct saved_writer *saved;
 		struct writer *writer;
 
-		writer_open(where, &writer, ret);
+		if (snapshot)
+			saved_writer_open(where, &saved, ret);
+		else
+			writer_open(where, &writer, ret);
 		_exit(write(ends[1], ret, sizeof(*ret)) < 0);
 	}
 	close(ends[1]);
@@ -283,7 +288,7 @@ static void assert_second_refused(const char *where)
 	char pid[32];
 
 	snprintf(pid, sizeof(pid), "process %lld;", (long long)getpid());
-	assert_int_equal(collect_in_child(where, &err), ERR_UNAVAILABLE);
+	assert_int_equal(open_in_child(where, false, &err), ERR_UNAVAILABLE);
 	assert_one_line(&err, pid);
 	reader = check_open_reader(where);
 	assert_int_equal(reader_status(reader, &status, &err), 0);
@@ -296,12 +301,20 @@ static void a_database_has_one_collector_under_all_its_names(void **state)
 {
 	struct model *model = model_create(5, 1, 4, 2);
 	struct writer *writer = check_open_writer(path);
+	struct error err = { 0 };
 
 	(void)state;
 	assert_int_equal(symlink("fabric.db", beside("symbolic.db")), 0);
 	assert_second_refused(beside("symbolic.db"));
 	assert_int_equal(link(path, beside("hard.db")), 0);
 	assert_second_refused(beside("hard.db"));
+	/* By a hard link SQLite would write another log; by a symbolic one it writes the same. */
+	assert_int_equal(open_in_child(beside("hard.db"), true, &err), ERR_UNAVAILABLE);
+	assert_one_line(&err, "hard link");
+	assert_int_equal(unlink(beside("hard.db")), 0);
+	err.code = 0;
+	assert_int_equal(open_in_child(beside("symbolic.db"), true, &err), 0);
+	assert_int_equal(link(path, beside("hard.db")), 0);
 	/* A file that was made after the lock was taken, and a lock file that somebody removed. */
 	assert_int_equal(writer_forget_fabric(writer, NULL), 0);
 	assert_int_equal(unlink(beside("hard.db")), 0);
@@ -400,7 +413,7 @@ static void a_reader_cannot_stop_a_collector(void **state)
 	/* It forks: no thread that holds a lock of SQLite's just then. */
 	writer_set_keep(writer, &(struct writer_keep){ 0 });
 	assert_int_equal(link(path, beside("hard.db")), 0);
-	assert_int_equal(collect_in_child(beside("hard.db"), &err), ERR_UNAVAILABLE);
+	assert_int_equal(open_in_child(beside("hard.db"), false, &err), ERR_UNAVAILABLE);
 	assert_int_equal(unlink(beside("hard.db")), 0);
 	writer_close(writer);
 	/* While the lock file was readable for all. */
