@@ -20,7 +20,8 @@
 #include "storage/reader.h"
 
 enum {
-	STATE, LIVE, COLLECTOR_PID, THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
+	STATE, LIVE, COLLECTOR_PID, BLOCKED, BLOCKER_PID,
+	THROTTLED, THROTTLED_TIME, LAST_TIME, AGE, INTERVAL, DURATION, SPREAD,
 	NODE_SPREAD, PLANNED, ASKED, ANSWERED, COVERAGE, UNFINISHED, NOT_ASKED, UNPLANNED, MIRRORED, SILENT,
 	SILENT_NODES, LOCKED, LOCKED_NODES, NODES, SWITCHES, HCAS, LINKS, LINKS_UP, NO_PEER, PORTS_DOWN, SM, SM_LID,
 	SM_GUID, SM_STATE, SM_PRIORITY, SM_ACT_COUNT, SM_OTHERS, MADS, MADS_TIMED_OUT, MADS_RETRIED, MADS_PER_S,
@@ -36,6 +37,8 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "state", .kind = COLUMN_TEXT },
 	[LIVE] = { .key = "live", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
 	[COLLECTOR_PID] = { .key = "collector_pid", .title = "collector", .kind = COLUMN_INTEGER },
+	[BLOCKED] = { .key = "store_blocked", .kind = COLUMN_BOOL, .flags = DATA_ONLY },
+	[BLOCKER_PID] = { .key = "blocker_pid", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[THROTTLED] = { .key = "throttled", .title = "  throttled", .kind = COLUMN_BOOL, .flags = QUIET },
 	[THROTTLED_TIME] = { .key = "throttled_time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
 	[LAST_TIME] = { .key = "last_time", .title = "newest sweep", .kind = COLUMN_TIME },
@@ -127,8 +130,12 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 	char age[WHEN_AGE_SIZE], line[256];
 	bool empty = db->sweeps == 0;
 	int64_t limit_us = db->last.interval_us * STALLED_INTERVALS, age_us = when_age_us(now_us, db->last_wall_us);
+	int len;
 
 	result_bool(result, LIVE, db->live);
+	result_bool(result, BLOCKED, db->store_blocked);
+	if (db->store_blocked && db->blocker_pid)
+		result_integer(result, BLOCKER_PID, db->blocker_pid);
 	if (db->live && db->collector_pid)
 		result_integer(result, COLLECTOR_PID, db->collector_pid);
 	when_format_age(now_us, db->last_wall_us, age);
@@ -145,7 +152,13 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 		result_show(result, STATE, line, STYLE_WARNING);
 	} else if (limit_us > 0 && age_us > limit_us) {
 		result_text(result, STATE, "stalled");
-		snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s", age);
+		len = snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s", age);
+		if (db->store_blocked && db->blocker_pid)
+			snprintf(line + len, sizeof(line) - (size_t)len,
+				 "; process %" PRId64 " locks the database (its -shm file)", db->blocker_pid);
+		else if (db->store_blocked)
+			snprintf(line + len, sizeof(line) - (size_t)len,
+				 "; another process locks the database (see lsof for its -shm file)");
 		result_show(result, STATE, line, STYLE_CRITICAL);
 	} else {
 		result_text(result, STATE, "live");

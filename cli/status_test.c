@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* What status and health say of the newest sweep: its counts, whom nobody vouches for; and what health may say. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -18,6 +22,7 @@
 #include "base/when.h"
 #include "cli/test_commands.h"
 #include "fabric/fabric.h"
+#include "storage/lock.h"
 #include "storage/test_check.h"
 #include "storage/test_model.h"
 
@@ -181,6 +186,63 @@ static void status_has_quiet_lines_only_where_they_say_something(void **state)
 	free(output);
 }
 
+/* Another process locks the byte that a writer of the log needs. */
+static pid_t lock_log(void)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1 };
+	char name[100], locked = 0;
+	int ends[2];
+	pid_t child;
+
+	snprintf(name, sizeof(name), "%s-shm", db_path);
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		int fd = open(name, O_RDONLY);
+
+		locked = fcntl(fd, F_SETLK, &lock) == 0;
+		if (write(ends[1], &locked, 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &locked, 1), 1);
+	assert_true(locked);
+	close(ends[0]);
+	return child;
+}
+
+static void status_names_who_keeps_a_collector_from_storing(void **state)
+{
+	char words[80], sql[160], *output;
+	struct db_lock lock;
+	json_t *row;
+	pid_t child;
+
+	(void)state;
+	snprintf(sql, sizeof(sql), "UPDATE sweep SET wall_us = wall_us - (SELECT max(wall_us) FROM sweep)"
+		 " + (strftime('%%s', 'now') - 3600) * 1000000 RETURNING 1");
+	assert_int_equal(check_integer(db_path, sql), 1);
+	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, "stalled: the collector runs"));
+	assert_null(strstr(output, "locks the database"));
+	free(output);
+	child = lock_log();
+	snprintf(words, sizeof(words), "; process %lld locks the database (its -shm file)", (long long)child);
+	assert_int_equal(run("status", &output, NULL), 0);
+	assert_non_null(strstr(output, words));
+	free(output);
+	row = run_json("status");
+	assert_true(json_is_true(json_object_get(row, "store_blocked")));
+	assert_int_equal(integer_of(row, "blocker_pid"), child);
+	json_decref(row);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	lock_release(&lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +252,7 @@ int main(void)
 		cmocka_unit_test(status_counts_what_the_sweep_counted),
 		cmocka_unit_test(status_counts_the_words_of_ports),
 		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
+		cmocka_unit_test(status_names_who_keeps_a_collector_from_storing),
 	};
 
 	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);

@@ -292,6 +292,25 @@ static void a_store_that_fails_loses_nothing(void **state)
 	free(model);
 }
 
+static void another_collector_comes(struct model *model)
+{
+	model->store_taken = model->sweeps >= 4;
+}
+
+static void a_collector_ends_where_another_one_stores(void **state)
+{
+	struct collector_report report;
+	struct model *model = model_create(11);
+	struct error err = { 0 };
+
+	(void)state;
+	model->before_sweep = another_collector_comes;
+	assert_int_equal(model_run(model, 7, &report, &err), ERR_UNAVAILABLE);
+	assert_string_equal(err.text, "another process stores sweeps");
+	assert_int_equal(report.sweeps_made, report.sweeps + 1);
+	free(model);
+}
+
 static void the_disk_becomes_full_for_good(struct model *model)
 {
 	model->store_fails = model->sweeps >= 4;
@@ -466,6 +485,7 @@ int main(void)
 		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
 		cmocka_unit_test(a_full_counter_is_told_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
+		cmocka_unit_test(a_collector_ends_where_another_one_stores),
 		cmocka_unit_test(the_report_says_that_the_last_sweeps_are_not_stored),
 		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),

@@ -123,7 +123,10 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	return 0;
 }
 
-/* The store fails: say it once, and once that it is over; deltas wait in the readings. */
+/*
+ * The store fails: say it once, and once that it is over; deltas wait in the readings. ERR_UNAVAILABLE ends the
+ * collector: another one stores the same counters.
+ */
 static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
 {
 	if (code == 0) {
@@ -132,7 +135,7 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 		collector->store_failed = false;
 		return 0;
 	}
-	if (collector->settings->count == 1)
+	if (collector->settings->count == 1 || code == ERR_UNAVAILABLE)
 		return code;
 	if (!collector->store_failed) {
 		log_error("%s; polling goes on, and nothing counted is lost", err->text);

@@ -116,6 +116,7 @@ struct model {
 	bool no_downs;           /* LinkDowned does not: no sign of a change comes by chance */
 	bool state_change_stuck; /* SwitchInfo.PortStateChange is always set */
 	bool store_fails;
+	bool store_taken;        /* another collector stores there */
 	int64_t store_us;        /* so long a sweep takes to be stored */
 	unsigned queue_pairs_moved; /* at what was a node's queue pair answers the node so much behind it */
 	unsigned stop_after;     /* so many MADs, then somebody stops the collector; 0: nobody does */

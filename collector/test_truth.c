@@ -116,6 +116,8 @@ static int sink_store(void *ctx, const struct sweep *sweep, struct error *err)
 	size_t i;
 
 	model->now_us += model->store_us;
+	if (model->store_taken)
+		return err_set(err, ERR_UNAVAILABLE, "another process stores sweeps");
 	if (model->store_fails)
 		return err_set(err, ERR_IO, "the disk is full");
 	for (i = 0; i < sweep->sample_count; i++) {

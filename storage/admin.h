@@ -58,7 +58,8 @@ int admin_info(const char *path, struct admin_info *ret, struct error *err);
 /*
  * admin_check - look for damage
  * SQLite's own check of every page and index, references to rows that are not there,
- * and samples that cannot be unpacked. Needs no write access, and changes nothing.
+ * samples that cannot be unpacked, and readings that are not the one before plus the deltas since.
+ * Needs no write access, and changes nothing.
  * @found:  called for each fault, in words for people
  * @ret_faults: how many were found; not all of one kind are told
  *

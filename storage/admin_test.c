@@ -23,6 +23,7 @@
 #include "storage/test_folder.h"
 #include "storage/test_history.h"
 #include "storage/test_model.h"
+#include "storage/writer.h"
 
 /* What is left out of a disguised copy as it is: no column with a word of somebody's in it may be missing here. */
 static bool is_nobodys(const char *table, const char *column)
@@ -122,6 +123,51 @@ static void damaged_samples_are_named(void **state)
 	assert_int_equal(faults, check_integer(path, "SELECT count(*) FROM hot WHERE id / 65536 IN (3, 5)"));
 	assert_int_equal(told, faults);
 	model_destroy(model);
+}
+
+static void expect_two_collectors(void *ctx, const struct admin_fault *fault)
+{
+	size_t *told = ctx;
+
+	assert_string_equal(fault->where, "absolute");
+	assert_non_null(strstr(fault->what, "stored twice"));
+	(*told)++;
+}
+
+/* The second of two collectors stores the deltas of a sweep once more: in samples that are packed later, and in hot. */
+static void deltas_that_are_stored_twice_are_found(void **state)
+{
+	static const char twice[] =
+		"CREATE TEMP TABLE one AS SELECT * FROM sweep ORDER BY id DESC LIMIT 1; UPDATE one SET id = id + 1;"
+		"INSERT INTO hot SELECT id + 65536, samples FROM hot WHERE id / 65536 = (SELECT max(id) FROM sweep);"
+		"INSERT INTO sweep SELECT * FROM one";
+
+	(void)state;
+	for (unsigned window_sweeps = 0; window_sweeps <= 7; window_sweeps += 7) {
+		struct writer *writer = check_open_writer_with(path, window_sweeps);
+		struct model *model = model_create(19, 2, 8, 6);
+		uint64_t faults = 0;
+		size_t told = 0;
+		sqlite3 *db;
+
+		for (size_t i = 0; i < 5; i++)
+			check_store(writer, model_step(model));
+		writer_close(writer);
+		check_sound(path);
+		assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+		assert_int_equal(sqlite3_exec(db, twice, NULL, NULL, NULL), SQLITE_OK);
+		sqlite3_close(db);
+		writer = check_open_writer_with(path, window_sweeps);
+		for (size_t i = 0; i < 20; i++)
+			check_store(writer, model_step(model));
+		writer_close(writer);
+		assert_int_equal(check_integer(path, "SELECT count(*) > 0 FROM chunk"), window_sweeps > 0);
+		assert_int_equal(admin_check(path, expect_two_collectors, &told, &faults, NULL), 0);
+		assert_int_equal(faults, 1);
+		assert_int_equal(told, 1);
+		model_destroy(model);
+		test_folder_renew();
+	}
 }
 
 static void write_garbage(const char *of, long at, size_t len)
@@ -255,13 +301,13 @@ static void compacting_gives_room_back_and_leaves_a_collector_alone(void **state
 	struct error err = { 0 };
 	struct reader *reader;
 	sqlite3 *db;
-	int lock;
+	struct db_lock lock;
 
 	(void)state;
 	assert_int_equal(lock_take(path, &lock, NULL), 0);
 	assert_int_equal(admin_compact(path, &before, &after, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "a collector writes"));
-	lock_release(lock);
+	lock_release(&lock);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(db, filler, NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
@@ -282,6 +328,7 @@ int main(void)
 		TEST_IN_FOLDER(every_table_and_every_naming_column_is_in_the_list),
 		TEST_IN_FOLDER(info_counts_what_is_there),
 		TEST_IN_FOLDER(damaged_samples_are_named),
+		TEST_IN_FOLDER(deltas_that_are_stored_twice_are_found),
 		TEST_IN_FOLDER(a_damaged_page_is_found_and_crashes_nothing),
 		TEST_IN_FOLDER(a_page_that_names_an_impossible_one_is_damage_and_no_full_disk),
 		TEST_IN_FOLDER(compacting_gives_room_back_and_leaves_a_collector_alone),

@@ -2,6 +2,7 @@
 /* check.c - is a database sound: its pages, its references, and what is packed in it */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -10,6 +11,7 @@
 #include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/hot_block.h"
+#include "storage/readings.h"
 #include "storage/schema.h"
 
 /* So many faults of one kind are told; all are counted as far as SQLite goes on. */
@@ -230,6 +232,140 @@ static int check_samples(struct checking *checking, struct error *err)
 	return result;
 }
 
+/* What check_readings() follows from sweep to sweep. */
+struct followed {
+	struct stored_reading *ports; /* their last readings. base_sweep: none before it is to be followed */
+	size_t count;
+	int64_t sweep;                /* ports whose traffic counters moved in it, and to where they did not lead */
+	unsigned moved, wrong;
+};
+
+/* What a damaged pack held is missing from all sums until its end. */
+static void stop_following(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from_port, uint32_t to_port)
+{
+	const struct followed *followed = ctx;
+
+	(void)from_sweep;
+	for (uint32_t port = from_port; port < to_port && port < followed->count; port++)
+		followed->ports[port] = (struct stored_reading){ .base_sweep = to_sweep - 1 };
+}
+
+/* A reset whose mark was lost with a damaged page is one port's; deltas are stored twice for all ports. */
+static void end_sweep(struct checking *checking, struct followed *followed, int64_t next)
+{
+	char text[192];
+
+	if (followed->wrong * 2 > followed->moved) {
+		snprintf(text, sizeof(text), "sweep %" PRId64 ": what %u of %u ports counted does not lead from the "
+			 "readings before to those of this sweep: some is stored twice, or missing", followed->sweep,
+			 followed->wrong, followed->moved);
+		tell(checking, "absolute", text);
+	}
+	followed->sweep = next;
+	followed->moved = followed->wrong = 0;
+}
+
+/* A delta of a port whose last reading is known. */
+static void follow_delta(struct followed *followed, uint32_t port, const struct delta *delta)
+{
+	bool moved = false;
+
+	if (port >= followed->count || !followed->ports[port].there)
+		return;
+	reading_apply(&followed->ports[port].reading, delta);
+	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
+		moved |= delta->known & COUNTER_BIT(i) && delta->value[i];
+	followed->moved += moved;
+}
+
+/* A row of absolute is where a sum ends (@delta, or NULL, led to it) and the next one begins. */
+static void follow_reading(struct followed *followed, sqlite3_stmt *row, const struct delta *delta)
+{
+	uint64_t port = db_u64(row, 1);
+	struct stored_reading stored, *last = port < followed->count ? &followed->ports[port] : NULL;
+	bool same = true;
+
+	readings_read_absolute(row, &stored);
+	if (!last || stored.base_sweep < last->base_sweep)
+		return;
+	for (int i = 0; delta && last->there && i < COUNTER_TRAFFIC_COUNT; i++)
+		same &= !(delta->known & last->reading.present & stored.reading.present & COUNTER_BIT(i)) ||
+			last->reading.value[i] == stored.reading.value[i];
+	followed->wrong += !same;
+	*last = stored;
+}
+
+/*
+ * Is each stored reading what the one before and the deltas between them give? It is, for each counter that the last
+ * of these deltas knows: a reset says what was counted since, and where a delta knows nothing a new reading begins.
+ */
+static int follow(struct checking *checking, struct followed *followed, sqlite3_stmt *rows, struct delta_scan *scan,
+		  struct error *err)
+{
+	int row = db_step(rows, err), result = 0;
+
+	while (row >= 0 && !result && (result = delta_scan_next(scan, err)) > 0) {
+		struct delta delta;
+		int64_t sweep = 0, port = 0;
+
+		for (; row > 0; row = db_step(rows, err)) {
+			sweep = sqlite3_column_int64(rows, 0);
+			port = sqlite3_column_int64(rows, 1);
+			if (sweep > scan->sweep || (sweep == scan->sweep && port >= scan->port))
+				break;
+			follow_reading(followed, rows, NULL);
+		}
+		if (scan->sweep != followed->sweep)
+			end_sweep(checking, followed, scan->sweep);
+		result = row < 0 ? row : delta_scan_read(scan, &delta, err);
+		if (result < 0)
+			break;
+		follow_delta(followed, scan->port, &delta);
+		if (row > 0 && sweep == scan->sweep && port == scan->port) {
+			follow_reading(followed, rows, &delta);
+			row = db_step(rows, err);
+		}
+	}
+	end_sweep(checking, followed, 0);
+	return row < 0 ? row : result;
+}
+
+static int check_readings(struct checking *checking, struct error *err)
+{
+	struct followed followed = { 0 };
+	int64_t first, newest, ports;
+	struct delta_scan scan;
+	sqlite3_stmt *rows = NULL;
+	int result;
+
+	checking->of_kind = 0;
+	/* Readings before the oldest samples remain without what came after them. Older schemas have no windows. */
+	if (db_integer(checking->db, "SELECT coalesce((SELECT max(to_sweep) FROM chunk_window WHERE state = 2),"
+		       " (SELECT min(from_sweep) FROM chunk_window), 1) - 1", 0, &first, NULL) < 0)
+		return 0;
+	result = db_integer(checking->db, "SELECT max(id) FROM sweep", 0, &newest, err);
+	if (!result)
+		result = db_integer(checking->db, "SELECT max(id) FROM port", 0, &ports, err);
+	if (result < 0 || ports < 0 || ports >= HISTORY_PORTS)
+		return end_query(checking, NULL, result, "absolute", err);
+	followed.count = (size_t)ports + 1;
+	followed.ports = calloc(followed.count, sizeof(*followed.ports));
+	if (!followed.ports)
+		return err_nomem(err);
+	result = db_prepare(checking->db, "SELECT * FROM absolute WHERE sweep >= ? ORDER BY sweep, port", &rows, err);
+	if (!result) {
+		sqlite3_bind_int64(rows, 1, first);
+		result = delta_scan_begin(&scan, checking->db, first, newest, err);
+		scan.on_damage = stop_following;
+		scan.on_damage_ctx = &followed;
+		if (!result)
+			result = follow(checking, &followed, rows, &scan, err);
+		delta_scan_end(&scan);
+	}
+	free(followed.ports);
+	return end_query(checking, rows, result, "absolute", err);
+}
+
 int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *ret_faults, struct error *err)
 {
 	struct checking checking = { .found = found, .ctx = ctx };
@@ -250,6 +386,8 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 		result = check_references(&checking, &local);
 	if (!result)
 		result = check_samples(&checking, &local);
+	if (!result)
+		result = check_readings(&checking, &local);
 	sqlite3_close(checking.db);
 	result = admin_stopped(result, &local);
 	if (result < 0)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,11 +45,18 @@ static int check_header(const char *path, const unsigned char *header, struct er
 	return 0;
 }
 
-/* A path that SQLite cannot take for a special name or an option. */
-static int plain_path(const char *path, char ret[PATH_MAX], struct error *err)
+int schema_path(const char *path, char ret[PATH_MAX], struct error *err)
 {
-	int len = snprintf(ret, PATH_MAX, "%s%s", *path == '/' || *path == '.' ? "" : "./", path);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX], real[PATH_MAX];
+	int len = snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(name - path) : 2, slash ? path : "./");
 
+	if (realpath(path, real))
+		len = snprintf(ret, PATH_MAX, "%s", real);
+	else if (len < PATH_MAX && realpath(folder, real))
+		len = snprintf(ret, PATH_MAX, "%s/%s", real[1] ? real : "", name);
+	else
+		len = snprintf(ret, PATH_MAX, "%s%s", *path == '/' || *path == '.' ? "" : "./", path);
 	if (len < 0 || len >= PATH_MAX - 32)
 		return err_set(err, ERR_IO, "the path of the database is too long; give a shorter --db");
 	return 0;
@@ -80,7 +88,7 @@ int schema_check(const char *path, bool *ret_there, struct error *err)
 	unsigned char header[HEADER_SIZE];
 	char plain[PATH_MAX];
 	struct stat st;
-	int result = plain_path(path, plain, err);
+	int result = schema_path(path, plain, err);
 
 	if (result < 0)
 		return result;
@@ -175,16 +183,18 @@ static void keep_wal(sqlite3 *db)
 
 void schema_find_log(const char *path, struct log_files *ret)
 {
-	char name[PATH_MAX + 8];
+	char real[PATH_MAX], name[PATH_MAX + 8];
 	struct stat st;
 
 	*ret = (struct log_files){ 0 };
-	snprintf(name, sizeof(name), "%s-wal", path);
+	if (schema_path(path, real, NULL) < 0)
+		return;
+	snprintf(name, sizeof(name), "%s-wal", real);
 	if (stat(name, &st) == 0) {
 		ret->wal = st.st_ino;
 		ret->wal_bytes = st.st_size;
 	}
-	snprintf(name, sizeof(name), "%s-shm", path);
+	snprintf(name, sizeof(name), "%s-shm", real);
 	if (stat(name, &st) == 0)
 		ret->shm = st.st_ino;
 }
@@ -232,8 +242,8 @@ static int create_file(const char *path, struct error *err)
 	/* Of 8192, chunks and rows of sums would leave 3 % more unused. */
 	snprintf(settings, sizeof(settings), "PRAGMA page_size = 16384; PRAGMA auto_vacuum = INCREMENTAL; "
 		 "PRAGMA application_id = %d; PRAGMA user_version = %d", SCHEMA_APPLICATION_ID, SCHEMA_VERSION);
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) !=
-	    SQLITE_OK)
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+			    SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result)
 		result = db_exec(db, settings, err);
@@ -257,7 +267,7 @@ static void remove_with(const char *path, const char *suffix)
 int schema_create(const char *path, struct error *err)
 {
 	char plain[PATH_MAX], fresh[PATH_MAX + 32];
-	int result = plain_path(path, plain, err);
+	int result = schema_path(path, plain, err);
 
 	if (result < 0)
 		return result;
@@ -302,8 +312,10 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		"PRAGMA mmap_size = 0; PRAGMA journal_size_limit = 8388608; "
 		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];
+	struct stat st;
+	int64_t pid;
 	sqlite3 *db;
-	int result = plain_path(path, plain, err);
+	int result = schema_path(path, plain, err);
 
 	/* A first look that leaves no file beside it; with something in the log the log belongs to it. */
 	if (!result && wal_is_empty(plain)) {
@@ -311,6 +323,10 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		if (!result)
 			sqlite3_close(db);
 	}
+	/* SQLite's log goes by the name: with two names there are two logs, and the file is damaged by them. */
+	if (!result && stat(plain, &st) == 0 && st.st_nlink > 1 && lock_held(plain, &pid) && pid != getpid())
+		return err_set(err, ERR_UNAVAILABLE, "%s has more than one hard link and a collector has it open "
+			       "(process %lld); remove the other links", path, (long long)pid);
 	if (!result && access(plain, W_OK) < 0)
 		result = err_set(err, ERR_IO, "%s may not be written: %s; see its rights, or give another --db", path,
 				 strerror(errno));
@@ -339,7 +355,7 @@ int schema_open_second(const char *path, sqlite3 **ret, struct error *err)
 		"PRAGMA temp_store = MEMORY";
 	char plain[PATH_MAX];
 	sqlite3 *db;
-	int result = plain_path(path, plain, err);
+	int result = schema_path(path, plain, err);
 
 	if (!result)
 		result = open_database(plain, SQLITE_OPEN_READWRITE, &db, err);
@@ -378,7 +394,7 @@ int schema_open_reader(const char *path, sqlite3 **ret, bool *ret_immutable, str
 {
 	struct error first;
 	char plain[PATH_MAX];
-	int result = plain_path(path, plain, err);
+	int result = schema_path(path, plain, err);
 
 	if (result < 0)
 		return result;

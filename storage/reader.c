@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "storage/admin_state.h"
 #include "storage/db.h"
 #include "storage/lock.h"
 #include "storage/reader_state.h"
@@ -215,15 +216,6 @@ int reader_sweep(struct reader *reader, int64_t id, struct stored_sweep *ret, st
 	return result;
 }
 
-static int64_t file_bytes(const char *path, const char *suffix)
-{
-	char name[PATH_MAX + 8];
-	struct stat st;
-
-	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return stat(name, &st) < 0 ? 0 : st.st_size;
-}
-
 /* Discoveries are some sweeps apart, and sweeps are short rows: the newest one is soon found. */
 static int read_discovery(struct reader *reader, int64_t sweep, struct db_status *ret, struct error *err)
 {
@@ -290,8 +282,10 @@ int reader_status_at(struct reader *reader, int64_t at_us, struct db_status *ret
 	if (result < 0)
 		return result;
 	status.live = lock_held(reader->path, &status.collector_pid);
-	status.log_bytes = file_bytes(reader->path, "-wal");
-	status.size_bytes = file_bytes(reader->path, "") + status.log_bytes;
+	status.store_blocked = status.live && lock_blocks_store(reader->path, &status.blocker_pid) &&
+		status.blocker_pid != status.collector_pid;
+	status.log_bytes = admin_file_bytes(reader->path, "-wal");
+	status.size_bytes = admin_file_bytes(reader->path, "") + status.log_bytes;
 	if (status.log_bytes > SCHEMA_LOG_BYTES_REPORTED)
 		schema_log_holders(reader->db, status.log_holders, sizeof(status.log_holders));
 	*ret = status;

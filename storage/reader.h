@@ -58,6 +58,8 @@ struct sweep_info {
 struct db_status {
 	bool live;            /* a collector holds the lock */
 	int64_t collector_pid; /* 0 where it is not known */
+	bool store_blocked;   /* another process holds a lock that keeps the collector from storing */
+	int64_t blocker_pid;  /* its process id; 0 where that is not known */
 	int schema_version;
 	int64_t size_bytes;   /* file and WAL */
 	int64_t log_bytes;    /* of them the WAL */

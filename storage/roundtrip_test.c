@@ -16,6 +16,7 @@
 #include "storage/reader.h"
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
+#include "storage/test_history.h"
 #include "storage/test_model.h"
 #include "storage/writer.h"
 
@@ -91,7 +92,7 @@ static void everything_comes_back_as_it_was(void **state)
 		check_restore(writer, model);
 		writer_close(writer);
 		check_details_are_exact(path);
-		check_integrity(path);
+		check_sound(path);
 		test_folder_renew();
 		model_destroy(model);
 	}
@@ -191,7 +192,7 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 			model_step(model);
 		check_some(reader, model, first_kept(), newest);
 		reader_close(reader);
-		check_integrity(path);
+		check_sound(path);
 		if (!newest)
 			continue;
 		writer = check_open_writer(path);
@@ -199,7 +200,7 @@ static void killed_at_any_moment_every_committed_sweep_is_there(void **state)
 		writer_close(writer);
 	}
 	assert_true(model->sweep_count > 50);
-	check_integrity(path);
+	check_sound(path);
 	model_destroy(model);
 }
 

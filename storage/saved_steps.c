@@ -89,7 +89,8 @@ static int prepare_file(const char *path, bool there, struct error *err)
 {
 	struct error cause = { 0 };
 	sqlite3 *db = NULL;
-	int lock, result = lock_take(path, &lock, &cause);
+	struct db_lock lock;
+	int result = lock_take(path, &lock, &cause);
 
 	if (result == ERR_UNAVAILABLE && there)
 		return err_set(err, ERR_UNAVAILABLE, "a collector of an older version writes to %s; start it anew "
@@ -103,7 +104,7 @@ static int prepare_file(const char *path, bool there, struct error *err)
 	else
 		result = schema_open_writer(path, &db, err);
 	sqlite3_close(db);
-	lock_release(lock);
+	lock_release(&lock);
 	return result;
 }
 

@@ -239,7 +239,7 @@ static void an_older_database_is_brought_up_to_date(void **state)
 	struct writer *collector;
 	struct error err = { 0 };
 	char full[80];
-	int lock = -1;
+	struct db_lock lock;
 
 	(void)state;
 	model->no_details = true;
@@ -251,7 +251,7 @@ static void an_older_database_is_brought_up_to_date(void **state)
 	assert_int_equal(lock_take(path, &lock, NULL), 0);
 	assert_int_equal(saved_writer_open(path, &writer, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "older version"));
-	lock_release(lock);
+	lock_release(&lock);
 	writer = test_saved_open();
 	test_saved_save(writer, "first", model_step(model));
 	saved_writer_close(writer);

@@ -10,6 +10,7 @@
 #ifndef IBWIRE_STORAGE_SCHEMA_H
 #define IBWIRE_STORAGE_SCHEMA_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,14 @@ enum { MARK_RESET = 1, MARK_SATURATED = 2 };
  * something else, or is of a newer version.
  */
 int schema_check(const char *path, bool *ret_there, struct error *err);
+
+/*
+ * schema_path - where a database is, without symbolic links: its log and its lock are beside the file itself
+ * @path: of a file that need not be there yet; where not even its folder is, @ret is the same path
+ * @ret:  one that SQLite cannot take for a special name, with room for a suffix of 31 characters
+ * Return: 0, or ERR_IO where it is too long.
+ */
+int schema_path(const char *path, char ret[PATH_MAX], struct error *err);
 
 /* schema_fill - make the tables in an empty database, in one transaction. */
 int schema_fill(sqlite3 *db, struct error *err);

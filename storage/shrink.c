@@ -17,7 +17,7 @@
 #include "storage/lock.h"
 #include "storage/schema.h"
 
-static int lock_or_refuse(const char *path, int *ret_lock, struct error *err)
+static int lock_or_refuse(const char *path, struct db_lock *ret_lock, struct error *err)
 {
 	int64_t pid = 0;
 
@@ -66,7 +66,8 @@ static int vacuum(const char *path, struct error *err)
 
 int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, struct error *err)
 {
-	int lock = -1, result;
+	struct db_lock lock;
+	int result;
 	int64_t before;
 	bool there;
 
@@ -79,7 +80,7 @@ int admin_compact(const char *path, int64_t *ret_before, int64_t *ret_after, str
 		return result;
 	before = admin_file_bytes(path, "") + admin_file_bytes(path, "-wal");
 	result = admin_stopped(vacuum(path, err), err);
-	lock_release(lock);
+	lock_release(&lock);
 	if (result < 0)
 		return result;
 	*ret_before = before;

@@ -47,11 +47,10 @@ int admin_stopped(int result, struct error *err)
 
 int64_t admin_file_bytes(const char *path, const char *suffix)
 {
-	char name[PATH_MAX + 8];
+	char name[PATH_MAX];
 	struct stat st;
 
-	snprintf(name, sizeof(name), "%s%s", path, suffix);
-	return stat(name, &st) < 0 ? 0 : st.st_size;
+	return schema_path(path, name, NULL) < 0 || stat(strcat(name, suffix), &st) < 0 ? 0 : st.st_size;
 }
 
 /* A database that was not made to its end, with all that SQLite and schema_create() put beside it. */

@@ -15,7 +15,6 @@
 #include "fabric/fabric.h"
 #include "storage/compactor.h"
 #include "storage/db.h"
-#include "storage/lock.h"
 #include "storage/schema.h"
 #include "storage/wal.h"
 #include "storage/writer_state.h"
@@ -55,6 +54,24 @@ static void tell_no_compactor(struct writer *writer, const struct error *failure
 	snprintf(event.text, sizeof(event.text), "sweeps are stored and not packed, so the file grows faster and "
 		 "nothing old goes: %.140s; it is tried again", failure->text);
 	writer->compactor_told = tell(writer, &event);
+}
+
+/*
+ * A reader's lock on the range of the database that collectors lock: storing goes on under PATH.lock, and only a
+ * collector that uses another hard link would not be refused.
+ */
+static void report_reader(struct writer *writer)
+{
+	struct event event = { .kind = "lock-blocked", .severity = EVENT_WARNING,
+			       .wall_us = writer->state.sweep_wall_us };
+	char holder[LOCK_HOLDER_SIZE];
+
+	if (writer->lock.db_fd < 0 || writer->lock.db_held || writer->lock_told)
+		return;
+	snprintf(event.text, sizeof(event.text), "%s holds a read lock on the collector's part of the database file; "
+		 "sweeps are stored, but a second collector on a hard link would not be refused; end it",
+		 lock_holder(writer->lock.reader_pid, holder));
+	writer->lock_told = tell(writer, &event);
 }
 
 /* After a sweep. Without the thread everything stays as it was stored, and the sink empties the log. */
@@ -107,6 +124,8 @@ static int open_or_create(struct writer *writer, struct error *err)
 
 	if (!result && !there)
 		result = schema_create(writer->path, err);
+	if (!result)
+		result = lock_database(&writer->lock, writer->path, err);
 	if (!result)
 		result = schema_open_writer(writer->path, &writer->db, err);
 	if (!result && stat(writer->path, &st) < 0)
@@ -249,13 +268,18 @@ int writer_refresh(struct writer *writer, struct error *err)
 
 static int begin(struct writer *writer, struct error *err)
 {
+	char holder[LOCK_HOLDER_SIZE];
 	int result = writer_refresh(writer, err);
+	int64_t pid;
 
-	if (!result) {
-		result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
-		if (result < 0)
-			distrust(writer);
-	}
+	if (result < 0)
+		return result;
+	result = db_exec(writer->db, "BEGIN IMMEDIATE", err);
+	if (result < 0)
+		distrust(writer);
+	if (result < 0 && sqlite3_errcode(writer->db) == SQLITE_BUSY && lock_blocks_store(writer->path, &pid))
+		err_set(err, result, "%s is locked by %s, which keeps sweeps from being stored; end it",
+			writer->path, lock_holder(pid, holder));
 	return result;
 }
 
@@ -294,10 +318,21 @@ static int store_loss(struct writer *writer, const struct sweep *sweep, int64_t 
 static int store_all(struct writer *writer, const struct sweep *sweep, struct error *err)
 {
 	struct state *state = &writer->state;
-	int64_t id = state->sweep + 1;
+	int64_t id = state->sweep + 1, newest;
 	bool changed = false;
-	int result = 0;
+	int result = db_integer(writer->db, "SELECT max(id) FROM sweep", 0, &newest, err);
 
+	/* Of two collectors each would store what ports counted. */
+	if (!result && newest > state->sweep)
+		result = err_set(err, ERR_UNAVAILABLE, "another process stores sweeps in %s (sweep %lld); stop it, or "
+				 "give another --db", writer->path, (long long)newest);
+	if (!result && newest < state->sweep) {
+		writer->distrusted = true;
+		result = err_set(err, ERR_IO, "%s has lost sweeps behind sweep %lld; see its disk", writer->path,
+				 (long long)newest);
+	}
+	if (result < 0)
+		return result;
 	if (!writer->generation_known || writer->generation != sweep->generation) {
 		result = writer_store_topology(writer, sweep->fabric, id, &changed, err);
 		if (changed)
@@ -325,8 +360,10 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	struct writer *writer = ctx;
 	struct state *state = &writer->state;
 	int64_t began_us = clock_boottime_us(clock_system());
-	int result = begin(writer, err);
+	int result = lock_retry(&writer->lock, writer->path, err);
 
+	if (!result)
+		result = begin(writer, err);
 	if (result < 0)
 		return result;
 	result = end(writer, store_all(writer, sweep, err), err);
@@ -341,6 +378,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	writer->generation = sweep->generation;
 	writer->generation_known = true;
 	writer->commit_us = clock_boottime_us(clock_system()) - began_us;
+	report_reader(writer);
 	if (writer->log_removed) {
 		struct event event = { .kind = "log-removed", .text = "the database's log (-wal or -shm) was removed "
 				       "while in use; what it held was saved, and nothing is lost" };
@@ -382,20 +420,24 @@ static int64_t log_held(void *ctx, char ret_holders[SINK_HOLDERS_SIZE])
 int writer_open(const char *path, struct writer **ret, struct error *err)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
+	char real[PATH_MAX];
 	bool there;
 	int result;
 
 	if (!writer)
 		return err_nomem(err);
-	writer->lock_fd = -1;
+	writer->lock = DB_LOCK_NONE;
 	writer->wal = WAL_NONE;
-	writer->path = strdup(path);
 	writer->sink = (struct sink){ .store = store, .restore = writer_restore, .store_events = store_events,
 				      .store_caps = store_caps, .log_held = log_held, .ctx = writer };
 	/* Looked at before the lock too: beside a file that is not ours nothing is made. */
-	result = writer->path ? schema_check(path, &there, err) : err_nomem(err);
+	result = schema_check(path, &there, err);
 	if (!result)
-		result = lock_take(path, &writer->lock_fd, err);
+		result = schema_path(path, real, err);
+	if (!result && !(writer->path = strdup(real)))
+		result = err_nomem(err);
+	if (!result)
+		result = lock_take(writer->path, &writer->lock, err);
 	if (!result)
 		result = open_or_create(writer, err);
 	if (result < 0) {
@@ -427,7 +469,7 @@ void writer_close(struct writer *writer)
 		settle(writer);
 		close_database(writer);
 	}
-	lock_release(writer->lock_fd);
+	lock_release(&writer->lock);
 	free(writer->port_ids);
 	free(writer->samples);
 	free(writer->sampled);

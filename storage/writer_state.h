@@ -10,6 +10,7 @@
 
 #include "collector/sink.h"
 #include "storage/codec.h"
+#include "storage/lock.h"
 #include "storage/schema.h"
 #include "storage/state.h"
 #include "storage/wal.h"
@@ -70,7 +71,8 @@ struct stored_findings {
 
 struct writer {
 	char *path;
-	int lock_fd;
+	struct db_lock lock;
+	bool lock_told;         /* an event names the reader that is in its way */
 	sqlite3 *db;
 	struct wal wal;         /* of db */
 	uint64_t device, inode; /* of the file that db is */
