@@ -55,7 +55,7 @@ static struct world_link *link_named(struct world *world, const char *name, int 
 /* A node, or all HCAs of a host: "h3". */
 static void set_nodes(struct world *world, const char *name, const char *what, bool to)
 {
-	char prefix[40];
+	char prefix[162]; /* the name of at most 159 bytes, a space */
 	unsigned host;
 	bool all = sscanf(name, "h%u", &host) == 1 && !strchr(name, '.');
 	uint32_t one = all ? 0 : node_named(world, name), i;

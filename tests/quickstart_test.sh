@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #
-# quickstart's decisions, with stand-ins for what it builds: a configure whose
-# Makefile writes an ibwire and an ibwire-sim that only say how they were called.
-# The real ones are tried in tests/integration.
+# The decisions of quickstart, with stubs: a configure whose Makefile writes an ibwire and an
+# ibwire-sim that print their arguments. tests/integration tests the real programs.
 # shellcheck source=tests/lib.sh
 . "${IBWIRE_SRCDIR:?}/tests/lib.sh"
 
@@ -35,7 +34,7 @@ fi
 END
 chmod +x tree/configure tree/stub-ibwire tree/stub-ibwire-sim
 
-# Nobody has to wait for sweeps that are not made.
+# The stubs make no sweeps to wait for.
 mkdir bin
 ln -s /bin/true bin/sleep
 PATH=$PWD/bin:$PATH
@@ -59,7 +58,7 @@ run help
 contains "help shows the usage" "$output" "usage: ./quickstart"
 equal "help is no error" "$status" 0
 run --nett file
-equal "an unknown word is wrong usage" "$status" 64
+equal "an unknown argument is wrong usage" "$status" 64
 run --net nowhere.net
 equal "a missing net file is wrong usage" "$status" 64
 contains "a missing net file is named" "$output" "nowhere.net"
@@ -69,16 +68,16 @@ equal "--unit without test is wrong usage" "$status" 64
 mkdir sys
 run
 equal "a host without InfiniBand gets a simulation" "$status" 0
-contains "it says that it simulates" "$output" "simulating a GPU cluster"
+contains "a simulation is reported" "$output" "simulating a GPU cluster"
 contains "the simulation has 8 rails" "$output" "ibwire-sim run --gen rail"
 contains "without a terminal there are sweeps" "$output" "ibwire collect --once db"
 contains "and then the ports" "$output" "ibwire ports db"
 contains "and the links" "$output" "ibwire links db"
-equal "nothing of its folder is left" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null; ls "$(dirname "$(cat db)")" 2>/dev/null)" ""
+equal "its working directory is removed" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null; ls "$(dirname "$(cat db)")" 2>/dev/null)" ""
 
 echo 'Ca 1 "H-0"' >"a dump.txt"
 run --net "a dump.txt"
-contains "a dump is simulated, whatever its name" "$output" "ibwire-sim run --net $PWD/a dump.txt --"
+contains "a dump with a space in its name is simulated" "$output" "ibwire-sim run --net $PWD/a dump.txt --"
 
 fake_sysfs "4: ACTIVE" InfiniBand
 run
@@ -94,7 +93,7 @@ case $output in
 *) pass "a real fabric is not simulated" ;;
 esac
 run --sim
-contains "--sim simulates all the same" "$output" "ibwire-sim run --gen rail"
+contains "--sim simulates despite a real fabric" "$output" "ibwire-sim run --gen rail"
 fake_sysfs "1: DOWN" InfiniBand
 run
 contains "a port that is down is no fabric" "$output" "no active InfiniBand port"
@@ -119,17 +118,41 @@ while [ ! -s pid ] && [ $tries -lt 100 ]; do
 done
 kill -TERM $quickstart
 wait $quickstart
-equal "SIGTERM ends it" "$?" 143
+equal "SIGTERM ends quickstart" "$?" 143
 if kill -0 "$(cat pid)" 2>/dev/null; then
 	fail "and what it had started"
 else
 	pass "and what it had started"
 fi
-equal "and its folder is gone" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null)" ""
+equal "and removes its working directory" "$(ls -d "$TMPDIR"/ibwire-quickstart.* 2>/dev/null)" ""
+
+# The tests: one result for each build, the counts of each run, and one summary.
+printf '#!/bin/sh\necho 1000\n' >bin/id # nothing is installed
+printf '#!/bin/sh\n' >bin/clang
+chmod +x bin/id bin/clang
+cat >>tree/configure <<'END'
+cat >>Makefile <<'MAKE'
+check-programs script-programs check-clang: all
+check-scripts:
+	echo "count 3 0 0" >>$$IBWIRE_TEST_TALLY
+check-short:
+	test "$$IBWIRE_TEST_SHORT" = yes
+	printf 'count 2 1 1\nfailed asan: a test\nskipped a test\treason\n' >>$$IBWIRE_TEST_TALLY
+check-unit:
+	echo "count 5 0 0" >>$$IBWIRE_TEST_TALLY
+MAKE
+END
+rm -rf tree/build
+run test
+equal "test counts builds and all results" "$(printf '%s\n' "$output" | tail -n 1) $status" "8 passed, 1 failed, 1 skipped 1"
+contains "test names failures" "$output" "FAILED: asan: a test"
+contains "test lists skips with their reasons" "$output" "skipped: a test	reason"
+run test --unit
+equal "test --unit runs only the unit tests" "$(printf '%s\n' "$output" | tail -n 1) $status" "6 passed, 0 failed 0"
 
 rm tree/stub-ibwire
 rm -rf tree/build
 run --sim
-equal "a failed build is said" "$status" 69
-contains "a failed build shows the words of make" "$output" "Error"
+equal "a failed build exits with 69" "$status" 69
+contains "a failed build shows the messages of make" "$output" "Error"
 done_testing

@@ -226,6 +226,24 @@ kill -TERM $!
 wait $!
 equal "an interrupted one ends what goes on" "$? $(pgrep -fc "$PWD/slow\$")" "1 0"
 
+mkdir -p tree/tests tree/folder
+cp "$runner" tree/tests/
+for mark in plain long sanitized; do
+	program tree/folder/${mark}_test.sh <<END
+#!/bin/sh
+# $mark: REASON
+echo 1..1
+echo ok 1 - fine
+END
+done
+# scripts OPTION - the scripts that it selects
+scripts() {
+	tree/tests/run-tests "$1" 2>&1 | sed -n 's|^ok   folder/\(.*\)_test.sh:.*|\1|p' | tr '\n' ' '
+}
+equal "--scripts leaves out long scripts" "$(scripts --scripts)" "plain sanitized "
+equal "--long-scripts selects only those" "$(scripts --long-scripts)" "long "
+equal "--sanitized-scripts selects by mark" "$(scripts --sanitized-scripts)" "sanitized "
+
 run --tally tally --label asan ./good ./bad
 equal "the tally has the counts" "$(sed -n 's/^count //p' tally)" "3 1 0"
 contains "the tally names what failed" "$(cat tally)" "failed asan: bad: it_adds_up"

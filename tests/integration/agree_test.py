@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: it decodes the responses of real agents
 # timeout: 600
 """ibwire and the infiniband-diags say the same of the same fabric, entry by entry.
 

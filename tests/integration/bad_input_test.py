@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: wrong command lines, damaged and foreign databases
 """Wrong words on the command line, and databases that are none of ours: one line, the right exit status, untouched."""
 import contextlib
 import hashlib

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: the threads and processes of a collector start, fail and end
 # waits: for sweeps
 """The collector's life: signals, a second one beside it, and a discovery that goes wrong."""
 import contextlib

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it starts many simulations; wire/explore_test covers random fabrics
 # waits: for simulations to come up
 """Discovery on a fabric that is not well: dead nodes, lost MADs, pulled links. Ours, with libibnetdisc beside it."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: 24 sweeps of traffic; disk_test and snapshot_test check sums too
 # waits: for sweeps
 """The sum of the stored deltas of every port is what the traffic driver sent through it, to the byte.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# timeout: 400
 """What the manual pages, --help, README and docs promise can be typed: every example of man/*.1, every line of code in a
 Markdown page that begins with ibwire, every option of every command, and every word that an option takes by name, each
 once on a fabric with a collector and traffic.

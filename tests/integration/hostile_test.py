@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: hostile strings
 # waits: for sweeps
 """Hostile NodeDescriptions are harmless in every output: tables, JSON, CSV, the screen."""
 import csv

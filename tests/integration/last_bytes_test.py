@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: it reads the last bytes of every MAD
 """The last 32 bytes of an agent's answer, which umad2sim alone loses, reach perfquery and ibwire: VL15Dropped,
 PortXmitWait and QP1Dropped in 64 bits, exactly, and zero where nothing was counted. Also where the library that sees to
 it lies below a directory whose name the loader would split."""

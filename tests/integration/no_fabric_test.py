@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: every error path of opening a device
 """Hosts that ibwire cannot poll from: one line each, what and what to do, exit 69.
 
 A host is made of a folder that is mounted over /sys/class in a mount namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: the agents of ibwire-sim decode queries
 """What the simulation's performance agents are told is what perfquery reads: each slow counter, on an HCA and on a
 switch, FEC in both layouts, and through a redirect."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: the relay of ibwire-sim decodes packets and its settings
 """The wire that takes time, and the performance agents in front of ibsim's.
 
 A client that speaks ibsim's datagrams itself asks, so that every answer's bytes and time are seen.

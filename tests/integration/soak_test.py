@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: half a minute under random faults
 # waits: for sweeps
 """The soak (tests/soak.py) in a short form: all that goes wrong there, in half a minute, and what is stored is right.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for stalls of traffic; analysis/stall_test covers the rules
 # waits: for sweeps
 """How long a port was stalled, from PortXmitWait and the tick that its device tells, is what theory says.
 

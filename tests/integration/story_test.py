@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for windows of traffic
 # timeout: 900
 # waits: for traffic and findings
 """A job of 256 GPUs becomes slow: which switch is it, why, and since when?

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# long: it waits for rounds of detail counters; collector/details_test covers them in virtual time
 # waits: for sweeps
 """The sweep on a wire: slow counters as perfquery reads them, and as they are shown, redirections, sweeps that are cut, a stop in the midst of
 one, hosts that are left alone, hosts that nobody knows, half the rate while agents drop datagrams."""

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: netfiles and random fabrics
 """ibwire topology and names: from files without any fabric, and on a simulated one, where a link is pulled.
 
 What must be found is in the names that the generator gives: leaf-, spine- and core- say the tier, -r3 the rail.

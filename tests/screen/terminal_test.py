@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# sanitized: bad terminals, sizes, keys and databases
 # timeout: 600
 # waits: for screens to be drawn
 """The screen on a terminal that this test plays: job control, signals, a terminal that goes away,
