@@ -77,7 +77,7 @@ static const char *term_end(const char *at)
 static void say(struct filter *filter, const char *term, const char *what)
 {
 	if (!filter->trouble[0])
-		snprintf(filter->trouble, sizeof(filter->trouble), "%.60s %s", term, what);
+		snprintf(filter->trouble, sizeof(filter->trouble), "%.50s %.100s", term, what);
 }
 
 /*
