@@ -93,6 +93,7 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 	if (sqlite3_open_v2(part, &exporting->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL)
 	    != SQLITE_OK)
 		return db_fail(exporting->db, err);
+	schema_harden(exporting->db);
 	sqlite3_busy_timeout(exporting->db, 10000);
 	admin_watch_stop(exporting->db);
 	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
@@ -482,7 +483,9 @@ int admin_export(const char *path, const char *target_path, const struct export_
 	if (!result)
 		result = target_begin(&target, target_path, err);
 	if (!result) {
-		result = make(&exporting, target.part, &summary, err);
+		result = schema_verify_keys(exporting.source, err);
+		if (!result)
+			result = make(&exporting, target.part, &summary, err);
 		if (result == ERR_IO && !exporting.full && !stop_requested())
 			result = make_from_salvage(&exporting, &target, &summary, err);
 		result = admin_stopped(result, err);

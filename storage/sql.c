@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
+#include "storage/schema.h"
 #include "storage/sql_tables.h"
 
 /* PRAGMAs that only tell; the second kind also without its argument only. */
@@ -152,6 +153,9 @@ int reader_sql(struct reader *reader, const char *statement, const struct sql_co
 	if (result < 0)
 		return result;
 	result = sql_tables_connect(reader->db, err);
+	/* Those in the file are off, since it may hold any. */
+	if (!result)
+		result = schema_make_temporary_views(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
 	if (!result)
 		result = compile(reader->db, statement, &compiled, err);
