@@ -350,7 +350,7 @@ const char *when_format_span(int64_t span_us, char ret[WHEN_SIZE])
 	int64_t s;
 
 	if (span_us < 0)
-		span_us = -span_us;
+		span_us = span_us > INT64_MIN ? -span_us : INT64_MAX;
 	s = span_us / US_PER_S;
 	if (span_us < US_PER_MS)
 		snprintf(ret, WHEN_SIZE, "%s%" PRId64 " us", sign, span_us);
