@@ -230,7 +230,8 @@ static void a_table_that_is_a_view_is_refused(void **state)
 	(void)state;
 	model_destroy(make_database(7));
 	change("UPDATE meta SET key = key; PRAGMA foreign_keys = OFF; CREATE TABLE other AS SELECT * FROM sweep;"
-	       "DROP TABLE sweep; CREATE VIEW sweep AS WITH RECURSIVE r (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r JOIN other USING (id)");
+	       "DROP TABLE sweep; CREATE VIEW sweep AS WITH RECURSIVE r (id) AS (SELECT 1 UNION ALL SELECT id + 1"
+	       " FROM r) SELECT * FROM r JOIN other USING (id)");
 	assert_refused("TABLE sweep");
 }
 

@@ -64,7 +64,8 @@ static const char *const lines[] = {
 	"balance|--since|2026-11-18", "sql|SELECT * FROM traffic", "sql|SELECT * FROM port_sum",
 	"sql|SELECT * FROM errors", "sql|SELECT * FROM details",
 	"sql|SELECT * FROM ports, nodes, gaps, findings, events, sweeps LIMIT 100", "db", "snapshot|list",
-	"snapshot|diff", "snapshot|diff|one|--all", "topology|show", "topology|dot", "report|NODE|--since|2026-11-18", "db|check",
+	"snapshot|diff", "snapshot|diff|one|--all", "topology|show", "topology|dot", "report|NODE|--since|2026-11-18",
+	"db|check",
 };
 enum { LINE_COUNT = sizeof(lines) / sizeof(*lines), LINES_A_VARIANT = 2 };
 
@@ -198,7 +199,8 @@ static void change_value(sqlite3 *db)
 		change(db, "DELETE FROM %s WHERE abs(random()) %% %d = 0", table, 1 + (int)random_below(3));
 		break;
 	case 2:
-		change(db, "CREATE TEMP TABLE copy AS SELECT * FROM %s; UPDATE copy SET %s = %s; INSERT OR IGNORE INTO %s"
+		change(db, "CREATE TEMP TABLE copy AS SELECT * FROM %s; UPDATE copy SET %s = %s; INSERT OR"
+		       " IGNORE INTO %s"
 		       " SELECT * FROM copy; DROP TABLE copy", table, column, pick_value(column), table);
 		break;
 	case 3:
@@ -206,7 +208,8 @@ static void change_value(sqlite3 *db)
 		       pick_value(column), column, column, table);
 		break;
 	default:
-		change(db, "UPDATE OR IGNORE %s SET %s = %s WHERE %s = (SELECT %s FROM %s LIMIT 1 OFFSET (SELECT count(*)"
+		change(db, "UPDATE OR IGNORE %s SET %s = %s WHERE %s = (SELECT %s FROM %s LIMIT 1 OFFSET"
+		       " (SELECT count(*)"
 		       " FROM %s) * %u / 16)", table, column, pick_value(column), column, column, table, table,
 		       (unsigned)random_below(16));
 	}
@@ -219,19 +222,23 @@ static void change_schema(sqlite3 *db)
 	pick(db, "SELECT name FROM sqlite_schema WHERE type = 'table'", name, sizeof(name));
 	switch (random_below(7)) {
 	case 0: /* a view in its place that never ends */
-		change(db, "UPDATE sqlite_schema SET type = 'view', rootpage = 0, sql = 'CREATE VIEW %s AS WITH RECURSIVE"
-		       " r (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT a AS id, a AS sweep, a AS port FROM r'"
+		change(db, "UPDATE sqlite_schema SET type = 'view', rootpage = 0, sql = 'CREATE VIEW %s AS"
+		       " WITH RECURSIVE"
+		       " r (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM r) SELECT a AS id, a AS sweep, a AS"
+		       " port FROM r'"
 		       " WHERE name = '%s'", name, name);
 		break;
 	case 1:
-		change(db, "CREATE TABLE other AS SELECT * FROM %s; DROP TABLE %s; CREATE VIEW %s AS SELECT * FROM other",
+		change(db, "CREATE TABLE other AS SELECT * FROM %s; DROP TABLE %s; CREATE VIEW %s AS SELECT *"
+		       " FROM other",
 		       name, name, name);
 		break;
 	case 2:
 		change(db, "DELETE FROM sqlite_schema WHERE rowid = %u", 1 + (unsigned)random_below(60));
 		break;
 	case 3:
-		change(db, "UPDATE sqlite_schema SET rootpage = %u WHERE name = '%s'", (unsigned)random_below(70), name);
+		change(db, "UPDATE sqlite_schema SET rootpage = %u WHERE name ="
+		       " '%s'", (unsigned)random_below(70), name);
 		break;
 	case 4:
 		change(db, "CREATE TRIGGER t AFTER INSERT ON sweep BEGIN DELETE FROM %s; END", name);
@@ -241,7 +248,8 @@ static void change_schema(sqlite3 *db)
 		break;
 	default:
 		pick(db, "SELECT name FROM sqlite_schema WHERE type = 'view'", name, sizeof(name));
-		change(db, "DROP VIEW %s; CREATE VIEW %s AS WITH RECURSIVE r (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM"
+		change(db, "DROP VIEW %s; CREATE VIEW %s AS WITH RECURSIVE r (a) AS (SELECT 1 UNION ALL SELECT"
+		       " a + 1 FROM"
 		       " r) SELECT a AS node, 1 AS from_sweep, a AS name FROM r", name, name);
 	}
 }
@@ -260,7 +268,8 @@ static void change_rows(void)
 	change(db, "PRAGMA synchronous = OFF; PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON;"
 	       "CREATE TEMP TABLE kept AS SELECT * FROM sqlite_schema;"
 	       "UPDATE sqlite_schema SET sql = replace(replace(replace(sql, ', STRICT', ''), ') STRICT', ')'),"
-	       " ' NOT NULL', '') WHERE type = 'table'; DELETE FROM sqlite_schema WHERE type = 'index' AND sql NOT NULL AND %d;"
+	       " ' NOT NULL', '') WHERE type = 'table'; DELETE FROM sqlite_schema WHERE type = 'index' AND sql"
+	       " NOT NULL AND %d;"
 	       "PRAGMA writable_schema = RESET", stale);
 	for (uint64_t i = 1 + random_below(3); i > 0; i--)
 		change_value(db);
@@ -465,7 +474,8 @@ static uint64_t setting(const char *name, uint64_t absent)
 
 static void forged_databases_are_survived(void **state)
 {
-	uint64_t first = setting("FORGED_FIRST", 1), count = setting("FORGED_VARIANTS", SANITIZED ? 200 : 1000), failed = 0;
+	uint64_t first = setting("FORGED_FIRST", 1), failed = 0;
+	uint64_t count = setting("FORGED_VARIANTS", SANITIZED ? 200 : 1000);
 
 	(void)state;
 	unsetenv("IBWIRE_DB");
