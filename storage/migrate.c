@@ -3,8 +3,9 @@
  * migrate.c - databases of older versions brought up to date
  *
  * tables.c says what a new database is like; here stands, for each version, what
- * makes the next one of it. The step to version 3 writes every delta anew, the
- * others only add. Views and names are made anew after the last step.
+ * makes the next one of it. The step to version 3 writes every delta anew, that to
+ * version 5 replaces the text of all tables, the others only add. Views and names
+ * are made anew after the last step.
  *
  * Views are no part of a version: only people ask them. So a database of this
  * version whose views another program made gets today's.
