@@ -93,11 +93,12 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 	if (sqlite3_open_v2(part, &exporting->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL)
 	    != SQLITE_OK)
 		return db_fail(exporting->db, err);
-	schema_harden(exporting->db);
 	sqlite3_busy_timeout(exporting->db, 10000);
 	admin_watch_stop(exporting->db);
 	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 			 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
+	/* Only now: a hardened connection refuses to turn its journal off. */
+	schema_harden(exporting->db);
 	if (!result)
 		result = attach_source(exporting, err);
 	if (!result && sqlite3_create_function(exporting->db, "names_nobody", 1, SQLITE_UTF8, NULL, names_nobody, NULL,
