@@ -37,7 +37,7 @@ void delta_add(struct delta *sum, const struct delta *later)
 		*sum = *later;
 		return;
 	}
-	sum->elapsed_us += later->elapsed_us;
+	sum->elapsed_us = delta_us_add(sum->elapsed_us, later->elapsed_us);
 	sum->known &= later->known;
 	sum->reset |= later->reset;
 	sum->saturated |= later->saturated;
@@ -109,7 +109,7 @@ void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later
 		*sum = *later;
 		return;
 	}
-	sum->elapsed_us += later->elapsed_us;
+	sum->elapsed_us = delta_us_add(sum->elapsed_us, later->elapsed_us);
 	sum->known &= later->known;
 	sum->reset |= later->reset;
 	sum->saturated |= later->saturated;

@@ -38,6 +38,14 @@ struct delta {
  */
 void delta_between(const struct reading *prev, const struct reading *cur, struct delta *ret);
 
+/* delta_us_add - the sum of two times or spans, us; the nearest number there is where it does not fit. */
+static inline int64_t delta_us_add(int64_t us, int64_t more_us)
+{
+	int64_t sum_us;
+
+	return !__builtin_add_overflow(us, more_us, &sum_us) ? sum_us : more_us < 0 ? INT64_MIN : INT64_MAX;
+}
+
 /*
  * delta_add - put a later delta of the same port behind an earlier one
  * Elapsed times and values add up (values stop at UINT64_MAX), marks are kept

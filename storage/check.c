@@ -86,6 +86,19 @@ static int check_declared(struct checking *checking, struct error *err)
 	return end_query(checking, rows, result, "file", err);
 }
 
+/* What no command but this one goes on behind. */
+static int check_keys(struct checking *checking, struct error *err)
+{
+	struct error fault = { 0 };
+	int64_t version = 0;
+	int result = db_integer(checking->db, "PRAGMA user_version", 0, &version, err);
+
+	checking->of_kind = 0;
+	if (!result && version == SCHEMA_VERSION && schema_verify_keys(checking->db, &fault) < 0)
+		tell(checking, "keys", fault.text);
+	return result;
+}
+
 /* What is a reference without SQLite's knowing of it, and must be there. */
 static const struct {
 	const char *table, *what, *sql;
@@ -105,6 +118,17 @@ static const struct {
 	{ "port_version", "a port with two versions at one time",
 	  "SELECT count(*) FROM (SELECT 1 FROM port_version WHERE to_sweep IS NULL GROUP BY port"
 	  " HAVING count(*) > 1)" },
+	{ "sweep", "an id that follows the one before only after 2^31 sweeps",
+	  "SELECT count(*) FROM (SELECT id - lag(id) OVER (ORDER BY id) AS step FROM sweep) WHERE step > 2147483648" },
+	{ "chunk_window", "a window that begins before the one before it ends, or is longer than 256 sweeps",
+	  "SELECT count(*) FROM (SELECT *, lag(to_sweep, 1, 0) OVER (ORDER BY id) AS before FROM chunk_window)"
+	  " WHERE from_sweep < before OR to_sweep - from_sweep NOT BETWEEN 1 AND 256" },
+	{ "hour", "an hour that begins before the one before it ends",
+	  "SELECT count(*) FROM (SELECT *, lag(to_sweep, 1, 0) OVER (ORDER BY id) AS before FROM hour)"
+	  " WHERE from_sweep < before OR to_sweep <= from_sweep" },
+	{ "snapshot_node", "nodes of a snapshot that are not numbered from 0",
+	  "SELECT count(*) FROM (SELECT max(node) + 1 AS nodes, count(*) AS rows FROM snapshot_node GROUP BY snapshot)"
+	  " WHERE nodes <> rows" },
 	{ "port", "ids of ports have holes", "SELECT max(id) <> count(*) FROM port" },
 	{ "node", "ids of nodes have holes", "SELECT max(id) <> count(*) FROM node" },
 };
@@ -208,6 +232,9 @@ static int check_packed(struct checking *checking, const char *list_sql, const s
 	result = db_prepare(checking->db, sql, &rows, err);
 	while (!result && (result = db_step(list, err)) > 0) {
 		packed.id = sqlite3_column_int64(list, 0);
+		/* Told already. */
+		if (packed.id < 1 || packed.id > SCHEMA_SWEEPS)
+			continue;
 		packed.from = sqlite3_column_int64(list, 1);
 		packed.to = sqlite3_column_int64(list, 2);
 		if (!kind->samples)
@@ -378,6 +405,8 @@ int admin_check(const char *path, admin_fault_fn *found, void *ctx, uint64_t *re
 	/* All of it at one moment. */
 	if (!result)
 		result = db_exec(checking.db, "BEGIN", &local);
+	if (!result)
+		result = check_keys(&checking, &local);
 	if (!result)
 		result = check_pages(&checking, &local);
 	if (!result)

@@ -125,7 +125,7 @@ static int find_end(struct compaction *compaction, int64_t from, int64_t *ret_to
 		return result;
 	sqlite3_bind_int64(rows, 1, from);
 	while ((result = db_step(rows, err)) > 0) {
-		int64_t id = sqlite3_column_int64(rows, 0), at_us = sqlite3_column_int64(rows, 1);
+		int64_t id = sqlite3_column_int64(rows, 0), at_us = db_us(rows, 1);
 
 		if (!full)
 			full = count_window_sweeps(sqlite3_column_int64(rows, 2));
@@ -161,7 +161,7 @@ static int load_offsets(struct compaction *compaction, struct error *err)
 	sqlite3_bind_int64(rows, 2, compaction->to_sweep);
 	while ((result = db_step(rows, err)) > 0)
 		compaction->offsets_us[sqlite3_column_int64(rows, 0) - compaction->from_sweep] =
-			sqlite3_column_int64(rows, 1);
+			db_us(rows, 1);
 	sqlite3_finalize(rows);
 	return result;
 }
@@ -213,6 +213,7 @@ static int enter_window(struct compaction *compaction, struct error *err)
 static int find_unfinished(struct compaction *compaction, struct error *err)
 {
 	sqlite3_stmt *row;
+	int64_t next_port;
 	int result = db_prepare(compaction->db, "SELECT id, from_sweep, to_sweep, next_port FROM chunk_window"
 				" WHERE state = 0 ORDER BY id DESC LIMIT 1", &row, err);
 
@@ -223,7 +224,14 @@ static int find_unfinished(struct compaction *compaction, struct error *err)
 		compaction->window = sqlite3_column_int64(row, 0);
 		compaction->from_sweep = sqlite3_column_int64(row, 1);
 		compaction->to_sweep = sqlite3_column_int64(row, 2);
-		compaction->next_port = (uint32_t)sqlite3_column_int64(row, 3);
+		next_port = sqlite3_column_int64(row, 3);
+		compaction->next_port = (uint32_t)next_port;
+		if (compaction->from_sweep < 1 || compaction->to_sweep <= compaction->from_sweep ||
+		    compaction->to_sweep - compaction->from_sweep > CODEC_CHUNK_SWEEPS || next_port < 0 ||
+		    next_port >= HISTORY_PORTS || next_port % COMPACT_PORTS)
+			result = err_set(err, ERR_IO,
+					 "%s is damaged (window %lld holds no run of sweeps); restore a backup",
+					 sqlite3_db_filename(compaction->db, "main"), (long long)compaction->window);
 	}
 	sqlite3_finalize(row);
 	return result;

@@ -31,6 +31,9 @@ static int find_unfinished(sqlite3 *db, struct hour *ret, struct error *err)
 				      .to_window = sqlite3_column_int64(row, 2),
 				      .next_port = sqlite3_column_int64(row, 3) };
 	sqlite3_finalize(row);
+	if (result > 0 && (ret->next_port < 0 || ret->next_port >= HISTORY_PORTS || ret->next_port % COMPACT_PORTS))
+		result = err_set(err, ERR_IO, "%s is damaged (hour %lld goes on at port %lld); restore a backup",
+				 sqlite3_db_filename(db, "main"), (long long)ret->id, (long long)ret->next_port);
 	return result;
 }
 
@@ -46,7 +49,7 @@ static int find_windows(sqlite3 *db, int64_t from, struct hour *ret, struct erro
 		return result;
 	sqlite3_bind_int64(rows, 1, from);
 	while (!full && (result = db_step(rows, err)) > 0) {
-		int64_t id = sqlite3_column_int64(rows, 0), from_us = sqlite3_column_int64(rows, 3);
+		int64_t id = sqlite3_column_int64(rows, 0), from_us = db_us(rows, 3);
 
 		if (!ret->from_window) {
 			ret->from_window = id;
@@ -59,7 +62,7 @@ static int find_windows(sqlite3 *db, int64_t from, struct hour *ret, struct erro
 		}
 		ret->to_window = id + 1;
 		ret->to_sweep = sqlite3_column_int64(rows, 2);
-		ret->to_us = sqlite3_column_int64(rows, 4);
+		ret->to_us = db_us(rows, 4);
 	}
 	sqlite3_finalize(rows);
 	return result < 0 ? result : full;

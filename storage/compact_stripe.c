@@ -219,7 +219,7 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 	}
 	for (unsigned i = 0; i < group->count; i++)
 		elapsed_us += series->elapsed_us[i];
-	ret->sum.elapsed_us = (int64_t)elapsed_us;
+	ret->sum.elapsed_us = (int64_t)(elapsed_us & INT64_MAX);
 	/* What is not known is 0 in a column. */
 	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++)
 		ret->sum.value[j] = codec_sum_column(group->value[j], group->count);
@@ -227,7 +227,7 @@ static void add_columns(const struct codec_series *series, unsigned first, struc
 		return;
 	for (unsigned i = 0; i < first; i++)
 		elapsed_us -= series->elapsed_us[i];
-	last->reading.at_us += (int64_t)elapsed_us;
+	last->reading.at_us = delta_us_add(last->reading.at_us, (int64_t)(elapsed_us & INT64_MAX));
 	for (unsigned j = 0; j < COUNTER_TRAFFIC_COUNT; j++) {
 		/* The sum that is there already, unless it is of more, or stopped. */
 		if (!first && ret->sum.value[j] != UINT64_MAX)

@@ -11,7 +11,10 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
+#include "base/err.h"
+#include "base/text.h"
 #include "fabric/fabric.h"
+#include "storage/admin.h"
 #include "storage/reader.h"
 #include "storage/test_check.h"
 #include "storage/test_folder.h"
@@ -42,7 +45,7 @@ static void change(const char *sql)
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
 	if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
 		fail_msg("%s: %s", sql, message);
-	assert_true(sqlite3_changes(db) > 0);
+	assert_true(sqlite3_total_changes(db) > 0);
 	sqlite3_close(db);
 }
 
@@ -151,6 +154,135 @@ static bool take_header(void *ctx, const char *const *names, int count)
 	return true;
 }
 
+/* @sql on the rows of @table as if nothing were declared of its columns; what is declared is there again afterwards. */
+static void forge(const char *table, const char *sql)
+{
+	static const char loosen[] =
+		"PRAGMA writable_schema = ON; CREATE TEMP TABLE kept AS SELECT name, sql FROM sqlite_schema;"
+		"UPDATE sqlite_schema SET sql = replace(replace(sql, ', STRICT', ''), ') STRICT', ')')"
+		" WHERE name = '%s'; PRAGMA ignore_check_constraints = ON;"
+		"PRAGMA writable_schema = RESET; %s; PRAGMA writable_schema = ON;"
+		"UPDATE sqlite_schema SET sql = (SELECT k.sql FROM kept k WHERE k.name = sqlite_master.name)"
+		" WHERE name = '%s'";
+	struct text script = { 0 };
+
+	text_appendf(&script, loosen, table, sql, table);
+	change(text_chars(&script));
+	text_done(&script);
+}
+
+static void note_fault(void *ctx, const struct admin_fault *fault)
+{
+	char *said = ctx;
+	size_t len = strlen(said);
+
+	snprintf(said + len, 4096 - len, "%s: %s\n", fault->where, fault->what);
+}
+
+/* Nobody works with the file; a check names @what. */
+static void assert_refused(const char *what)
+{
+	char said[4096] = "";
+	struct reader *reader;
+	struct writer *writer;
+	struct error err;
+	uint64_t faults;
+
+	assert_int_equal(reader_open(path, &reader, &err), ERR_IO);
+	if (!strstr(err.text, what))
+		fail_msg("\"%s\" does not name %s", err.text, what);
+	assert_null(strchr(err.text, '\n'));
+	assert_int_equal(writer_open(path, &writer, &err), ERR_IO);
+	if (admin_check(path, note_fault, said, &faults, &err) == 0)
+		assert_non_null(strstr(said, what));
+	else
+		assert_non_null(strstr(err.text, what));
+}
+
+static void values_out_of_range_are_refused_and_named(void **state)
+{
+	static const struct { const char *table, *sql, *what; } forged[] = {
+		{ "chunk_window", "UPDATE chunk_window SET to_sweep = 'x' WHERE id = 3", "chunk_window.to_sweep" },
+		{ "sweep", "UPDATE sweep SET id = 9223372036854775806 WHERE id = 64", "sweep.id" },
+		{ "hot", "UPDATE hot SET id = 9223372036854775806 WHERE id = (SELECT max(id) FROM hot)", "hot.id" },
+		{ "port", "UPDATE port SET id = 2147483648 WHERE id = 3", "port.id" },
+		{ "port", "UPDATE port SET id = 2000000 WHERE id = 3", "table port" },
+		{ "sweep", "UPDATE sweep SET wall_us = x'00' WHERE id = 9", "sweep.wall_us" },
+		{ "absolute", "UPDATE absolute SET sweep = -1 WHERE sweep = 1", "absolute.sweep" },
+	};
+	size_t len;
+
+	(void)state;
+	model_destroy(make_database(6));
+	for (size_t i = 0; i < sizeof(forged) / sizeof(*forged); i++) {
+		char *bytes = test_file_read(path, &len);
+
+		forge(forged[i].table, forged[i].sql);
+		assert_refused(forged[i].what);
+		test_file_write(path, bytes, len);
+		free(bytes);
+	}
+	reader_close(check_open_reader(path));
+}
+
+static void a_table_that_is_a_view_is_refused(void **state)
+{
+	(void)state;
+	model_destroy(make_database(7));
+	change("UPDATE meta SET key = key; PRAGMA foreign_keys = OFF; CREATE TABLE other AS SELECT * FROM sweep;"
+	       "DROP TABLE sweep; CREATE VIEW sweep AS WITH RECURSIVE r (id) AS (SELECT 1 UNION ALL SELECT id + 1"
+	       " FROM r) SELECT * FROM r JOIN other USING (id)");
+	assert_refused("TABLE sweep");
+}
+
+static void sql_asks_its_own_views(void **state)
+{
+	struct sql_consumer consumer = { .header = take_header, .row = take_any };
+	struct reader *reader;
+
+	(void)state;
+	model_destroy(make_database(8));
+	change("UPDATE meta SET key = key; DROP VIEW traffic; CREATE VIEW traffic AS WITH RECURSIVE r (id) AS"
+	       " (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r");
+	reader = check_open_reader(path);
+	assert_int_equal(reader_sql(reader, "SELECT xmit_bytes FROM traffic", &consumer, NULL), 0);
+	assert_int_equal(reader_sql(reader, "SELECT count(*) FROM main.traffic", &consumer, NULL), ERR_USAGE);
+	reader_close(reader);
+}
+
+/* What is walked over is what is stored, not the numbers between. */
+static void a_sweep_that_is_far_ahead_hangs_nobody(void **state)
+{
+	struct model *model = make_database(9);
+	struct snapshot_query query = { .absolute = true, .window_us = INT64_C(1) << 50 };
+	struct sql_consumer consumer = { .header = take_header, .row = take_any };
+	char said[4096] = "";
+	struct snapshot *snapshot;
+	struct reader *reader;
+	struct writer *writer;
+	uint64_t faults;
+
+	(void)state;
+	change("UPDATE sweep SET id = id + 4294967296 WHERE id = 64");
+	assert_int_equal(admin_check(path, note_fault, said, &faults, NULL), 0);
+	assert_non_null(strstr(said, "2^31"));
+	reader = check_open_reader(path);
+	assert_int_equal(snapshot_load(reader, &query, &snapshot, NULL), 0);
+	for (size_t i = 0; i < snapshot->fabric->port_count; i++) {
+		struct reading reading;
+
+		assert_true(reader_reading(reader, 0, snapshot->fabric->nodes[snapshot->fabric->ports[i].node].guid,
+					   snapshot->fabric->ports[i].num, &reading, NULL) >= 0);
+	}
+	assert_int_equal(reader_sql(reader, "SELECT * FROM traffic", &consumer, NULL), 0);
+	snapshot_destroy(snapshot);
+	reader_close(reader);
+	writer = check_open_writer(path);
+	check_store(writer, model_step(model));
+	writer_close(writer);
+	model_destroy(model);
+}
+
 /* Any answer is allowed but a crash. */
 static void ask_all(const struct model *model)
 {
@@ -215,6 +347,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST_IN_FOLDER(a_damaged_chunk_is_named_and_the_others_are_right),
 		TEST_IN_FOLDER(a_damaged_block_makes_no_wrong_reading),
+		TEST_IN_FOLDER(values_out_of_range_are_refused_and_named),
+		TEST_IN_FOLDER(a_table_that_is_a_view_is_refused),
+		TEST_IN_FOLDER(sql_asks_its_own_views),
+		TEST_IN_FOLDER(a_sweep_that_is_far_ahead_hangs_nobody),
 		TEST_IN_FOLDER(damaged_pages_are_survived),
 	};
 

@@ -47,6 +47,9 @@ int db_fail(sqlite3 *db, struct error *err)
 	case SQLITE_NOTADB:
 		return err_set(err, ERR_IO, "%s is damaged (%s); move it aside or restore a copy of it", name,
 			       sqlite3_errmsg(db));
+	case SQLITE_CONSTRAINT:
+		return err_set(err, ERR_IO, "%s is damaged (what is to be stored does not fit it: %s); move it "
+			       "aside or restore a copy of it", name, sqlite3_errmsg(db));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(err, ERR_IO, "%s is locked by another process; see who has it open and try again", name);

@@ -45,6 +45,25 @@ static inline void db_bind_u64(sqlite3_stmt *statement, int at, uint64_t value)
 	sqlite3_bind_int64(statement, at, (sqlite3_int64)value);
 }
 
+/*
+ * db_us - a time or a span in microseconds, at most 2^60 (36,000 years) either way
+ * No index bounds most of them: so differences of two fit 64 bits also where the database is damaged.
+ */
+static inline int64_t db_us(sqlite3_stmt *statement, int at)
+{
+	int64_t us = sqlite3_column_int64(statement, at), most = INT64_C(1) << 60;
+
+	return us > most ? most : us < -most ? -most : us;
+}
+
+/* db_choice - a code from 0 to @most; the nearest of them where the row is damaged. */
+static inline int db_choice(sqlite3_stmt *statement, int at, int most)
+{
+	int64_t code = sqlite3_column_int64(statement, at);
+
+	return code < 0 ? 0 : code > most ? most : (int)code;
+}
+
 static inline uint64_t db_u64(sqlite3_stmt *statement, int at)
 {
 	return (uint64_t)sqlite3_column_int64(statement, at);

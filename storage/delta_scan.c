@@ -23,7 +23,7 @@
 
 struct delta_walk {
 	sqlite3 *db;
-	sqlite3_stmt *window, *chunks, *hot, *sums, *errors;
+	sqlite3_stmt *window, *chunks, *hot, *next_hot, *sums, *errors;
 	int64_t at, until;  /* the next sweep that no slice held; the last of all */
 	int64_t hot_from;   /* sweeps before it are in chunks */
 	const uint32_t *ports; /* in rising order (borrowed from the caller) */
@@ -78,6 +78,9 @@ static int prepare(struct delta_walk *walk, int64_t after, struct error *err)
 	if (!result)
 		result = db_prepare(walk->db, "SELECT id, samples FROM hot WHERE id >= ?1 AND id < ?2 ORDER BY id",
 				    &walk->hot, err);
+	if (!result)
+		result = db_prepare(walk->db, "SELECT id FROM hot WHERE id >= ?1 ORDER BY id LIMIT 1", &walk->next_hot,
+				    err);
 	if (!result)
 		result = db_prepare(walk->db, "SELECT reset | saturated OR EXISTS (SELECT 1 FROM chunk_error e WHERE"
 				    " e.window = s.window AND e.port = s.port) FROM chunk_sum s"
@@ -248,10 +251,11 @@ static int load_chunks(struct delta_scan *scan, struct error *err)
 		return result;
 	walk->slice_from = walk->at > window.from ? walk->at : window.from;
 	walk->slice_sweeps = 0;
-	/* The chunks expired, or it cannot be: nothing in it. */
-	if (!result || state != WINDOW_COMPLETE || window.to - window.from > CODEC_CHUNK_SWEEPS ||
+	/* The chunks expired, or the row is damaged: by its index it may end before the walk, which goes on anyway. */
+	if (!result || window.to <= walk->at || state != WINDOW_COMPLETE || window.from < 1 ||
+	    window.from >= window.to || window.to - window.from > CODEC_CHUNK_SWEEPS ||
 	    walk->slice_from > walk->until) {
-		walk->at = result ? window.to : walk->hot_from;
+		walk->at = result && window.to > walk->at ? window.to : walk->hot_from;
 		return 0;
 	}
 	most = SLICE_SAMPLES / (int64_t)walk->most_ports;
@@ -330,12 +334,36 @@ static int load_blocks(struct delta_scan *scan, int64_t from_block, int64_t to_b
 	return result;
 }
 
+/* Go on to the next sweep that has a row: ids may have any gap between them. */
+static int next_hot(struct delta_walk *walk, struct error *err)
+{
+	int64_t next = walk->until + 1;
+	char sql[80];
+	int result;
+
+	sqlite3_bind_int64(walk->next_hot, 1, HOT_ID(walk->at, 0));
+	result = db_step(walk->next_hot, err);
+	if (result > 0)
+		next = sqlite3_column_int64(walk->next_hot, 0) / HOT_BLOCKS;
+	sqlite3_reset(walk->next_hot);
+	/* The rows behind a damaged page are looked for at each sweep. */
+	if (result < 0 && only_damaged(walk)) {
+		snprintf(sql, sizeof(sql), "SELECT min(id) FROM sweep WHERE id >= %lld", (long long)walk->at);
+		result = db_integer(walk->db, sql, next, &next, err);
+	}
+	if (next > walk->at)
+		walk->at = next;
+	return result < 0 ? result : 0;
+}
+
 static int load_hot(struct delta_scan *scan, struct error *err)
 {
 	struct delta_walk *walk = scan->walk;
 	int64_t block, before = -1;
-	int result = 0;
+	int result = next_hot(walk, err);
 
+	if (result < 0 || walk->at > walk->until)
+		return result;
 	walk->slice_from = walk->at++;
 	walk->slice_sweeps = 1;
 	if (!walk->port_count)
@@ -476,6 +504,7 @@ void delta_scan_end(struct delta_scan *scan)
 	sqlite3_finalize(walk->window);
 	sqlite3_finalize(walk->chunks);
 	sqlite3_finalize(walk->hot);
+	sqlite3_finalize(walk->next_hot);
 	sqlite3_finalize(walk->sums);
 	sqlite3_finalize(walk->errors);
 	free(walk->slice_ports);

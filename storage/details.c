@@ -68,16 +68,16 @@ static void read_row(sqlite3_stmt *row, enum detail_attribute attribute, struct 
 	memset(ret, 0, sizeof(*ret));
 	ret->sweep = sqlite3_column_int64(row, DETAIL_SWEEP);
 	ret->port = (uint32_t)sqlite3_column_int64(row, DETAIL_PORT);
-	ret->wall_us = sqlite3_column_int64(row, DETAIL_WALL);
+	ret->wall_us = db_us(row, DETAIL_WALL);
 	ret->boot = sqlite3_column_int64(row, DETAIL_BOOT);
 	ret->reading.attribute = (uint8_t)attribute;
 	ret->reading.layout = (uint8_t)sqlite3_column_int(row, DETAIL_LAYOUT);
 	ret->reading.present = all & ~(uint32_t)sqlite3_column_int64(row, DETAIL_MISSING);
-	ret->reading.at_us = sqlite3_column_int64(row, DETAIL_AT);
+	ret->reading.at_us = db_us(row, DETAIL_AT);
 	ret->has_delta = sqlite3_column_type(row, DETAIL_ELAPSED) != SQLITE_NULL;
 	if (!ret->has_delta)
 		return;
-	ret->delta.elapsed_us = sqlite3_column_int64(row, DETAIL_ELAPSED);
+	ret->delta.elapsed_us = db_us(row, DETAIL_ELAPSED);
 	ret->delta.known = all & ~(uint32_t)sqlite3_column_int64(row, DETAIL_UNKNOWN);
 }
 

@@ -97,6 +97,8 @@ static int open_target(struct exporting *exporting, const char *part, struct err
 	admin_watch_stop(exporting->db);
 	result = db_exec(exporting->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 			 " PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536", err);
+	/* Only now: a hardened connection refuses to turn its journal off. */
+	schema_harden(exporting->db);
 	if (!result)
 		result = attach_source(exporting, err);
 	if (!result && sqlite3_create_function(exporting->db, "names_nobody", 1, SQLITE_UTF8, NULL, names_nobody, NULL,
@@ -482,7 +484,9 @@ int admin_export(const char *path, const char *target_path, const struct export_
 	if (!result)
 		result = target_begin(&target, target_path, err);
 	if (!result) {
-		result = make(&exporting, target.part, &summary, err);
+		result = schema_verify_keys(exporting.source, err);
+		if (!result)
+			result = make(&exporting, target.part, &summary, err);
 		if (result == ERR_IO && !exporting.full && !stop_requested())
 			result = make_from_salvage(&exporting, &target, &summary, err);
 		result = admin_stopped(result, err);

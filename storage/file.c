@@ -15,6 +15,9 @@
 #include "storage/lock.h"
 #include "storage/schema.h"
 
+/* A value that one statement makes or reads; the longest stored one has 64 KB. */
+enum { LENGTH_MOST = 64 << 20 };
+
 /* Source: SQLite's file format, "The Database Header": offsets of two big-endian numbers. */
 enum { HEADER_SIZE = 100, HEADER_USER_VERSION = 60, HEADER_APPLICATION_ID = 68 };
 
@@ -129,6 +132,16 @@ static int immutable_uri(const char *path, struct text *ret, struct error *err)
 	return text_failed(ret) ? err_nomem(err) : 0;
 }
 
+void schema_harden(sqlite3 *db)
+{
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, LENGTH_MOST);
+	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
+}
+
 /* Open, and see that the schema can be read. */
 static int open_database(const char *path, int flags, sqlite3 **ret, struct error *err)
 {
@@ -139,13 +152,13 @@ static int open_database(const char *path, int flags, sqlite3 **ret, struct erro
 	if (sqlite3_open_v2(path, &db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
 		result = db_fail(db, err);
 	if (!result) {
-		/* Nothing that somebody put into the file's schema runs with more rights than a query has. */
-		sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-		sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+		schema_harden(db);
 		sqlite3_busy_timeout(db, SCHEMA_BUSY_TIMEOUT_MS);
 		result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 	}
-	if (!result)
+	if (!result && version == SCHEMA_VERSION)
+		result = schema_verify_tables(db, err);
+	else if (!result)
 		result = db_exec(db, "SELECT 1 FROM meta, sweep, port_version, absolute LIMIT 0", err);
 	if (!result && version > SCHEMA_VERSION)
 		result = err_set(err, ERR_IO,
@@ -340,6 +353,8 @@ int schema_open_writer(const char *path, sqlite3 **ret, struct error *err)
 		result = limit_log(db, err);
 	if (!result)
 		result = schema_migrate(db, err);
+	if (!result)
+		result = schema_verify_keys(db, err);
 	if (result < 0)
 		sqlite3_close(db);
 	else

@@ -87,11 +87,11 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	finding->peer_guid = db_u64(row, PEER);
 	finding->peer_port = (uint8_t)sqlite3_column_int(row, PEER_PORT);
 	finding->tag = (uint8_t)sqlite3_column_int(row, TAG);
-	finding->since_us = sqlite3_column_int64(row, SINCE);
-	ret->opened_us = sqlite3_column_int64(row, OPENED);
-	finding->last_seen_us = sqlite3_column_int64(row, LAST_SEEN);
-	finding->closed_us = sqlite3_column_int64(row, CLOSED);
-	finding->severity = (enum finding_severity)sqlite3_column_int(row, SEVERITY);
+	finding->since_us = db_us(row, SINCE);
+	ret->opened_us = db_us(row, OPENED);
+	finding->last_seen_us = db_us(row, LAST_SEEN);
+	finding->closed_us = db_us(row, CLOSED);
+	finding->severity = (enum finding_severity)db_choice(row, SEVERITY, FINDING_CRITICAL);
 	copy_text(row, SUBJECT, finding->subject, sizeof(finding->subject));
 	copy_text(row, CAUSE, ret->cause, sizeof(ret->cause));
 	copy_text(row, TEXT, finding->text, sizeof(finding->text));
@@ -99,8 +99,8 @@ static int read_row(sqlite3_stmt *members, sqlite3_stmt *row, struct finding_row
 	finding->cause = ret->cause;
 	finding->advice = ret->advice;
 	finding->hosts_touched = (unsigned)sqlite3_column_int64(row, HOSTS_TOUCHED);
-	ret->acknowledged.at_us = sqlite3_column_int64(row, ACK_AT);
-	ret->acknowledged.until_us = sqlite3_column_int64(row, ACK_UNTIL);
+	ret->acknowledged.at_us = db_us(row, ACK_AT);
+	ret->acknowledged.until_us = db_us(row, ACK_UNTIL);
 	copy_text(row, ACK_PERSON, ret->acknowledged.person, sizeof(ret->acknowledged.person));
 	copy_text(row, ACK_REASON, ret->acknowledged.reason, sizeof(ret->acknowledged.reason));
 	copy_text(row, NODE_NAME, ret->node, sizeof(ret->node));

@@ -62,8 +62,8 @@ static int tell_gone(sqlite3 *db, int64_t sweep, reader_gone_fn *each, void *ctx
 	if (!result)
 		sqlite3_bind_int64(rows, 1, sweep);
 	while (result >= 0 && (result = db_step(rows, err)) > 0) {
-		struct gone_node gone = { .guid = db_u64(rows, 0), .seen_us = sqlite3_column_int64(rows, 2),
-					  .gone_us = sqlite3_column_int64(rows, 3) };
+		struct gone_node gone = { .guid = db_u64(rows, 0), .seen_us = db_us(rows, 2),
+					  .gone_us = db_us(rows, 3) };
 		char name[NODE_NAME_SIZE];
 
 		result = read_name(rows, 1, names, gone.guid, sweep, name, err);
@@ -114,7 +114,7 @@ static int find_peer(sqlite3 *db, uint64_t node_guid, uint8_t port, int64_t swee
 	found = result > 0;
 	if (found) {
 		*ret = (struct past_peer){ .guid = db_u64(rows, 0), .port = (uint8_t)sqlite3_column_int(rows, 1),
-					   .until_us = sqlite3_column_int64(rows, 3) };
+					   .until_us = db_us(rows, 3) };
 		result = read_name(rows, 2, names, ret->guid, sweep, ret->name, err);
 	}
 	sqlite3_finalize(rows);

@@ -30,7 +30,7 @@ static int give_errors(struct reader *reader, const struct history_range *range,
 			continue;
 		error = (struct history_error){
 			.who = { db_u64(rows, 1), (uint8_t)sqlite3_column_int(rows, 2) },
-			.wall_us = sqlite3_column_int64(rows, 0), .counter = (enum counter)counter,
+			.wall_us = db_us(rows, 0), .counter = (enum counter)counter,
 			.value = db_u64(rows, 4),
 			.at_least = (sqlite3_column_int(rows, 5) & (MARK_RESET | MARK_SATURATED)) != 0,
 		};

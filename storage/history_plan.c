@@ -60,8 +60,8 @@ static int plan_level(struct planner *planner, enum history_source level, int64_
 			.id = sqlite3_column_int64(rows, 0),
 			.from_sweep = sqlite3_column_int64(rows, 1),
 			.to_sweep = sqlite3_column_int64(rows, 2),
-			.from_us = sqlite3_column_int64(rows, 3),
-			.to_us = sqlite3_column_int64(rows, 4),
+			.from_us = db_us(rows, 3),
+			.to_us = db_us(rows, 4),
 		};
 
 		if (part.from_sweep > until)

@@ -82,7 +82,7 @@ static int find_run(struct reader *reader, const char *sql, const struct history
 	sqlite3_bind_int64(row, 1, range->until);
 	result = db_step(row, err);
 	if (result > 0 && sqlite3_column_int64(row, 0) > range->after) {
-		*ret_us = sqlite3_column_int64(row, 1);
+		*ret_us = db_us(row, 1);
 		*ret_sweeps = sqlite3_column_int64(row, 2);
 	}
 	sqlite3_finalize(row);

@@ -9,6 +9,7 @@
 #include "storage/db.h"
 #include "storage/kept.h"
 #include "storage/lock.h"
+#include "storage/schema.h"
 
 /*
  * A file up to this size is counted row by row. Of a larger one only tables with few
@@ -267,6 +268,8 @@ static int read_file(sqlite3 *db, const char *path, struct admin_info *ret, stru
 	int64_t version = 0, free_pages = 0;
 	int result = db_integer(db, "PRAGMA user_version", 0, &version, err);
 
+	if (!result && version == SCHEMA_VERSION)
+		result = schema_verify_keys(db, err);
 	if (!result)
 		result = db_integer(db, "PRAGMA page_size", 0, &ret->page_bytes, err);
 	if (!result)

@@ -3,8 +3,9 @@
  * migrate.c - databases of older versions brought up to date
  *
  * tables.c says what a new database is like; here stands, for each version, what
- * makes the next one of it. The step to version 3 writes every delta anew, the
- * others only add. Views and names are made anew after the last step.
+ * makes the next one of it. The step to version 3 writes every delta anew, that to
+ * version 5 replaces the text of all tables, the others only add. Views and names
+ * are made anew after the last step.
  *
  * Views are no part of a version: only people ask them. So a database of this
  * version whose views another program made gets today's.
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "storage/codec.h"
 #include "storage/db.h"
 #include "storage/hot_block.h"
@@ -135,9 +137,70 @@ static int step_3_to_4(sqlite3 *db, struct error *err)
 	return run_statements(db, version_3_to_4, err);
 }
 
+/* The columns of all tables, in their order. */
+static int list_columns(sqlite3 *db, struct text *ret, struct error *err)
+{
+	sqlite3_stmt *rows;
+	int result = db_prepare(db, "SELECT m.name || '.' || c.name || ' ' FROM sqlite_schema m,"
+				" pragma_table_info(m.name) c WHERE m.type = 'table' ORDER BY m.name, c.cid", &rows,
+				err);
+
+	while (!result && (result = db_step(rows, err)) > 0) {
+		text_append(ret, (const char *)sqlite3_column_text(rows, 0));
+		result = text_failed(ret) ? err_nomem(err) : 0;
+	}
+	sqlite3_finalize(rows);
+	return result;
+}
+
+/* The text of each table in the schema becomes that of a new database; rows are stored alike in both. */
+static int replace_texts(sqlite3 *db, const char *tables, struct error *err)
+{
+	sqlite3_stmt *replace = NULL;
+	size_t len;
+	int result = db_prepare(db, "UPDATE sqlite_schema SET sql = ?1 WHERE type = 'table' AND"
+				" substr(?1, 1, 15 + length(name)) = 'CREATE TABLE ' || name || ' ('", &replace, err);
+
+	for (; !result && *tables; tables += len + 2) {
+		len = schema_next_statement(tables);
+		sqlite3_bind_text(replace, 1, tables, (int)len, SQLITE_STATIC);
+		result = db_run(replace, err);
+	}
+	sqlite3_finalize(replace);
+	return result;
+}
+
+/* Only the declared types and ranges are new, so no row has to be written again. */
+static int step_4_to_5(sqlite3 *db, struct error *err)
+{
+	struct text tables = { 0 }, before = { 0 }, after = { 0 };
+	int result = list_columns(db, &before, err);
+
+	schema_append_tables(&tables);
+	if (!result && text_failed(&tables))
+		result = err_nomem(err);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+	if (!result)
+		result = db_exec(db, "PRAGMA writable_schema = ON", err);
+	if (!result)
+		result = replace_texts(db, text_chars(&tables), err);
+	if (!result)
+		result = db_exec(db, "PRAGMA writable_schema = RESET; PRAGMA user_version = 5", err);
+	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	if (!result)
+		result = list_columns(db, &after, err);
+	if (!result && strcmp(text_chars(&before), text_chars(&after)) != 0)
+		result = err_set(err, ERR_IO, "%s is damaged (its columns are not those of schema version 4); restore "
+				 "a backup", sqlite3_db_filename(db, "main"));
+	text_done(&tables);
+	text_done(&before);
+	text_done(&after);
+	return result;
+}
+
 /* What makes version i + 2 of version i + 1. A step that was released is never changed. */
 static int (*const steps[])(sqlite3 *db, struct error *err) = {
-	step_1_to_2, step_2_to_3, step_3_to_4,
+	step_1_to_2, step_2_to_3, step_3_to_4, step_4_to_5,
 };
 
 _Static_assert(sizeof(steps) / sizeof(*steps) == SCHEMA_VERSION - 1, "each version but the first has its step");
@@ -158,7 +221,11 @@ static int run_steps(sqlite3 *db, struct error *err)
 		result = db_exec(db, tables_drop_views, err);
 	if (!result)
 		result = schema_make_views(db, err);
-	return result ? result : schema_fill_names(db, err);
+	if (!result)
+		result = schema_fill_names(db, err);
+	if (!result)
+		result = schema_verify_tables(db, err);
+	return result ? result : schema_verify_keys(db, err);
 }
 
 /* Are its views, by the text in its schema, those that a new database has? */

@@ -28,7 +28,7 @@ static void add_chunk(struct port_sum *sum, const struct codec_sum *chunk)
 	if (!sum->samples)
 		sum->sum.known = COUNTER_ALL_SET;
 	sum->samples += chunk->samples;
-	sum->sum.elapsed_us = (int64_t)((uint64_t)sum->sum.elapsed_us + chunk->elapsed_us);
+	sum->sum.elapsed_us = delta_us_add(sum->sum.elapsed_us, (int64_t)(chunk->elapsed_us & INT64_MAX));
 	sum->sum.known &= ~chunk->unknown;
 	sum->ever |= COUNTER_ALL_SET & ~chunk->never;
 	for (int i = 0; i < COUNTER_TRAFFIC_COUNT; i++)
@@ -100,7 +100,8 @@ static int add_windows(struct adding *adding, int64_t *ret_next, struct error *e
 				break;
 			*ret_next = to;
 			result = 0;
-			if (sqlite3_column_int(windows, 3) == WINDOW_COMPLETE && to - from <= CODEC_CHUNK_SWEEPS)
+			if (sqlite3_column_int(windows, 3) == WINDOW_COMPLETE && from > 0 && to > adding->after &&
+			    to > from && to - from <= CODEC_CHUNK_SWEEPS)
 				result = add_window(adding, chunks, sqlite3_column_int64(windows, 0), from, to, err);
 			if (result < 0)
 				break;
@@ -124,27 +125,21 @@ static void add_block(struct adding *adding, int64_t id, const void *packed, siz
 			port_sum_add_sample(&adding->by_port[port - adding->first], &adding->samples[i]);
 }
 
-/* Blocks of sweeps from @from on: a range of ids for each sweep, or all at once where all ports are wanted. */
+/* Blocks of sweeps from @from on. */
 static int add_hot(struct adding *adding, int64_t from, struct error *err)
 {
-	int64_t block = adding->first / CODEC_BLOCK_PORTS;
-	int64_t end = (adding->first + (int64_t)adding->count - 1) / CODEC_BLOCK_PORTS + 1;
-	bool one = adding->count == 1;
 	sqlite3_stmt *rows;
 	int result = db_prepare(adding->db, "SELECT id, samples FROM hot WHERE id >= ?1 AND id < ?2 ORDER BY id", &rows,
 				err);
 
-	for (int64_t sweep = from; !result && sweep <= adding->until; sweep++) {
-		sqlite3_bind_int64(rows, 1, HOT_ID(sweep, one ? block : 0));
-		sqlite3_bind_int64(rows, 2, one ? HOT_ID(sweep, end) : HOT_ID(adding->until + 1, 0));
-		while ((result = db_step(rows, err)) > 0)
-			add_block(adding, sqlite3_column_int64(rows, 0), sqlite3_column_blob(rows, 1),
-				  (size_t)sqlite3_column_bytes(rows, 1));
-		sqlite3_reset(rows);
-		result = end_rows(adding, result, sweep, one ? sweep + 1 : adding->until + 1);
-		if (!one)
-			break;
-	}
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(rows, 1, HOT_ID(from, 0));
+	sqlite3_bind_int64(rows, 2, HOT_ID(adding->until + 1, 0));
+	while ((result = db_step(rows, err)) > 0)
+		add_block(adding, sqlite3_column_int64(rows, 0), sqlite3_column_blob(rows, 1),
+			  (size_t)sqlite3_column_bytes(rows, 1));
+	result = end_rows(adding, result, from, adding->until + 1);
 	sqlite3_finalize(rows);
 	return result;
 }

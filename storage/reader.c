@@ -71,6 +71,8 @@ static int open_database(struct reader *reader, struct error *err)
 		result = sql_tables_register(reader->db, err);
 	if (!result)
 		result = check_version(reader, err);
+	if (!result)
+		result = schema_verify_keys(reader->db, err);
 	if (result < 0)
 		close_database(reader);
 	return result;
@@ -162,7 +164,7 @@ int reader_newest(struct reader *reader, int64_t *ret_id, struct error *err)
 
 static int64_t integer_or(sqlite3_stmt *row, int at, int64_t absent)
 {
-	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : sqlite3_column_int64(row, at);
+	return sqlite3_column_type(row, at) == SQLITE_NULL ? absent : db_us(row, at);
 }
 
 static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
@@ -171,10 +173,10 @@ static void read_sweep(sqlite3_stmt *row, struct stored_sweep *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	info->id = sqlite3_column_int64(row, 0);
-	info->wall_us = sqlite3_column_int64(row, 1);
-	info->duration_us = sqlite3_column_int64(row, 2);
-	info->interval_us = sqlite3_column_int64(row, 3);
-	info->discovery_us = sqlite3_column_int64(row, 4);
+	info->wall_us = db_us(row, 1);
+	info->duration_us = db_us(row, 2);
+	info->interval_us = db_us(row, 3);
+	info->discovery_us = db_us(row, 4);
 	info->discovery_smps = db_u64(row, 5);
 	info->ports_planned = (uint32_t)sqlite3_column_int64(row, 6);
 	info->ports_asked = (uint32_t)sqlite3_column_int64(row, 7);
@@ -228,8 +230,8 @@ static int read_discovery(struct reader *reader, int64_t sweep, struct db_status
 	sqlite3_bind_int64(row, 1, sweep);
 	result = db_step(row, err);
 	if (result > 0) {
-		ret->discovery_wall_us = sqlite3_column_int64(row, 0);
-		ret->discovery_us = sqlite3_column_int64(row, 1);
+		ret->discovery_wall_us = db_us(row, 0);
+		ret->discovery_us = db_us(row, 1);
 		ret->discovery_smps = db_u64(row, 2);
 	}
 	sqlite3_finalize(row);
@@ -316,11 +318,11 @@ static void read_event(sqlite3_stmt *row, struct event_row *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	ret->id = sqlite3_column_int64(row, 0);
-	event->wall_us = sqlite3_column_int64(row, 1);
+	event->wall_us = db_us(row, 1);
 	event->kind = (const char *)sqlite3_column_text(row, 2);
 	if (!event->kind)
 		event->kind = "";
-	event->severity = (enum event_severity)sqlite3_column_int(row, 3);
+	event->severity = (enum event_severity)db_choice(row, 3, EVENT_CRITICAL);
 	event->node_guid = db_u64(row, 4);
 	event->port = (uint8_t)sqlite3_column_int(row, 5);
 	event->peer_guid = db_u64(row, 6);

@@ -259,7 +259,7 @@ static int give_raw(struct giving *giving, const struct plan_part *part, struct 
 		result = standing = any ? delta_scan_next(&scan, err) : 0;
 	}
 	while (result >= 0 && giving->more && (result = db_step(sweeps, err)) > 0) {
-		int64_t id = sqlite3_column_int64(sweeps, 0), wall_us = sqlite3_column_int64(sweeps, 1);
+		int64_t id = sqlite3_column_int64(sweeps, 0), wall_us = db_us(sweeps, 1);
 
 		give_piece(giving, &(struct history_piece){ .source = HISTORY_RAW, .from_sweep = id,
 							    .to_sweep = id + 1, .from_us = wall_us,
@@ -284,7 +284,7 @@ static int date_part(struct giving *giving, struct history_piece *piece, struct 
 		sqlite3_bind_int64(row, 2, piece->to_sweep);
 		result = db_step(row, err);
 		if (result > 0)
-			*(last ? &piece->to_us : &piece->from_us) = sqlite3_column_int64(row, 0);
+			*(last ? &piece->to_us : &piece->from_us) = db_us(row, 0);
 		sqlite3_reset(row);
 	}
 	sqlite3_finalize(row);
@@ -358,7 +358,7 @@ static void read_sum(const struct giving *giving, sqlite3_stmt *row, struct delt
 	int at = 6;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->elapsed_us = sqlite3_column_int64(row, 2);
+	ret->elapsed_us = db_us(row, 2);
 	ret->known = giving->counters & ~db_u64(row, 3);
 	ret->reset = db_u64(row, 4);
 	ret->saturated = db_u64(row, 5);

@@ -13,7 +13,7 @@ enum { ABSOLUTE_PORT = 1, ABSOLUTE_AT, ABSOLUTE_WALL, ABSOLUTE_WIDE, ABSOLUTE_CO
 
 void reading_apply(struct reading *reading, const struct delta *delta)
 {
-	reading->at_us += delta->elapsed_us;
+	reading->at_us = delta_us_add(reading->at_us, delta->elapsed_us);
 	/* As nearly always: nothing to look at. */
 	if ((delta->known & COUNTER_ALL_SET) == COUNTER_ALL_SET && !(delta->reset & COUNTER_ALL_SET)) {
 		for (int i = 0; i < COUNTER_COUNT; i++)
@@ -75,8 +75,8 @@ void readings_read_absolute(sqlite3_stmt *row, struct stored_reading *ret)
 	memset(ret, 0, sizeof(*ret));
 	ret->there = true;
 	ret->base_sweep = ret->read_sweep = sqlite3_column_int64(row, 0);
-	ret->wall_us = sqlite3_column_int64(row, ABSOLUTE_WALL);
-	ret->reading.at_us = sqlite3_column_int64(row, ABSOLUTE_AT);
+	ret->wall_us = db_us(row, ABSOLUTE_WALL);
+	ret->reading.at_us = db_us(row, ABSOLUTE_AT);
 	ret->reading.wide = db_u64(row, ABSOLUTE_WIDE);
 	for (int i = 0; i < COUNTER_COUNT; i++) {
 		if (sqlite3_column_type(row, ABSOLUTE_COUNTERS + i) == SQLITE_NULL)
@@ -180,21 +180,22 @@ static void spoil(void *ctx, int64_t from_sweep, int64_t to_sweep, uint32_t from
 			spoiling->by_port[i].there = false;
 }
 
-/* Backwards as load_recent(), one look at the key for each sweep: those of other ports are passed by. */
+/* Backwards as load_recent(), one look at the key for each stored sweep: those of other ports are passed by. */
 static int load_recent_of(sqlite3 *db, int64_t from, int64_t sweep, uint32_t port, struct stored_reading *ret,
 			  struct error *err)
 {
 	sqlite3_stmt *row;
-	int result = db_prepare(db, "SELECT * FROM absolute WHERE sweep = ?1 AND port = ?2", &row, err);
+	int result = db_prepare(db, "SELECT a.* FROM sweep s CROSS JOIN absolute a ON a.sweep = s.id AND a.port = ?3"
+				" WHERE s.id >= ?1 AND s.id <= ?2 ORDER BY s.id DESC LIMIT 1", &row, err);
 
-	for (int64_t at = sweep; result >= 0 && !ret->there && at >= from && at > 0; at--) {
-		sqlite3_bind_int64(row, 1, at);
-		sqlite3_bind_int64(row, 2, port);
-		result = db_step(row, err);
-		if (result > 0)
-			readings_read_absolute(row, ret);
-		sqlite3_reset(row);
-	}
+	if (result < 0)
+		return result;
+	sqlite3_bind_int64(row, 1, from);
+	sqlite3_bind_int64(row, 2, sweep);
+	sqlite3_bind_int64(row, 3, port);
+	result = db_step(row, err);
+	if (result > 0)
+		readings_read_absolute(row, ret);
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;
 }
@@ -263,10 +264,10 @@ static int date_readings(sqlite3 *db, struct stored_reading *by_port, size_t cou
 			sweep = stored->read_sweep;
 			sqlite3_bind_int64(row, 1, sweep);
 			result = db_step(row, err);
-			offset_us = result > 0 ? sqlite3_column_int64(row, 0) : 0;
+			offset_us = result > 0 ? db_us(row, 0) : 0;
 			sqlite3_reset(row);
 		}
-		stored->wall_us = stored->reading.at_us + offset_us;
+		stored->wall_us = delta_us_add(stored->reading.at_us, offset_us);
 	}
 	sqlite3_finalize(row);
 	return result < 0 ? result : 0;

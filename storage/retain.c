@@ -165,7 +165,7 @@ static int find_run(sqlite3 *db, const char *sql, struct run *ret, struct error 
 	result = db_step(row, err);
 	if (result > 0)
 		*ret = (struct run){ .id = sqlite3_column_int64(row, 0), .from_sweep = sqlite3_column_int64(row, 1),
-				     .to_sweep = sqlite3_column_int64(row, 2), .to_us = sqlite3_column_int64(row, 3) };
+				     .to_sweep = sqlite3_column_int64(row, 2), .to_us = db_us(row, 3) };
 	sqlite3_finalize(row);
 	return result;
 }

@@ -189,7 +189,7 @@ static int date_sweep(struct sample_cursor *cursor, struct error *err)
 	sqlite3_bind_int64(cursor->wall, 1, cursor->scan.sweep);
 	result = db_step(cursor->wall, err);
 	cursor->sweep = cursor->scan.sweep;
-	cursor->wall_us = result > 0 ? sqlite3_column_int64(cursor->wall, 0) : 0;
+	cursor->wall_us = result > 0 ? db_us(cursor->wall, 0) : 0;
 	cursor->time[0] = '\0';
 	sqlite3_reset(cursor->wall);
 	return result < 0 ? result : 0;

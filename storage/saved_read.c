@@ -29,9 +29,9 @@ static void read_info(sqlite3_stmt *row, struct saved_info *ret)
 {
 	*ret = (struct saved_info){
 		.id = sqlite3_column_int64(row, 0),
-		.wall_us = sqlite3_column_int64(row, 3),
-		.start_us = sqlite3_column_int64(row, 4),
-		.end_us = sqlite3_column_int64(row, 5),
+		.wall_us = db_us(row, 3),
+		.start_us = db_us(row, 4),
+		.end_us = db_us(row, 5),
 		.sweep = sqlite3_column_int64(row, 7),
 		.discovered = sqlite3_column_int(row, 8) != 0,
 		.slow = sqlite3_column_int(row, 9) != 0,
@@ -40,7 +40,7 @@ static void read_info(sqlite3_stmt *row, struct saved_info *ret)
 		.ports_answered = (uint32_t)sqlite3_column_int64(row, 12),
 		.mads_sent = db_u64(row, 13),
 		.mads_timed_out = db_u64(row, 14),
-		.spread_us = sqlite3_column_int64(row, 15),
+		.spread_us = db_us(row, 15),
 	};
 	copy_text(ret->name, sizeof(ret->name), row, 1);
 	copy_text(ret->note, sizeof(ret->note), row, 2);
@@ -148,7 +148,7 @@ static bool read_counter(sqlite3_stmt *row, int column, uint64_t *ret)
 
 static void read_fast(sqlite3_stmt *row, struct reading *reading)
 {
-	reading->at_us = sqlite3_column_int64(row, SAVED_AT);
+	reading->at_us = db_us(row, SAVED_AT);
 	reading->wide = db_u64(row, SAVED_WIDE);
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		if (read_counter(row, SAVED_FAST + i, &reading->value[i]))
@@ -164,7 +164,7 @@ static void read_slow(sqlite3_stmt *row, struct detail_reading *details)
 		unsigned count = detail_count((enum detail_attribute)i);
 
 		details[i].attribute = (uint8_t)i;
-		details[i].at_us = sqlite3_column_int64(row, SAVED_SLOW_AT);
+		details[i].at_us = db_us(row, SAVED_SLOW_AT);
 		if (i == DETAIL_EXTENDED_SPEEDS)
 			details[i].layout = (uint8_t)sqlite3_column_int(row, SAVED_FEC_LAYOUT);
 		for (unsigned number = 0; number < count; number++, column++) {

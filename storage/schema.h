@@ -18,9 +18,10 @@
 #include <sqlite3.h>
 
 struct error;
+struct text;
 
 #define SCHEMA_APPLICATION_ID 0x69627772 /* "ibwr" */
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* Every process waits this long for another one's short write before it says "locked". */
 #define SCHEMA_BUSY_TIMEOUT_MS 10000
@@ -42,6 +43,13 @@ struct log_files {
 #define HISTORY_PORTS INT64_C(2097152) /* HOT_BLOCKS * CODEC_BLOCK_PORTS */
 #define HOT_ID(sweep, block) ((sweep) * HOT_BLOCKS + (block))
 #define CHUNK_ID(window, port) ((window) * HISTORY_PORTS + (port))
+
+/*
+ * What the CHECKs of tables.c allow: ids of sweeps, windows and hours are 1 to SCHEMA_SWEEPS, times of the wall clock
+ * end with the year 9999. Sums and differences of a few of them fit 64 bits.
+ */
+#define SCHEMA_SWEEPS INT64_C(1099511627776)
+#define SCHEMA_TIME_MOST_US INT64_C(253402300799999999)
 
 /* chunk_window.state, and the first two hour.state. */
 enum { WINDOW_WRITING, WINDOW_COMPLETE, WINDOW_SUMS_ONLY };
@@ -84,6 +92,36 @@ int schema_create(const char *path, struct error *err);
 int schema_make_history(sqlite3 *db, struct error *err); /* the tables that version 3 added */
 int schema_make_views(sqlite3 *db, struct error *err);
 int schema_fill_names(sqlite3 *db, struct error *err);
+
+
+/* schema_make_temporary_views - the same views for this connection alone, whatever views the file holds. */
+int schema_make_temporary_views(sqlite3 *db, struct error *err);
+
+/* schema_append_tables - the statements that make all tables and indexes, each ended by ";\n". */
+void schema_append_tables(struct text *sql);
+
+/* schema_next_statement - Return: the length of the statement at @at, without what ends it. */
+size_t schema_next_statement(const char *at);
+
+/*
+ * schema_harden - settings of a connection to a file that anybody may have made
+ * The file's views and triggers are off, its schema can run nothing but SQL's own
+ * functions and cannot be written. To be called for each connection.
+ */
+void schema_harden(sqlite3 *db);
+
+/*
+ * schema_verify_tables - are the tables and indexes of this version there, with this program's text?
+ * Each open does it. Return: 0, or ERR_IO where the database is damaged or was changed by another program.
+ */
+int schema_verify_tables(sqlite3 *db, struct error *err);
+
+/*
+ * schema_verify_keys - are the ends of each key in the range that tables.c declares?
+ * Reads the two ends of each index, and counts nodes and ports. What works with the rows calls it before; loops still
+ * end whatever a row says, since an index can be damaged. Return: 0, or ERR_IO where the database is damaged.
+ */
+int schema_verify_keys(sqlite3 *db, struct error *err);
 
 /*
  * schema_migrate - bring a database of an older version up to date

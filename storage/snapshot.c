@@ -192,7 +192,7 @@ static int load_spans(struct loading *loading, struct error *err)
 		if (!row)
 			continue;
 		row->status = why > SAMPLE_OK && why < SAMPLE_STATUS_COUNT ? (enum sample_status)why : SAMPLE_UNPLANNED;
-		row->last_wall_us = sqlite3_column_int64(rows, 2);
+		row->last_wall_us = db_us(rows, 2);
 	}
 	sqlite3_finalize(rows);
 	return result;

@@ -8,6 +8,7 @@
 #include "base/when.h"
 #include "storage/db.h"
 #include "storage/reader_state.h"
+#include "storage/schema.h"
 #include "storage/sql_tables.h"
 
 /* PRAGMAs that only tell; the second kind also without its argument only. */
@@ -195,6 +196,9 @@ int reader_sql(struct reader *reader, const char *statement, int64_t timeout_us,
 		return result;
 	sqlite3_progress_handler(reader->db, STEPS_A_LOOK, timeout_us ? look_at_limit : NULL, &limit);
 	result = sql_tables_connect(reader->db, err);
+	/* Those in the file are off, since it may hold any. */
+	if (!result)
+		result = schema_make_temporary_views(reader->db, err);
 	sqlite3_set_authorizer(reader->db, authorize, NULL);
 	if (!result)
 		result = compile(reader->db, statement, &compiled, err);

@@ -137,8 +137,8 @@ static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 		const char *boot_id = (const char *)sqlite3_column_text(row, 7);
 
 		state->sweep = state->loaded_sweep = sqlite3_column_int64(row, 0);
-		state->sweep_wall_us = sqlite3_column_int64(row, 1);
-		state->sweep_start_us = sqlite3_column_int64(row, 2);
+		state->sweep_wall_us = db_us(row, 1);
+		state->sweep_start_us = db_us(row, 2);
 		state->topology = sqlite3_column_int64(row, 3);
 		state->from_node = (uint32_t)sqlite3_column_int64(row, 4);
 		state->from_port = (uint8_t)sqlite3_column_int(row, 5);

@@ -26,7 +26,7 @@ static void port_sum_add(struct port_sum *sum, const struct port_sum *later)
 	}
 	sum->samples += later->samples;
 	sum->ever |= later->ever;
-	sum->sum.elapsed_us += later->sum.elapsed_us;
+	sum->sum.elapsed_us = delta_us_add(sum->sum.elapsed_us, later->sum.elapsed_us);
 	sum->sum.known &= later->sum.known;
 	sum->sum.reset |= later->sum.reset;
 	sum->sum.saturated |= later->sum.saturated;
@@ -52,7 +52,7 @@ void port_sum_add_sample(struct port_sum *sum, const struct codec_sample *sample
 
 	if (!sum->samples++)
 		sum->sum.known = COUNTER_ALL_SET;
-	sum->sum.elapsed_us += sample->elapsed_us;
+	sum->sum.elapsed_us = delta_us_add(sum->sum.elapsed_us, sample->elapsed_us);
 	sum->sum.known &= known;
 	sum->ever |= known;
 	/* What is not known is 0 in a sample. */
@@ -84,7 +84,7 @@ static void read_sum(sqlite3_stmt *row, struct port_sum *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->samples = db_u64(row, SUM_SAMPLES);
-	ret->sum.elapsed_us = sqlite3_column_int64(row, SUM_ELAPSED);
+	ret->sum.elapsed_us = db_us(row, SUM_ELAPSED);
 	ret->sum.known = COUNTER_ALL_SET & ~db_u64(row, SUM_UNKNOWN);
 	ret->ever = ret->sum.known;
 	ret->sum.reset = db_u64(row, SUM_RESET);
@@ -277,6 +277,11 @@ int sums_load(sqlite3 *db, int64_t after, int64_t until, uint32_t port, struct p
 	while (!result && at <= until) {
 		int64_t next = add_from(&gathering, at, until, err);
 
+		/* Only a damaged row ends before it begins. */
+		if (next >= 0 && next <= at)
+			next = err_set(err, ERR_IO, "%s is damaged (a window or hour ends before sweep %lld, which "
+				       "it is to hold); restore a backup", sqlite3_db_filename(db, "main"),
+				       (long long)at);
 		if (next < 0)
 			result = (int)next;
 		at = next;
@@ -395,20 +400,28 @@ int sums_read_windows(sqlite3 *db, int64_t from, int64_t to, uint32_t from_port,
 {
 	struct gathering gathering = { .db = db, .first = from_port, .by_port = by_port,
 				       .count = to_port - from_port };
-	sqlite3_stmt *sums = NULL, *errors = NULL;
+	sqlite3_stmt *sums = NULL, *errors = NULL, *windows = NULL;
 	int result = db_prepare(db, "SELECT * FROM chunk_sum WHERE window = ?1 AND port >= ?2 AND port < ?3", &sums,
 				err);
 
 	if (!result)
 		result = db_prepare(db, "SELECT port, counter, value FROM chunk_error WHERE window = ?1 AND port >= ?2"
 				    " AND port < ?3", &errors, err);
-	for (int64_t id = from; !result && id < to; id++) {
+	if (!result)
+		result = db_prepare(db, "SELECT id FROM chunk_window WHERE id >= ?1 AND id < ?2 ORDER BY id", &windows,
+				    err);
+	if (!result) {
+		sqlite3_bind_int64(windows, 1, from);
+		sqlite3_bind_int64(windows, 2, to);
+	}
+	while (!result && (result = db_step(windows, err)) > 0) {
 		sqlite3_bind_int64(sums, 2, from_port);
 		sqlite3_bind_int64(errors, 2, from_port);
 		sqlite3_bind_int64(sums, 3, to_port);
 		sqlite3_bind_int64(errors, 3, to_port);
-		result = add_rows(&gathering, sums, errors, id, err);
+		result = add_rows(&gathering, sums, errors, sqlite3_column_int64(windows, 0), err);
 	}
+	sqlite3_finalize(windows);
 	sqlite3_finalize(sums);
 	sqlite3_finalize(errors);
 	return result;

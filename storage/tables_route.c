@@ -13,6 +13,9 @@ const char tables_route[] =
 	"	block INTEGER NOT NULL, -- LIDs 64 * block to 64 * block + 63\n"
 	"	to_sweep INTEGER,\n"
 	"	ports BLOB NOT NULL, -- a byte for each LID: number of the port by which it leaves; 255: none\n"
+	"	CONSTRAINT route_version_range CHECK (\n"
+	"		from_sweep BETWEEN 1 AND 1099511627776 AND to_sweep BETWEEN 1 AND 1099511627776 AND\n"
+	"		node BETWEEN 1 AND 2097151 AND block BETWEEN 0 AND 767 AND length(ports) = 64),\n"
 	"	PRIMARY KEY (from_sweep, node, block)\n"
-	") WITHOUT ROWID;\n"
+	") WITHOUT ROWID, STRICT;\n"
 	"CREATE INDEX route_version_now ON route_version (node, block) WHERE to_sweep IS NULL;\n";

@@ -32,8 +32,9 @@ static const char head[] =
 	"	ports_answered INTEGER NOT NULL,\n"
 	"	mads_sent INTEGER NOT NULL,\n"
 	"	mads_timed_out INTEGER NOT NULL,\n"
-	"	spread_us INTEGER NOT NULL -- between its first and its last reading of fast counters\n"
-	");\n"
+	"	spread_us INTEGER NOT NULL, -- between its first and its last reading of fast counters\n"
+	"	CONSTRAINT snapshot_range CHECK (id > 0 AND wall_us BETWEEN 0 AND 253402300799999999)\n"
+	") STRICT;\n"
 	"CREATE UNIQUE INDEX snapshot_by_name ON snapshot (name) WHERE complete;\n"
 	"CREATE TABLE snapshot_node ( -- a node, as it was then\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
@@ -46,8 +47,10 @@ static const char head[] =
 	"	system_guid INTEGER NOT NULL,\n"
 	"	vendor_id INTEGER NOT NULL,\n"
 	"	device_id INTEGER NOT NULL,\n"
+	"	CONSTRAINT snapshot_node_range CHECK (\n"
+	"		node BETWEEN 0 AND 2097151 AND port_count BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node)\n"
-	") WITHOUT ROWID;\n"
+	") WITHOUT ROWID, STRICT;\n"
 	"CREATE TABLE snapshot_port ( -- a port with counters, up or not, and what they were\n"
 	"	snapshot INTEGER NOT NULL REFERENCES snapshot (id),\n"
 	"	node INTEGER NOT NULL, -- snapshot_node.node\n"
@@ -67,8 +70,10 @@ static const char head[] =
 	"	fec_layout INTEGER NOT NULL, -- code layout, of the FEC counters; 0: not known, or has none\n"
 	"	-- Values of 64 bits: above 2^63 - 1 they look negative.\n";
 static const char tail[] =
+	"	CONSTRAINT snapshot_port_range CHECK (\n"
+	"		node BETWEEN 0 AND 2097151 AND number BETWEEN 0 AND 255),\n"
 	"	PRIMARY KEY (snapshot, node, number)\n"
-	") WITHOUT ROWID;\n";
+	") WITHOUT ROWID, STRICT;\n";
 
 static void append_slow_columns(struct text *sql)
 {

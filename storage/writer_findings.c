@@ -63,8 +63,8 @@ static int load(struct writer *writer, struct error *err)
 		struct stored_finding stored = {
 			.id = sqlite3_column_int64(rows, 0), .node_guid = db_u64(rows, 2),
 			.port = (uint8_t)sqlite3_column_int(rows, 3), .tag = (uint8_t)sqlite3_column_int(rows, 4),
-			.last_seen_us = sqlite3_column_int64(rows, 5), .state_sweep = sqlite3_column_int64(rows, 6),
-			.severity = (enum finding_severity)sqlite3_column_int(rows, 7),
+			.last_seen_us = db_us(rows, 5), .state_sweep = sqlite3_column_int64(rows, 6),
+			.severity = (enum finding_severity)db_choice(rows, 7, FINDING_CRITICAL),
 		};
 		int known = kind ? finding_kind_find(kind) : -1;
 
