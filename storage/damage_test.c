@@ -245,8 +245,8 @@ static void sql_asks_its_own_views(void **state)
 	change("UPDATE meta SET key = key; DROP VIEW traffic; CREATE VIEW traffic AS WITH RECURSIVE r (id) AS"
 	       " (SELECT 1 UNION ALL SELECT id + 1 FROM r) SELECT * FROM r");
 	reader = check_open_reader(path);
-	assert_int_equal(reader_sql(reader, "SELECT xmit_bytes FROM traffic", &consumer, NULL), 0);
-	assert_int_equal(reader_sql(reader, "SELECT count(*) FROM main.traffic", &consumer, NULL), ERR_USAGE);
+	assert_int_equal(reader_sql(reader, "SELECT xmit_bytes FROM traffic", 0, &consumer, NULL), 0);
+	assert_int_equal(reader_sql(reader, "SELECT count(*) FROM main.traffic", 0, &consumer, NULL), ERR_USAGE);
 	reader_close(reader);
 }
 
@@ -274,7 +274,7 @@ static void a_sweep_that_is_far_ahead_hangs_nobody(void **state)
 		assert_true(reader_reading(reader, 0, snapshot->fabric->nodes[snapshot->fabric->ports[i].node].guid,
 					   snapshot->fabric->ports[i].num, &reading, NULL) >= 0);
 	}
-	assert_int_equal(reader_sql(reader, "SELECT * FROM traffic", &consumer, NULL), 0);
+	assert_int_equal(reader_sql(reader, "SELECT * FROM traffic", 0, &consumer, NULL), 0);
 	snapshot_destroy(snapshot);
 	reader_close(reader);
 	writer = check_open_writer(path);
