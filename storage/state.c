@@ -90,7 +90,8 @@ void state_done(struct state *state)
 static int damaged(struct error *err)
 {
 	return err_set(err, ERR_IO,
-		       "the database is damaged: its ids have holes; move it aside or restore a copy of it");
+		       "the database is damaged: rows that others refer to are missing; move it aside or restore a "
+		       "copy of it");
 }
 
 static int load_identities(sqlite3 *db, struct state *state, struct error *err)
@@ -127,7 +128,7 @@ static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 	sqlite3_stmt *row;
 	int result = db_prepare(db,
 				"SELECT s.id, s.wall_us, s.start_us, s.topology, s.from_node, s.from_port, s.boot,"
-				" b.boot_id FROM sweep s JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
+				" b.boot_id FROM sweep s LEFT JOIN boot b ON b.id = s.boot ORDER BY s.id DESC LIMIT 1",
 				&row, err);
 
 	if (result < 0)
@@ -143,11 +144,12 @@ static int load_sweep(sqlite3 *db, struct state *state, struct error *err)
 		state->from_node = (uint32_t)sqlite3_column_int64(row, 4);
 		state->from_port = (uint8_t)sqlite3_column_int(row, 5);
 		state->boot = sqlite3_column_int64(row, 6);
+		result = boot_id ? 0 : damaged(err);
 		if (boot_id)
 			strncpy(state->boot_id, boot_id, sizeof(state->boot_id) - 1);
 	}
 	sqlite3_finalize(row);
-	return result < 0 ? result : 0;
+	return result;
 }
 
 static int load_versions(sqlite3 *db, struct state *state, struct error *err)
