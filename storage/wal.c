@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,7 +68,14 @@ void wal_close(struct wal *wal)
 		close(wal->log_fd);
 	if (wal->index_fd >= 0)
 		close(wal->index_fd);
-	*wal = WAL_NONE;
+	wal->log_fd = wal->index_fd = -1;
+}
+
+void wal_unmap(struct wal *wal)
+{
+	if (wal->index)
+		munmap(wal->index, wal->index_bytes);
+	wal->index = NULL;
 }
 
 /* Bytes of the log up to its last commit; 0 where the index does not belong to this log. */
@@ -123,9 +131,25 @@ static int flush_log(const struct wal *wal)
 	return ftruncate(wal->log_fd, bytes) < 0 ? -1 : result;
 }
 
-int wal_repair(const struct wal *wal, const char *path, struct error *err)
+/* Mapped pages are not dropped. The file only grows, so a part that was mapped earlier is mapped again. */
+static int map_index(struct wal *wal)
 {
-	static const struct index_header none[2];
+	struct stat st;
+	void *index;
+
+	if (fstat(wal->index_fd, &st) < 0 || st.st_size < 2 * (off_t)sizeof(struct index_header))
+		return -1;
+	wal_unmap(wal);
+	index = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, wal->index_fd, 0);
+	if (index == MAP_FAILED)
+		return -1;
+	wal->index = index;
+	wal->index_bytes = (size_t)st.st_size;
+	return 0;
+}
+
+int wal_repair(struct wal *wal, const char *path, struct error *err)
+{
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = INDEX_LOCKS_AT,
 			      .l_len = INDEX_LOCKS };
 	int result = 0;
@@ -133,9 +157,11 @@ int wal_repair(const struct wal *wal, const char *path, struct error *err)
 	if (fcntl(wal->index_fd, F_OFD_SETLK, &lock) < 0)
 		return err_set(err, ERR_IO, "%s is being written by another process; trying again", path);
 	errno = 0;
-	if (flush_log(wal) < 0 || pwrite(wal->index_fd, none, sizeof(none), 0) != (ssize_t)sizeof(none))
+	if (flush_log(wal) < 0 || map_index(wal) < 0)
 		result = err_set(err, ERR_IO, "%s: a flush to disk failed (%s); see its disk, quota and folder, and "
 				 "their rights", path, errno ? strerror(errno) : "the log cannot be read");
+	else
+		memset(wal->index, 0, 2 * sizeof(struct index_header));
 	lock.l_type = F_UNLCK;
 	fcntl(wal->index_fd, F_OFD_SETLK, &lock);
 	return result;

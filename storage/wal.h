@@ -9,14 +9,18 @@
 #ifndef IBWIRE_STORAGE_WAL_H
 #define IBWIRE_STORAGE_WAL_H
 
+#include <stddef.h>
+
 struct error;
 
 /* The files of an open connection's log. -1: none. */
 struct wal {
 	int log_fd, index_fd;
+	void *index; /* mapped by wal_repair(); NULL: not */
+	size_t index_bytes;
 };
 
-#define WAL_NONE ((struct wal){ -1, -1 })
+#define WAL_NONE ((struct wal){ .log_fd = -1, .index_fd = -1 })
 
 /*
  * wal_open - @path: of a database that this process has open
@@ -26,7 +30,7 @@ struct wal {
  */
 int wal_open(const char *path, struct wal *ret, struct error *err);
 
-/* wal_close - after the last connection of this process. */
+/* wal_close - after the last connection of this process. The index stays mapped. */
 void wal_close(struct wal *wal);
 
 /*
@@ -37,11 +41,15 @@ void wal_close(struct wal *wal);
  * rolled back for a committed one; writes the log's bytes again, since those in memory may not be on
  * the disk any more, and flushes them, with some more to see that the disk takes new blocks; then
  * invalidates the index. The next connection rebuilds the index from the log and stops at the first
- * frame whose checksum is wrong.
+ * frame whose checksum is wrong. Until then the index stays mapped, since a page of it that nobody
+ * maps may be dropped, and be read from the disk as it was earlier: a valid index of an older log.
  *
  * Return: 0; ERR_IO where the disk still fails, or another process is writing: to be tried again.
  * Source: SQLite, "WAL-mode File Format" (walformat.html), 2.1 "The WAL-Index Header", 2.2, 4.
  */
-int wal_repair(const struct wal *wal, const char *path, struct error *err);
+int wal_repair(struct wal *wal, const char *path, struct error *err);
+
+/* wal_unmap - once the next connection has rebuilt the index. */
+void wal_unmap(struct wal *wal);
 
 #endif

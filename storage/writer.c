@@ -163,6 +163,7 @@ static void distrust(struct writer *writer)
  */
 static int recover(struct writer *writer, struct error *err)
 {
+	struct wal old;
 	int result;
 
 	stop_compactor(writer, 0);
@@ -172,9 +173,16 @@ static int recover(struct writer *writer, struct error *err)
 			return result;
 		close_database(writer);
 	}
+	old = writer->wal;
+	writer->wal = WAL_NONE;
 	result = open_or_create(writer, err);
 	if (!result)
 		writer->distrusted = false;
+	/* Where it could not be opened the index is still to be rebuilt. */
+	if (result < 0)
+		writer->wal = old;
+	else
+		wal_unmap(&old);
 	return result;
 }
 
@@ -469,6 +477,7 @@ void writer_close(struct writer *writer)
 		settle(writer);
 		close_database(writer);
 	}
+	wal_unmap(&writer->wal);
 	lock_release(&writer->lock);
 	free(writer->port_ids);
 	free(writer->samples);
