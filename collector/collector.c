@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "collector/loop_sweep.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "wire/keys.h"

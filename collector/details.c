@@ -7,7 +7,7 @@
 #include "analysis/delta.h"
 #include "base/array.h"
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"

@@ -2,7 +2,7 @@
 #include "collector/layout.h"
 
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
 

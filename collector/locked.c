@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 

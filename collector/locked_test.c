@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "collector/events.h"
-#include "collector/link_check.h"
+#include "collector/topology_probe.h"
 #include "collector/locked.h"
 #include "collector/test_model.h"
 #include "wire/keys.h"

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "collector/collector.h"
-#include "collector/lid_check.h"
+#include "collector/lid_verify.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
 #include "fabric/fabric.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "collector/details.h"
-#include "collector/link_check.h"
-#include "collector/memory.h"
+#include "collector/topology_probe.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_port.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"

@@ -7,7 +7,7 @@
 #include "collector/events.h"
 #include "collector/layout.h"
 #include "collector/locked.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"

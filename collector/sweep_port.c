@@ -2,7 +2,7 @@
 #include "collector/sweep_port.h"
 
 #include "collector/details.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"

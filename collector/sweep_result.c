@@ -5,7 +5,7 @@
 
 #include "analysis/delta.h"
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 
 void sweep_result_done(struct sweep_result *result)

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/route_read.h"
 #include "fabric/routes.h"
 #include "wire/mad.h"

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/test_cases.h"
-#include "collector/take.h"
+#include "collector/snapshot_capture.h"
 #include "collector/test_model.h"
 #include "fabric/fabric.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/link_look.h"
+#include "collector/link_verify.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
-#include "collector/link_check.h"
-#include "collector/memory.h"
+#include "collector/topology_probe.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/path.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * link_look.h - has the cabling changed where a sweep saw a sign of it?
+ * link_verify.h - has the cabling changed where a sweep saw a sign of it?
  *
  * A link that went down since the last sweep, or a node that fell silent, may be
  * back as it was: that costs two SMPs to find out, where a discovery asks the
  * whole fabric. So PortInfo of the switch's port is asked at once, and NodeInfo of
  * the node behind it, along a path that ends with this very cable.
  */
-#ifndef IBWIRE_COLLECTOR_LINK_LOOK_H
-#define IBWIRE_COLLECTOR_LINK_LOOK_H
+#ifndef IBWIRE_COLLECTOR_LINK_VERIFY_H
+#define IBWIRE_COLLECTOR_LINK_VERIFY_H
 
 #include <stdbool.h>
 #include <stddef.h>

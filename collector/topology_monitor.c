@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/fabric_watch.h"
+#include "collector/topology_monitor.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * link_check.h - has the topology changed? Asked cheaply, with every sweep
+ * topology_probe.h - has the topology changed? Asked cheaply, with every sweep
  *
  * A discovery costs thousands of SMPs. Between discoveries each sweep asks every
  * switch for SwitchInfo, whose PortStateChange is a hint (the SM clears it), and
@@ -8,8 +8,8 @@
  * link that went, came, or trained at another width or speed is seen, and is
  * then looked at by a discovery.
  */
-#ifndef IBWIRE_COLLECTOR_LINK_CHECK_H
-#define IBWIRE_COLLECTOR_LINK_CHECK_H
+#ifndef IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
+#define IBWIRE_COLLECTOR_TOPOLOGY_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * memory.h - what the collector remembers of each node and port between sweeps
+ * node_memory.h - what the collector remembers of each node and port between sweeps
  *
  * Keyed by node GUID and port number, so it outlives topologies: a switch that
  * vanishes and returns finds its last readings again. Nothing is ever removed;
  * it grows with the number of different ports that were ever seen.
  */
-#ifndef IBWIRE_COLLECTOR_MEMORY_H
-#define IBWIRE_COLLECTOR_MEMORY_H
+#ifndef IBWIRE_COLLECTOR_NODE_MEMORY_H
+#define IBWIRE_COLLECTOR_NODE_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * judge.h - what each sweep says of the fabric's health
+ * findings_step.h - what each sweep says of the fabric's health
  *
  * Gives analysis/health what it wants of a sweep: the fabric's shape, samples, tables,
  * who is locked, who manages the subnet; and turns what opens and closes into events.
  */
-#ifndef IBWIRE_COLLECTOR_JUDGE_H
-#define IBWIRE_COLLECTOR_JUDGE_H
+#ifndef IBWIRE_COLLECTOR_FINDINGS_STEP_H
+#define IBWIRE_COLLECTOR_FINDINGS_STEP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * fabric_watch.h - the fabric as the collector knows it, and when to look again
+ * topology_monitor.h - the fabric as the collector knows it, and when to look again
  *
  * Discovery runs beside the sweeps. What it brings is not believed blindly: a
  * fabric that is much smaller than the last one is a suspicion until discovery
  * has said so several times in a row.
  */
-#ifndef IBWIRE_COLLECTOR_FABRIC_WATCH_H
-#define IBWIRE_COLLECTOR_FABRIC_WATCH_H
+#ifndef IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
+#define IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/lid_check.h"
+#include "collector/lid_verify.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "analysis/rate.h"
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/helper.h"
+#include "collector/discovery_helper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "collector/fabric_watch.h"
+#include "collector/topology_monitor.h"
 
 #define LINES_LOGGED 10
 

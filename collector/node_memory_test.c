@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 
 #define NODES 3

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/judge.h"
+#include "collector/findings_step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "collector/details.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/route_read.h"
 #include "collector/sink.h"
 #include "collector/sweep_result.h"

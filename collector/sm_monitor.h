@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sm_watch.h - all subnet managers of the fabric, and how many of them claim to be master
+ * sm_monitor.h - all subnet managers of the fabric, and how many of them claim to be master
  *
  * Each sweep asks the master that this host's port names (sweep.h). Others are at ports whose PortInfo says IsSM,
  * and at LIDs that other ports' PortInfo names as their master's: a fabric of two masters has one half that follows
@@ -9,8 +9,8 @@
  *
  * A standby that does not answer is no fault of the fabric, and no answer is never counted as a master.
  */
-#ifndef IBWIRE_COLLECTOR_SM_WATCH_H
-#define IBWIRE_COLLECTOR_SM_WATCH_H
+#ifndef IBWIRE_COLLECTOR_SM_MONITOR_H
+#define IBWIRE_COLLECTOR_SM_MONITOR_H
 
 #include <stdbool.h>
 #include <stddef.h>

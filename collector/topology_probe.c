@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/link_check.h"
+#include "collector/topology_probe.h"
 
 #include <stddef.h>
 
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/sm_watch.h"
+#include "collector/sm_monitor.h"
 
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* helper.h - discovery by a helper process, as the loop wants it */
-#ifndef IBWIRE_COLLECTOR_HELPER_H
-#define IBWIRE_COLLECTOR_HELPER_H
+#ifndef IBWIRE_COLLECTOR_DISCOVERY_HELPER_H
+#define IBWIRE_COLLECTOR_DISCOVERY_HELPER_H
 
 #include "wire/discovery.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "collector/events.h"
-#include "collector/sm_watch.h"
+#include "collector/sm_monitor.h"
 #include "collector/test_model.h"
 
 enum { STANDBY = 2, MASTER = 3 };

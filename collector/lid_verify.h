@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lid_check.h - were a sweep's answers those of the nodes that were asked?
+ * lid_verify.h - were a sweep's answers those of the nodes that were asked?
  *
  * An answer with counters does not say whose they are: it comes from whoever has
  * the LID now, and between two discoveries a subnet manager may give a LID to
@@ -9,8 +9,8 @@
  * nodes that changed places shows by that; as soon as one LID turns out to be
  * another node's, all of them are asked.
  */
-#ifndef IBWIRE_COLLECTOR_LID_CHECK_H
-#define IBWIRE_COLLECTOR_LID_CHECK_H
+#ifndef IBWIRE_COLLECTOR_LID_VERIFY_H
+#define IBWIRE_COLLECTOR_LID_VERIFY_H
 
 #include <stdbool.h>
 #include <stdint.h>

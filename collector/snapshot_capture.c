@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/take.h"
+#include "collector/snapshot_capture.h"
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/stop.h"
 #include "collector/details.h"
-#include "collector/lid_check.h"
-#include "collector/link_check.h"
-#include "collector/memory.h"
+#include "collector/lid_verify.h"
+#include "collector/topology_probe.h"
+#include "collector/node_memory.h"
 #include "collector/sweep.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"

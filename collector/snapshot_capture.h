@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * take.h - all counters of all ports, once: what `ibwire snapshot take` asks
+ * snapshot_capture.h - all counters of all ports, once: what `ibwire snapshot take` asks
  *
  * One sweep of a process of its own, on a fabric that is handed in. It knows no
  * earlier reading, so each node is asked who it is: a LID that moved since the
  * topology was made gives nobody another's counters.
  */
-#ifndef IBWIRE_COLLECTOR_TAKE_H
-#define IBWIRE_COLLECTOR_TAKE_H
+#ifndef IBWIRE_COLLECTOR_SNAPSHOT_CAPTURE_H
+#define IBWIRE_COLLECTOR_SNAPSHOT_CAPTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
