@@ -216,7 +216,7 @@ static void clear_port(struct model *model, size_t node, int port)
 /* A port; when the minute of that is over two more, which soon turn out to be the first of all. */
 static void somebody_clears_counters(struct model *model)
 {
-	size_t told = model_events_of(model, EVENT_COUNTERS_CLEARED), i;
+	size_t reported = model_events_of(model, EVENT_COUNTERS_CLEARED), i;
 	int port;
 
 	if (model->sweeps == 3 || model->sweeps == 13)
@@ -227,7 +227,7 @@ static void somebody_clears_counters(struct model *model)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			clear_port(model, i, port);
 	/* Each is told with the sweep that sees it. */
-	assert_int_equal(told, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
+	assert_int_equal(reported, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
 }
 
 static void counters_that_are_cleared_are_marked_and_told(void **state)
@@ -367,15 +367,15 @@ static void a_redirection_is_followed_and_remembered(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(33);
-	uint64_t asked;
+	uint64_t queried;
 
 	(void)state;
 	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	asked = model->requests_to[HOST];
+	queried = model->requests_to[HOST];
 	/* ClassPortInfo twice, the second at the other address; five times one port's two attributes. */
-	assert_in_range(asked, 2 + 5, 2 + 5 * 2 + 1);
+	assert_in_range(queried, 2 + 5, 2 + 5 * 2 + 1);
 	assert_true(model_check(model) > 0);
 	assert_int_equal(model->nodes[HOST].ports[1].last.value[COUNTER_RCV_DATA] & UINT32_MAX,
 			 model->nodes[HOST].ports[1].value[COUNTER_RCV_DATA] & UINT32_MAX);

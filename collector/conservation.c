@@ -46,7 +46,7 @@ struct conservation_port {
 	uint8_t num, peer_num;
 	bool running;
 	bool was_read;
-	bool told;               /* it goes on since an event */
+	bool reported;               /* it goes on since an event */
 	uint8_t failing;         /* sweeps in a row; stops at SWEEPS_UNTIL_TOLD */
 	int64_t failing_us;      /* since */
 	int64_t settled_us;      /* no run before */
@@ -184,7 +184,7 @@ static bool matters(const struct conserve_run *run, const struct conserve_result
 }
 
 /* The sum is of no use any more. */
-static void give_up(struct conservation_port *port, int64_t start_us)
+static void abandon(struct conservation_port *port, int64_t start_us)
 {
 	port->running = false;
 	port->settled_us = start_us + SETTLE_US;
@@ -211,7 +211,7 @@ static bool judge(struct conservation_port *port, const struct link_end ends[2],
 	/* A node that was away from the fabric goes on where it was; its peer's deltas of that time are not here. */
 	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||
 	    (ends[1].has_delta && !conserve_run_received(&port->run, &ends[1].delta))) {
-		give_up(port, start_us);
+		abandon(port, start_us);
 		return false;
 	}
 	if (ends[1].has_delta)
@@ -230,8 +230,8 @@ static bool judge(struct conservation_port *port, const struct link_end ends[2],
 	return port->failing == SWEEPS_UNTIL_TOLD && start_us - port->failing_us >= UNTIL_TOLD_US;
 }
 
-static void tell(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
-		 const struct conservation_port *memory, const struct conserve_result *result)
+static void add_events(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
+		       const struct conservation_port *memory, const struct conserve_result *result)
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
 	const char *name = fabric->nodes[port->node].name, *peer_name = fabric->nodes[peer->node].name;
@@ -264,13 +264,13 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 	if (peer == FABRIC_NONE || !conservation->memory_of[peer] || port->state < PORT_INIT ||
 	    node_is_aggregation(&fabric->nodes[port->node]) ||
 	    node_is_aggregation(&fabric->nodes[fabric->ports[peer].node])) {
-		give_up(memory, start_us);
+		abandon(memory, start_us);
 		return false;
 	}
 	far = &conservation->ports[conservation->memory_of[peer] - 1];
 	if (memory->peer_guid != far->node_guid || memory->peer_num != far->num ||
 	    memory->link_bits_per_s != port_rate_bits_per_s(port)) {
-		give_up(memory, start_us);
+		abandon(memory, start_us);
 		memory->peer_guid = far->node_guid;
 		memory->peer_num = far->num;
 		memory->link_bits_per_s = port_rate_bits_per_s(port);
@@ -279,7 +279,7 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .memory = memory };
 	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .memory = far };
 	if (!take_end(&ends[0], true, start_us) || !take_end(&ends[1], false, start_us)) {
-		give_up(memory, start_us);
+		abandon(memory, start_us);
 		return false;
 	}
 	if (!memory->running) {
@@ -301,13 +301,13 @@ static void found(struct conservation *conservation, struct events *events, int6
 	int64_t took_us = start_us - port->begun_us;
 
 	port->quiet_us = start_us + (2 * took_us > QUIET_US ? 2 * took_us : QUIET_US);
-	if (!port->told && ++conservation->told < TOLD_AT_MOST)
-		tell(events, wall_us, fabric, index, port, result);
-	else if (!port->told && conservation->told == TOLD_AT_MOST)
+	if (!port->reported && ++conservation->reported < TOLD_AT_MOST)
+		add_events(events, wall_us, fabric, index, port, result);
+	else if (!port->reported && conservation->reported == TOLD_AT_MOST)
 		events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "%u ends of links sent other amounts than the other end received: their devices may count "
 			   "differently; more of them are not told", TOLD_AT_MOST);
-	port->told = true;
+	port->reported = true;
 	port->running = false;
 }
 
@@ -315,13 +315,13 @@ static void forget_what_is_over(struct conservation *conservation, int64_t start
 {
 	size_t i;
 
-	for (i = 0; conservation->told && i < conservation->count; i++) {
+	for (i = 0; conservation->reported && i < conservation->count; i++) {
 		struct conservation_port *port = &conservation->ports[i];
 
-		if (!port->told || start_us <= port->quiet_us)
+		if (!port->reported || start_us <= port->quiet_us)
 			continue;
-		port->told = false;
-		conservation->told--;
+		port->reported = false;
+		conservation->reported--;
 	}
 }
 

@@ -30,7 +30,7 @@ struct sweep_result;
 struct conservation {
 	struct conservation_port *ports;
 	size_t count, capacity;
-	size_t told; /* of the ports: for how many it goes on */
+	size_t reported; /* of the ports: for how many it goes on */
 	struct map by_port;
 	/* While a sweep is looked at: by index of port, the sample + 1 and the port above + 1; 0: none. */
 	uint32_t *sample_of, *memory_of;

@@ -298,7 +298,7 @@ static void many_links_are_not_told_one_by_one(void **state)
 	for (port = 0; port < PORTS; port++)
 		world.loss[port] = 0.9;
 	sweeps(300);
-	assert_int_equal(world.conservation.told, PORTS);
+	assert_int_equal(world.conservation.reported, PORTS);
 	assert_int_equal(world.events.count, 10);
 	assert_non_null(strstr(world.events.list[9].text, "their devices may count differently"));
 	assert_int_equal(world.events.list[9].node_guid, 0);

@@ -26,7 +26,7 @@
 
 static struct {
 	int64_t took_us[SWEEPS_MAX];
-	uint32_t answered[SWEEPS_MAX];
+	uint32_t responded[SWEEPS_MAX];
 	size_t count;
 	size_t dies_at; /* sweeps that end before somebody dies */
 	unsigned mads;  /* so many into that sweep; 0: before it */
@@ -41,7 +41,7 @@ static bool note(const struct model *model)
 		return false;
 	assert_true(course.count < SWEEPS_MAX);
 	course.took_us[course.count] = model->last_sweep.end_us - model->last_sweep.start_us;
-	course.answered[course.count++] = model->last_sweep.ports_answered;
+	course.responded[course.count++] = model->last_sweep.ports_answered;
 	return true;
 }
 
@@ -99,7 +99,7 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 		run_with_dead(model, 16);
 		for (i = course.dies_at; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us());
-			assert_int_equal(course.answered[i],
+			assert_int_equal(course.responded[i],
 					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		free(model);
@@ -126,10 +126,10 @@ static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 		course.mads = mads;
 		run_with_dead(model, 9);
 		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
-		assert_true(course.answered[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		assert_true(course.responded[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
-			assert_int_equal(course.answered[i],
+			assert_int_equal(course.responded[i],
 					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		free(model);
@@ -153,7 +153,7 @@ static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
 	assert_true(course.took_us[course.dies_at] <= bound_us());
 	for (i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
-		assert_int_equal(course.answered[i], LIVE_PORTS - course.dead);
+		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
 	free(model);
 }
@@ -169,7 +169,7 @@ static void anybody_dies_and_returns(struct model *model)
 		if (!model->nodes[i].silent)
 			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
 	/* All that live, and those that returned before this very sweep among them. */
-	assert_int_equal(course.answered[course.count - 1], living);
+	assert_int_equal(course.responded[course.count - 1], living);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
 	for (i = 0; i < MODEL_NODES - 1 && model->sweeps >= course.dies_at; i++)
@@ -280,7 +280,7 @@ static void a_host_pauses(struct model *model)
 static size_t run_with_pause(size_t from, size_t sweeps)
 {
 	struct model *model = model_create(41);
-	size_t told;
+	size_t reported;
 
 	pause.from = from;
 	pause.sweeps = sweeps;
@@ -288,10 +288,10 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 	model->discovery_us = 45 * US_PER_S;
 	model->before_sweep = a_host_pauses;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
-	told = model_events_of(model, EVENT_NODE_SILENT);
-	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), told);
+	reported = model_events_of(model, EVENT_NODE_SILENT);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), reported);
 	free(model);
-	return told;
+	return reported;
 }
 
 /* A slow agent that a discovery keeps busy answers too late for once; one that is dead stays so. */

@@ -41,8 +41,8 @@ void details_done(struct details *details)
 	*details = (struct details){ 0 };
 }
 
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   struct error *err)
+void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, struct error *err)
 {
 	size_t share = fabric->port_count / MOVED_SHARE;
 
@@ -51,7 +51,7 @@ void details_begin(struct details *details, struct engine *engine, const struct 
 	details->memory = memory;
 	details->err = err;
 	details->code = 0;
-	details->moved_left = share > MOVED_LEAST ? (unsigned)share : MOVED_LEAST;
+	details->trigger_budget = share > MOVED_LEAST ? (unsigned)share : MOVED_LEAST;
 	details->sweep++;
 	details->entry_count = details->sample_count = 0;
 }
@@ -63,12 +63,12 @@ static void submit(struct details *details, const struct request *request)
 }
 
 /* Has it counters, and did its node answer when it was asked last? */
-static bool may_ask(const struct details *details, uint32_t port)
+static bool may_query(const struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
 
 	return port_is_pollable(details->fabric, which) && port_is_live(details->fabric, which) &&
-	       !port_is_plane(details->fabric, port) && !memory_node(details->memory, which->node)->silent_sweeps;
+	       !port_is_plane(details->fabric, port) && !node_memory_node(details->memory, which->node)->silent_sweeps;
 }
 
 /* A port's question to its performance agent; what is slow and whose turn comes again is not worth a second try. */
@@ -78,8 +78,8 @@ static struct request port_request(const struct details *details, uint32_t port,
 	const struct port *which = &details->fabric->ports[port];
 
 	return (struct request){
-		.node = memory_lane(details->memory, details->fabric, port),
-		.to = memory_address(details->memory, details->fabric, port),
+		.node = node_memory_agent_id(details->memory, details->fabric, port),
+		.to = node_memory_address(details->memory, details->fabric, port),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = which->num,
 		.attribute = attribute,
@@ -91,7 +91,7 @@ static struct request port_request(const struct details *details, uint32_t port,
 }
 
 /* Nobody answered: after a few in a row the node has no such attribute, as far as we can tell. */
-static void count_unanswered(struct node_memory *node, unsigned which, enum request_result result)
+static void count_unanswered(struct node_entry *node, unsigned which, enum request_result result)
 {
 	if (result == REQUEST_TIMED_OUT && node->unanswered[which] < UNANSWERED_MAX)
 		node->unanswered[which]++;
@@ -105,12 +105,12 @@ static bool is_time_for_given_up(const struct details *details)
 }
 
 /* Has it been given up? Then it is asked at one port now and then. */
-static bool is_given_up(const struct details *details, const struct node_memory *node, unsigned which)
+static bool is_given_up(const struct details *details, const struct node_entry *node, unsigned which)
 {
 	return node->unanswered[which] >= UNANSWERED_MAX && !is_time_for_given_up(details);
 }
 
-static void refuse(struct node_memory *node, uint8_t bit)
+static void refuse(struct node_entry *node, uint8_t bit)
 {
 	node->caps.missing |= bit;
 	node->caps_stored = false;
@@ -121,8 +121,8 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
-	struct node_memory *node = memory_node(details->memory, which->node);
-	const struct port_memory *port = memory_port(details->memory, details->fabric, request->tag);
+	struct node_entry *node = node_memory_node(details->memory, which->node);
+	const struct port_entry *port = node_memory_port(details->memory, details->fabric, request->tag);
 	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
@@ -157,7 +157,7 @@ static uint32_t first_port_to_ask(const struct details *details, uint32_t node_i
 	uint32_t port;
 
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (may_ask(details, port))
+		if (may_query(details, port))
 			return port;
 	return FABRIC_NONE;
 }
@@ -166,7 +166,7 @@ static uint32_t first_port_to_ask(const struct details *details, uint32_t node_i
 static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
 {
 	const struct port *which = &details->fabric->ports[port];
-	const struct node_memory *node = memory_node(details->memory, which->node);
+	const struct node_entry *node = node_memory_node(details->memory, which->node);
 
 	if (!node->caps.known || node->caps.missing & 1u << attribute || is_given_up(details, node, attribute))
 		return false;
@@ -178,18 +178,18 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 	return attribute != DETAIL_EXTENDED_SPEEDS || which->speed >= LINK_SPEED_FDR10;
 }
 
-static void ask(struct details *details, uint32_t port, enum detail_attribute attribute)
+static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
 {
-	struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
 	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
 
-	if (memory->detail_sweep != details->sweep) {
-		memory->detail_sweep = details->sweep;
-		memory->detail_asked = 0;
+	if (memory->details_sweep != details->sweep) {
+		memory->details_sweep = details->sweep;
+		memory->details_read = 0;
 	}
-	if (memory->detail_asked & 1u << attribute)
+	if (memory->details_read & 1u << attribute)
 		return;
-	memory->detail_asked |= (uint8_t)(1u << attribute);
+	memory->details_read |= (uint8_t)(1u << attribute);
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		memory->wait_sweep = details->sweep;
 	submit(details, &request);
@@ -203,30 +203,30 @@ static void on_port_info_extended(void *ctx, const struct request *request, enum
 	const struct port *which = &details->fabric->ports[request->tag];
 
 	(void)at_us;
-	memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
+	node_memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
 	if (result == REQUEST_CANCELLED)
 		return;
-	memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
+	node_memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
 	if (result == REQUEST_ANSWERED)
-		memory_port(details->memory, details->fabric, request->tag)->fec_layout =
-			(uint8_t)smp_read_fec_layout(mad, &memory_node(details->memory, which->node)->caps);
-	ask(details, request->tag, DETAIL_EXTENDED_SPEEDS);
+		node_memory_port(details->memory, details->fabric, request->tag)->fec_layout =
+			(uint8_t)smp_read_fec_layout(mad, &node_memory_node(details->memory, which->node)->caps);
+	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
 
-static void ask_speeds(struct details *details, uint32_t port)
+static void query_speeds(struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
-	const struct node_memory *node = memory_node(details->memory, which->node);
+	const struct node_entry *node = node_memory_node(details->memory, which->node);
 	struct request request;
 
 	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
-		memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
-		ask(details, port, DETAIL_EXTENDED_SPEEDS);
+		node_memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
+		query(details, port, DETAIL_EXTENDED_SPEEDS);
 		return;
 	}
 	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
 	request.modifier = which->num;
-	if (memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+	if (node_memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
 		submit(details, &request);
 }
 
@@ -234,7 +234,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct details *details = ctx;
-	struct node_memory *node = memory_node(details->memory, request->tag);
+	struct node_entry *node = node_memory_node(details->memory, request->tag);
 	struct pma_caps caps;
 
 	(void)at_us;
@@ -257,7 +257,7 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct details *details = ctx;
-	struct node_memory *node = memory_node(details->memory, details->fabric->ports[request->tag].node);
+	struct node_entry *node = node_memory_node(details->memory, details->fabric->ports[request->tag].node);
 
 	(void)at_us;
 	count_unanswered(node, UNANSWERED_TICK, result);
@@ -279,7 +279,7 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 	}
 }
 
-static bool wants_tick(const struct details *details, const struct node_memory *node)
+static bool wants_tick(const struct details *details, const struct node_entry *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
 	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
@@ -287,7 +287,7 @@ static bool wants_tick(const struct details *details, const struct node_memory *
 }
 
 /* Once per node; a tenth of the nodes a sweep. */
-static void ask_ticks(struct details *details, bool skip_hcas)
+static void query_ticks(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	size_t left = fabric->node_count / TICK_SWEEPS + 1;
@@ -298,7 +298,7 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 		uint32_t node = details->next_tick, port;
 
 		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
-		    !wants_tick(details, memory_node(details->memory, node)))
+		    !wants_tick(details, node_memory_node(details->memory, node)))
 			continue;
 		port = first_port_to_ask(details, node);
 		if (port != FABRIC_NONE) {
@@ -309,7 +309,7 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 	}
 }
 
-static void ask_caps(struct details *details, uint32_t port)
+static void query_caps(struct details *details, uint32_t port)
 {
 	struct request request = port_request(details, port, PMA_CLASS_PORT_INFO, on_caps);
 
@@ -318,7 +318,7 @@ static void ask_caps(struct details *details, uint32_t port)
 	submit(details, &request);
 }
 
-static void ask_attributes(struct details *details, uint32_t port)
+static void query_attributes(struct details *details, uint32_t port)
 {
 	int attribute;
 
@@ -326,21 +326,21 @@ static void ask_attributes(struct details *details, uint32_t port)
 		if (!has_attribute(details, port, (enum detail_attribute)attribute))
 			continue;
 		if (attribute == DETAIL_EXTENDED_SPEEDS)
-			ask_speeds(details, port);
+			query_speeds(details, port);
 		else
-			ask(details, port, (enum detail_attribute)attribute);
+			query(details, port, (enum detail_attribute)attribute);
 	}
 }
 
-static void ask_port(struct details *details, uint32_t port)
+static void query_port(struct details *details, uint32_t port)
 {
-	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
+	if (node_memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
 	    port == first_port_to_ask(details, details->fabric->ports[port].node))
-		ask_caps(details, port);
-	ask_attributes(details, port);
+		query_caps(details, port);
+	query_attributes(details, port);
 }
 
-int details_turn(struct details *details, bool skip_hcas)
+int details_submit_turn(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	uint64_t turn = details->sweep % DETAILS_SWEEPS, count = fabric->port_count;
@@ -348,12 +348,12 @@ int details_turn(struct details *details, bool skip_hcas)
 
 	if (details->all)
 		return 0;
-	ask_ticks(details, skip_hcas);
+	query_ticks(details, skip_hcas);
 	/* Every sixtieth port, not those of one switch: one after the other they would be what the sweep waits for. */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
-		if (may_ask(details, port) &&
+		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
-			ask_port(details, port);
+			query_port(details, port);
 	}
 	return details->code;
 }
@@ -364,7 +364,7 @@ int details_all(struct details *details, const struct sweep_result *result)
 
 	for (i = 0; i < result->count; i++)
 		if (result->samples[i].reading)
-			ask_attributes(details, result->samples[i].port);
+			query_attributes(details, result->samples[i].port);
 	return details->code;
 }
 
@@ -378,17 +378,17 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 		{ COUNTER_BIT(COUNTER_XMIT_DISCARDS), DETAIL_XMIT_DISCARDS },
 		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
 	};
-	const struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	const struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
 	size_t i;
 
-	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->moved_left; i++) {
+	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
 		if (!(moved & explains[i].counter) || !has_attribute(details, port, explains[i].attribute))
 			continue;
 		if (explains[i].attribute == DETAIL_VL_XMIT_WAIT && memory->wait_sweep &&
 		    details->sweep - memory->wait_sweep < DETAILS_WAIT_SWEEPS)
 			continue;
-		details->moved_left--;
-		ask(details, port, explains[i].attribute);
+		details->trigger_budget--;
+		query(details, port, explains[i].attribute);
 	}
 }
 
@@ -432,7 +432,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	}
 	for (i = 0; i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
-		const struct port_memory *port = memory_port(details->memory, details->fabric, entry->port);
+		const struct port_entry *port = node_memory_port(details->memory, details->fabric, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
@@ -450,7 +450,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	return 0;
 }
 
-void details_keep(const struct details *details)
+void details_commit(const struct details *details)
 {
 	size_t i;
 
@@ -458,7 +458,8 @@ void details_keep(const struct details *details)
 		const struct detail_sample *sample = &details->samples[i];
 
 		/* Without memory for it the next reading is a first one again: its delta is unknown, not wrong. */
-		memory_keep_detail(memory_port(details->memory, details->fabric, sample->port), sample->reading);
+		node_memory_set_detail(node_memory_port(details->memory, details->fabric, sample->port),
+				       sample->reading);
 	}
 }
 

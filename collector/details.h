@@ -22,7 +22,7 @@
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
 /* Over how many sweeps the slow questions to all ports are spread. */
@@ -39,14 +39,14 @@ struct detail_entry {
 };
 
 struct details {
-	bool all; /* the owner's: details_turn() asks nobody, and details_all() is called instead */
+	bool all; /* the owner's: details_submit_turn() asks nobody, and details_all() is called instead */
 	/* Of the sweep that is under way. */
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct error *err;
 	int code;             /* the first failure of a callback */
-	unsigned moved_left;  /* questions about counters that moved: so many more */
+	unsigned trigger_budget;  /* questions about counters that moved: so many more */
 	uint32_t next_tick;   /* node that is asked next for its tick */
 	uint64_t sweep;       /* counts calls; says whose turn it is */
 	/* What was answered. */
@@ -64,15 +64,15 @@ void details_done(struct details *details);
  *            engine_run() has returned
  * @engine, @fabric, @memory:  as of the sweep; borrowed until details_finish()
  */
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   struct error *err);
+void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, struct error *err);
 
 /*
- * details_turn - queue the questions of the ports whose turn it is
+ * details_submit_turn - queue the questions of the ports whose turn it is
  * @skip_hcas:  only switches are asked
  * Return: 0 or ERR_NOMEM.
  */
-int details_turn(struct details *details, bool skip_hcas);
+int details_submit_turn(struct details *details, bool skip_hcas);
 
 /*
  * details_all - queue every slow question to every port that the sweep has read
@@ -96,8 +96,8 @@ void details_moved(struct details *details, uint32_t port, counter_set moved);
  */
 int details_finish(struct details *details, const struct sweep_result *result);
 
-/* details_keep - the sweep was stored: its readings are the last ones from now on. */
-void details_keep(const struct details *details);
+/* details_commit - the sweep was stored: its readings are the last ones from now on. */
+void details_commit(const struct details *details);
 
 /* details_cost - MADs that one sweep of a fabric takes for its turn, on average, at most. */
 uint64_t details_cost(const struct fabric *fabric, bool skip_hcas);

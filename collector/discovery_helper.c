@@ -11,12 +11,12 @@
 
 #define LINES_LOGGED 10
 
-struct helper {
+struct discovery_helper {
 	struct discoverer table;
 	const struct discovery_settings *settings;
 	const struct clock *clock;
 	struct discovery *discovery; /* NULL when none runs */
-	struct discovery *parting;   /* it has said all, and ends; or NULL */
+	struct discovery *finished;   /* it has said all, and ends; or NULL */
 };
 
 static void log_messages(const struct discovery *discovery)
@@ -38,30 +38,30 @@ static void log_messages(const struct discovery *discovery)
 }
 
 /* What is left of the last one goes. It was believed; that it ended badly is told all the same. */
-static void see_off(struct helper *helper)
+static void reap(struct discovery_helper *helper)
 {
-	if (!helper->parting)
+	if (!helper->finished)
 		return;
-	if (!discovery_end(helper->parting))
+	if (!discovery_end(helper->finished))
 		log_warning("the discovery helper ended badly after it had told what it found");
-	log_messages(helper->parting);
-	discovery_destroy(helper->parting);
-	helper->parting = NULL;
+	log_messages(helper->finished);
+	discovery_destroy(helper->finished);
+	helper->finished = NULL;
 }
 
 static int helper_start(void *ctx, struct error *err)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 
-	see_off(helper);
+	reap(helper);
 	return discovery_start(helper->settings, helper->clock, &helper->discovery, err);
 }
 
 static void helper_cancel(void *ctx)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 
-	see_off(helper);
+	reap(helper);
 	discovery_destroy(helper->discovery);
 	helper->discovery = NULL;
 }
@@ -69,7 +69,7 @@ static void helper_cancel(void *ctx)
 static int helper_step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
 		       struct error *err)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 	int code;
 
 	if (discovery_step(helper->discovery, timeout_ms) == DISCOVERY_RUNNING)
@@ -80,15 +80,15 @@ static int helper_step(void *ctx, unsigned timeout_ms, struct fabric **ret, stru
 		helper_cancel(helper);
 		return code;
 	}
-	helper->parting = helper->discovery;
+	helper->finished = helper->discovery;
 	helper->discovery = NULL;
 	return 1;
 }
 
-int helper_create(const struct discovery_settings *settings, const struct clock *clock, struct helper **ret,
-		  struct error *err)
+int discovery_helper_create(const struct discovery_settings *settings, const struct clock *clock,
+			    struct discovery_helper **ret, struct error *err)
 {
-	struct helper *helper = calloc(1, sizeof(*helper));
+	struct discovery_helper *helper = calloc(1, sizeof(*helper));
 
 	if (!helper)
 		return err_nomem(err);
@@ -99,7 +99,7 @@ int helper_create(const struct discovery_settings *settings, const struct clock 
 	return 0;
 }
 
-void helper_destroy(struct helper *helper)
+void discovery_helper_destroy(struct discovery_helper *helper)
 {
 	if (!helper)
 		return;
@@ -107,7 +107,7 @@ void helper_destroy(struct helper *helper)
 	free(helper);
 }
 
-const struct discoverer *helper_discoverer(struct helper *helper)
+const struct discoverer *discovery_helper_discoverer(struct discovery_helper *helper)
 {
 	return &helper->table;
 }

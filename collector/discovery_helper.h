@@ -8,20 +8,20 @@
 struct clock;
 struct discoverer;
 struct error;
-struct helper;
+struct discovery_helper;
 
 /*
- * helper_create - a discoverer that starts one helper process a time
+ * discovery_helper_create - a discoverer that starts one helper process a time
  * @settings, @clock:  borrowed, must outlive it
  *
  * What the helper writes on stderr is logged, escaped and at most ten lines a
  * discovery. Return: 0 or ERR_NOMEM.
  */
-int helper_create(const struct discovery_settings *settings, const struct clock *clock, struct helper **ret,
-		  struct error *err);
-void helper_destroy(struct helper *helper);
+int discovery_helper_create(const struct discovery_settings *settings, const struct clock *clock,
+			    struct discovery_helper **ret, struct error *err);
+void discovery_helper_destroy(struct discovery_helper *helper);
 
-/* helper_discoverer - its table of functions (valid while it lives). */
-const struct discoverer *helper_discoverer(struct helper *helper);
+/* discovery_helper_discoverer - its table of functions (valid while it lives). */
+const struct discoverer *discovery_helper_discoverer(struct discovery_helper *helper);
 
 #endif

@@ -48,20 +48,20 @@ static bool may_pass(struct event_limit *limit, const struct event *event, int64
 	return true;
 }
 
-static void tell_left_out(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
+static void report_left_out(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
 {
 	size_t i;
 
 	for (i = 0; i < limit->count; i++) {
 		struct event_limit_kind *kind = &limit->kinds[i];
 
-		if (!kind->left_out || (kind->told_us && now_us - kind->told_us < EVENT_LIMIT_TOLD_US))
+		if (!kind->left_out || (kind->reported_us && now_us - kind->reported_us < EVENT_LIMIT_REPORT_US))
 			continue;
 		events_add(events, wall_us, EVENT_EVENTS_LEFT_OUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 			   "%" PRIu64 " more events of the kind %s are not told one by one: there are too many",
 			   kind->left_out, kind->kind);
 		kind->left_out = 0;
-		kind->told_us = now_us;
+		kind->reported_us = now_us;
 	}
 }
 
@@ -73,6 +73,6 @@ void event_limit_apply(struct event_limit *limit, struct events *events, int64_t
 		if (may_pass(limit, &events->list[i], now_us))
 			events->list[kept++] = events->list[i];
 	events->count = kept;
-	tell_left_out(limit, events, now_us, wall_us);
+	report_left_out(limit, events, now_us, wall_us);
 	limit->passed = events->count;
 }

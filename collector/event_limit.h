@@ -22,7 +22,7 @@ struct events;
 #define EVENT_LIMIT_PER_HOUR 1000
 
 /* How often it is told that some were left out. */
-#define EVENT_LIMIT_TOLD_US (60 * 1000000LL)
+#define EVENT_LIMIT_REPORT_US (60 * 1000000LL)
 
 /* Kinds that are told apart; there are fewer. */
 #define EVENT_LIMIT_KINDS 128
@@ -33,7 +33,7 @@ struct event_limit_kind {
 	int64_t credit_us;  /* time that it may spend on events */
 	int64_t at_us;      /* CLOCK_BOOTTIME until which credit was given */
 	uint64_t left_out;  /* not told of yet */
-	int64_t told_us;    /* when that was told, 0: never */
+	int64_t reported_us;    /* when that was told, 0: never */
 };
 
 /* A zeroed struct is the start. */

@@ -54,7 +54,7 @@ static void in_the_long_run_so_many_an_hour_pass(void **state)
 {
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
-	size_t passed = 0, told = 0;
+	size_t passed = 0, reported = 0;
 	int64_t second;
 
 	(void)state;
@@ -65,13 +65,13 @@ static void in_the_long_run_so_many_an_hour_pass(void **state)
 		add(&events, EVENT_NODE_SILENT, EVENT_WARNING, 3);
 		event_limit_apply(&limit, &events, now_us, 0);
 		passed += count_kind(&events, EVENT_NODE_SILENT);
-		told += count_kind(&events, EVENT_EVENTS_LEFT_OUT);
+		reported += count_kind(&events, EVENT_EVENTS_LEFT_OUT);
 		events_clear(&events);
 		limit.passed = 0;
 	}
 	assert_in_range(passed, 10 * EVENT_LIMIT_PER_HOUR + 2 * EVENT_LIMIT_BURST - 2,
 			10 * EVENT_LIMIT_PER_HOUR + 2 * EVENT_LIMIT_BURST + 2);
-	assert_in_range(told, 560, 600);
+	assert_in_range(reported, 560, 600);
 	events_done(&events);
 }
 

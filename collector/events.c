@@ -23,7 +23,7 @@ void events_done(struct events *events)
 }
 
 /* A place for one more event; where there is no memory, one that is never read. */
-static struct event *next_place(struct events *events)
+static struct event *next_port(struct events *events)
 {
 	struct event *list = array_grow(events->list, events->count, &events->capacity, sizeof(*list));
 
@@ -38,7 +38,7 @@ static struct event *next_place(struct events *events)
 struct event *events_add(struct events *events, int64_t wall_us, const char *kind, enum event_severity severity,
 			 const struct fabric *fabric, uint32_t node, uint8_t port, const char *fmt, ...)
 {
-	struct event *event = next_place(events);
+	struct event *event = next_port(events);
 	va_list args;
 
 	*event = (struct event){ .wall_us = wall_us, .kind = kind, .severity = severity };
@@ -73,8 +73,8 @@ struct topology_events {
 	const struct fabric *before, *after;
 };
 
-static void tell_node_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
-			     uint32_t after_index)
+static void report_node_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
+			       uint32_t after_index)
 {
 	const struct node *before = before_index == FABRIC_NONE ? NULL : &topology->before->nodes[before_index];
 	const struct node *after = after_index == FABRIC_NONE ? NULL : &topology->after->nodes[after_index];
@@ -108,8 +108,8 @@ static void link_name(const struct fabric *fabric, uint32_t port, char *ret, siz
 		snprintf(ret, size, "%s - %s", near, events_port_name(fabric, peer, far, sizeof(far)));
 }
 
-static void tell_port_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
-			     uint32_t after_index)
+static void report_port_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
+			       uint32_t after_index)
 {
 	const struct port *before = &topology->before->ports[before_index];
 	const struct port *after = &topology->after->ports[after_index];
@@ -153,12 +153,12 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 		   "%s: now %s, before %s", name, port_state_name(after->state), port_state_name(before->state));
 }
 
-static void tell_change(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index)
+static void report_change(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index)
 {
 	if (change <= CHANGE_NODE_LID)
-		tell_node_change(ctx, change, before_index, after_index);
+		report_node_change(ctx, change, before_index, after_index);
 	else
-		tell_port_change(ctx, change, before_index, after_index);
+		report_port_change(ctx, change, before_index, after_index);
 }
 
 void events_from_topology(struct events *events, int64_t wall_us, const struct fabric *before,
@@ -166,5 +166,5 @@ void events_from_topology(struct events *events, int64_t wall_us, const struct f
 {
 	struct topology_events topology = { events, wall_us, before, after };
 
-	fabric_diff(before, after, tell_change, &topology);
+	fabric_diff(before, after, report_change, &topology);
 }

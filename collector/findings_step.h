@@ -19,7 +19,7 @@ struct details;
 struct error;
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 struct restored;
 struct restored_finding;
 struct route_read;
@@ -28,13 +28,13 @@ struct shape_settings;
 struct sweep;
 struct sweep_result;
 
-/* A zeroed struct that judge_init() fills in; judge_done() frees what it holds. */
-struct judge {
+/* A zeroed struct that findings_step_init() fills in; findings_step_done() frees what it holds. */
+struct findings_step {
 	struct health *health;
 	const struct shape_settings *shape_settings; /* or NULL */
 	struct shape *shape;     /* of the fabric of this generation */
 	uint64_t generation;
-	bool shaped;
+	bool has_shape;
 	struct health_sample *samples;
 	size_t sample_capacity;
 	struct pma_caps *caps;   /* by node */
@@ -57,29 +57,29 @@ struct judge {
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	/* Set before judge_step(): of a log that readers hold (sink.h). */
+	/* Set before findings_step_run(): of a log that readers hold (sink.h). */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
 	struct restored_finding *restored; /* words that restored findings point to */
 };
 
 /* A master whose ActCount stands still for so long is as good as gone. Source: IBA Vol 1, 14.4.1 (SMInfo.ActCount). */
-#define JUDGE_SM_STILL_US INT64_C(60000000)
+#define SM_STALLED_US INT64_C(60000000)
 
 /*
- * judge_init - begin without a history
+ * findings_step_init - begin without a history
  * @settings:        limits, or NULL: the defaults
  * @shape_settings:  or NULL; borrowed
  */
-int judge_init(struct judge *judge, const struct health_settings *settings,
-	       const struct shape_settings *shape_settings, struct error *err);
-void judge_done(struct judge *judge);
+int findings_step_init(struct findings_step *step, const struct health_settings *settings,
+		       const struct shape_settings *shape_settings, struct error *err);
+void findings_step_done(struct findings_step *step);
 
-/* judge_restore - findings that were open when the collector ended. Return: 0 or ERR_NOMEM. */
-int judge_restore(struct judge *judge, const struct restored *restored, struct error *err);
+/* findings_step_restore - findings that were open when the collector ended. Return: 0 or ERR_NOMEM. */
+int findings_step_restore(struct findings_step *step, const struct restored *restored, struct error *err);
 
 /*
- * judge_step - one sweep
+ * findings_step_run - one sweep
  * @result, @details:  what it read
  * @routes:  tables as they are known; is told which to read again before a cause is named
  * @sweep:   its times, fabric and generation; findings are put into it: valid until the next step
@@ -87,8 +87,8 @@ int judge_restore(struct judge *judge, const struct restored *restored, struct e
  *
  * Return: 0 or ERR_NOMEM; then nothing is said of findings in this sweep.
  */
-int judge_step(struct judge *judge, const struct sweep_result *result, const struct details *details,
-	       struct memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
-	       struct error *err);
+int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
+		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
+		      struct error *err);
 
 #endif

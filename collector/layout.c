@@ -6,20 +6,20 @@
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
 
-void layout_tell(struct events *events, int64_t wall_us, const struct fabric *fabric, struct memory *memory)
+void planes_report(struct events *events, int64_t wall_us, const struct fabric *fabric, struct node_memory *memory)
 {
 	uint32_t i;
 
 	for (i = 0; i < fabric->node_count; i++) {
-		struct node_memory *remembered = memory_node(memory, i);
+		struct node_entry *entry = node_memory_node(memory, i);
 		unsigned planes = node_planes(fabric, i);
 
-		if (planes && planes != remembered->planes_told)
+		if (planes && planes != entry->planes_reported)
 			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
 				   "%.100s: %u ports share one GUID, so they are planes of one port: it is not known "
 				   "what their own counters count, the switch ports at their other ends tell the "
 				   "traffic",
 				   fabric->nodes[i].name, planes);
-		remembered->planes_told = (uint8_t)planes;
+		entry->planes_reported = (uint8_t)planes;
 	}
 }

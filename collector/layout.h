@@ -7,12 +7,12 @@
 
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 
 /*
- * layout_tell - nodes whose ports are planes of one (fabric/planes.h), as events
+ * planes_report - nodes whose ports are planes of one (fabric/planes.h), as events
  * @memory:  remembers what was told; told again where the number of planes changed
  */
-void layout_tell(struct events *events, int64_t wall_us, const struct fabric *fabric, struct memory *memory);
+void planes_report(struct events *events, int64_t wall_us, const struct fabric *fabric, struct node_memory *memory);
 
 #endif

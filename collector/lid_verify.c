@@ -16,17 +16,17 @@
 /* More than this share of the link's rate is not what this link carried: readings are stamped a little late. */
 #define CREDIBLE_PERCENT 150.0
 
-struct lid_check {
+struct lid_verify {
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct sweep_result *result;
-	bool *asked;    /* per sample: its LID was asked; at the first sample of a LID */
+	bool *queried;    /* per sample: its LID was asked; at the first sample of a LID */
 	uint32_t moved; /* LIDs that are another node's */
 };
 
 /* The samples behind one LID: all ports of a switch, one of another node. Return: the first that is not. */
-static size_t end_of_lid(const struct lid_check *check, size_t first)
+static size_t end_of_lid(const struct lid_verify *check, size_t first)
 {
 	const struct port *port = &check->fabric->ports[check->result->samples[first].port];
 	size_t end = first + 1;
@@ -39,7 +39,7 @@ static size_t end_of_lid(const struct lid_check *check, size_t first)
 	return end;
 }
 
-static bool is_strange(const struct lid_check *check, const struct port_sample *sample)
+static bool is_strange(const struct lid_verify *check, const struct port_sample *sample)
 {
 	const struct port *port = &check->fabric->ports[sample->port];
 	uint64_t bits_per_s = port_rate_bits_per_s(port);
@@ -53,7 +53,7 @@ static bool is_strange(const struct lid_check *check, const struct port_sample *
 		       CREDIBLE_PERCENT;
 }
 
-static void take_back(struct lid_check *check, size_t first)
+static void discard(struct lid_verify *check, size_t first)
 {
 	size_t end = end_of_lid(check, first), i;
 
@@ -70,7 +70,7 @@ static void take_back(struct lid_check *check, size_t first)
 }
 
 /* Asked by LID who is there: is it the node, and the port, that we take it for? No answer is no reason to doubt it. */
-static bool is_at_lid(const struct lid_check *check, const struct port *port, enum request_result result,
+static bool is_at_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
 		      const uint8_t *mad)
 {
 	const struct node *node = &check->fabric->nodes[port->node];
@@ -87,13 +87,13 @@ static bool is_at_lid(const struct lid_check *check, const struct port *port, en
  * were asked? A node that is not there any more is silent here, while another one
  * may answer at its LID: only a locked one is believed without an answer.
  */
-static bool has_lid(const struct lid_check *check, const struct port *port, enum request_result result,
+static bool has_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
 		    const uint8_t *mad)
 {
 	if (result == REQUEST_CANCELLED)
 		return true;
 	if (result != REQUEST_ANSWERED)
-		return memory_node(check->memory, port->node)->locked;
+		return node_memory_node(check->memory, port->node)->locked;
 	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(check->fabric, port);
 }
 
@@ -101,38 +101,38 @@ static bool has_lid(const struct lid_check *check, const struct port *port, enum
  * Strange readings that came from where an agent had sent us in an earlier sweep:
  * who has that LID now cannot be asked. The next sweep asks the agent itself.
  */
-static bool forget_redirect(struct lid_check *check, size_t first)
+static bool forget_redirect(struct lid_verify *check, size_t first)
 {
-	struct port_memory *agent = memory_agent(check->memory, check->fabric, check->result->samples[first].port);
+	struct port_entry *agent = node_memory_agent(check->memory, check->fabric, check->result->samples[first].port);
 
 	if (!agent->redirect.lid || agent->redirect_new)
 		return false;
 	agent->redirect = (struct mad_address){ 0 };
-	take_back(check, first);
+	discard(check, first);
 	return true;
 }
 
 static void on_answer(void *ctx, const struct request *request, enum request_result result,
 		      const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
-	struct lid_check *check = ctx;
+	struct lid_verify *check = ctx;
 	const struct port *port = &check->fabric->ports[check->result->samples[request->tag].port];
 
 	(void)at_us;
 	if (result != REQUEST_CANCELLED)
-		memory_note_smp(check->memory, port->node, result == REQUEST_ANSWERED);
+		node_memory_note_smp(check->memory, port->node, result == REQUEST_ANSWERED);
 	if (check->memory->directed ? has_lid(check, port, result, mad) : is_at_lid(check, port, result, mad))
 		return;
 	check->moved++;
-	take_back(check, request->tag);
+	discard(check, request->tag);
 	/* They may be the other node's. */
-	*memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
+	*node_memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
-	memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
-	memory_node(check->memory, port->node)->caps_stored = false;
+	node_memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
+	node_memory_node(check->memory, port->node)->caps_stored = false;
 }
 
-static int ask(struct lid_check *check, size_t sample, struct error *err)
+static int query(struct lid_verify *check, size_t sample, struct error *err)
 {
 	const struct port *port = &check->fabric->ports[check->result->samples[sample].port];
 	struct request request = {
@@ -142,27 +142,27 @@ static int ask(struct lid_check *check, size_t sample, struct error *err)
 		.ctx = check,
 	};
 
-	check->asked[sample] = true;
-	if (!memory_route_smp(check->memory, check->fabric, port->node, port->num, &request))
+	check->queried[sample] = true;
+	if (!node_memory_route_smp(check->memory, check->fabric, port->node, port->num, &request))
 		return 0;
 	if (check->memory->directed && check->fabric->nodes[port->node].type != NODE_SWITCH)
 		request.modifier = port->num;
 	return engine_submit(check->engine, &request, err);
 }
 
-static bool was_silent(const struct lid_check *check, const struct port_sample *sample)
+static bool was_silent(const struct lid_verify *check, const struct port_sample *sample)
 {
-	return memory_node(check->memory, check->fabric->ports[sample->port].node)->silent_sweeps > 0;
+	return node_memory_node(check->memory, check->fabric->ports[sample->port].node)->silent_sweeps > 0;
 }
 
 /* Ask each LID that gave a reading, was not asked yet, and is strange, or @all of them. */
-static int ask_each(struct lid_check *check, bool all, struct error *err)
+static int query_each(struct lid_verify *check, bool all, struct error *err)
 {
 	size_t first, end, i;
 	int code = 0, ran;
 
 	for (first = 0; first < check->result->count && code == 0; first = end) {
-		bool wanted = false, strange = false;
+		bool requested = false, strange = false;
 
 		end = end_of_lid(check, first);
 		for (i = first; i < end && !strange; i++) {
@@ -170,31 +170,31 @@ static int ask_each(struct lid_check *check, bool all, struct error *err)
 
 			strange = sample->reading && is_strange(check, sample);
 			/* Who was silent may have lost its LID meanwhile. */
-			wanted |= strange || (sample->reading && (all || was_silent(check, sample)));
+			requested |= strange || (sample->reading && (all || was_silent(check, sample)));
 		}
 		if (strange && forget_redirect(check, first))
 			continue;
-		if (wanted && !check->asked[first])
-			code = ask(check, first, err);
+		if (requested && !check->queried[first])
+			code = query(check, first, err);
 	}
 	ran = engine_run(check->engine, 0, err);
 	return ran < 0 ? ran : code;
 }
 
-int lid_check_run(struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		  struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
+int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
 {
-	struct lid_check check = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	struct lid_verify check = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
 	int code;
 
 	*ret_moved = 0;
-	check.asked = calloc(result->count ? result->count : 1, sizeof(*check.asked));
-	if (!check.asked)
+	check.queried = calloc(result->count ? result->count : 1, sizeof(*check.queried));
+	if (!check.queried)
 		return err_nomem(err);
-	code = ask_each(&check, all, err);
+	code = query_each(&check, all, err);
 	if (code == 0 && check.moved && !all)
-		code = ask_each(&check, true, err);
-	free(check.asked);
+		code = query_each(&check, true, err);
+	free(check.queried);
 	*ret_moved = check.moved;
 	return code;
 }

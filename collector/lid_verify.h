@@ -18,11 +18,11 @@
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
 /*
- * lid_check_run - ask, and take back the readings that are another node's
+ * lid_verify_run - ask, and take back the readings that are another node's
  * @engine:   idle
  * @result:   of the sweep that has just been made of @fabric; a reading that is
  *            taken back leaves a silent sample
@@ -33,7 +33,7 @@ struct sweep_result;
  * A LID that does not answer NodeInfo is believed: not every node answers SMPs.
  * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  */
-int lid_check_run(struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		  struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err);
+int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err);
 
 #endif

@@ -14,96 +14,96 @@
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-static bool is_switch(const struct link_look *look, uint32_t port)
+static bool is_switch(const struct link_verify *verify, uint32_t port)
 {
-	return look->fabric->nodes[look->fabric->ports[port].node].type == NODE_SWITCH;
+	return verify->fabric->nodes[verify->fabric->ports[port].node].type == NODE_SWITCH;
 }
 
 /* The switch's end of a port's link is to be looked at. */
-static void add(struct link_look *look, uint32_t port)
+static void add(struct link_verify *verify, uint32_t port)
 {
 	size_t i;
 
-	if (!is_switch(look, port))
-		port = look->fabric->ports[port].peer;
-	if (port == FABRIC_NONE || !is_switch(look, port) || look->count == LINK_LOOK_MAX) {
-		look->changed = true;
+	if (!is_switch(verify, port))
+		port = verify->fabric->ports[port].peer;
+	if (port == FABRIC_NONE || !is_switch(verify, port) || verify->count == LINK_VERIFY_MAX) {
+		verify->changed = true;
 		return;
 	}
-	for (i = 0; i < look->count; i++)
-		if (look->ports[i] == port)
+	for (i = 0; i < verify->count; i++)
+		if (verify->ports[i] == port)
 			return;
-	look->ports[look->count++] = port;
+	verify->ports[verify->count++] = port;
 }
 
-void link_look_find(struct link_look *look, const struct fabric *fabric, struct memory *memory,
-		    const struct sweep_result *result)
+void link_verify_select(struct link_verify *verify, const struct fabric *fabric, struct node_memory *memory,
+			const struct sweep_result *result)
 {
 	size_t i;
 
-	look->fabric = fabric;
-	look->memory = memory;
-	look->changed = false;
-	look->count = 0;
-	for (i = 0; i < result->count && !look->changed; i++) {
+	verify->fabric = fabric;
+	verify->memory = memory;
+	verify->changed = false;
+	verify->count = 0;
+	for (i = 0; i < result->count && !verify->changed; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		const struct delta *delta = sample->delta;
 		bool fell_silent = sample->status == SAMPLE_SILENT &&
-				   memory_port(look->memory, look->fabric, sample->port)->status == SAMPLE_OK;
+				   node_memory_port(verify->memory, verify->fabric, sample->port)->status == SAMPLE_OK;
 
-		if (fell_silent && is_switch(look, sample->port))
-			look->changed = true;
+		if (fell_silent && is_switch(verify, sample->port))
+			verify->changed = true;
 		else if (fell_silent || (delta && delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
 					 delta->value[COUNTER_LINK_DOWNED]))
-			add(look, sample->port);
+			add(verify, sample->port);
 	}
 }
 
 static void on_port_info(void *ctx, const struct request *request, enum request_result result,
 			 const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
-	struct link_look *look = ctx;
+	struct link_verify *verify = ctx;
 
 	(void)at_us;
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad) ||
-	    !link_check_is_same(look->fabric, look->ports[request->tag], mad))
-		look->changed = true;
+	    !topology_probe_matches(verify->fabric, verify->ports[request->tag], mad))
+		verify->changed = true;
 }
 
 static void on_node_info(void *ctx, const struct request *request, enum request_result result,
 			 const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
-	struct link_look *look = ctx;
-	const struct port *peer = &look->fabric->ports[look->fabric->ports[look->ports[request->tag]].peer];
+	struct link_verify *verify = ctx;
+	const struct port *peer = &verify->fabric->ports[verify->fabric->ports[verify->ports[request->tag]].peer];
 	struct smp_node_info info;
 
 	(void)at_us;
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad)) {
-		look->changed = true;
+		verify->changed = true;
 		return;
 	}
 	info = smp_read_node_info(mad);
-	if (info.guid != look->fabric->nodes[peer->node].guid || info.port != peer->num)
-		look->changed = true;
+	if (info.guid != verify->fabric->nodes[peer->node].guid || info.port != peer->num)
+		verify->changed = true;
 }
 
 /* NodeInfo of what is behind a port. Return: 0, also where there is nothing; ERR_NOMEM. */
-static int ask_behind(struct link_look *look, struct engine *engine, uint32_t tag, struct error *err)
+static int query_peer(struct link_verify *verify, struct engine *engine, uint32_t tag, struct error *err)
 {
-	const struct port *port = &look->fabric->ports[look->ports[tag]];
-	struct path *path = &look->paths[tag];
+	const struct port *port = &verify->fabric->ports[verify->ports[tag]];
+	struct path *path = &verify->paths[tag];
 	struct request request = {
-		.attribute = SMP_NODE_INFO, .tag = tag, .once = true, .done = on_node_info, .ctx = look,
+		.attribute = SMP_NODE_INFO, .tag = tag, .once = true, .done = on_node_info, .ctx = verify,
 	};
 
 	if (port->state < PORT_INIT)
 		return 0;
-	*path = look->memory->paths[port->node];
+	*path = verify->memory->paths[port->node];
 	if (port->peer == FABRIC_NONE || path->hops >= PATH_HOPS_MAX ||
-	    memory_node(look->memory, look->fabric->ports[port->peer].node)->locked ||
-	    !memory_route_smp(look->memory, look->fabric, look->fabric->ports[port->peer].node,
-			      look->fabric->ports[port->peer].num, &request)) {
-		look->changed = true;
+	    node_memory_node(verify->memory, verify->fabric->ports[port->peer].node)->locked ||
+	    !node_memory_route_smp(verify->memory, verify->fabric, verify->fabric->ports[port->peer].node,
+				   verify->fabric->ports[port->peer].num, &request)) {
+		verify->changed = true;
 		return 0;
 	}
 	path->ports[path->hops++] = port->num;
@@ -113,33 +113,33 @@ static int ask_behind(struct link_look *look, struct engine *engine, uint32_t ta
 	return engine_submit(engine, &request, err);
 }
 
-static int ask(struct link_look *look, struct engine *engine, uint32_t tag, struct error *err)
+static int query(struct link_verify *verify, struct engine *engine, uint32_t tag, struct error *err)
 {
-	const struct port *port = &look->fabric->ports[look->ports[tag]];
+	const struct port *port = &verify->fabric->ports[verify->ports[tag]];
 	struct request request = {
 		.attribute = SMP_PORT_INFO, .modifier = port->num, .tag = tag, .once = true,
-		.done = on_port_info, .ctx = look,
+		.done = on_port_info, .ctx = verify,
 	};
 	int code;
 
-	if (memory_node(look->memory, port->node)->locked ||
-	    !memory_route_smp(look->memory, look->fabric, port->node, port->num, &request)) {
-		look->changed = true;
+	if (node_memory_node(verify->memory, port->node)->locked ||
+	    !node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request)) {
+		verify->changed = true;
 		return 0;
 	}
 	code = engine_submit(engine, &request, err);
-	return code < 0 ? code : ask_behind(look, engine, tag, err);
+	return code < 0 ? code : query_peer(verify, engine, tag, err);
 }
 
-int link_look_run(struct link_look *look, struct engine *engine, int64_t deadline_us, struct error *err)
+int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err)
 {
 	int code = 0, ran;
 	uint32_t i;
 
-	if (look->changed)
+	if (verify->changed)
 		return 0;
-	for (i = 0; i < look->count && code == 0; i++)
-		code = ask(look, engine, i, err);
+	for (i = 0; i < verify->count && code == 0; i++)
+		code = query(verify, engine, i, err);
 	/* Also after a failure: what is queued points to our arrays. */
 	ran = engine_run(engine, deadline_us, err);
 	return ran < 0 ? ran : code;

@@ -19,36 +19,36 @@
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
 /* More links than this with a sign of a change at once are a change: a discovery sees them all. */
-#define LINK_LOOK_MAX 32
+#define LINK_VERIFY_MAX 32
 
-struct link_look {
+struct link_verify {
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	bool changed;                     /* something is not as it was, not answered, or cannot be asked */
 	size_t count;
-	uint32_t ports[LINK_LOOK_MAX];    /* to look at: of switches, indices */
-	struct path paths[LINK_LOOK_MAX]; /* to what is behind them */
+	uint32_t ports[LINK_VERIFY_MAX];    /* to look at: of switches, indices */
+	struct path paths[LINK_VERIFY_MAX]; /* to what is behind them */
 };
 
 /*
- * link_look_find - which links does a sweep bring signs of?
+ * link_verify_select - which links does a sweep bring signs of?
  * @look:    filled anew; `changed` where there are too many, a switch is silent, or no switch is at either end
  * @memory:  follows @fabric, and is not moved on to this sweep yet
  * @result:  of the sweep that has just been made of @fabric
  */
-void link_look_find(struct link_look *look, const struct fabric *fabric, struct memory *memory,
-		    const struct sweep_result *result);
+void link_verify_select(struct link_verify *verify, const struct fabric *fabric, struct node_memory *memory,
+			const struct sweep_result *result);
 
 /*
- * link_look_run - look at what was found, unless that is a change already
+ * link_verify_run - look at what was found, unless that is a change already
  * @engine:       idle. Each SMP is sent once, so that a dead node costs 20 ms and not more
  * @deadline_us:  CLOCK_BOOTTIME at which there is no more time for it: what is not answered then counts as changed
  * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  */
-int link_look_run(struct link_look *look, struct engine *engine, int64_t deadline_us, struct error *err);
+int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t deadline_us, struct error *err);
 
 #endif

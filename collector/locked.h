@@ -15,7 +15,7 @@
 
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
 /* A node is locked when it left all SMPs open in so many sweeps in which it was asked, and answered for counters. */
@@ -24,9 +24,9 @@ struct sweep_result;
 /*
  * locked_from_sweep - which nodes are locked since this sweep, or no longer, as events
  * @result:  says who answered for counters
- * @memory:  what the sweep's SMPs have seen (node_memory.smp_seen) is used up
+ * @memory:  what the sweep's SMPs have seen (node_memory.smp_result) is used up
  */
 void locked_from_sweep(struct events *events, int64_t wall_us, const struct fabric *fabric,
-		       const struct sweep_result *result, struct memory *memory);
+		       const struct sweep_result *result, struct node_memory *memory);
 
 #endif

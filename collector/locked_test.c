@@ -66,7 +66,7 @@ static void a_locked_switch_is_asked_now_and_then(void **state)
 	free(model);
 	model = model_create(2);
 	model->nodes[LEAF].mkey = 0xfeed;
-	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	assert_int_equal(model_run(model, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS, NULL, NULL), 0);
 	assert_in_range(model->nodes[LEAF].smps_refused - refused, 1, 2);
 	free(model);
 }
@@ -84,7 +84,7 @@ static void a_lock_that_is_opened_is_told_once(void **state)
 	(void)state;
 	model->nodes[LEAF].mkey = 0xfeed;
 	model->before_sweep = the_lock_is_opened;
-	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	assert_int_equal(model_run(model, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS, NULL, NULL), 0);
 	only_event(model, EVENT_NODE_LOCKED, LEAF);
 	assert_int_equal(only_event(model, EVENT_NODE_UNLOCKED, LEAF)->severity, EVENT_INFO);
 	free(model);

@@ -20,7 +20,7 @@ void loop_events_sm(struct loop_events *state, struct events *events, int64_t wa
 	const struct sm_state *now = &result->sm, *last = &state->last_sm;
 
 	/* The sweep ended before the answer was due: that says nothing. */
-	if (result->sm_open)
+	if (result->sm_pending)
 		return;
 	if (last->known && !now->known)
 		events_add(events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,

@@ -43,20 +43,20 @@
  * Is there a reason to doubt all LIDs: a topology that discovery could not
  * confirm, another or a restarted subnet manager, or a node that is not where it was?
  */
-static bool doubts_lids(struct collector *collector)
+static bool lids_suspect(struct collector *collector)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
 	size_t i;
 
 	/* One whose count of activity fell has started anew, and may give out LIDs anew. */
-	if (!collector->watch.confirmed ||
+	if (!collector->topology.confirmed ||
 	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
 		return true;
 	for (i = 0; i < collector->result.count; i++) {
 		const struct port_sample *sample = &collector->result.samples[i];
 
 		if (sample->status == SAMPLE_SILENT &&
-		    memory_port(&collector->memory, collector->watch.fabric, sample->port)->status == SAMPLE_OK)
+		    node_memory_port(&collector->memory, collector->topology.fabric, sample->port)->status == SAMPLE_OK)
 			return true;
 	}
 	return false;
@@ -66,12 +66,12 @@ static bool doubts_lids(struct collector *collector)
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
-	int code = lid_check_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->result,
-				 doubts_lids(collector), &moved, err);
+	int code = lid_verify_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->result,
+				  lids_suspect(collector), &moved, err);
 
 	if (code == 0 && moved) {
 		log_warning("%u LIDs belong to other nodes by now: what they answered is not counted", moved);
-		fabric_watch_doubt(&collector->watch);
+		topology_monitor_invalidate(&collector->topology);
 	}
 	return code;
 }
@@ -79,7 +79,7 @@ static int check_lids(struct collector *collector, struct error *err)
 /* Keep what nodes can do: asked once per node, for ever. */
 static void store_caps(struct collector *collector)
 {
-	struct memory *memory = &collector->memory;
+	struct node_memory *memory = &collector->memory;
 	struct restored_caps *caps;
 	struct error cause = { 0 };
 	size_t count = 0, i;
@@ -109,9 +109,9 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->report->unstored = code < 0 ? *err : (struct error){ 0 };
 	if (code < 0)
 		return code;
-	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
-	details_keep(&collector->details);
-	route_read_keep(&collector->routes);
+	sweep_commit(&collector->result, collector->topology.fabric, &collector->memory);
+	details_commit(&collector->details);
+	route_read_commit(&collector->routes);
 	if (collector->events.lost)
 		log_warning("%zu events are lost: there was no room for them", collector->events.lost);
 	events_clear(&collector->events);
@@ -171,38 +171,38 @@ static void set_limits(struct collector *collector, unsigned window_most)
 }
 
 /* Half the rate from now on, and who or what is the reason. */
-static void tell_throttled(struct collector *collector, int64_t wall_us, const struct throttle_signs *signs,
-			   uint32_t port_index)
+static void report_throttled(struct collector *collector, int64_t wall_us, const struct throttle_load *load,
+			     uint32_t port_index)
 {
-	const struct fabric *fabric = collector->watch.fabric;
-	const struct port *port = signs->drops ? &fabric->ports[port_index] : NULL;
+	const struct fabric *fabric = collector->topology.fabric;
+	const struct port *port = load->drops ? &fabric->ports[port_index] : NULL;
 
 	if (port)
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
 			   "asking at half the rate: nodes dropped %" PRIu64 " management datagrams, this one the most",
-			   signs->drops);
+			   load->drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "asking at half the rate: %" PRIu32 " links are on their way up", signs->links_not_active);
+			   "asking at half the rate: %" PRIu32 " links are on their way up", load->links_not_active);
 }
 
 /* Half the rate while the fabric is busy with itself. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
 	uint32_t dropped_at;
-	const struct throttle_signs signs = {
-		.links_seen = collector->check.links_seen,
-		.links_not_active = collector->check.links_not_active,
+	const struct throttle_load load = {
+		.links_seen = collector->probe.links_seen,
+		.links_not_active = collector->probe.links_not_active,
 		.drops = sweep_result_drops(&collector->result, &dropped_at),
 	};
 
-	switch (throttle_step(&collector->throttle, &signs)) {
+	switch (throttle_step(&collector->throttle, &load)) {
 	case THROTTLE_SAME:
 		return;
 	case THROTTLE_BEGINS:
 		collector->throttled_us = clock_boottime_us(collector->clock);
 		set_limits(collector, 0);
-		tell_throttled(collector, wall_us, &signs, dropped_at);
+		report_throttled(collector, wall_us, &load, dropped_at);
 		return;
 	case THROTTLE_ENDS:
 		set_limits(collector, 0);
@@ -213,7 +213,7 @@ static void throttle(struct collector *collector, int64_t wall_us)
 }
 
 /* Have sweeps been cut for so long that tables are read all the same? */
-static bool routes_take_their_share(const struct collector *collector, int64_t now_us)
+static bool routes_reserve_time(const struct collector *collector, int64_t now_us)
 {
 	return collector->settings->routes_interval_us && collector->cut_us &&
 	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
@@ -227,7 +227,7 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	if (collector->settings->count == 1)
 		return 0;
 	commit_us = commit_us * COMMIT_FACTOR > COMMIT_LEAST_US ? commit_us * COMMIT_FACTOR : COMMIT_LEAST_US;
-	if (routes_take_their_share(collector, start_us))
+	if (routes_reserve_time(collector, start_us))
 		commit_us += interval_us / ROUTES_TIME_SHARE;
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
@@ -264,19 +264,19 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 }
 
 /* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
-static int look_at_links(struct collector *collector, int64_t start_us, struct error *err)
+static int verify_links(struct collector *collector, int64_t start_us, struct error *err)
 {
-	int code = link_look_run(&collector->look, collector->engine, sweep_deadline_us(collector, start_us), err);
+	int code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
 
-	if (collector->look.changed || collector->check.changed_port != FABRIC_NONE)
-		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
-	else if (collector->check.changed)
-		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	if (collector->verify.changed || collector->probe.changed_port != FABRIC_NONE)
+		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_DIFFERENCE);
+	else if (collector->probe.changed)
+		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_STATE_CHANGE);
 	return code;
 }
 
 /* Ask all ports; what was answered by the wrong node is taken back. */
-static int ask(struct collector *collector, int64_t start_us, struct error *err)
+static int query(struct collector *collector, int64_t start_us, struct error *err)
 {
 	const struct sweep_settings settings = {
 		.switches_only = collector->settings->switches_only,
@@ -286,7 +286,7 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sweep_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->check,
+	code = sweep_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->probe,
 			 &collector->details, &settings, &collector->result, err);
 	if (!collector->result.cut)
 		collector->cut_us = 0;
@@ -298,9 +298,9 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 		code = check_lids(collector, err);
 	if (code == 0)
 		code = details_finish(&collector->details, &collector->result);
-	if (code == 0 && collector->result.bad_answers)
+	if (code == 0 && collector->result.bad_responses)
 		log_debug("%u answers with an error, or to another question, are not counted",
-			  collector->result.bad_answers);
+			  collector->result.bad_responses);
 	return code;
 }
 
@@ -308,15 +308,15 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
  * While the store fails, deltas reach back to the last sweep that it took: judged each time, an
  * error would count again and again. So nothing is judged then.
  */
-static int judge(struct collector *collector, struct sweep *sweep, struct error *err)
+static int findings(struct collector *collector, struct sweep *sweep, struct error *err)
 {
 	const struct sink *sink = collector->sink;
 
 	if (collector->store_failed)
 		return 0;
-	collector->judge.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->judge.log_holders) : 0;
-	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
-			  &collector->routes, sweep, &collector->events, err);
+	collector->findings.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->findings.log_holders) : 0;
+	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
+				 &collector->routes, sweep, &collector->events, err);
 }
 
 /*
@@ -329,15 +329,15 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
 		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
-		.beat_per_s = route_read_beat_per_s(rate),
+		.blocks_per_s = route_read_blocks_per_s(rate),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
-	bool held = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
-	bool cut = collector->result.cut && !routes_take_their_share(collector, sweep->start_us);
+	bool deferred = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
+	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
 	int code;
 
-	if (cut || !collector->watch.confirmed || held) {
+	if (cut || !collector->topology.confirmed || deferred) {
 		route_read_skip(&collector->routes);
 		return 0;
 	}
@@ -351,23 +351,23 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 }
 
 /* Who else manages the subnet: a handful of SMPs once a minute, so also behind a sweep that was cut. */
-static int ask_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
+static int query_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
 	int64_t now_us = clock_boottime_us(collector->clock), interval_us = collector->settings->interval_us;
 	int64_t deadline_us = collector->settings->count == 1 ? 0 : now_us + interval_us / SMS_TIME_SHARE;
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sm_watch_run(&collector->sms, collector->engine, sweep->fabric, &collector->memory, sweep->generation,
-			    &collector->result.sm, now_us, deadline_us, sweep->wall_us, &collector->events,
-			    err);
+	code = sm_monitor_run(&collector->sm_monitor, collector->engine, sweep->fabric, &collector->memory,
+			      sweep->generation, &collector->result.sm, now_us, deadline_us, sweep->wall_us,
+			      &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
-	collector->result.sm_masters = collector->sms.masters;
+	collector->result.sm_masters = collector->sm_monitor.masters;
 	return code;
 }
 
 /* The events of this sweep: of the clock, of the sweep itself, of what was read, of who manages the subnet. */
-static void tell(struct collector *collector, const struct sweep *sweep)
+static void add_events(struct collector *collector, const struct sweep *sweep)
 {
 	const struct sweep_result *result = &collector->result;
 	struct events *events = &collector->events;
@@ -375,9 +375,9 @@ static void tell(struct collector *collector, const struct sweep *sweep)
 	loop_events_clock(&collector->loop_events, events, sweep->wall_us, sweep->start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
 							 collector->settings->interval_us);
-	collector->sweep_events.busy = collector->watch.running || collector->throttle.on;
-	sweep_events_tell(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
-			  &collector->memory);
+	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
+	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
+			    &collector->memory);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
@@ -385,30 +385,30 @@ static void tell(struct collector *collector, const struct sweep *sweep)
 int loop_sweep(struct collector *collector, bool last, struct error *err)
 {
 	struct engine_counts before = engine_counts(collector->engine);
-	const struct fabric *fabric = collector->watch.fabric;
+	const struct fabric *fabric = collector->topology.fabric;
 	struct sweep sweep = {
 		.wall_us = clock_wall_us(collector->clock),
 		.start_us = clock_boottime_us(collector->clock),
 		.interval_us = collector->settings->count == 1 ? 0 : collector->settings->interval_us,
 		.fabric = fabric,
-		.generation = collector->watch.generation,
+		.generation = collector->topology.generation,
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
-	int code = ask(collector, sweep.start_us, err);
+	int code = query(collector, sweep.start_us, err);
 
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	code = read_routes(collector, &sweep, err);
 	if (code == 0)
-		code = ask_sms(collector, &sweep, err);
+		code = query_sms(collector, &sweep, err);
 	if (code < 0)
 		return code;
-	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
-	tell(collector, &sweep);
+	link_verify_select(&collector->verify, fabric, &collector->memory, &collector->result);
+	add_events(collector, &sweep);
 	throttle(collector, sweep.wall_us);
-	code = judge(collector, &sweep, err);
+	code = findings(collector, &sweep, err);
 	if (code < 0)
 		return code;
 	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
@@ -417,5 +417,5 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	code = store(collector, &sweep, err);
 	code = handle_store(collector, code, sweep.wall_us, err);
 	/* What was read is kept first; the last sweep needs no discovery after it. */
-	return code < 0 || last ? code : look_at_links(collector, sweep.start_us, err);
+	return code < 0 || last ? code : verify_links(collector, sweep.start_us, err);
 }

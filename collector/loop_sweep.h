@@ -41,13 +41,13 @@ struct collector {
 	const struct sink *sink;
 	struct collector_report *report;
 	struct engine *engine;
-	struct fabric_watch watch;
-	struct memory memory;
-	struct link_check check;
-	struct link_look look;
+	struct topology_monitor topology;
+	struct node_memory memory;
+	struct topology_probe probe;
+	struct link_verify verify;
 	struct details details;
 	struct route_read routes;
-	struct sm_watch sms;
+	struct sm_monitor sm_monitor;
 	struct throttle throttle;
 	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
 	int64_t cut_us;              /* since when each sweep was cut; 0: the last one was not */
@@ -57,7 +57,7 @@ struct collector {
 	struct conservation conservation;
 	struct sweep_result result;
 	struct loop_events loop_events;
-	struct judge judge;
+	struct findings_step findings;
 	char boot_id[BOOT_ID_SIZE];
 	int64_t discovery_us;        /* not in a stored sweep yet */
 	uint64_t discovery_smps;

@@ -25,7 +25,7 @@ struct keys;
 struct path;
 struct request;
 
-struct port_memory {
+struct port_entry {
 	bool has_last;
 	uint8_t extended_bad;      /* sweeps in a row that PortCountersExtended was an error in (sweep_port.c) */
 	enum sample_status status; /* in the last stored sweep */
@@ -34,120 +34,120 @@ struct port_memory {
 	struct reading last;       /* the last one that was stored */
 	/* Slow counters (details.h): the last readings that were stored, one per attribute; NULL: none. */
 	struct detail_reading *details;
-	uint64_t detail_sweep; /* in which detail_asked were asked */
+	uint64_t details_sweep; /* in which details_read were asked */
 	uint64_t wait_sweep;   /* in which PortVLXmitWait was asked, 0: never */
-	uint8_t detail_asked;  /* bits 1 << enum detail_attribute */
+	uint8_t details_read;  /* bits 1 << enum detail_attribute */
 	uint8_t fec_layout;    /* enum fec_layout */
 	bool redirect_new;     /* it said so in this sweep */
-	struct mad_address redirect; /* memory_redirect(); LID 0: none */
+	struct mad_address redirect; /* node_memory_redirect(); LID 0: none */
 };
 
 /* What a node did with a sweep's SMPs; one answer is enough. */
-enum smp_seen { SMP_NOT_ASKED, SMP_LEFT_OPEN, SMP_ANSWERED };
+enum smp_result { SMP_NOT_SENT, SMP_NO_RESPONSE, SMP_RESPONDED };
 
-struct node_memory {
+struct node_entry {
 	uint64_t guid;
 	struct pma_caps caps;
 	bool caps_stored;
 	uint32_t silent_sweeps; /* in a row in which it answered nothing */
-	bool silent_told;       /* in an event of its own */
+	bool silence_reported;       /* in an event of its own */
 	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* slow questions in a row, per attribute, and for the tick */
 	/* Of SMPs, and not of counters (collector/locked.h): */
-	uint64_t smp_asked_at;  /* sweep in which a locked node was asked last (link_check.h) */
-	uint8_t smp_seen;       /* enum smp_seen, in this sweep */
-	uint8_t smp_silent_sweeps; /* in a row in which it was asked and answered none, but for counters */
+	uint64_t smp_sent_at;  /* sweep in which a locked node was asked last (topology_probe.h) */
+	uint8_t smp_result;       /* enum smp_result, in this sweep */
+	uint8_t smp_timeout_sweeps; /* in a row in which it was asked and answered none, but for counters */
 	bool locked;
 	uint16_t lft_top;    /* SwitchInfo.LinearFDBTop as it said last; 0: not since the collector began */
-	uint8_t planes_told; /* how many ports of it were told to be planes (collector/layout.h) */
+	uint8_t planes_reported; /* how many ports of it were told to be planes (collector/layout.h) */
 	uint32_t first_port; /* index into memory.ports of its port 0 */
 	uint32_t ports;      /* port_count + 1 */
 };
 
-struct memory {
-	struct node_memory *nodes;
+struct node_memory {
+	struct node_entry *nodes;
 	size_t node_count, node_capacity;
-	struct port_memory *ports;
+	struct port_entry *ports;
 	size_t port_count, port_capacity;
 	struct map by_guid;
-	/* Of the fabric that memory_follow() was given: its indices to ours. */
+	/* Of the fabric that node_memory_set_fabric() was given: its indices to ours. */
 	uint32_t *node_of; /* by index into fabric->nodes */
 	const struct keys *keys; /* M_Keys, or NULL (borrowed) */
 	bool directed;           /* SMPs are routed along paths, not by LID */
 	struct path *paths;      /* by index into fabric->nodes */
 };
 
-void memory_done(struct memory *memory);
+void node_memory_done(struct node_memory *memory);
 
 /*
- * memory_follow - make room for every node of a fabric and index them
+ * node_memory_set_fabric - make room for every node of a fabric and index them
  * Return: 0 or ERR_NOMEM (then the former index stands).
  */
-int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err);
+int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabric, struct error *err);
 
 /*
- * memory_lane - the number that the engine knows a port's agent by; never 0
+ * node_memory_agent_id - the number that the engine knows a port's agent by; never 0
  * @port:  index into the followed fabric's ports
  *
  * The ports of a switch have one agent between them, each port of an HCA has its
  * own. The number stays the same while the node has no more ports than it had.
  */
-uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port);
+uint32_t node_memory_agent_id(const struct node_memory *memory, const struct fabric *fabric, uint32_t port);
 
 /*
- * memory_route_smp - fill in how an SMP gets to a node: class, LID or path, M_Key, and the engine's lane
+ * node_memory_route_smp - fill in how an SMP gets to a node: class, LID or path, M_Key, and the engine's lane
  * @node:  index into @fabric->nodes
  * @num:   the port whose LID it goes to; a switch has one, that of its port 0
  *
  * Keys stand with port GUIDs; where there is none with the port's, one with the
  * node's GUID is taken. Return: false where there is no way: no LID, or no path.
  */
-bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
-		      struct request *request);
+bool node_memory_route_smp(const struct node_memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
+			   struct request *request);
 
 /*
- * memory_route_smp_to_lid - the same for whoever has a LID; by LID and without a key
+ * node_memory_route_smp_to_lid - the same for whoever has a LID; by LID and without a key
  * where nobody is known to. The lane is not filled in.
  */
-bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid,
-			     struct request *request);
+bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct fabric *fabric, uint16_t lid,
+				  struct request *request);
 
 /*
- * memory_note_smp - an SMP to a node has ended
+ * node_memory_note_smp - an SMP to a node has ended
  * @answered:  whatever the answer says; false: left open, not where it was cancelled
  */
-void memory_note_smp(struct memory *memory, uint32_t node, bool answered);
+void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool responded);
 
-/* memory_node, memory_port - by index into the followed fabric. */
-struct node_memory *memory_node(struct memory *memory, uint32_t node);
-struct port_memory *memory_port(struct memory *memory, const struct fabric *fabric, uint32_t port);
+/* node_memory_node, node_memory_port - by index into the followed fabric. */
+struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node);
+struct port_entry *node_memory_port(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
 
-/* memory_address - where a port's performance agent is asked. */
-struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port);
+/* node_memory_address - where a port's performance agent is asked. */
+struct mad_address node_memory_address(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
 
 /*
- * memory_redirect - where the agent of a port says to ask instead; LID 0: nowhere
+ * node_memory_redirect - where the agent of a port says to ask instead; LID 0: nowhere
  * The ports of a switch share it, each port of an HCA has its own: its agent answers
  * for that port alone.
  */
-struct mad_address *memory_redirect(struct memory *memory, const struct fabric *fabric, uint32_t port);
+struct mad_address *node_memory_redirect(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
 
-/* memory_agent - what is remembered of the port that stands for a port's agent: 0 of a switch, else the port itself. */
-struct port_memory *memory_agent(struct memory *memory, const struct fabric *fabric, uint32_t port);
+/* node_memory_agent - the entry of a port's performance agent: port 0 of a switch, else the port itself. */
+struct port_entry *node_memory_agent(struct node_memory *memory, const struct fabric *fabric, uint32_t port);
 
-/* memory_full - the counters of a reading that sit at their maximum. */
-counter_set memory_full(const struct reading *reading);
+/* counters_saturated - the counters of a reading that sit at their maximum. */
+counter_set counters_saturated(const struct reading *reading);
 
-/* memory_keep_detail - this is the port's last reading of an attribute now. Return: 0 or ERR_NOMEM. */
-int memory_keep_detail(struct port_memory *port, const struct detail_reading *reading);
+/* node_memory_set_detail - this is the port's last reading of an attribute now. Return: 0 or ERR_NOMEM. */
+int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading);
 
 /*
- * memory_restore - take over what the sink gave back
+ * node_memory_restore - take over what the sink gave back
  * @boot_id, @now_us, @wall_now_us:  of the clock now. Readings of another boot
  *     are moved onto this boot's time line by the wall clock, the only one that
  *     spans both.
  * Return: 0 or ERR_NOMEM.
  */
-int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
-		   int64_t wall_now_us, struct error *err);
+int node_memory_restore(struct node_memory *memory, const struct restored *restored, const char *boot_id,
+			int64_t now_us, int64_t wall_now_us, struct error *err);
 
 #endif

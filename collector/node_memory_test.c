@@ -38,22 +38,22 @@ static void what_is_restored_takes_no_more_room_than_the_fabric(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 	size_t i;
 
 	(void)state;
-	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
-	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
+	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
 	assert_int_equal(memory.node_count, NODES);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
 	for (i = 0; i < NODES * PORTS; i++) {
-		const struct node_memory *node = memory_node(&memory, (uint32_t)(i / PORTS));
-		const struct port_memory *port = &memory.ports[node->first_port + i % PORTS + 1];
+		const struct node_entry *node = node_memory_node(&memory, (uint32_t)(i / PORTS));
+		const struct port_entry *port = &memory.ports[node->first_port + i % PORTS + 1];
 
 		assert_true(port->has_last);
 		assert_int_equal(port->last.value[COUNTER_XMIT_DATA], i);
 	}
-	memory_done(&memory);
+	node_memory_done(&memory);
 }
 
 /* A store may know ports of nodes that are not in its newest fabric. */
@@ -61,17 +61,17 @@ static void ports_of_nodes_that_left_are_restored_too(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 
 	(void)state;
 	fabric.node_count = 1;
-	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
 	fabric.node_count = NODES;
-	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
-	assert_int_equal(memory.ports[memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
+	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
+	assert_int_equal(memory.ports[node_memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
 			 2 * PORTS + 6);
-	memory_done(&memory);
+	node_memory_done(&memory);
 }
 
 /* The agent of one port of an HCA speaks for that port; that of a switch for all of them. */
@@ -80,7 +80,7 @@ static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
 	struct fabric *fabric = fabric_create(NULL);
 	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
 				      { .guid = 2, .type = NODE_SWITCH, .port_count = 2, .lid = 9 } };
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 	uint8_t num;
 
 	(void)state;
@@ -91,13 +91,13 @@ static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
 	for (num = 1; num <= 2; num++)
 		fabric_add_port(fabric, &(struct port){ .num = num }, NULL);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
-	assert_int_equal(memory_follow(&memory, fabric, NULL), 0);
-	memory_redirect(&memory, fabric, 0)->lid = 50;
-	assert_int_equal(memory_address(&memory, fabric, 0).lid, 50);
-	assert_int_equal(memory_address(&memory, fabric, 1).lid, 6);
-	memory_redirect(&memory, fabric, 2)->lid = 60;
-	assert_int_equal(memory_address(&memory, fabric, 3).lid, 60);
-	memory_done(&memory);
+	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);
+	node_memory_redirect(&memory, fabric, 0)->lid = 50;
+	assert_int_equal(node_memory_address(&memory, fabric, 0).lid, 50);
+	assert_int_equal(node_memory_address(&memory, fabric, 1).lid, 6);
+	node_memory_redirect(&memory, fabric, 2)->lid = 60;
+	assert_int_equal(node_memory_address(&memory, fabric, 3).lid, 60);
+	node_memory_done(&memory);
 	fabric_destroy(fabric);
 }
 

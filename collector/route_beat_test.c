@@ -52,7 +52,7 @@ static void the_beat_takes_no_more_than_its_share(void **state)
 
 		bed_init(&bed, 8);
 		bed.read.interval_us = 60 * US_PER_S;
-		bed.beat_per_s = shares[k];
+		bed.blocks_per_s = shares[k];
 		for (i = 0; i < 8; i++)
 			bed_sweep(&bed);
 		for (i = 0; i < 240; i++)
@@ -64,8 +64,8 @@ static void the_beat_takes_no_more_than_its_share(void **state)
 		bed_done(&bed);
 	}
 	/* 1,280 switches with 280 blocks in ten minutes, 48 with 17 well within one. */
-	assert_true(route_read_beat_per_s(0) == 600 && route_read_beat_per_s(20000) == 600);
-	assert_true(1280 * 280 / route_read_beat_per_s(20000) < 600 && 48 * 17 / route_read_beat_per_s(20000) < 60);
+	assert_true(route_read_blocks_per_s(0) == 600 && route_read_blocks_per_s(20000) == 600);
+	assert_true(1280 * 280 / route_read_blocks_per_s(20000) < 600 && 48 * 17 / route_read_blocks_per_s(20000) < 60);
 }
 
 /* The SM wrote to many; the beat comes to one of them, and then all are looked at, until nothing changes. */
@@ -133,7 +133,7 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 	}
 	/* In the middle of a round, a switch that somebody asks for comes first. */
 	bed.tables[29][9] ^= 1;
-	assert_int_equal(route_read_want(&bed.read, 129, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 129, NULL), 0);
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 29));
 	bed_done(&bed);
@@ -166,7 +166,7 @@ static void never_means_never(void **state)
 	bed_init(&bed, 7);
 	bed.read.interval_us = 0;
 	assert_int_equal(bed_sweep(&bed), 0);
-	assert_int_equal(route_read_want(&bed.read, 100, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 100, NULL), 0);
 	assert_int_equal(bed_sweep(&bed), 0);
 	bed_done(&bed);
 }

@@ -30,7 +30,7 @@ struct engine;
 struct error;
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 
 /* How long after a change of the topology the tables are read again; no more often than this for further changes. */
 #define ROUTE_READ_AGAIN_US (60 * 1000000LL)
@@ -53,8 +53,8 @@ struct route_switch {
 	int64_t read_us;     /* CLOCK_BOOTTIME when the last block came that was to be read; 0: never */
 	uint32_t changed;    /* entries that were others in this sweep than before */
 	uint8_t failed;      /* sweeps in a row that left blocks open */
-	bool left_open;      /* in the sweep in hand */
-	bool wanted;         /* all of its blocks, from the next sweep on */
+	bool timed_out;      /* in the sweep in hand */
+	bool requested;         /* all of its blocks, from the next sweep on */
 	bool urgent;         /* before others */
 	bool complete;       /* was read whole once: what is different now has changed */
 };
@@ -69,15 +69,15 @@ struct route_read {
 	uint64_t generation;   /* of the topology that tables were last read for */
 	int64_t marked_us;     /* when all were wanted last; 0: never */
 	int64_t changed_us;    /* when the topology or a table changed last; 0: all was read a minute after that */
-	int64_t beat_us;       /* until when the beat was kept; 0: not begun */
+	int64_t scheduled_us;       /* until when the beat was kept; 0: not begun */
 	double credit;         /* blocks that are due by the beat */
-	uint32_t next_due, next_asked; /* nodes at which to go on */
+	uint32_t next_due, next_queried; /* nodes at which to go on */
 	struct route_block *blocks; /* of dirty, after route_read_run() */
 	size_t block_count, block_capacity;
 	/* Of the run in hand. */
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct error *err;
 	int code;
 	int64_t now_us;
@@ -86,7 +86,7 @@ struct route_read {
 /* What a run may cost. */
 struct route_read_limits {
 	uint64_t smps;       /* so many at most, but always one table */
-	double beat_per_s;   /* SMPs per second that the beat may take; 0: as many as it wants */
+	double blocks_per_s;   /* SMPs per second that the beat may take; 0: as many as it wants */
 	int64_t deadline_us; /* CLOCK_BOOTTIME at which it is cut; 0: never */
 	size_t blocks;       /* so many at most are listed to be stored, the others after later runs; 0: all */
 };
@@ -97,10 +97,10 @@ void route_read_done(struct route_read *read);
 void route_read_restore(struct route_read *read, struct routes *routes);
 
 /*
- * route_read_want - read this switch's table with the next sweep, before all others
+ * route_read_request - read this switch's table with the next sweep, before all others
  * Return: 0; ERR_NOMEM.
  */
-int route_read_want(struct route_read *read, uint64_t node_guid, struct error *err);
+int route_read_request(struct route_read *read, uint64_t node_guid, struct error *err);
 
 /*
  * route_read_run - read what is due
@@ -113,25 +113,25 @@ int route_read_want(struct route_read *read, uint64_t node_guid, struct error *e
  * Afterwards read->blocks are the blocks that changed and were not kept yet, or the first of them.
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  */
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
-		   struct events *events, struct error *err);
+int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
+		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err);
 
 /* route_read_skip - a sweep without a run: no table is other than in the sweep before. */
 void route_read_skip(struct route_read *read);
 
-/* route_read_keep - what read->blocks says is stored. */
-void route_read_keep(struct route_read *read);
+/* route_read_commit - what read->blocks says is stored. */
+void route_read_commit(struct route_read *read);
 
-/* route_read_beat_per_s - what the beat may take of a rate limit. @max_mads_per_s: 0: none */
-double route_read_beat_per_s(unsigned max_mads_per_s);
+/* route_read_blocks_per_s - what the beat may take of a rate limit. @max_mads_per_s: 0: none */
+double route_read_blocks_per_s(unsigned max_mads_per_s);
 
 /*
  * route_read_cost - SMPs that one sweep takes for the beat, on average
- * @routes_interval_us, @beat_per_s:  as in struct route_read and its limits
+ * @routes_interval_us, @blocks_per_s:  as in struct route_read and its limits
  * @interval_us:                      from sweep to sweep
  */
-uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double beat_per_s,
+uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double blocks_per_s,
 			 int64_t interval_us);
 
 #endif

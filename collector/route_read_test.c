@@ -24,8 +24,8 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	bed.tables[4][71] ^= 1;
 	bed.tables[4][500] ^= 1;
 	bed.tables[9][1] ^= 1;
-	assert_int_equal(route_read_want(&bed.read, 104, NULL), 0);
-	assert_int_equal(route_read_want(&bed.read, 109, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 104, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 109, NULL), 0);
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 4) && bed_is_known(&bed, 9));
 	assert_int_equal(bed.events.count, 2);
@@ -89,8 +89,8 @@ static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
 	assert_int_equal(bed.events.count, 2);
 	/* Those that the sweeps find silent, or that are locked, are not asked at all. */
 	before = bed.asked[3] + bed.asked[5];
-	memory_node(&bed.memory, 3)->silent_sweeps = 1;
-	memory_node(&bed.memory, 5)->locked = true;
+	node_memory_node(&bed.memory, 3)->silent_sweeps = 1;
+	node_memory_node(&bed.memory, 5)->locked = true;
 	bed.generation++;
 	for (i = 0; i < 20; i++)
 		bed_sweep(&bed);
@@ -107,7 +107,7 @@ static void a_table_follows_its_top(void **state)
 	bed_init(&bed, 6);
 	bed_sweep(&bed);
 	bed_store(&bed);
-	memory_node(&bed.memory, 2)->lft_top = 200;
+	node_memory_node(&bed.memory, 2)->lft_top = 200;
 	for (lid = 256; lid < LIDS; lid++)
 		gone += bed.tables[2][lid] != ROUTES_NO_PORT;
 	assert_in_range(bed_sweep(&bed), 4, 4 + BLOCKS);
@@ -116,7 +116,7 @@ static void a_table_follows_its_top(void **state)
 	assert_int_equal(bed.events.count, 1);
 	assert_int_equal(strtoul(strchr(bed.events.list[0].text, ':') + 2, NULL, 10), gone);
 	bed_store(&bed);
-	memory_node(&bed.memory, 2)->lft_top = 511;
+	node_memory_node(&bed.memory, 2)->lft_top = 511;
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 2));
 	assert_int_equal(bed.events.count, 2);

@@ -22,37 +22,37 @@ struct engine;
 struct error;
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 
 /* How often all are asked while nothing changes. */
-#define SM_WATCH_US (60 * 1000000LL)
+#define SM_MONITOR_US (60 * 1000000LL)
 
 /* More than this are asked in turn; those that say that they are master always. */
-#define SM_WATCH_MOST 64
+#define SM_MONITOR_PORTS 64
 
-/* A zeroed struct is the start; sm_watch_done() frees what it holds. */
-struct sm_watch {
-	struct sm_place {
+/* A zeroed struct is the start; sm_monitor_done() frees what it holds. */
+struct sm_monitor {
+	struct sm_port {
 		uint64_t node_guid;
 		uint8_t num;
 		uint32_t port;       /* index into the ports of this generation's fabric */
 		struct sm_state now; /* as it answered last; known: it answered when it was last asked */
-		struct sm_state told; /* the same, as events have it */
-	} *places;
+		struct sm_state reported; /* the same, as events have it */
+	} *sm_ports;
 	size_t count, capacity;
 	size_t next;             /* of many: who is asked first in the next round */
 	uint64_t generation;     /* of the fabric that places are of */
 	bool listed;
-	bool asked;              /* at least one round: what is new from then on is told */
+	bool queried;              /* at least one round: what is new from then on is told */
 	uint64_t master_guid;    /* as the sweep found it last; 0: never */
-	int64_t asked_us;        /* CLOCK_BOOTTIME of the last round; 0: never */
+	int64_t queried_us;        /* CLOCK_BOOTTIME of the last round; 0: never */
 	unsigned masters;        /* different SMs that said so when they were last asked; 0: nobody was asked yet */
 };
 
-void sm_watch_done(struct sm_watch *watch);
+void sm_monitor_done(struct sm_monitor *monitor);
 
 /*
- * sm_watch_run - ask them, where it is time to
+ * sm_monitor_run - ask them, where it is time to
  * @engine:       idle; used by this call alone
  * @memory:       follows @fabric: silent and locked nodes are left alone
  * @generation:   of @fabric: where it rose they are looked for anew
@@ -64,8 +64,8 @@ void sm_watch_done(struct sm_watch *watch);
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1 (SMInfo).
  */
-int sm_watch_run(struct sm_watch *watch, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		 uint64_t generation, const struct sm_state *master, int64_t now_us, int64_t deadline_us,
-		 int64_t wall_us, struct events *events, struct error *err);
+int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,
+		   int64_t deadline_us, int64_t wall_us, struct events *events, struct error *err);
 
 #endif

@@ -66,7 +66,7 @@ static void run(struct model *model, uint64_t sweeps)
 }
 
 /* The event of this kind that speaks of two masters; NULL: there is none. */
-static const struct event *told(const struct model *model, const char *kind)
+static const struct event *reported(const struct model *model, const char *kind)
 {
 	for (size_t i = 0; i < model->event_count; i++)
 		if (!strcmp(model->events[i].kind, kind) && strstr(model->events[i].text, "sm-lost") &&
@@ -75,9 +75,9 @@ static const struct event *told(const struct model *model, const char *kind)
 	return NULL;
 }
 
-static int64_t told_us(const struct model *model, const char *kind)
+static int64_t reported_us(const struct model *model, const char *kind)
 {
-	const struct event *event = told(model, kind);
+	const struct event *event = reported(model, kind);
 
 	return event ? event->wall_us - model->wall_offset_us : 0;
 }
@@ -96,12 +96,12 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 		script.second_from = 7;
 		run(model, (uint64_t)(200 / intervals_s[i]) + 10);
 		began_us = (int64_t)script.second_from * interval_us;
-		took_us = told_us(model, EVENT_FINDING_OPENED) - began_us;
-		assert_non_null(told(model, EVENT_FINDING_OPENED));
-		assert_int_equal(told(model, EVENT_FINDING_OPENED)->severity, EVENT_CRITICAL);
+		took_us = reported_us(model, EVENT_FINDING_OPENED) - began_us;
+		assert_non_null(reported(model, EVENT_FINDING_OPENED));
+		assert_int_equal(reported(model, EVENT_FINDING_OPENED)->severity, EVENT_CRITICAL);
 		assert_true(took_us >= 30 * US_PER_S);
-		assert_true(took_us <= SM_WATCH_US + 30 * US_PER_S + 3 * interval_us);
-		assert_null(told(model, EVENT_FINDING_CLOSED));
+		assert_true(took_us <= SM_MONITOR_US + 30 * US_PER_S + 3 * interval_us);
+		assert_null(reported(model, EVENT_FINDING_CLOSED));
 		free(model);
 	}
 }
@@ -115,10 +115,10 @@ static void it_closes_when_one_is_left(void **state)
 	script.second_from = 7;
 	script.second_until = 40;
 	run(model, 120);
-	assert_non_null(told(model, EVENT_FINDING_OPENED));
-	assert_non_null(told(model, EVENT_FINDING_CLOSED));
-	assert_true(told_us(model, EVENT_FINDING_CLOSED) >= 40 * model->interval_us);
-	assert_true(told_us(model, EVENT_FINDING_CLOSED) <= 60 * model->interval_us);
+	assert_non_null(reported(model, EVENT_FINDING_OPENED));
+	assert_non_null(reported(model, EVENT_FINDING_CLOSED));
+	assert_true(reported_us(model, EVENT_FINDING_CLOSED) >= 40 * model->interval_us);
+	assert_true(reported_us(model, EVENT_FINDING_CLOSED) <= 60 * model->interval_us);
 	free(model);
 }
 
@@ -131,7 +131,7 @@ static void a_handover_with_an_overlap_is_told_as_such(void **state)
 	script.handover = 20;
 	script.second_until = 22;
 	run(model, 80);
-	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_null(reported(model, EVENT_FINDING_OPENED));
 	assert_int_equal(model_events_of(model, EVENT_SM_CHANGED), 1);
 	/* The former one is a standby now. */
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
@@ -153,7 +153,7 @@ static void one_that_does_not_answer_is_not_counted(void **state)
 		model->nodes[SECOND].sm_silent = true;
 		model->nodes[SECOND].silent = dead;
 		run(model, 60);
-		assert_null(told(model, EVENT_FINDING_OPENED));
+		assert_null(reported(model, EVENT_FINDING_OPENED));
 		assert_int_equal(model_events_of(model, EVENT_SM_LOST), 0);
 		free(model);
 	}
@@ -168,7 +168,7 @@ static void an_answer_now_and_then_is_not_enough(void **state)
 	script.second_from = 1;
 	script.every = 3;
 	run(model, 200);
-	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_null(reported(model, EVENT_FINDING_OPENED));
 	free(model);
 }
 
@@ -185,7 +185,7 @@ static void standbys_are_asked_once_a_minute(void **state)
 	assert_in_range(model->nodes[THIRD].sm_asked, 9, 16);
 	/* The master is asked with every sweep as well. */
 	assert_in_range(model->nodes[MODEL_OWN_NODE].sm_asked, 1300, 1330);
-	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_null(reported(model, EVENT_FINDING_OPENED));
 	/* What was there at the beginning is no news; who came is. */
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
 	free(model);

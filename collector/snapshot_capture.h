@@ -22,7 +22,7 @@ struct fabric;
 struct keys;
 struct transport;
 
-struct take_settings {
+struct snapshot_capture_settings {
 	struct engine_settings engine;
 	bool fast_only;          /* leave the slow counters (fabric/detail.h) out */
 	bool directed_smps;      /* SMPs are routed along the topology's paths, not by LID */
@@ -30,13 +30,13 @@ struct take_settings {
 };
 
 /* What was seen beside the counters. */
-struct take_report {
+struct snapshot_capture_report {
 	uint32_t moved_lids; /* LIDs that are another node's by now: those nodes count as silent */
 	bool changed;        /* a port is not as the topology has it */
 };
 
 /*
- * take_run - one sweep of everything
+ * snapshot_capture_run - one sweep of everything
  * @caps:   what nodes' agents are known to do, or NULL: those that it lacks are asked
  * @store:  called once, as struct sink's store(), with deltas left out; not where the program was told to stop
  * @ret:    filled on success
@@ -44,9 +44,9 @@ struct take_report {
  * Return: 0; ERR_UNAVAILABLE where no port answered, the local device failed, or the
  * program was told to stop; what @store returned; ERR_NOMEM.
  */
-int take_run(const struct take_settings *settings, const struct transport *transport, const struct clock *clock,
-	     const struct fabric *fabric, const struct restored_caps *caps, size_t caps_count,
-	     int (*store)(void *ctx, const struct sweep *sweep, struct error *err), void *ctx,
-	     struct take_report *ret, struct error *err);
+int snapshot_capture_run(const struct snapshot_capture_settings *settings, const struct transport *transport,
+			 const struct clock *clock, const struct fabric *fabric, const struct restored_caps *caps,
+			 size_t caps_count, int (*store)(void *ctx, const struct sweep *sweep, struct error *err),
+			 void *ctx, struct snapshot_capture_report *ret, struct error *err);
 
 #endif

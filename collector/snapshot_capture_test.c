@@ -17,9 +17,9 @@
 #include "fabric/fabric.h"
 
 /* What was handed over, held against the model. */
-struct taken {
+struct captured {
 	const struct model *model;
-	unsigned calls, answered, details;
+	unsigned calls, responded, details;
 	size_t fast, slow; /* counters that were compared */
 	enum sample_status status[MODEL_NODES];
 	int code;          /* to return */
@@ -36,58 +36,58 @@ static size_t node_of(const struct fabric *fabric, uint32_t port)
 	return 0;
 }
 
-static void compare_reading(struct taken *taken, const struct sweep *sweep, const struct port_sample *sample)
+static void compare_reading(struct captured *captured, const struct sweep *sweep, const struct port_sample *sample)
 {
 	const struct port *port = &sweep->fabric->ports[sample->port];
 	const struct model_port *truth =
-		&taken->model->nodes[node_of(sweep->fabric, sample->port)].ports[port->num];
+		&captured->model->nodes[node_of(sweep->fabric, sample->port)].ports[port->num];
 	int i;
 
 	for (i = 0; i < COUNTER_COUNT; i++) {
-		uint64_t most = reading_max(sample->reading, (enum counter)i);
+		uint64_t max = reading_max(sample->reading, (enum counter)i);
 
 		if (!(sample->reading->present & COUNTER_BIT(i)))
 			continue;
-		assert_true(sample->reading->value[i] == (truth->value[i] < most ? truth->value[i] : most));
-		taken->fast++;
+		assert_true(sample->reading->value[i] == (truth->value[i] < max ? truth->value[i] : max));
+		captured->fast++;
 	}
 }
 
 static int store(void *ctx, const struct sweep *sweep, struct error *err)
 {
-	struct taken *taken = ctx;
+	struct captured *captured = ctx;
 	size_t i;
 
-	taken->calls++;
+	captured->calls++;
 	for (i = 0; i < sweep->sample_count; i++) {
 		const struct port_sample *sample = &sweep->samples[i];
 
-		taken->answered += sample->reading != NULL;
+		captured->responded += sample->reading != NULL;
 		assert_null(sample->delta);
 		assert_int_equal(sample->status == SAMPLE_OK, sample->reading != NULL);
 		if (sample->status != SAMPLE_DOWN)
-			taken->status[node_of(sweep->fabric, sample->port)] = sample->status;
+			captured->status[node_of(sweep->fabric, sample->port)] = sample->status;
 		if (sample->reading)
-			compare_reading(taken, sweep, sample);
+			compare_reading(captured, sweep, sample);
 	}
 	for (i = 0; i < sweep->detail_count; i++) {
 		const struct detail_reading *reading = sweep->details[i].reading;
 		uint32_t port = sweep->details[i].port;
-		const struct model_detail *truth = &taken->model->nodes[node_of(sweep->fabric, port)]
+		const struct model_detail *truth = &captured->model->nodes[node_of(sweep->fabric, port)]
 						    .ports[sweep->fabric->ports[port].num].details[reading->attribute];
 		unsigned number;
 
 		for (number = 0; number < 2; number++)
 			if (reading->present >> number & 1) {
-				uint64_t most = detail_max((enum detail_attribute)reading->attribute, number);
+				uint64_t max = detail_max((enum detail_attribute)reading->attribute, number);
 				uint64_t value = truth->value[number];
 
-				assert_int_equal(reading->value[number], value < most ? value : most);
-				taken->slow++;
+				assert_int_equal(reading->value[number], value < max ? value : max);
+				captured->slow++;
 			}
-		taken->details++;
+		captured->details++;
 	}
-	return taken->code ? err_set(err, taken->code, "no") : 0;
+	return captured->code ? err_set(err, captured->code, "no") : 0;
 }
 
 static struct fabric *discover(struct model *model)
@@ -102,15 +102,16 @@ static struct fabric *discover(struct model *model)
 	return fabric;
 }
 
-static int take(struct model *model, const struct fabric *fabric, bool fast_only, struct taken *taken,
-		struct take_report *report, struct error *err)
+static int capture(struct model *model, const struct fabric *fabric, bool fast_only, struct captured *captured,
+		   struct snapshot_capture_report *report, struct error *err)
 {
-	const struct take_settings settings = {
+	const struct snapshot_capture_settings settings = {
 		.engine = { .window = 32, .per_node = 1, .timeout_ms = 100, .retries = 2 }, .fast_only = fast_only,
 	};
 
-	*taken = (struct taken){ .model = model, .code = taken->code };
-	return take_run(&settings, &model->transport, &model->clock, fabric, NULL, 0, store, taken, report, err);
+	*captured = (struct captured){ .model = model, .code = captured->code };
+	return snapshot_capture_run(&settings, &model->transport, &model->clock, fabric, NULL, 0, store, captured,
+				    report, err);
 }
 
 static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
@@ -120,26 +121,26 @@ static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
 	(void)state;
 	for (seed = 500; seed < 500 + test_cases(20); seed++) {
 		struct model *model = model_create(seed);
-		struct take_report report;
-		struct taken taken = { 0 };
+		struct snapshot_capture_report report;
+		struct captured captured = { 0 };
 		struct fabric *fabric;
 
 		/* So that they are not all zero. */
 		assert_int_equal(model_run(model, 5, NULL, NULL), 0);
 		model->loss_percent = seed % 2 ? 3 : 0;
 		fabric = discover(model);
-		assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
-		assert_int_equal(taken.calls, 1);
-		assert_int_equal(taken.answered, LIVE_PORTS);
-		assert_true(taken.fast > LIVE_PORTS * 10);
+		assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
+		assert_int_equal(captured.calls, 1);
+		assert_int_equal(captured.responded, LIVE_PORTS);
+		assert_true(captured.fast > LIVE_PORTS * 10);
 		/* XmitWait of each VL have only those nodes that say so. */
-		assert_true(taken.details >= 3 * LIVE_PORTS && taken.details <= 4 * LIVE_PORTS);
-		assert_true(taken.slow >= taken.details);
+		assert_true(captured.details >= 3 * LIVE_PORTS && captured.details <= 4 * LIVE_PORTS);
+		assert_true(captured.slow >= captured.details);
 		assert_int_equal(report.moved_lids, 0);
 		assert_false(report.changed);
-		assert_int_equal(take(model, fabric, true, &taken, &report, NULL), 0);
-		assert_int_equal(taken.answered, LIVE_PORTS);
-		assert_int_equal(taken.details, 0);
+		assert_int_equal(capture(model, fabric, true, &captured, &report, NULL), 0);
+		assert_int_equal(captured.responded, LIVE_PORTS);
+		assert_int_equal(captured.details, 0);
 		fabric_destroy(fabric);
 		free(model);
 	}
@@ -149,18 +150,18 @@ static void a_node_that_is_silent_has_no_counters_and_the_others_have(void **sta
 {
 	struct model *model = model_create(521);
 	struct fabric *fabric = discover(model);
-	struct take_report report;
-	struct taken taken = { 0 };
+	struct snapshot_capture_report report;
+	struct captured captured = { 0 };
 
 	(void)state;
 	model->nodes[HOST].silent = true;
 	model->nodes[HOST + 1].no_counters = true;
 	model->nodes[HOST + 2].refused = 1 << DETAIL_RCV_ERRORS;
-	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
-	assert_int_equal(taken.answered, LIVE_PORTS - 2);
-	assert_int_equal(taken.status[HOST], SAMPLE_SILENT);
-	assert_int_equal(taken.status[HOST + 1], SAMPLE_UNSUPPORTED);
-	assert_int_equal(taken.status[HOST + 2], SAMPLE_OK);
+	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
+	assert_int_equal(captured.responded, LIVE_PORTS - 2);
+	assert_int_equal(captured.status[HOST], SAMPLE_SILENT);
+	assert_int_equal(captured.status[HOST + 1], SAMPLE_UNSUPPORTED);
+	assert_int_equal(captured.status[HOST + 2], SAMPLE_OK);
 	fabric_destroy(fabric);
 	free(model);
 }
@@ -170,8 +171,8 @@ static void a_lid_that_moved_gives_nobody_anothers_counters(void **state)
 {
 	struct model *model = model_create(522);
 	struct fabric *fabric;
-	struct take_report report;
-	struct taken taken = { 0 };
+	struct snapshot_capture_report report;
+	struct captured captured = { 0 };
 	uint16_t lid;
 
 	(void)state;
@@ -180,11 +181,11 @@ static void a_lid_that_moved_gives_nobody_anothers_counters(void **state)
 	lid = model->nodes[HOST].lid;
 	model->nodes[HOST].lid = model->nodes[HOST + 4].lid;
 	model->nodes[HOST + 4].lid = lid;
-	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), 0);
+	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), 0);
 	assert_int_equal(report.moved_lids, 2);
-	assert_int_equal(taken.answered, LIVE_PORTS - 2);
-	assert_int_equal(taken.status[HOST], SAMPLE_SILENT);
-	assert_int_equal(taken.status[HOST + 4], SAMPLE_SILENT);
+	assert_int_equal(captured.responded, LIVE_PORTS - 2);
+	assert_int_equal(captured.status[HOST], SAMPLE_SILENT);
+	assert_int_equal(captured.status[HOST + 4], SAMPLE_SILENT);
 	fabric_destroy(fabric);
 	free(model);
 }
@@ -193,17 +194,17 @@ static void where_nobody_answers_nothing_is_kept(void **state)
 {
 	struct model *model = model_create(523);
 	struct fabric *fabric = discover(model);
-	struct take_report report;
-	struct taken taken = { 0 };
+	struct snapshot_capture_report report;
+	struct captured captured = { 0 };
 	struct error err = { 0 };
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < MODEL_NODES; i++)
 		model->nodes[i].silent = true;
-	assert_int_equal(take(model, fabric, false, &taken, &report, &err), ERR_UNAVAILABLE);
+	assert_int_equal(capture(model, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "answered"));
-	assert_int_equal(taken.calls, 0);
+	assert_int_equal(captured.calls, 0);
 	fabric_destroy(fabric);
 	free(model);
 }
@@ -212,12 +213,12 @@ static void what_the_store_says_is_passed_on(void **state)
 {
 	struct model *model = model_create(524);
 	struct fabric *fabric = discover(model);
-	struct take_report report;
-	struct taken taken = { .code = ERR_IO };
+	struct snapshot_capture_report report;
+	struct captured captured = { .code = ERR_IO };
 
 	(void)state;
-	assert_int_equal(take(model, fabric, false, &taken, &report, NULL), ERR_IO);
-	assert_int_equal(taken.calls, 1);
+	assert_int_equal(capture(model, fabric, false, &captured, &report, NULL), ERR_IO);
+	assert_int_equal(captured.calls, 1);
 	fabric_destroy(fabric);
 	free(model);
 }

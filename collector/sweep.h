@@ -12,8 +12,8 @@ struct details;
 struct engine;
 struct error;
 struct fabric;
-struct link_check;
-struct memory;
+struct topology_probe;
+struct node_memory;
 struct sweep_result;
 
 struct sweep_settings {
@@ -27,7 +27,7 @@ struct sweep_settings {
  * @engine:   idle; used by this call alone
  * @fabric:   which ports; those below PORT_INIT, or without a LID, are not asked
  * @memory:   follows @fabric; capabilities and redirections are read from and put
- *            into it, last readings are read only: sweep_keep() moves them on
+ *            into it, last readings are read only: sweep_commit() moves them on
  * @check:    SMPs that look for changes of topology and go with the sweep
  * @details:  slow questions that go with it; begun by this call, and the caller
  *            finishes them
@@ -41,8 +41,8 @@ struct sweep_settings {
  * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
  * Ports that do not answer are samples without data, no error.
  */
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, struct link_check *check,
-	      struct details *details, const struct sweep_settings *settings, struct sweep_result *result,
-	      struct error *err);
+int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+	      struct topology_probe *probe, struct details *details, const struct sweep_settings *settings,
+	      struct sweep_result *result, struct error *err);
 
 #endif

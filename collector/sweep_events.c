@@ -37,7 +37,7 @@ static void list_counters(counter_set set, char *ret, size_t size)
  * is added to @few.
  */
 static void count_cleared(struct sweep_events *state, struct events *few, int64_t now_us, int64_t wall_us,
-			  const struct fabric *fabric, const struct port_sample *sample, struct port_memory *memory)
+			  const struct fabric *fabric, const struct port_sample *sample, struct port_entry *memory)
 {
 	const struct port *port = &fabric->ports[sample->port];
 	char name[128], keys[128];
@@ -62,8 +62,8 @@ static void count_cleared(struct sweep_events *state, struct events *few, int64_
  * Told at once: who has just cleared a port looks for it. When it turns out that it is many, one event is told
  * instead of what the window told so far.
  */
-static void tell_cleared(struct sweep_events *state, struct events *events, const struct events *few,
-			 size_t cleared_before)
+static void report_cleared(struct sweep_events *state, struct events *events, const struct events *few,
+			   size_t cleared_before)
 {
 	size_t i;
 
@@ -71,25 +71,25 @@ static void tell_cleared(struct sweep_events *state, struct events *events, cons
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
 		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "somebody cleared counters of %zu ports", state->cleared)->replaces = state->told;
-		state->told = 1;
+			   "somebody cleared counters of %zu ports", state->cleared)->replaces = state->reported;
+		state->reported = 1;
 		return;
 	}
 	for (i = 0; i < few->count; i++)
 		*events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "") =
 			few->list[i];
-	state->told = (unsigned)state->cleared;
+	state->reported = (unsigned)state->cleared;
 }
 
 /* A counter that sits at its maximum is told once, and again after it was cleared. */
-static void tell_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			   const struct port_sample *sample, struct port_memory *port)
+static void report_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			     const struct port_sample *sample, struct port_entry *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
 	const struct delta *delta = sample->delta;
 	/* A delta of all that was read says it; else each counter has to be looked at. */
 	counter_set now = delta && delta->known == sample->reading->present ? delta->saturated
-									    : memory_full(sample->reading);
+									    : counters_saturated(sample->reading);
 	counter_set fresh = now & ~port->saturated;
 	char name[128], keys[128];
 
@@ -105,8 +105,8 @@ static void tell_saturated(struct events *events, int64_t wall_us, const struct 
 /* What a sweep says of one node. The samples of a node stand together. */
 struct node_answers {
 	uint32_t node;
-	size_t asked;    /* ports of which an answer was due */
-	size_t answered;
+	size_t queried;    /* ports of which an answer was due */
+	size_t responded;
 };
 
 /* The node at sample *i, which moves behind it. */
@@ -120,9 +120,9 @@ static struct node_answers next_node(const struct fabric *fabric, const struct s
 		/* Of planes nothing is asked: they say nothing of who is there. */
 		if (status == SAMPLE_UNSUPPORTED && port_is_plane(fabric, result->samples[*i].port))
 			continue;
-		ret.answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
+		ret.responded += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
 		/* In backoff too: the node was asked for all of them. */
-		ret.asked += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
+		ret.queried += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
 	}
 	return ret;
 }
@@ -136,23 +136,23 @@ enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
  */
 static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
 {
-	size_t asked[2] = { 0 }, answered[2] = { 0 }, i = 0;
+	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
 
 	while (i < result->count) {
 		struct node_answers node = next_node(fabric, result, &i);
 		bool is_switch = fabric->nodes[node.node].type == NODE_SWITCH;
 
-		if (!node.asked || node.node == fabric->from_node)
+		if (!node.queried || node.node == fabric->from_node)
 			continue;
-		asked[is_switch]++;
-		answered[is_switch] += node.answered > 0;
+		queried[is_switch]++;
+		responded[is_switch] += node.responded > 0;
 	}
-	if (asked[false] + asked[true] >= 2 && !answered[false] && !answered[true])
+	if (queried[false] + queried[true] >= 2 && !responded[false] && !responded[true])
 		return SILENCE_ALL;
-	return asked[false] >= 2 && !answered[false] ? SILENCE_HCAS : SILENCE_NONE;
+	return queried[false] >= 2 && !responded[false] ? SILENCE_HCAS : SILENCE_NONE;
 }
 
-static void tell_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
+static void report_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
 {
 	if (now == before)
 		return;
@@ -181,64 +181,64 @@ static bool is_covered(const struct node *node, enum silence silence)
  * Is a node's silence told now? Agents that are slow and have much else to do answer us too late, and none is dead for
  * that: while the fabric is busy it takes a second sweep.
  */
-static bool is_told(const struct sweep_events *state, const struct node *node, const struct node_memory *remembered)
+static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
-	if (remembered->silent_told)
+	if (entry->silence_reported)
 		return true;
-	return !is_covered(node, (enum silence)state->silence) && (!state->busy || remembered->silent_sweeps > 1);
+	return !is_covered(node, (enum silence)state->silence) && (!state->busy || entry->silent_sweeps > 1);
 }
 
-static void tell_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
-			 const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+static void report_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
+			   const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
 	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
 	size_t i = 0;
 
-	tell_together(events, wall_us, before, now);
+	report_together(events, wall_us, before, now);
 	state->silence = now;
 	while (i < result->count) {
 		struct node_answers answers = next_node(fabric, result, &i);
 		const struct node *node = &fabric->nodes[answers.node];
-		struct node_memory *remembered = memory_node(memory, answers.node);
-		bool was_told = remembered->silent_told;
+		struct node_entry *entry = node_memory_node(memory, answers.node);
+		bool was_reported = entry->silence_reported;
 
-		if (!answers.asked)
+		if (!answers.queried)
 			continue;
-		remembered->silent_sweeps = answers.answered ? 0 : remembered->silent_sweeps + 1;
-		remembered->silent_told = !answers.answered && is_told(state, node, remembered);
-		if (remembered->silent_told && !was_told)
+		entry->silent_sweeps = answers.responded ? 0 : entry->silent_sweeps + 1;
+		entry->silence_reported = !answers.responded && is_reported(state, node, entry);
+		if (entry->silence_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,
 				   "%s does not answer", node->name);
-		else if (answers.answered && was_told)
+		else if (answers.responded && was_reported)
 			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
 				   "%s answers again", node->name);
 	}
 }
 
-void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
 	struct events few = { 0 };
 	size_t cleared_before, i;
 
 	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US) {
 		state->window_us = 0;
-		state->cleared = state->told = 0;
+		state->cleared = state->reported = 0;
 	}
 	cleared_before = state->cleared;
-	tell_silence(state, events, wall_us, fabric, result, memory);
-	layout_tell(events, wall_us, fabric, memory);
+	report_silence(state, events, wall_us, fabric, result, memory);
+	planes_report(events, wall_us, fabric, memory);
 	locked_from_sweep(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_memory *port = memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
 
 		if (sample->reading)
-			tell_saturated(events, wall_us, fabric, sample, port);
+			report_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)
 			count_cleared(state, &few, now_us, wall_us, fabric, sample, port);
 	}
-	tell_cleared(state, events, &few, cleared_before);
+	report_cleared(state, events, &few, cleared_before);
 	events_done(&few);
 }

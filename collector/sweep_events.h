@@ -16,7 +16,7 @@
 
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
 /* So many ports cleared within so long are one event. */
@@ -26,21 +26,21 @@ struct sweep_result;
 /* A zeroed struct is the start. */
 struct sweep_events {
 	/* Ports cleared since the first of them, within CLEARED_WINDOW_US. */
-	uint32_t window;         /* its number, from 1; in port_memory too */
+	uint32_t window;         /* its number, from 1; in port_entry too */
 	int64_t window_us;       /* CLOCK_BOOTTIME when it began, 0: none is open */
 	int64_t window_wall_us;
 	size_t cleared;
-	unsigned told;           /* events of this window: one of each port, or one of all */
+	unsigned reported;           /* events of this window: one of each port, or one of all */
 	bool busy;               /* the fabric is, with a discovery or with itself; to be set before each call */
 	int silence;             /* told of many nodes together: enum silence of sweep_events.c */
 };
 
 /*
- * sweep_events_tell - the events of one sweep
+ * sweep_events_report - the events of one sweep
  * @now_us, @wall_us:  CLOCK_BOOTTIME and the wall clock at its start
  * @memory:            follows @fabric; what was told already is kept there
  */
-void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory);
+void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory);
 
 #endif

@@ -34,8 +34,8 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	return (struct request){
-		.node = memory_lane(state->memory, state->fabric, port_index),
-		.to = memory_address(state->memory, state->fabric, port_index),
+		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
+		.to = node_memory_address(state->memory, state->fabric, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = state->fabric->ports[port_index].num,
 		.attribute = pma_attribute_id(attribute),
@@ -45,7 +45,7 @@ static struct request port_question(struct sweep_state *state, uint32_t port_ind
 	};
 }
 
-static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
+static void query_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	struct request request = port_question(state, port_index, attribute);
 
@@ -54,13 +54,13 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 
 static bool has_extended(const struct sweep_state *state, uint32_t node)
 {
-	return pma_caps_meet(&memory_node(state->memory, node)->caps, NEED_EXTENDED);
+	return pma_caps_meet(&node_memory_node(state->memory, node)->caps, NEED_EXTENDED);
 }
 
 /* Is PortCountersExtended to be asked for? To be called once a sweep. */
 static bool wants_extended(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	if (!has_extended(state, state->fabric->ports[port_index].node))
 		return false;
@@ -71,17 +71,17 @@ static bool wants_extended(struct sweep_state *state, uint32_t port_index)
 	return true;
 }
 
-void sweep_port_ask(struct sweep_state *state, uint32_t port_index)
+void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
 	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	uint32_t sample = state->sample_of[port_index];
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
-	state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
+	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
 	sweep_submit(state, &request);
 	if (!wants_extended(state, port_index))
 		return;
-	state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 	sweep_submit(state, &request);
 }
@@ -92,32 +92,32 @@ static void count_timeout(struct sweep_state *state, uint32_t port_index)
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	/* Where it sent us may be the reason; the next sweep asks the node itself. */
-	*memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
-	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->answered[agent])
-		engine_drop_node(state->engine, memory_lane(state->memory, state->fabric, port_index));
+	*node_memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
+	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
+		engine_drop_node(state->engine, node_memory_agent_id(state->memory, state->fabric, port_index));
 }
 
-void sweep_port_answered(struct sweep_state *state, uint32_t port_index)
+void sweep_port_responded(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	state->timeouts[agent] = 0;
-	state->answered[agent] = true;
+	state->responded[agent] = true;
 }
 
-bool sweep_port_again(struct sweep_state *state, uint32_t port_index)
+bool sweep_port_retry(struct sweep_state *state, uint32_t port_index)
 {
-	uint8_t *left = &state->again_left[state->sample_of[port_index]];
+	uint8_t *left = &state->retries_left[state->sample_of[port_index]];
 
 	return *left && (*left)--;
 }
 
 bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	struct port_memory *agent = memory_agent(state->memory, state->fabric, port_index);
+	struct port_entry *agent = node_memory_agent(state->memory, state->fabric, port_index);
 
 	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
-	state->result->bad_answers += !agent->redirect_new;
+	state->result->bad_responses += !agent->redirect_new;
 	return agent->redirect_new;
 }
 
@@ -126,16 +126,16 @@ static void close_attribute(struct sweep_state *state, uint32_t port_index, enum
 {
 	uint32_t sample = state->sample_of[port_index];
 
-	state->attributes_open[sample] &= (uint8_t)~(1u << attribute);
-	if (!state->attributes_open[sample] && state->result->readings[sample].present)
+	state->attributes_pending[sample] &= (uint8_t)~(1u << attribute);
+	if (!state->attributes_pending[sample] && state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
 /* Counters that slow questions explain: have they moved since the last stored reading? */
-static void look_at_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
+static void apply_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
-	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
 	size_t i;
 
@@ -150,7 +150,7 @@ static void look_at_details(struct sweep_state *state, uint32_t port_index, cons
 /* What look_at_details() needs when the port's other attribute is here: it has not been touched for a whole sweep. */
 static void expect_details(struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	__builtin_prefetch(port);
 	__builtin_prefetch(&port->last.value[COUNTER_XMIT_WAIT]);
@@ -160,7 +160,7 @@ static void expect_details(struct sweep_state *state, uint32_t port_index)
 /* PortCountersExtended was answered with an error: once is a garbled MAD, always is a port that has none to give. */
 static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	if (port->extended_bad < EXTENDED_BAD_MAX)
 		port->extended_bad++;
@@ -175,7 +175,7 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->sample_of[request->tag];
-	struct node_memory *node = memory_node(state->memory, node_index);
+	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
@@ -184,10 +184,10 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			memory_port(state->memory, state->fabric, request->tag)->extended_bad = 0;
+			node_memory_port(state->memory, state->fabric, request->tag)->extended_bad = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
-			look_at_details(state, request->tag, reading);
+			apply_details(state, request->tag, reading);
 		else
 			expect_details(state, request->tag);
 		break;
@@ -196,8 +196,8 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 			break;
 		/* fallthrough */
 	case ANSWER_BUSY:
-		if (sweep_port_again(state, request->tag))
-			ask_attribute(state, request->tag, attribute);
+		if (sweep_port_retry(state, request->tag))
+			query_attribute(state, request->tag, attribute);
 		break;
 	case ANSWER_UNSUPPORTED:
 		if (attribute == ATTRIBUTE_PORT_COUNTERS) {
@@ -209,7 +209,7 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 		close_attribute(state, request->tag, attribute);
 		break;
 	case ANSWER_BAD:
-		state->result->bad_answers++;
+		state->result->bad_responses++;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
 			count_bad_extended(state, request->tag);
 		break;
@@ -225,6 +225,6 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 		count_timeout(state, request->tag);
 	if (result != REQUEST_ANSWERED)
 		return;
-	sweep_port_answered(state, request->tag);
+	sweep_port_responded(state, request->tag);
 	take_counters(state, request, mad, at_us);
 }

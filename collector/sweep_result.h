@@ -13,7 +13,7 @@
 
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 
 /* What one sweep has read. samples, readings and deltas are parallel arrays. */
 struct sweep_result {
@@ -23,13 +23,13 @@ struct sweep_result {
 	size_t count, capacity;
 	uint32_t ports_asked, ports_answered;
 	uint32_t ports_unfinished; /* not asked or not answered when the deadline came */
-	uint32_t bad_answers; /* answers with an error status, or to another question */
+	uint32_t bad_responses; /* answers with an error status, or to another question */
 	bool cut;             /* it ended at its deadline, or because the program shall stop */
 	int64_t spread_us;      /* between the first reading and the last */
 	int64_t node_spread_us; /* the same within one switch, the largest */
 	struct sm_state sm;
-	bool sm_open;         /* it ended before SMInfo was answered or given up */
-	unsigned sm_masters;  /* SMs that say that they are master (sm_watch.h); 0: not known */
+	bool sm_pending;         /* it ended before SMInfo was answered or given up */
+	unsigned sm_masters;  /* SMs that say that they are master (sm_monitor.h); 0: not known */
 };
 
 void sweep_result_done(struct sweep_result *result);
@@ -41,20 +41,20 @@ int sweep_result_reserve(struct sweep_result *result, size_t count, struct error
 void sweep_result_clear(struct sweep_result *result);
 
 /* sweep_result_finish - all answers are in: what has changed since the last stored reading of each port? */
-void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct memory *memory);
+void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory);
 
 /*
  * sweep_result_drops - management datagrams that the nodes say they dropped since their last readings
  * @ret_port:  the port that counted the most of them, by index into the fabric; FABRIC_NONE where there are none
  *
- * Of the readings that count: to be asked when it is known whose they are (lid_check.h).
+ * Of the readings that count: to be asked when it is known whose they are (lid_verify.h).
  */
 uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_port);
 
 /* sweep_result_fill - what a sink is given of it; its samples are borrowed from the result. */
 void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep);
 
-/* sweep_keep - the sweep was stored: its readings are the last ones from now on. */
-void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory);
+/* sweep_commit - the sweep was stored: its readings are the last ones from now on. */
+void sweep_commit(const struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory);
 
 #endif

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* What one sweep saw. */
-struct throttle_signs {
+struct throttle_load {
 	uint32_t links_seen;       /* ports with a link whose PortInfo was answered in this sweep */
 	uint32_t links_not_active; /* of those, in state Init or Armed */
 	uint64_t drops;            /* VL15Dropped and QP1Dropped, counted since the last sweep by all that were asked */
@@ -24,8 +24,8 @@ struct throttle_signs {
 #define THROTTLE_LINKS 2
 #define THROTTLE_LINKS_PERCENT 10
 
-/* So many sweeps without a sign end it: in fewer not all links have been looked at (LINK_CHECK_SWEEPS). */
-#define THROTTLE_CALM_SWEEPS 11
+/* So many sweeps without a sign end it: in fewer not all links have been looked at (TOPOLOGY_PROBE_SWEEPS). */
+#define THROTTLE_QUIET_SWEEPS 11
 
 /*
  * Discovery and forwarding tables wait so long from its beginning, and no longer: one node that drops a datagram now
@@ -35,13 +35,13 @@ struct throttle_signs {
 
 struct throttle {
 	bool on;
-	unsigned calm_sweeps; /* in a row, while on */
+	unsigned quiet_sweeps; /* in a row, while on */
 };
 
 enum throttle_change { THROTTLE_SAME, THROTTLE_BEGINS, THROTTLE_ENDS };
 
 /* throttle_step - what this sweep's signs change. */
-enum throttle_change throttle_step(struct throttle *throttle, const struct throttle_signs *signs);
+enum throttle_change throttle_step(struct throttle *throttle, const struct throttle_load *load);
 
 /* throttle_half - half of a limit, at least 1; of no limit (0) none. */
 unsigned throttle_half(unsigned limit);

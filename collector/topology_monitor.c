@@ -10,10 +10,10 @@
 #include "fabric/fabric.h"
 #include "fabric/keep.h"
 
-void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		       int64_t interval_us)
+void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
+			   const struct clock *clock, int64_t interval_us)
 {
-	*watch = (struct fabric_watch){
+	*monitor = (struct topology_monitor){
 		.discoverer = discoverer,
 		.clock = clock,
 		.next_us = clock_boottime_us(clock),
@@ -21,76 +21,76 @@ void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *disc
 	};
 }
 
-void fabric_watch_done(struct fabric_watch *watch)
+void topology_monitor_done(struct topology_monitor *monitor)
 {
-	watch->discoverer->cancel(watch->discoverer->ctx);
-	fabric_destroy(watch->fabric);
-	watch->fabric = NULL;
-	watch->running = false;
+	monitor->discoverer->cancel(monitor->discoverer->ctx);
+	fabric_destroy(monitor->fabric);
+	monitor->fabric = NULL;
+	monitor->running = false;
 }
 
-void fabric_watch_tidy(struct fabric_watch *watch)
+void topology_monitor_reap(struct topology_monitor *monitor)
 {
-	if (!watch->running)
-		watch->discoverer->cancel(watch->discoverer->ctx);
+	if (!monitor->running)
+		monitor->discoverer->cancel(monitor->discoverer->ctx);
 }
 
-static int start(struct fabric_watch *watch, int64_t now_us, struct error *err)
+static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
 {
 	int code;
 
-	watch->started_us = now_us;
-	watch->next_us = now_us + watch->interval_us;
-	code = watch->discoverer->start(watch->discoverer->ctx, err);
-	watch->running = code == 0;
+	monitor->started_us = now_us;
+	monitor->next_us = now_us + monitor->interval_us;
+	code = monitor->discoverer->start(monitor->discoverer->ctx, err);
+	monitor->running = code == 0;
 	return code;
 }
 
-void fabric_watch_begin(struct fabric_watch *watch)
+void topology_monitor_start(struct topology_monitor *monitor)
 {
-	int64_t now_us = clock_boottime_us(watch->clock);
-	struct error untold;
+	int64_t now_us = clock_boottime_us(monitor->clock);
+	struct error ignored;
 
-	if (start(watch, now_us, &untold) < 0)
-		watch->next_us = now_us;
+	if (start(monitor, now_us, &ignored) < 0)
+		monitor->next_us = now_us;
 }
 
-void fabric_watch_restore(struct fabric_watch *watch, struct fabric *fabric)
+void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric)
 {
-	watch->fabric = fabric;
-	watch->generation = fabric ? 1 : 0;
+	monitor->fabric = fabric;
+	monitor->generation = fabric ? 1 : 0;
 }
 
-void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign)
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign)
 {
-	unsigned wasted = watch->fruitless_in_a_row[sign] + watch->failed_in_a_row;
-	int64_t soon_us = watch->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
-	int64_t now_us = clock_boottime_us(watch->clock);
+	unsigned wasted = monitor->unchanged_in_a_row[sign] + monitor->failed_in_a_row;
+	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
+	int64_t now_us = clock_boottime_us(monitor->clock);
 
-	if (watch->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < watch->started_us + TOPOLOGY_BUSY_US)
-		soon_us = watch->started_us + TOPOLOGY_BUSY_US;
-	if (sign > watch->suspected)
-		watch->suspected = sign;
+	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
+		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
+	if (sign > monitor->pending_hint)
+		monitor->pending_hint = sign;
 	if (soon_us < now_us)
 		soon_us = now_us;
-	if (soon_us < watch->next_us)
-		watch->next_us = soon_us;
+	if (soon_us < monitor->next_us)
+		monitor->next_us = soon_us;
 }
 
-void fabric_watch_doubt(struct fabric_watch *watch)
+void topology_monitor_invalidate(struct topology_monitor *monitor)
 {
-	watch->confirmed = false;
-	fabric_watch_suspect(watch, WATCH_CHANGE);
+	monitor->confirmed = false;
+	topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
 }
 
-static int fail(struct fabric_watch *watch, struct events *events, const struct error *cause, struct error *err)
+static int fail(struct topology_monitor *monitor, struct events *events, const struct error *cause, struct error *err)
 {
-	fabric_watch_doubt(watch);
-	watch->failed_in_a_row++;
-	if (!watch->fabric)
+	topology_monitor_invalidate(monitor);
+	monitor->failed_in_a_row++;
+	if (!monitor->fabric)
 		return err_set(err, cause->code, "%s", cause->text);
 	log_warning("%s; the last good topology stays", cause->text);
-	events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+	events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
 		   "%s; the last good topology stays", cause->text);
 	return 0;
 }
@@ -129,37 +129,37 @@ static size_t count_holes(const struct fabric *known, const struct fabric *found
 }
 
 /* Must @found be said again before it is believed: is it so small beside what we know, or has it holes? */
-static bool is_suspicious(struct fabric_watch *watch, const struct fabric *found)
+static bool is_suspicious(struct topology_monitor *monitor, const struct fabric *found)
 {
-	const struct fabric *known = watch->fabric;
+	const struct fabric *known = monitor->fabric;
 
 	if (!known || (!has_shrunk(known, found) && !count_holes(known, found))) {
-		watch->suspicious_in_a_row = 0;
+		monitor->suspicious_in_a_row = 0;
 		return false;
 	}
-	return ++watch->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
+	return ++monitor->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
 }
 
 /*
  * The last good topology stays until a discovery is believed again. A fabric that shrank is worth an event, a lost
  * SMP is not.
  */
-static void doubt(struct fabric_watch *watch, const struct fabric *found, struct events *events)
+static void reject(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
 {
-	const struct fabric *known = watch->fabric;
+	const struct fabric *known = monitor->fabric;
 
 	if (has_shrunk(known, found)) {
 		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
 			    found->node_count, known->node_count);
-		events_add(events, clock_wall_us(watch->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
 			   FABRIC_NONE, 0, "discovery found %zu nodes where %zu are known (%u of %u times); the last "
-			   "good topology stays", found->node_count, known->node_count, watch->suspicious_in_a_row,
+			   "good topology stays", found->node_count, known->node_count, monitor->suspicious_in_a_row,
 			   TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
 		log_info("discovery lost what %zu nodes said of themselves; the last good topology stays",
 			 count_holes(known, found));
 	}
-	fabric_watch_doubt(watch);
+	topology_monitor_invalidate(monitor);
 }
 
 static void ignore_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
@@ -193,106 +193,107 @@ static bool differs(const struct fabric *before, const struct fabric *after)
 	return false;
 }
 
-static void forget_fruitless(struct fabric_watch *watch)
+static void reset_unchanged(struct topology_monitor *monitor)
 {
 	int sign;
 
-	for (sign = WATCH_HINT; sign < WATCH_SIGN_COUNT; sign++)
-		watch->fruitless_in_a_row[sign] = 0;
+	for (sign = TOPOLOGY_HINT_STATE_CHANGE; sign < TOPOLOGY_HINT_COUNT; sign++)
+		monitor->unchanged_in_a_row[sign] = 0;
 }
 
 /* Who hung when discovery came by is looked for again, ever less often, whatever else changes meanwhile. */
-static void look_for_nobody(struct fabric_watch *watch)
+static void follow_unknown_peers(struct topology_monitor *monitor)
 {
-	size_t count = fabric_to_nobody(watch->fabric);
+	size_t count = fabric_to_nobody(monitor->fabric);
 
-	if (count != watch->to_nobody)
-		watch->fruitless_in_a_row[WATCH_NOBODY] = 0;
+	if (count != monitor->unknown_peers)
+		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER] = 0;
 	else if (count)
-		watch->fruitless_in_a_row[WATCH_NOBODY]++;
-	watch->to_nobody = count;
+		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER]++;
+	monitor->unknown_peers = count;
 	if (count)
-		fabric_watch_suspect(watch, WATCH_NOBODY);
+		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_UNKNOWN_PEER);
 }
 
-static int take_over(struct fabric_watch *watch, struct fabric *found, struct events *events)
+static int adopt(struct topology_monitor *monitor, struct fabric *found, struct events *events)
 {
-	struct fabric *before = watch->fabric, *kept;
-	int64_t wall_us = clock_wall_us(watch->clock);
+	struct fabric *before = monitor->fabric, *merged;
+	int64_t wall_us = clock_wall_us(monitor->clock);
 
-	if (is_suspicious(watch, found)) {
-		doubt(watch, found, events);
+	if (is_suspicious(monitor, found)) {
+		reject(monitor, found, events);
 		fabric_destroy(found);
 		return 0;
 	}
-	watch->suspicious_in_a_row = 0;
+	monitor->suspicious_in_a_row = 0;
 	/* Who does not answer but is cabled to a port that is up has not left; without memory for it, it has. */
-	if (before && fabric_keep_silent(before, found, &kept, NULL) > 0) {
+	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
-		found = kept;
+		found = merged;
 	}
-	watch->confirmed = true;
+	monitor->confirmed = true;
 	if (before && !differs(before, found)) {
 		/* One that followed no sign says that it is quiet. */
-		if (watch->follows <= WATCH_NOBODY)
-			forget_fruitless(watch);
+		if (monitor->current_hint <= TOPOLOGY_HINT_UNKNOWN_PEER)
+			reset_unchanged(monitor);
 		else
-			watch->fruitless_in_a_row[watch->follows]++;
+			monitor->unchanged_in_a_row[monitor->current_hint]++;
 		fabric_destroy(found);
-		look_for_nobody(watch);
+		follow_unknown_peers(monitor);
 		return 0;
 	}
-	forget_fruitless(watch);
+	reset_unchanged(monitor);
 	/* One lost SMP can hide a node, or all ports of a switch: what is missing is looked for again soon. */
-	if (watch->lost ||
+	if (monitor->lost ||
 	    (before && (found->node_count < before->node_count || found->port_count < before->port_count)))
-		fabric_watch_suspect(watch, WATCH_CHANGE);
+		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
 	if (before)
 		events_from_topology(events, wall_us, before, found);
-	watch->fabric = found;
-	watch->generation++;
+	monitor->fabric = found;
+	monitor->generation++;
 	fabric_destroy(before);
-	look_for_nobody(watch);
+	follow_unknown_peers(monitor);
 	return 1;
 }
 
-int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct events *events, struct error *err)
+int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
+			  struct error *err)
 {
-	const struct discoverer *discoverer = watch->discoverer;
-	int64_t now_us = clock_boottime_us(watch->clock);
+	const struct discoverer *discoverer = monitor->discoverer;
+	int64_t now_us = clock_boottime_us(monitor->clock);
 	struct record_trailer trailer = { 0 };
 	struct fabric *found = NULL;
 	struct error cause = { 0 };
 	int code;
 
-	if (!watch->running) {
-		if (now_us < watch->next_us)
+	if (!monitor->running) {
+		if (now_us < monitor->next_us)
 			return 0;
-		if (watch->started_us && now_us - watch->started_us <= 2 * TOPOLOGY_BUSY_US)
-			watch->busy_in_a_row++;
+		if (monitor->started_us && now_us - monitor->started_us <= 2 * TOPOLOGY_BUSY_US)
+			monitor->busy_in_a_row++;
 		else
-			watch->busy_in_a_row = 0;
-		watch->follows = watch->suspected;
-		watch->suspected = WATCH_NO_SIGN;
-		code = start(watch, now_us, &cause);
+			monitor->busy_in_a_row = 0;
+		monitor->current_hint = monitor->pending_hint;
+		monitor->pending_hint = TOPOLOGY_HINT_NONE;
+		code = start(monitor, now_us, &cause);
 		if (code < 0)
-			return fail(watch, events, &cause, err);
+			return fail(monitor, events, &cause, err);
 	}
 	code = discoverer->step(discoverer->ctx, timeout_ms, &found, &trailer, &cause);
 	if (code == 0)
 		return 0;
-	watch->running = false;
-	watch->took_us = clock_boottime_us(watch->clock) - watch->started_us;
-	watch->smps = trailer.smps;
-	watch->lost = trailer.lost;
+	monitor->running = false;
+	monitor->took_us = clock_boottime_us(monitor->clock) - monitor->started_us;
+	monitor->smps = trailer.smps;
+	monitor->lost = trailer.lost;
 	if (code < 0)
-		return fail(watch, events, &cause, err);
+		return fail(monitor, events, &cause, err);
 	if (is_cut_off(found)) {
 		fabric_destroy(found);
 		err_set(&cause, ERR_UNAVAILABLE,
 			"discovery saw nothing beyond this host: its port is down, or SMPs to its switch are lost");
-		return fail(watch, events, &cause, err);
+		return fail(monitor, events, &cause, err);
 	}
-	watch->failed_in_a_row = 0;
-	return take_over(watch, found, events);
+	monitor->failed_in_a_row = 0;
+	return adopt(monitor, found, events);
 }

@@ -35,15 +35,15 @@ struct discoverer {
 };
 
 /* What speaks for a change of topology. */
-enum watch_sign {
-	WATCH_NO_SIGN,
-	WATCH_NOBODY, /* behind a port with a link is nobody known: who hung when we looked may be back */
-	WATCH_HINT,   /* PortStateChange: some switch's stays set for ever */
-	WATCH_CHANGE, /* something is not as it was */
-	WATCH_SIGN_COUNT,
+enum topology_hint {
+	TOPOLOGY_HINT_NONE,
+	TOPOLOGY_HINT_UNKNOWN_PEER, /* behind a port with a link is nobody known: who hung when we looked may be back */
+	TOPOLOGY_HINT_STATE_CHANGE,   /* PortStateChange: some switch's stays set for ever */
+	TOPOLOGY_HINT_DIFFERENCE, /* something is not as it was */
+	TOPOLOGY_HINT_COUNT,
 };
 
-struct fabric_watch {
+struct topology_monitor {
 	const struct discoverer *discoverer;
 	const struct clock *clock;
 	struct fabric *fabric;   /* the one in force, NULL before the first */
@@ -54,12 +54,12 @@ struct fabric_watch {
 	int64_t next_us;         /* when to discover again, boottime */
 	int64_t interval_us;     /* between discoveries where nothing changes */
 	unsigned suspicious_in_a_row;
-	size_t to_nobody;        /* ports of `fabric` with a link to nobody known */
-	enum watch_sign suspected;   /* the strongest sign of a change since the last discovery began */
-	enum watch_sign follows;     /* and the one that this discovery follows */
+	size_t unknown_peers;        /* ports of `fabric` with a link to nobody known */
+	enum topology_hint pending_hint;   /* the strongest sign of a change since the last discovery began */
+	enum topology_hint current_hint;     /* and the one that this discovery follows */
 	unsigned failed_in_a_row;
 	unsigned busy_in_a_row;      /* discoveries that each began within twice TOPOLOGY_BUSY_US of the one before */
-	unsigned fruitless_in_a_row[WATCH_SIGN_COUNT]; /* discoveries that followed such a sign and found no change */
+	unsigned unchanged_in_a_row[TOPOLOGY_HINT_COUNT]; /* discoveries after such a hint without a change */
 	/* Of the discovery that has just ended; took_us 0: taken note of. */
 	int64_t took_us;
 	uint64_t smps;
@@ -88,33 +88,33 @@ struct fabric_watch {
 #define TOPOLOGY_SUSPICIOUS_REPEATS 3
 
 /*
- * fabric_watch_init - nothing is known yet
- * fabric_watch_done() is to be called in the end.
+ * topology_monitor_init - nothing is known yet
+ * topology_monitor_done() is to be called in the end.
  */
-void fabric_watch_init(struct fabric_watch *watch, const struct discoverer *discoverer, const struct clock *clock,
-		       int64_t interval_us);
-void fabric_watch_done(struct fabric_watch *watch);
+void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
+			   const struct clock *clock, int64_t interval_us);
+void topology_monitor_done(struct topology_monitor *monitor);
 
 /*
- * fabric_watch_begin - start the first discovery already, while others do what needs no fabric
- * Where it cannot be started, fabric_watch_step() tries again, and tells.
+ * topology_monitor_start - start the first discovery already, while others do what needs no fabric
+ * Where it cannot be started, topology_monitor_step() tries again, and tells.
  */
-void fabric_watch_begin(struct fabric_watch *watch);
+void topology_monitor_start(struct topology_monitor *monitor);
 
-/* fabric_watch_restore - take over the fabric that was last known, or NULL; before the first step. */
-void fabric_watch_restore(struct fabric_watch *watch, struct fabric *fabric);
+/* topology_monitor_restore - take over the fabric that was last known, or NULL; before the first step. */
+void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric);
 
-/* fabric_watch_tidy - a discovery that is done has left nothing behind after this. */
-void fabric_watch_tidy(struct fabric_watch *watch);
+/* topology_monitor_reap - a discovery that is done has left nothing behind after this. */
+void topology_monitor_reap(struct topology_monitor *monitor);
 
-/* fabric_watch_suspect - there is a sign of a change: look again soon. */
-void fabric_watch_suspect(struct fabric_watch *watch, enum watch_sign sign);
+/* topology_monitor_rediscover - there is a sign of a change: look again soon. */
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign);
 
-/* fabric_watch_doubt - the fabric in force is wrong in something: LIDs are another node's. Look again soon. */
-void fabric_watch_doubt(struct fabric_watch *watch);
+/* topology_monitor_invalidate - the fabric in force is wrong in something: LIDs are another node's. Look again soon. */
+void topology_monitor_invalidate(struct topology_monitor *monitor);
 
 /*
- * fabric_watch_step - start a discovery when its time has come, and take what it brought
+ * topology_monitor_step - start a discovery when its time has come, and take what it brought
  * @timeout_ms:  how long to wait for one that runs
  * @events:      failures, and what changed
  *
@@ -122,6 +122,7 @@ void fabric_watch_doubt(struct fabric_watch *watch);
  * where a discovery failed while there is a fabric; negative where it failed and
  * there is none.
  */
-int fabric_watch_step(struct fabric_watch *watch, unsigned timeout_ms, struct events *events, struct error *err);
+int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
+			  struct error *err);
 
 #endif

@@ -19,20 +19,20 @@
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 
 /* Over how many sweeps the PortInfos of all switch ports are spread. */
-#define LINK_CHECK_SWEEPS 10
+#define TOPOLOGY_PROBE_SWEEPS 10
 
 /* A fabric with so many ports is small. */
-#define LINK_CHECK_SMALL 640
+#define TOPOLOGY_PROBE_SMALL 640
 
 /* A node that is locked (collector/locked.h) is asked an SMP again after so many sweeps. */
-#define LINK_CHECK_LOCKED_SWEEPS 30
+#define TOPOLOGY_PROBE_LOCKED_SWEEPS 30
 
-struct link_check {
+struct topology_probe {
 	const struct fabric *fabric; /* of the checks that are under way */
-	struct memory *memory;
+	struct node_memory *memory;
 	bool fresh;                  /* a discovery has just read all PortInfos: the next sweep asks for none */
 	uint32_t turn;               /* which tenth is next */
 	uint64_t sweep;              /* counts calls */
@@ -45,19 +45,19 @@ struct link_check {
 };
 
 /*
- * link_check_submit - queue the SMPs that belong to one sweep
+ * topology_probe_submit - queue the SMPs that belong to one sweep
  * @check:   zeroed at first; must live until engine_run() has returned
  * @memory:  follows @fabric; is told who answers SMPs and who leaves them open
  *
  * Return: 0 or ERR_NOMEM.
  */
-int link_check_submit(struct link_check *check, struct engine *engine, const struct fabric *fabric,
-		      struct memory *memory, struct error *err);
+int topology_probe_submit(struct topology_probe *probe, struct engine *engine, const struct fabric *fabric,
+			  struct node_memory *memory, struct error *err);
 
-/* link_check_is_same - does an answered PortInfo of a switch's port (an index) say what @fabric says of its link? */
-bool link_check_is_same(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE]);
+/* topology_probe_matches - does the PortInfo of a switch port (an index) agree with @fabric about its link? */
+bool topology_probe_matches(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE]);
 
-/* link_check_cost - SMPs that one sweep of a fabric takes, on average. */
-uint64_t link_check_cost(const struct fabric *fabric);
+/* topology_probe_cost - SMPs that one sweep of a fabric takes, on average. */
+uint64_t topology_probe_cost(const struct fabric *fabric);
 
 #endif
