@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * findings_step.h - what each sweep says of the fabric's health
+ * findings_step.h - update the findings with each sweep
  *
- * Gives analysis/health what it wants of a sweep: the fabric's shape, samples, tables,
- * who is locked, who manages the subnet; and turns what opens and closes into events.
+ * Passes samples, shape, forwarding tables, locked nodes and SM state to analysis/health, and adds an
+ * event for each finding that opens, changes or closes.
  */
 #ifndef IBWIRE_COLLECTOR_FINDINGS_STEP_H
 #define IBWIRE_COLLECTOR_FINDINGS_STEP_H
@@ -28,7 +28,7 @@ struct shape_settings;
 struct sweep;
 struct sweep_result;
 
-/* A zeroed struct that findings_step_init() fills in; findings_step_done() frees what it holds. */
+/* Initialised by findings_step_init(), freed by findings_step_done(). */
 struct findings_step {
 	struct health *health;
 	const struct shape_settings *shape_settings; /* or NULL */
@@ -41,51 +41,58 @@ struct findings_step {
 	size_t caps_capacity;
 	uint64_t *locked;
 	size_t locked_capacity;
-	/* Switches whose tables changed in this sweep, and by how many entries; when one did last. */
+	/*
+	 * Switches whose tables changed in this sweep, and the number of entries; time of the last
+	 * change.
+	 */
 	uint64_t *changed_guids;
 	uint32_t *changed_entries;
 	size_t changed_capacity, entries_capacity;
 	int64_t changed_us;
-	uint64_t *read_guids;    /* whose tables were read whole in this sweep */
+	uint64_t *read_guids;    /* switches whose tables were read completely in this sweep */
 	size_t read_capacity;
-	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest that was told */
-	uint8_t *adaptive;       /* by node: what a person says, enum balance_adaptive */
+	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
+	uint8_t *adaptive;       /* by node: configured, enum balance_adaptive */
 	struct health_detail *details;
 	size_t detail_capacity;
-	/* The master's count of activity, and when it was seen to move: CLOCK_BOOTTIME. */
+	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */
 	uint64_t sm_guid;
 	uint32_t sm_act_count;
 	int64_t sm_moved_us;
 	bool sm_known;
-	/* Set before findings_step_run(): of a log that readers hold (sink.h). */
+	/*
+	 * Set before findings_step_run(): a log that readers keep from being checkpointed (sink.h).
+	 */
 	int64_t log_bytes;
 	char log_holders[SINK_HOLDERS_SIZE];
-	struct restored_finding *restored; /* words that restored findings point to */
+	struct restored_finding *restored; /* strings of restored findings */
 };
 
-/* A master whose ActCount stands still for so long is as good as gone. Source: IBA Vol 1, 14.4.1 (SMInfo.ActCount). */
+/*
+ * A master whose ActCount does not change for this long counts as lost. Source: IBA Vol 1, 14.4.1.
+ */
 #define SM_STALLED_US INT64_C(60000000)
 
 /*
- * findings_step_init - begin without a history
- * @settings:        limits, or NULL: the defaults
+ * findings_step_init - start without a history
+ * @settings:        thresholds, or NULL: the defaults
  * @shape_settings:  or NULL; borrowed
  */
 int findings_step_init(struct findings_step *step, const struct health_settings *settings,
 		       const struct shape_settings *shape_settings, struct error *err);
 void findings_step_done(struct findings_step *step);
 
-/* findings_step_restore - findings that were open when the collector ended. Return: 0 or ERR_NOMEM. */
+/* findings_step_restore - findings that were open in the store. Return: 0 or ERR_NOMEM. */
 int findings_step_restore(struct findings_step *step, const struct restored *restored, struct error *err);
 
 /*
- * findings_step_run - one sweep
- * @result, @details:  what it read
- * @routes:  tables as they are known; is told which to read again before a cause is named
- * @sweep:   its times, fabric and generation; findings are put into it: valid until the next step
- * @events:  get what opened, became worse or better, and closed
+ * findings_step_run - update with one sweep
+ * @result, @details:  its readings
+ * @routes:  known tables; those to read again before a cause is named are requested
+ * @sweep:   its times, fabric and generation; findings are set, valid until the next call
+ * @events:  findings that opened, changed or closed are added
  *
- * Return: 0 or ERR_NOMEM; then nothing is said of findings in this sweep.
+ * Return: 0 or ERR_NOMEM; then the findings are not updated.
  */
 int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
 		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,

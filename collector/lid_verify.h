@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lid_verify.h - were a sweep's answers those of the nodes that were asked?
+ * lid_verify.h - verify that responses came from the queried nodes
  *
- * An answer with counters does not say whose they are: it comes from whoever has
- * the LID now, and between two discoveries a subnet manager may give a LID to
- * another node. So before readings count, NodeInfo is asked of the LIDs that look
- * strange: where a counter fell, or moved faster than its link can. One of any two
- * nodes that changed places shows by that; as soon as one LID turns out to be
- * another node's, all of them are asked.
+ * A counter response does not identify its node: it comes from the current owner of the LID, and a
+ * subnet manager may reassign LIDs between discoveries. So NodeInfo of a LID is queried if a counter
+ * decreased or increased faster than the link's rate. Two nodes that exchanged LIDs show one of
+ * these. As soon as one LID has moved, all of them are verified.
  */
 #ifndef IBWIRE_COLLECTOR_LID_VERIFY_H
 #define IBWIRE_COLLECTOR_LID_VERIFY_H
@@ -22,16 +20,15 @@ struct node_memory;
 struct sweep_result;
 
 /*
- * lid_verify_run - ask, and take back the readings that are another node's
- * @engine:   idle
- * @result:   of the sweep that has just been made of @fabric; a reading that is
- *            taken back leaves a silent sample
- * @memory:   follows @fabric; what such a node is said to support is forgotten
- * @all:      ask every LID that gave a reading: there is a reason to doubt them
- * @ret_moved: how many LIDs are another node's
+ * lid_verify_run - verify LIDs, and discard readings of other nodes
+ * @engine:    idle
+ * @result:    of the current sweep; a discarded reading leaves an unresponsive sample
+ * @memory:    indexed by @fabric; capabilities of nodes whose LID moved are reset
+ * @all:       verify every LID with a reading
+ * @ret_moved: number of LIDs that belong to another node
  *
- * A LID that does not answer NodeInfo is believed: not every node answers SMPs.
- * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
+ * A LID without a response to NodeInfo is accepted: not every node responds to SMPs.
+ * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
 int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
 		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err);

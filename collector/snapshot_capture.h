@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * snapshot_capture.h - all counters of all ports, once: what `ibwire snapshot take` asks
+ * snapshot_capture.h - all counters of all ports, once: `ibwire snapshot take`
  *
- * One sweep of a process of its own, on a fabric that is handed in. It knows no
- * earlier reading, so each node is asked who it is: a LID that moved since the
- * topology was made gives nobody another's counters.
+ * One sweep on a given fabric, in a process of its own. There are no earlier readings, so NodeInfo
+ * of every LID is verified: a LID that moved must not give a node the counters of another.
  */
 #ifndef IBWIRE_COLLECTOR_SNAPSHOT_CAPTURE_H
 #define IBWIRE_COLLECTOR_SNAPSHOT_CAPTURE_H
@@ -24,25 +23,25 @@ struct transport;
 
 struct snapshot_capture_settings {
 	struct engine_settings engine;
-	bool fast_only;          /* leave the slow counters (fabric/detail.h) out */
-	bool directed_smps;      /* SMPs are routed along the topology's paths, not by LID */
+	bool fast_only;          /* without detail counters (fabric/detail.h) */
+	bool directed_smps;      /* SMPs are routed along paths of the topology, not by LID */
 	const struct keys *keys; /* M_Keys for SMPs, or NULL */
 };
 
-/* What was seen beside the counters. */
+/* Observations apart from the counters. */
 struct snapshot_capture_report {
-	uint32_t moved_lids; /* LIDs that are another node's by now: those nodes count as silent */
-	bool changed;        /* a port is not as the topology has it */
+	uint32_t moved_lids; /* LIDs that belong to another node: their nodes count as unresponsive */
+	bool changed;        /* a port differs from the topology */
 };
 
 /*
- * snapshot_capture_run - one sweep of everything
- * @caps:   what nodes' agents are known to do, or NULL: those that it lacks are asked
- * @store:  called once, as struct sink's store(), with deltas left out; not where the program was told to stop
- * @ret:    filled on success
+ * snapshot_capture_run - one sweep of all counters
+ * @caps:   known capabilities, or NULL; those that are missing are queried
+ * @store:  called once, as store() of struct sink, without deltas; not if a stop was requested
+ * @ret:    set on success
  *
- * Return: 0; ERR_UNAVAILABLE where no port answered, the local device failed, or the
- * program was told to stop; what @store returned; ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE if no port responded, the local device failed, or a stop was requested;
+ * the error of @store; ERR_NOMEM.
  */
 int snapshot_capture_run(const struct snapshot_capture_settings *settings, const struct transport *transport,
 			 const struct clock *clock, const struct fabric *fabric, const struct restored_caps *caps,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * topology_monitor.h - the fabric as the collector knows it, and when to look again
+ * topology_monitor.h - the current topology, and when to discover it again
  *
- * Discovery runs beside the sweeps. What it brings is not believed blindly: a
- * fabric that is much smaller than the last one is a suspicion until discovery
- * has said so several times in a row.
+ * Discovery runs in parallel to the sweeps. A result that is much smaller than the current topology
+ * is accepted only after several consecutive discoveries have found the same.
  */
 #ifndef IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
 #define IBWIRE_COLLECTOR_TOPOLOGY_MONITOR_H
@@ -19,108 +18,104 @@ struct clock;
 struct error;
 struct fabric;
 
-/* How a discovery is made: a helper process, or a model of a fabric in a test. */
+/* Discovery by a helper process, or a model in tests. */
 struct discoverer {
-	/* Start one. Return: 0 or a negative error. Never called while one runs. */
+	/* Start a discovery. Return: 0 or a negative error. Never called while one is running. */
 	int (*start)(void *ctx, struct error *err);
 	/*
-	 * Wait at most @timeout_ms for it. Return: 0 it runs on; 1 it is done,
-	 * *ret and *trailer are filled; negative: it failed.
+	 * Wait for it, at most @timeout_ms. Return: 0 still running; 1 finished, *ret and *trailer are
+	 * set; negative: it failed.
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
 		    struct error *err);
-	/* Give up the one that runs, if any, and what is left of one that is done. */
+	/* End a running discovery, and free what remains of a finished one. */
 	void (*cancel)(void *ctx);
 	void *ctx;
 };
 
-/* What speaks for a change of topology. */
+/* Indications of a topology change. */
 enum topology_hint {
 	TOPOLOGY_HINT_NONE,
-	TOPOLOGY_HINT_UNKNOWN_PEER, /* behind a port with a link is nobody known: who hung when we looked may be back */
-	TOPOLOGY_HINT_STATE_CHANGE,   /* PortStateChange: some switch's stays set for ever */
-	TOPOLOGY_HINT_DIFFERENCE, /* something is not as it was */
+	TOPOLOGY_HINT_UNKNOWN_PEER, /* a port has a link, but its peer is unknown: it may respond now */
+	TOPOLOGY_HINT_STATE_CHANGE,   /* PortStateChange, which remains set forever on some switches */
+	TOPOLOGY_HINT_DIFFERENCE, /* something differs from the topology */
 	TOPOLOGY_HINT_COUNT,
 };
 
 struct topology_monitor {
 	const struct discoverer *discoverer;
 	const struct clock *clock;
-	struct fabric *fabric;   /* the one in force, NULL before the first */
-	bool confirmed;          /* the last discovery found `fabric`, and nothing since makes it doubtful */
-	uint64_t generation;     /* rises when `fabric` is replaced */
+	struct fabric *fabric;   /* current topology, NULL before the first discovery */
+	bool confirmed;          /* by the last discovery, and not in doubt since */
+	uint64_t generation;     /* incremented when `fabric` is replaced */
 	bool running;
 	int64_t started_us;
-	int64_t next_us;         /* when to discover again, boottime */
-	int64_t interval_us;     /* between discoveries where nothing changes */
+	int64_t next_us;         /* CLOCK_BOOTTIME of the next discovery */
+	int64_t interval_us;     /* between discoveries without a hint */
 	unsigned suspicious_in_a_row;
-	size_t unknown_peers;        /* ports of `fabric` with a link to nobody known */
-	enum topology_hint pending_hint;   /* the strongest sign of a change since the last discovery began */
-	enum topology_hint current_hint;     /* and the one that this discovery follows */
+	size_t unknown_peers;        /* ports of `fabric` with a link to an unknown peer */
+	enum topology_hint pending_hint;   /* strongest hint since the last discovery began */
+	enum topology_hint current_hint;     /* the hint that caused the current discovery */
 	unsigned failed_in_a_row;
-	unsigned busy_in_a_row;      /* discoveries that each began within twice TOPOLOGY_BUSY_US of the one before */
+	unsigned busy_in_a_row;      /* discoveries that began within twice TOPOLOGY_BUSY_US of the one before */
 	unsigned unchanged_in_a_row[TOPOLOGY_HINT_COUNT]; /* discoveries after such a hint without a change */
-	/* Of the discovery that has just ended; took_us 0: taken note of. */
+	/* Of the last discovery; took_us 0: already recorded. */
 	int64_t took_us;
 	uint64_t smps;
-	uint64_t lost;           /* questions that the last discovery got no answer to */
+	uint64_t lost;           /* requests of the last discovery without a response */
 };
 
 /*
- * How soon after one discovery a sign of change may start another; doubled with
- * each that fails or finds nothing new, so that a sign that does not go away costs
- * little. A hint that does not go away does not delay what follows a change.
+ * Shortest time between discoveries that hints cause. It doubles with each discovery that fails or
+ * finds no change, for each kind of hint, so that a persistent hint costs little and does not delay
+ * other hints.
  */
 #define TOPOLOGY_CHANGE_INTERVAL_US (5 * 1000000LL)
 
 /*
- * A link that flaps for hours is a change each time. After so many discoveries in close
- * succession they are so far apart.
+ * A link that flaps for hours causes a discovery each time. After this number of discoveries in
+ * close succession they are this far apart.
  */
 #define TOPOLOGY_BUSY_REPEATS 6
 #define TOPOLOGY_BUSY_US (30 * 1000000LL)
 
 /*
- * A discovery that finds less than this share of the nodes, or nodes without the
- * description or the LID that they had, has to repeat it so often to be believed.
+ * A discovery that finds less than this share of the nodes, or nodes that lost their description or
+ * LID, is accepted after this number of consecutive ones.
  */
 #define TOPOLOGY_SHRUNK_PERCENT 75
 #define TOPOLOGY_SUSPICIOUS_REPEATS 3
 
-/*
- * topology_monitor_init - nothing is known yet
- * topology_monitor_done() is to be called in the end.
- */
+/* topology_monitor_init - initialise without a topology; pair with topology_monitor_done() */
 void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
 			   const struct clock *clock, int64_t interval_us);
 void topology_monitor_done(struct topology_monitor *monitor);
 
 /*
- * topology_monitor_start - start the first discovery already, while others do what needs no fabric
- * Where it cannot be started, topology_monitor_step() tries again, and tells.
+ * topology_monitor_start - start the first discovery early, in parallel to other initialisation
+ * If it cannot be started, topology_monitor_step() retries and reports the error.
  */
 void topology_monitor_start(struct topology_monitor *monitor);
 
-/* topology_monitor_restore - take over the fabric that was last known, or NULL; before the first step. */
+/* topology_monitor_restore - take the stored topology, or NULL; before the first step. */
 void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric);
 
-/* topology_monitor_reap - a discovery that is done has left nothing behind after this. */
+/* topology_monitor_reap - free what remains of a finished discovery. */
 void topology_monitor_reap(struct topology_monitor *monitor);
 
-/* topology_monitor_rediscover - there is a sign of a change: look again soon. */
+/* topology_monitor_rediscover - a change was indicated: discover again soon. */
 void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign);
 
-/* topology_monitor_invalidate - the fabric in force is wrong in something: LIDs are another node's. Look again soon. */
+/* topology_monitor_invalidate - the topology is wrong, e.g. LIDs moved: discover again soon. */
 void topology_monitor_invalidate(struct topology_monitor *monitor);
 
 /*
- * topology_monitor_step - start a discovery when its time has come, and take what it brought
- * @timeout_ms:  how long to wait for one that runs
- * @events:      failures, and what changed
+ * topology_monitor_step - start a discovery when it is due, and adopt its result
+ * @timeout_ms:  longest wait for a running discovery
+ * @events:      failures and changes
  *
- * Return: 1 where a new fabric is in force; 0 where nothing changed, also
- * where a discovery failed while there is a fabric; negative where it failed and
- * there is none.
+ * Return: 1 if the topology was replaced; 0 if not, also after a failed discovery while there is a
+ * topology; negative if it failed and there is none.
  */
 int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
 			  struct error *err);
