@@ -13,10 +13,10 @@
 #include "fabric/fabric.h"
 #include "wire/keys.h"
 
-/* How long one look at a running discovery takes while nothing else is to do. */
+/* Longest wait for a running discovery while nothing else is due. */
 #define DISCOVERY_SLICE_MS 50
 
-/* How long one wait for late answers takes; they come within a second behind a sweep. */
+/* Longest wait for late responses, which arrive within a second after a sweep. */
 #define LISTEN_MS 10
 
 static int restore(struct collector *collector, struct error *err)
@@ -42,7 +42,7 @@ static int restore(struct collector *collector, struct error *err)
 	return code;
 }
 
-/* Let discovery go on, at most so long; take over a new fabric. */
+/* Let discovery proceed for at most @timeout_ms, and adopt a new topology. */
 static int step_watch(struct collector *collector, unsigned timeout_ms, struct error *err)
 {
 	struct topology_monitor *topology = &collector->topology;
@@ -52,7 +52,7 @@ static int step_watch(struct collector *collector, unsigned timeout_ms, struct e
 		collector->discovery_us = collector->report->discovery_us = topology->took_us;
 		collector->discovery_smps = collector->report->discovery_smps = topology->smps;
 		topology->took_us = 0;
-		/* What it has found may have keys that are newer than ours. What is wrong with the file it has told. */
+		/* A new topology may come with newer M_Keys. keys_read() has logged its errors. */
 		if (collector->wire->keys)
 			keys_refresh(collector->wire->keys, NULL);
 	}
@@ -72,7 +72,7 @@ static int step_watch(struct collector *collector, unsigned timeout_ms, struct e
 	return 0;
 }
 
-/* The first discovery is waited for: there is nothing to sweep without it. */
+/* Wait for the first discovery: there is nothing to sweep without it. */
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {
@@ -84,7 +84,7 @@ static int first_discovery(struct collector *collector, struct error *err)
 	return 0;
 }
 
-/* When may the next discovery start? Not while the fabric has better things to do, but not for ever later. */
+/* Earliest start of the next discovery: it is deferred while throttled, up to a limit. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
 	int64_t next_us = collector->topology.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
@@ -93,9 +93,8 @@ static int64_t next_discovery_us(const struct collector *collector)
 }
 
 /*
- * Sleep, but hear late answers, and let a discovery that runs or is due go on
- * meanwhile: a little also where there is no time for it, or a collector that is always
- * late would never see a change.
+ * Sleep, but receive late responses and let a due discovery proceed: for a short time even if there is
+ * none left, since otherwise a collector whose sweeps are always late would never detect a change.
  */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
@@ -115,7 +114,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 			break;
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
-		/* Less than can be waited for otherwise. */
+		/* Shorter than the resolution of the wait. */
 		if (!slice_ms) {
 			clock->sleep_until(clock->ctx, until_us);
 			break;
@@ -131,7 +130,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 	return 0;
 }
 
-/* The next start on the beat of the interval; beats that were missed are skipped. */
+/* The next start at a multiple of the interval; missed ones are skipped. */
 static int64_t next_period(struct collector *collector, int64_t last_us)
 {
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
@@ -171,7 +170,7 @@ static int run(struct collector *collector, struct error *err)
 	}
 }
 
-/* What is still to tell is stored before the end. Where that fails nothing counted is lost. */
+/* Store the remaining events before the end. A failure loses no counters. */
 static void report_rest(struct collector *collector)
 {
 	struct error cause = { 0 };
@@ -181,7 +180,7 @@ static void report_rest(struct collector *collector)
 	if (collector->report->sweeps && collector->events.count &&
 	    collector->sink->store_events(collector->sink->ctx, collector->events.list, collector->events.count,
 					  &cause) < 0)
-		log_warning("the last events are not stored: %s", cause.text);
+		log_warning("the last events were not stored: %s", cause.text);
 }
 
 int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
@@ -192,13 +191,15 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps },
 		.routes = { .interval_us = settings->routes_interval_us },
 	};
-	struct error own; /* the loop reads errors to tell them, wanted by the caller or not */
+	struct error own; /* used for reporting even if the caller passes NULL */
 	int code;
 
 	if (!err)
 		err = &own;
 	*ret = (struct collector_report){ 0 };
-	/* Single sweeps, too, shall ask all ports for their slow counters in time: so the first turn is anybody's. */
+	/*
+	 * Consecutive single sweeps must cover all ports as well, so the first turn is arbitrary.
+	 */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
 	topology_monitor_init(&collector.topology, wire->discoverer, clock, settings->discovery_interval_us);
@@ -206,7 +207,7 @@ int collector_run(const struct collector_settings *settings, const struct collec
 	if (code == 0)
 		code = findings_step_init(&collector.findings, settings->health, settings->shape, err);
 	if (code == 0) {
-		/* It takes a while, and so does the store. */
+		/* Takes a while, in parallel to restoring from the store. */
 		topology_monitor_start(&collector.topology);
 		code = restore(&collector, err);
 	}
@@ -214,7 +215,10 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		code = run(&collector, err);
 	report_rest(&collector);
 	topology_monitor_done(&collector.topology);
-	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
+	/*
+	 * Before the device is closed, pending requests are answered or timed out: one timeout at
+	 * most.
+	 */
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;
 	engine_destroy(collector.engine);

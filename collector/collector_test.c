@@ -109,7 +109,7 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 	free(model);
 }
 
-static void a_silent_node_is_told_once_and_catches_up(void **state)
+static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(5);
@@ -137,7 +137,7 @@ static void a_leaf_dies(struct model *model)
 }
 
 /* A dead node costs one question of three MADs in the sweep in which it dies, and soon one MAD a sweep. */
-static void a_dead_node_costs_one_question_a_sweep(void **state)
+static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(6);
@@ -165,7 +165,7 @@ static void a_leaf_returns(struct model *model)
 	model->nodes[LEAF].silent = model->sweeps >= 2 && model->sweeps < 6;
 }
 
-static void a_node_that_returns_is_read_in_that_sweep(void **state)
+static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(14);
@@ -230,7 +230,7 @@ static void somebody_clears_counters(struct model *model)
 	assert_int_equal(reported, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
 }
 
-static void counters_that_are_cleared_are_marked_and_told(void **state)
+static void cleared_counters_are_marked_and_reported(void **state)
 {
 	struct model *model = model_create(7);
 	struct event last = { 0 };
@@ -252,7 +252,7 @@ static void counters_that_are_cleared_are_marked_and_told(void **state)
 	free(model);
 }
 
-static void a_full_counter_is_told_once(void **state)
+static void a_saturated_counter_is_reported_once(void **state)
 {
 	struct model *model = model_create(8);
 
@@ -297,7 +297,7 @@ static void another_collector_comes(struct model *model)
 	model->store_taken = model->sweeps >= 4;
 }
 
-static void a_collector_ends_where_another_one_stores(void **state)
+static void a_collector_ends_if_another_one_stores(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(11);
@@ -316,7 +316,7 @@ static void the_disk_becomes_full_for_good(struct model *model)
 	model->store_fails = model->sweeps >= 4;
 }
 
-static void the_report_says_that_the_last_sweeps_are_not_stored(void **state)
+static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(10);
@@ -333,7 +333,7 @@ static void the_report_says_that_the_last_sweeps_are_not_stored(void **state)
 }
 
 /* The answer with the 64-bit traffic counters dates a reading, also where the other one comes last. */
-static void a_busy_answer_does_not_date_the_traffic(void **state)
+static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 {
 	struct model *model = model_create(22);
 
@@ -396,7 +396,7 @@ static void all_other_hosts_fall_silent(struct model *model)
 }
 
 /* It is not fifteen hosts that broke at once. */
-static void hcas_that_are_silent_together_are_one_event(void **state)
+static void hcas_unresponsive_together_are_one_event(void **state)
 {
 	struct model *model = model_create(38);
 
@@ -449,7 +449,7 @@ static void anything_may_happen(struct model *model)
 	model->loss_percent = (unsigned)(model_random(model) % 20);
 }
 
-static void whatever_happens_sums_are_exact_or_marked(void **state)
+static void sums_are_exact_or_marked_under_random_faults(void **state)
 {
 	uint64_t seed;
 
@@ -478,20 +478,20 @@ int main(void)
 		cmocka_unit_test(a_restart_is_one_longer_delta),
 		cmocka_unit_test(a_reboot_keeps_the_counts),
 		cmocka_unit_test(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
-		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
-		cmocka_unit_test(a_dead_node_costs_one_question_a_sweep),
-		cmocka_unit_test(a_node_that_returns_is_read_in_that_sweep),
+		cmocka_unit_test(an_unresponsive_node_is_reported_once_and_catches_up),
+		cmocka_unit_test(an_unresponsive_node_costs_one_query_per_sweep),
+		cmocka_unit_test(a_node_that_responds_again_is_read_in_that_sweep),
 		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
-		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
-		cmocka_unit_test(a_full_counter_is_told_once),
+		cmocka_unit_test(cleared_counters_are_marked_and_reported),
+		cmocka_unit_test(a_saturated_counter_is_reported_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
-		cmocka_unit_test(a_collector_ends_where_another_one_stores),
-		cmocka_unit_test(the_report_says_that_the_last_sweeps_are_not_stored),
-		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
+		cmocka_unit_test(a_collector_ends_if_another_one_stores),
+		cmocka_unit_test(the_report_contains_the_error_of_unstored_sweeps),
+		cmocka_unit_test(a_busy_response_does_not_set_the_time_of_the_reading),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
 		cmocka_unit_test(a_redirection_is_followed_and_remembered),
-		cmocka_unit_test(hcas_that_are_silent_together_are_one_event),
-		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),
+		cmocka_unit_test(hcas_unresponsive_together_are_one_event),
+		cmocka_unit_test(sums_are_exact_or_marked_under_random_faults),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -83,7 +83,7 @@ static void run_with_dead(struct model *model, size_t sweeps)
 }
 
 /* Ten of sixteen hosts, or a whole leaf, die between two sweeps: from the first one on the living are there in time. */
-static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void **state)
+static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 {
 	uint64_t seed;
 	size_t i;
@@ -110,7 +110,7 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
  * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait:
  * then a second one is waited for, and when all LIDs are looked at, those of them that had answered all.
  */
-static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
+static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
 {
 	unsigned mads;
 	size_t i;
@@ -137,7 +137,7 @@ static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 }
 
 /* Where a sweep takes longer than it takes to find them silent, the dead take no time at all. */
-static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
+static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
 	struct model *model = model_create(7);
 	size_t i;
@@ -178,7 +178,7 @@ static void anybody_dies_and_returns(struct model *model)
 }
 
 /* Whoever is dead, and for how long: who lives is read in each sweep, in time, and what is stored is exact. */
-static void whoever_lives_is_read_in_each_sweep(void **state)
+static void responsive_nodes_are_read_in_each_sweep(void **state)
 {
 	uint64_t seed;
 
@@ -204,7 +204,7 @@ static void a_host_stumbles(struct model *model)
 }
 
 /* It takes a hundred times as long as ever before: it is asked again meanwhile, and the first answer counts. */
-static void a_late_answer_to_what_is_being_asked_again_counts(void **state)
+static void a_late_response_to_a_retried_query_counts(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
@@ -225,7 +225,7 @@ static void a_host_gets_stuck(struct model *model)
 }
 
 /* Later than that: the sweep does not wait. Then the node is known to be slow; what it counted is in its next delta. */
-static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
+static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
@@ -243,7 +243,7 @@ static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
 }
 
 /* Slow is not dead: what a node usually takes is learnt, and waited for. */
-static void a_slow_node_is_waited_for_once_it_is_known(void **state)
+static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
@@ -295,7 +295,7 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 }
 
 /* A slow agent that a discovery keeps busy answers too late for once; one that is dead stays so. */
-static void a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told(void **state)
+static void a_node_that_misses_one_sweep_during_discovery_is_not_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(run_with_pause(5, 1), 0);
@@ -309,14 +309,14 @@ static void a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_t
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told),
-		cmocka_unit_test(the_living_are_read_in_time_from_the_sweep_in_which_others_die),
-		cmocka_unit_test(the_living_are_read_soon_where_others_die_in_mid_sweep),
-		cmocka_unit_test(the_dead_delay_no_sweep_that_takes_its_time),
-		cmocka_unit_test(whoever_lives_is_read_in_each_sweep),
-		cmocka_unit_test(a_late_answer_to_what_is_being_asked_again_counts),
-		cmocka_unit_test(an_answer_that_is_too_late_is_in_the_next_delta),
-		cmocka_unit_test(a_slow_node_is_waited_for_once_it_is_known),
+		cmocka_unit_test(a_node_that_misses_one_sweep_during_discovery_is_not_reported),
+		cmocka_unit_test(responsive_nodes_are_read_in_time_while_others_fail),
+		cmocka_unit_test(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep),
+		cmocka_unit_test(unresponsive_nodes_delay_no_slow_sweep),
+		cmocka_unit_test(responsive_nodes_are_read_in_each_sweep),
+		cmocka_unit_test(a_late_response_to_a_retried_query_counts),
+		cmocka_unit_test(counts_of_a_late_response_are_in_the_next_delta),
+		cmocka_unit_test(a_slow_node_has_a_longer_timeout_once_it_is_known),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

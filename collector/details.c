@@ -16,22 +16,26 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/* How many questions about counters that moved one sweep may have: a share of its ports, and at least so many. */
+/*
+ * Queries per sweep about counters that increased: a share of its ports, and at least this number.
+ */
 #define MOVED_SHARE 10
 #define MOVED_LEAST 64
 
-/* In how many sweeps the ticks of all nodes are known: much sooner than the rest, since stalls wait for them. */
+/*
+ * Sweeps in which the ticks of all nodes are read: fewer than for the rest, since stalls need them.
+ */
 #define TICK_SWEEPS 10
 
 /*
- * Questions in a row that a node may leave open before an attribute counts as not there, like one that it
- * refused. In one of so many turns both are asked for again: MADs are lost, and an agent that was just starting may
- * have refused what it has.
+ * Consecutive timeouts after which an attribute counts as unsupported, like a rejected one. Once in
+ * GIVEN_UP_TURNS turns both are queried again: MADs are lost, and a starting agent may reject what it
+ * supports.
  */
 #define UNANSWERED_MAX 3
 #define GIVEN_UP_TURNS 60
 
-/* Where node_memory.unanswered counts those about the tick. */
+/* Index of node_entry.unanswered for the tick. */
 #define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
 
 void details_done(struct details *details)
@@ -62,7 +66,7 @@ static void submit(struct details *details, const struct request *request)
 		details->code = engine_submit(details->engine, request, details->err);
 }
 
-/* Has it counters, and did its node answer when it was asked last? */
+/* Does the port have counters, and did its node respond to its last query? */
 static bool may_query(const struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
@@ -71,7 +75,7 @@ static bool may_query(const struct details *details, uint32_t port)
 	       !port_is_plane(details->fabric, port) && !node_memory_node(details->memory, which->node)->silent_sweeps;
 }
 
-/* A port's question to its performance agent; what is slow and whose turn comes again is not worth a second try. */
+/* A query to a port's performance agent; without retries, since its turn returns. */
 static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
 				   request_done *done)
 {
@@ -90,7 +94,7 @@ static struct request port_request(const struct details *details, uint32_t port,
 	};
 }
 
-/* Nobody answered: after a few in a row the node has no such attribute, as far as we can tell. */
+/* After a few consecutive timeouts the node has no such attribute. */
 static void count_unanswered(struct node_entry *node, unsigned which, enum request_result result)
 {
 	if (result == REQUEST_TIMED_OUT && node->unanswered[which] < UNANSWERED_MAX)
@@ -104,7 +108,7 @@ static bool is_time_for_given_up(const struct details *details)
 	return details->sweep / DETAILS_SWEEPS % GIVEN_UP_TURNS == 0;
 }
 
-/* Has it been given up? Then it is asked at one port now and then. */
+/* An attribute that was given up is queried at one port now and then. */
 static bool is_given_up(const struct details *details, const struct node_entry *node, unsigned which)
 {
 	return node->unanswered[which] >= UNANSWERED_MAX && !is_time_for_given_up(details);
@@ -128,7 +132,9 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	enum answer_status status;
 
 	count_unanswered(node, attribute, result);
-	/* Given up with this one: not all ports of a big switch are waited for. The others' turn comes again. */
+	/*
+	 * Given up now: the other ports of a large switch are not waited for. Their turn returns.
+	 */
 	if (result == REQUEST_TIMED_OUT && node->unanswered[attribute] == UNANSWERED_MAX)
 		engine_drop_node(details->engine, request->node);
 	if (result != REQUEST_ANSWERED)
@@ -162,7 +168,7 @@ static uint32_t first_port_to_ask(const struct details *details, uint32_t node_i
 	return FABRIC_NONE;
 }
 
-/* Is there anything to learn from the attribute at this port? */
+/* Is the attribute meaningful for this port? */
 static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
 {
 	const struct port *which = &details->fabric->ports[port];
@@ -174,7 +180,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 		return false;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
-	/* What it counts belongs to the encoding that came with FDR10 and FDR. */
+	/* It counts events of the encoding of FDR10, FDR and later. */
 	return attribute != DETAIL_EXTENDED_SPEEDS || which->speed >= LINK_SPEED_FDR10;
 }
 
@@ -195,7 +201,7 @@ static void query(struct details *details, uint32_t port, enum detail_attribute 
 	submit(details, &request);
 }
 
-/* Which error correction the link trained with, and then what it corrected. */
+/* Read which FEC the link trained with, then its counters. */
 static void on_port_info_extended(void *ctx, const struct request *request, enum request_result result,
 				  const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
@@ -240,14 +246,14 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	(void)at_us;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
-	/* The store keeps what it knows of this: it will be so again, or the answer says otherwise. */
+	/* The stored state is valid until the response. */
 	if (is_time_for_given_up(details))
 		node->caps.missing &= PMA_MISSING_EXTENDED;
 	caps = pma_read_caps(mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))
 		return;
-	/* Other firmware, or a refusal that was a mistake: what it refused before it may have now. */
+	/* New firmware, or a rejection by mistake: rejected attributes are queried again. */
 	node->caps = caps;
 	node->caps_stored = false;
 	memset(node->unanswered, 0, sizeof(node->unanswered));
@@ -286,7 +292,7 @@ static bool wants_tick(const struct details *details, const struct node_entry *n
 	       !is_given_up(details, node, UNANSWERED_TICK);
 }
 
-/* Once per node; a tenth of the nodes a sweep. */
+/* Once per node; a tenth of the nodes per sweep. */
 static void query_ticks(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
@@ -349,7 +355,10 @@ int details_submit_turn(struct details *details, bool skip_hcas)
 	if (details->all)
 		return 0;
 	query_ticks(details, skip_hcas);
-	/* Every sixtieth port, not those of one switch: one after the other they would be what the sweep waits for. */
+	/*
+	 * Every sixtieth port, not neighbours: the ports of one switch are queried one after the
+	 * other.
+	 */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
 		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
@@ -392,7 +401,7 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 	}
 }
 
-/* Mark the agents that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
+/* Agents with a reading in this sweep. Return: one flag per port, NULL if memory is exhausted. */
 static bool *read_agents(const struct details *details, const struct sweep_result *result)
 {
 	bool *read = calloc(details->fabric->port_count + 1, sizeof(*read));
@@ -457,7 +466,10 @@ void details_commit(const struct details *details)
 	for (i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
-		/* Without memory for it the next reading is a first one again: its delta is unknown, not wrong. */
+		/*
+		 * If memory is exhausted, the next reading is a first one: its delta is unknown,
+		 * not wrong.
+		 */
 		node_memory_set_detail(node_memory_port(details->memory, details->fabric, sample->port),
 				       sample->reading);
 	}

@@ -14,7 +14,7 @@
 #include "collector/test_model.h"
 
 /* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
-static void slow_counters_are_read_in_turn_and_exactly(void **state)
+static void detail_counters_are_read_in_turn_and_exactly(void **state)
 {
 	struct model *model = model_create(30);
 	uint64_t once;
@@ -63,7 +63,7 @@ static struct model *run_with_refusals(size_t sweeps)
 	return model;
 }
 
-static void what_was_refused_is_asked_for_again_once_in_sixty_turns(void **state)
+static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state)
 {
 	struct model *model = run_with_refusals(149);
 
@@ -79,7 +79,7 @@ static void what_was_refused_is_asked_for_again_once_in_sixty_turns(void **state
 }
 
 /* Why is asked in the sweep that sees it. */
-static void a_counter_that_moves_is_explained_at_once(void **state)
+static void an_increased_counter_is_explained_at_once(void **state)
 {
 	struct model *model = model_create(31);
 	struct model_port *port = &model->nodes[LEAF].ports[2];
@@ -98,7 +98,7 @@ static void a_counter_that_moves_is_explained_at_once(void **state)
 }
 
 /* An attribute that a node never answers costs it three questions, and nobody a sweep's time. */
-static void what_is_never_answered_is_given_up(void **state)
+static void an_attribute_that_times_out_is_given_up(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(32);
@@ -118,10 +118,10 @@ static void what_is_never_answered_is_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_counters_are_read_in_turn_and_exactly),
-		cmocka_unit_test(what_was_refused_is_asked_for_again_once_in_sixty_turns),
-		cmocka_unit_test(a_counter_that_moves_is_explained_at_once),
-		cmocka_unit_test(what_is_never_answered_is_given_up),
+		cmocka_unit_test(detail_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(a_rejected_attribute_is_queried_again_after_sixty_turns),
+		cmocka_unit_test(an_increased_counter_is_explained_at_once),
+		cmocka_unit_test(an_attribute_that_times_out_is_given_up),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -15,8 +15,8 @@ struct discovery_helper {
 	struct discoverer table;
 	const struct discovery_settings *settings;
 	const struct clock *clock;
-	struct discovery *discovery; /* NULL when none runs */
-	struct discovery *finished;   /* it has said all, and ends; or NULL */
+	struct discovery *discovery; /* NULL if none is running */
+	struct discovery *finished;   /* its result is complete, the process may still be ending; or NULL */
 };
 
 static void log_messages(const struct discovery *discovery)
@@ -34,16 +34,16 @@ static void log_messages(const struct discovery *discovery)
 		line += len + (line[len] == '\n');
 	}
 	if (lines > LINES_LOGGED)
-		log_warning("discovery: and %zu lines more", lines - LINES_LOGGED);
+		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
 }
 
-/* What is left of the last one goes. It was believed; that it ended badly is told all the same. */
+/* Free a finished discovery. Its result was used; an abnormal end of the process is logged. */
 static void reap(struct discovery_helper *helper)
 {
 	if (!helper->finished)
 		return;
 	if (!discovery_end(helper->finished))
-		log_warning("the discovery helper ended badly after it had told what it found");
+		log_warning("the discovery helper failed after it had reported its result");
 	log_messages(helper->finished);
 	discovery_destroy(helper->finished);
 	helper->finished = NULL;

@@ -22,7 +22,7 @@ void events_done(struct events *events)
 	*events = (struct events){ 0 };
 }
 
-/* A place for one more event; where there is no memory, one that is never read. */
+/* Room for one more event; if memory is exhausted, one that is never read. */
 static struct event *next_port(struct events *events)
 {
 	struct event *list = array_grow(events->list, events->count, &events->capacity, sizeof(*list));
@@ -82,14 +82,14 @@ static void report_node_change(struct topology_events *topology, enum fabric_cha
 
 	if (change == CHANGE_NODE_ADDED)
 		events_add(events, topology->wall_us, EVENT_NODE_ADDED, EVENT_INFO, topology->after, after_index, 0,
-			   "%s is new in the fabric", after->name);
+			   "%s was added to the fabric", after->name);
 	else if (change == CHANGE_NODE_REMOVED)
 		events_add(events, topology->wall_us, EVENT_NODE_REMOVED,
 			   before->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, topology->before, before_index,
-			   0, "%s is gone from the fabric", before->name);
+			   0, "%s was removed from the fabric", before->name);
 	else if (change == CHANGE_NODE_NAME)
 		events_add(events, topology->wall_us, EVENT_NODE_RENAMED, EVENT_INFO, topology->after, after_index, 0,
-			   "%.100s is now called %.100s", before->name, after->name);
+			   "%.100s was renamed to %.100s", before->name, after->name);
 	else
 		events_add(events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after, after_index, 0,
 			   "the LID of %.100s changed from %u to %u", after->name, before->lid, after->lid);
@@ -117,7 +117,7 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 	const char *kind = EVENT_LINK_STATE;
 	enum event_severity severity = EVENT_INFO;
 
-	/* A link that is gone is best named by both ends that it had. */
+	/* A link that is down is named by the two ends that it had. */
 	if (after->peer == FABRIC_NONE)
 		link_name(topology->before, before_index, name, sizeof(name));
 	else
@@ -127,7 +127,7 @@ static void report_port_change(struct topology_events *topology, enum fabric_cha
 		if (before->peer != FABRIC_NONE)
 			events_port_name(topology->before, before->peer, was, sizeof(was));
 		events_add(topology->events, topology->wall_us, EVENT_PEER_CHANGED, EVENT_WARNING, topology->after,
-			   after->node, after->num, "%s: cabled elsewhere, before to %s", name, was);
+			   after->node, after->num, "%s: peer changed, was %s", name, was);
 		return;
 	}
 	if (change == CHANGE_PORT_LID) {

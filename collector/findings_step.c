@@ -60,7 +60,7 @@ int findings_step_restore(struct findings_step *step, const struct restored *res
 	return code;
 }
 
-/* Room for so many; what it held is not kept. */
+/* Room for @count elements; the content is discarded. */
 static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 {
 	void *room;
@@ -76,14 +76,14 @@ static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
 	return true;
 }
 
-/* What a person says of each switch of a new fabric. */
+/* Configured adaptive routing of each switch of a new fabric. */
 static int update_adaptive(struct findings_step *step, const struct fabric *fabric, struct error *err)
 {
 	free(step->adaptive);
 	return balance_adaptive_create(step->shape_settings, fabric, &step->adaptive, err);
 }
 
-/* The shape of this sweep's fabric. */
+/* Update the shape if the fabric has changed. */
 static int update_shape(struct findings_step *step, const struct sweep *sweep, bool *ret_changed, struct error *err)
 {
 	struct shape *shape;
@@ -142,7 +142,7 @@ static int gather(struct findings_step *step, const struct sweep_result *result,
 	return 0;
 }
 
-/* The tables, and which of them are others than in the sweep before. */
+/* The tables, and those that changed in this sweep. */
 static int gather_routes(struct findings_step *step, const struct route_read *routes, int64_t wall_us,
 			 struct health_input *input, struct error *err)
 {
@@ -179,7 +179,7 @@ static int gather_routes(struct findings_step *step, const struct route_read *ro
 	return 0;
 }
 
-/* Before a fault is laid to a table it is read again. */
+/* A table is read again before a fault is attributed to it. */
 static int request_tables(const struct findings_step *step, struct route_read *routes, struct error *err)
 {
 	const uint64_t *guids;
@@ -191,13 +191,13 @@ static int request_tables(const struct findings_step *step, struct route_read *r
 	return code;
 }
 
-/* Is somebody managing the subnet: it answers, and does not stand still. */
+/* Is there a master SM that responds, and whose ActCount increases? */
 static void update_sm(struct findings_step *step, const struct sweep_result *result, int64_t now_us,
 		      struct health_input *input)
 {
 	const struct sm_state *sm = &result->sm;
 
-	/* A sweep that was cut before the answer says nothing: what was known stands. */
+	/* If the sweep was cut before the response, the former state remains. */
 	if (!result->sm_pending) {
 		if (sm->known && (sm->guid != step->sm_guid || sm->act_count != step->sm_act_count ||
 				  !step->sm_moved_us))

@@ -16,9 +16,8 @@ void planes_report(struct events *events, int64_t wall_us, const struct fabric *
 
 		if (planes && planes != entry->planes_reported)
 			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
-				   "%.100s: %u ports share one GUID, so they are planes of one port: it is not known "
-				   "what their own counters count, the switch ports at their other ends tell the "
-				   "traffic",
+				   "%.100s: %u ports share one GUID, so they are planes of one port. What their own "
+				   "counters count is unknown; the counters of the connected switch ports apply",
 				   fabric->nodes[i].name, planes);
 		entry->planes_reported = (uint8_t)planes;
 	}

@@ -13,7 +13,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-static void planes_are_told_once_and_not_asked(void **state)
+static void planes_are_reported_once_and_not_polled(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -54,7 +54,7 @@ static void planes_appear(struct model *model)
 }
 
 /* Other firmware makes two planes of a port, and one again: counters stop, and go on. */
-static void planes_that_come_and_go_are_followed(void **state)
+static void planes_that_come_and_go_are_tracked(void **state)
 {
 	struct model *model = model_create(2);
 
@@ -80,7 +80,7 @@ static void everybody_else_falls_silent(struct model *model)
 }
 
 /* Nobody asks planes, so they answer nothing: they hide no silence of all others. */
-static void planes_do_not_count_as_who_answers(void **state)
+static void planes_do_not_count_as_responses(void **state)
 {
 	struct model *model = model_create(3);
 
@@ -98,9 +98,9 @@ static void planes_do_not_count_as_who_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(planes_are_told_once_and_not_asked),
-		cmocka_unit_test(planes_that_come_and_go_are_followed),
-		cmocka_unit_test(planes_do_not_count_as_who_answers),
+		cmocka_unit_test(planes_are_reported_once_and_not_polled),
+		cmocka_unit_test(planes_that_come_and_go_are_tracked),
+		cmocka_unit_test(planes_do_not_count_as_responses),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

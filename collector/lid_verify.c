@@ -13,7 +13,7 @@
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-/* More than this share of the link's rate is not what this link carried: readings are stamped a little late. */
+/* A higher share of the link's rate is not credible. Readings are time-stamped a little late. */
 #define CREDIBLE_PERCENT 150.0
 
 struct lid_verify {
@@ -21,11 +21,14 @@ struct lid_verify {
 	const struct fabric *fabric;
 	struct node_memory *memory;
 	struct sweep_result *result;
-	bool *queried;    /* per sample: its LID was asked; at the first sample of a LID */
-	uint32_t moved; /* LIDs that are another node's */
+	bool *queried;    /* per sample, at the first sample of a LID: the LID was queried */
+	uint32_t moved; /* LIDs that belong to another node */
 };
 
-/* The samples behind one LID: all ports of a switch, one of another node. Return: the first that is not. */
+/*
+ * The samples of one LID: all ports of a switch, one of another node. Return: index of the next
+ * LID.
+ */
 static size_t end_of_lid(const struct lid_verify *check, size_t first)
 {
 	const struct port *port = &check->fabric->ports[check->result->samples[first].port];
@@ -69,7 +72,7 @@ static void discard(struct lid_verify *check, size_t first)
 	}
 }
 
-/* Asked by LID who is there: is it the node, and the port, that we take it for? No answer is no reason to doubt it. */
+/* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
 static bool is_at_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
 		      const uint8_t *mad)
 {
@@ -83,9 +86,9 @@ static bool is_at_lid(const struct lid_verify *check, const struct port *port, e
 }
 
 /*
- * Asked along its path which LID a port has: is it the one at which its counters
- * were asked? A node that is not there any more is silent here, while another one
- * may answer at its LID: only a locked one is believed without an answer.
+ * SMPs by path: does the port still have the LID that its counters were read from? A node that is gone
+ * does not respond here, while another may have its LID: without a response only a locked node is
+ * accepted.
  */
 static bool has_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
 		    const uint8_t *mad)
@@ -98,8 +101,8 @@ static bool has_lid(const struct lid_verify *check, const struct port *port, enu
 }
 
 /*
- * Strange readings that came from where an agent had sent us in an earlier sweep:
- * who has that LID now cannot be asked. The next sweep asks the agent itself.
+ * Implausible readings through a redirection of an earlier sweep: the owner of that LID cannot be
+ * verified. The next sweep queries the agent itself.
  */
 static bool forget_redirect(struct lid_verify *check, size_t first)
 {
@@ -125,7 +128,7 @@ static void on_answer(void *ctx, const struct request *request, enum request_res
 		return;
 	check->moved++;
 	discard(check, request->tag);
-	/* They may be the other node's. */
+	/* The redirection and capabilities may be those of the other node. */
 	*node_memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
 	node_memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
@@ -155,7 +158,7 @@ static bool was_silent(const struct lid_verify *check, const struct port_sample 
 	return node_memory_node(check->memory, check->fabric->ports[sample->port].node)->silent_sweeps > 0;
 }
 
-/* Ask each LID that gave a reading, was not asked yet, and is strange, or @all of them. */
+/* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
 static int query_each(struct lid_verify *check, bool all, struct error *err)
 {
 	size_t first, end, i;
@@ -169,7 +172,7 @@ static int query_each(struct lid_verify *check, bool all, struct error *err)
 			const struct port_sample *sample = &check->result->samples[i];
 
 			strange = sample->reading && is_strange(check, sample);
-			/* Who was silent may have lost its LID meanwhile. */
+			/* The LID of an unresponsive node may have been reassigned meanwhile. */
 			requested |= strange || (sample->reading && (all || was_silent(check, sample)));
 		}
 		if (strange && forget_redirect(check, first))

@@ -19,7 +19,7 @@ static bool is_switch(const struct link_verify *verify, uint32_t port)
 	return verify->fabric->nodes[verify->fabric->ports[port].node].type == NODE_SWITCH;
 }
 
-/* The switch's end of a port's link is to be looked at. */
+/* Add the switch port of a link. */
 static void add(struct link_verify *verify, uint32_t port)
 {
 	size_t i;
@@ -87,7 +87,7 @@ static void on_node_info(void *ctx, const struct request *request, enum request_
 		verify->changed = true;
 }
 
-/* NodeInfo of what is behind a port. Return: 0, also where there is nothing; ERR_NOMEM. */
+/* NodeInfo of the peer of a port. Return: 0, also if there is none; ERR_NOMEM. */
 static int query_peer(struct link_verify *verify, struct engine *engine, uint32_t tag, struct error *err)
 {
 	const struct port *port = &verify->fabric->ports[verify->ports[tag]];
@@ -140,7 +140,7 @@ int link_verify_run(struct link_verify *verify, struct engine *engine, int64_t d
 		return 0;
 	for (i = 0; i < verify->count && code == 0; i++)
 		code = query(verify, engine, i, err);
-	/* Also after a failure: what is queued points to our arrays. */
+	/* Also after a failure: queued requests refer to our arrays. */
 	ran = engine_run(engine, deadline_us, err);
 	return ran < 0 ? ran : code;
 }

@@ -18,16 +18,16 @@ static void update(struct events *events, int64_t wall_us, const struct fabric *
 	if (seen == SMP_RESPONDED) {
 		if (entry->locked)
 			events_add(events, wall_us, EVENT_NODE_UNLOCKED, EVENT_INFO, fabric, node, 0,
-				   "%s answers SMPs again", fabric->nodes[node].name);
+				   "%s responds to SMPs again", fabric->nodes[node].name);
 		entry->locked = false;
 		entry->smp_timeout_sweeps = 0;
 	} else if (seen == SMP_NO_RESPONSE && counters_answered && !entry->planes_reported && !entry->locked &&
 		   ++entry->smp_timeout_sweeps >= LOCKED_AFTER_SWEEPS) {
 		entry->locked = true;
 		events_add(events, wall_us, EVENT_NODE_LOCKED, EVENT_WARNING, fabric, node, 0,
-			   "%.100s answers for its counters, but no SMPs: its M_Key is probably %s",
-			   fabric->nodes[node].name, memory->keys ? "another than the one known here"
-								  : "not known here (--security-keys)");
+			   "%.100s responds to PMA queries, but not to SMPs: its M_Key is probably %s",
+			   fabric->nodes[node].name, memory->keys ? "not the configured one"
+								  : "not configured (--security-keys)");
 	}
 }
 

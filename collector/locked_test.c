@@ -33,7 +33,7 @@ static const struct event *only_event(const struct model *model, const char *kin
 	return &model->events[i];
 }
 
-static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
+static void a_switch_with_counters_but_without_smps_is_locked(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -54,7 +54,7 @@ static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
 	free(model);
 }
 
-static void a_locked_switch_is_asked_now_and_then(void **state)
+static void a_locked_switch_is_queried_now_and_then(void **state)
 {
 	struct model *model = model_create(2);
 	unsigned refused;
@@ -77,7 +77,7 @@ static void the_lock_is_opened(struct model *model)
 		model->nodes[LEAF].mkey = 0;
 }
 
-static void a_lock_that_is_opened_is_told_once(void **state)
+static void an_unlocked_switch_is_reported_once(void **state)
 {
 	struct model *model = model_create(3);
 
@@ -97,7 +97,7 @@ static void a_host_dies(struct model *model)
 		model->nodes[HOST].silent = true;
 }
 
-static void a_host_is_locked_once_it_was_asked(void **state)
+static void a_host_is_locked_after_it_was_queried(void **state)
 {
 	struct model *model = model_create(4);
 
@@ -111,7 +111,7 @@ static void a_host_is_locked_once_it_was_asked(void **state)
 	free(model);
 }
 
-static void a_dead_node_is_silent_and_not_locked(void **state)
+static void an_unresponsive_node_is_not_locked(void **state)
 {
 	struct model *model = model_create(5);
 
@@ -125,7 +125,7 @@ static void a_dead_node_is_silent_and_not_locked(void **state)
 }
 
 /* Losses of one in ten: some hundred sweeps of six switches, and nobody is called locked who is not. */
-static void lost_smps_lock_nobody(void **state)
+static void lost_smps_lock_no_node(void **state)
 {
 	uint64_t seed;
 
@@ -189,7 +189,7 @@ static struct keys *keys_of(const struct model *model)
 	return keys;
 }
 
-static void each_node_is_asked_with_its_own_key(void **state)
+static void each_node_is_queried_with_its_own_key(void **state)
 {
 	struct model *model = model_create(6);
 	struct keys *keys;
@@ -218,7 +218,7 @@ static void the_subnet_manager_gives_another_key(struct model *model)
 }
 
 /* Discoveries read the file each time. So must the sweeps, or the switch is locked for them until a restart. */
-static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
+static void a_changed_key_is_known_after_the_next_discovery(void **state)
 {
 	struct model *model = model_create(8);
 	struct keys *keys;
@@ -240,7 +240,7 @@ static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
 	free(model);
 }
 
-static void without_keys_all_that_are_asked_are_locked(void **state)
+static void without_keys_all_queried_nodes_are_locked(void **state)
 {
 	struct model *model = model_create(7);
 
@@ -256,15 +256,15 @@ static void without_keys_all_that_are_asked_are_locked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_switch_that_answers_counters_but_no_smps_is_locked),
-		cmocka_unit_test(a_locked_switch_is_asked_now_and_then),
-		cmocka_unit_test(a_lock_that_is_opened_is_told_once),
-		cmocka_unit_test(a_host_is_locked_once_it_was_asked),
-		cmocka_unit_test(a_dead_node_is_silent_and_not_locked),
-		cmocka_unit_test(lost_smps_lock_nobody),
-		cmocka_unit_test(each_node_is_asked_with_its_own_key),
-		cmocka_unit_test(a_key_that_changes_is_known_with_the_next_discovery),
-		cmocka_unit_test(without_keys_all_that_are_asked_are_locked),
+		cmocka_unit_test(a_switch_with_counters_but_without_smps_is_locked),
+		cmocka_unit_test(a_locked_switch_is_queried_now_and_then),
+		cmocka_unit_test(an_unlocked_switch_is_reported_once),
+		cmocka_unit_test(a_host_is_locked_after_it_was_queried),
+		cmocka_unit_test(an_unresponsive_node_is_not_locked),
+		cmocka_unit_test(lost_smps_lock_no_node),
+		cmocka_unit_test(each_node_is_queried_with_its_own_key),
+		cmocka_unit_test(a_changed_key_is_known_after_the_next_discovery),
+		cmocka_unit_test(without_keys_all_queried_nodes_are_locked),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

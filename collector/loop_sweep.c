@@ -16,39 +16,39 @@
 #include "collector/sweep.h"
 #include "fabric/fabric.h"
 
-/* A sweep is cut so long before the next one is due that it can be stored: twice what that took the last time. */
+/* Time reserved for storing a sweep before the next one is due: twice that of the last commit. */
 #define COMMIT_FACTOR 2
 #define COMMIT_LEAST_US (20 * US_PER_MS)
 
-/* Forwarding tables may take this part of the rate, the beat and what is urgent, and this part of the time. */
+/* Shares of the rate and of the interval for forwarding tables. */
 #define ROUTES_SHARE 20
 #define ROUTES_TIME_SHARE 10
 
-/* So do questions to subnet managers, when it is time for them. */
+/* Share of the interval for queries to subnet managers. */
 #define SMS_TIME_SHARE 10
 
 /*
- * Forwarding tables wait for sweeps that are not cut, and no longer than this: where all are, each ends so much earlier
- * that there is time for tables behind it.
+ * Forwarding tables are not read after a cut sweep. If all sweeps are cut for this long, they end
+ * earlier, to leave time for the tables.
  */
 #define ROUTES_CUT_HOLD_US (60 * US_PER_S)
 
-/* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
+/* Blocks per transaction: this number takes 40 ms, in which no other process can write. */
 #define ROUTES_STORED 4096
 
-/* How many events are kept while the store takes nothing. */
+/* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
 
 /*
- * Is there a reason to doubt all LIDs: a topology that discovery could not
- * confirm, another or a restarted subnet manager, or a node that is not where it was?
+ * Are all LIDs in doubt: after a topology that discovery could not confirm, a new or restarted SM, or
+ * a node that does not respond at its LID?
  */
 static bool lids_suspect(struct collector *collector)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
 	size_t i;
 
-	/* One whose count of activity fell has started anew, and may give out LIDs anew. */
+	/* An SM whose ActCount decreased was restarted, and may reassign LIDs. */
 	if (!collector->topology.confirmed ||
 	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
 		return true;
@@ -62,7 +62,7 @@ static bool lids_suspect(struct collector *collector)
 	return false;
 }
 
-/* Readings of LIDs that are another node's by now are taken back; then the topology is old. */
+/* Discard readings of LIDs that have moved; then the topology is outdated. */
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
@@ -70,13 +70,13 @@ static int check_lids(struct collector *collector, struct error *err)
 				  lids_suspect(collector), &moved, err);
 
 	if (code == 0 && moved) {
-		log_warning("%u LIDs belong to other nodes by now: what they answered is not counted", moved);
+		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
 		topology_monitor_invalidate(&collector->topology);
 	}
 	return code;
 }
 
-/* Keep what nodes can do: asked once per node, for ever. */
+/* Store capabilities of nodes, which are queried only once. */
 static void store_caps(struct collector *collector)
 {
 	struct node_memory *memory = &collector->memory;
@@ -98,7 +98,7 @@ static void store_caps(struct collector *collector)
 	free(caps);
 }
 
-/* Give the sweep to the store; its readings count as last ones only once they are kept. */
+/* Store the sweep; only then its readings become the last ones. */
 static int store(struct collector *collector, struct sweep *sweep, struct error *err)
 {
 	int64_t before_us = clock_boottime_us(collector->clock);
@@ -113,7 +113,7 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	details_commit(&collector->details);
 	route_read_commit(&collector->routes);
 	if (collector->events.lost)
-		log_warning("%zu events are lost: there was no room for them", collector->events.lost);
+		log_warning("%zu events were lost: out of memory, or too many", collector->events.lost);
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
@@ -124,21 +124,21 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 }
 
 /*
- * The store fails: say it once, and once that it is over; deltas wait in the readings. ERR_UNAVAILABLE ends the
- * collector: another one stores the same counters.
+ * Report the first failure of the store, and its end; the readings still contain the deltas.
+ * ERR_UNAVAILABLE ends the collector: another one stores the same counters.
  */
 static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
 {
 	if (code == 0) {
 		if (collector->store_failed)
-			log_info("the database takes sweeps again; deltas reach back to the last one stored");
+			log_info("sweeps are stored again; the deltas start at the last stored sweep");
 		collector->store_failed = false;
 		return 0;
 	}
 	if (collector->settings->count == 1 || code == ERR_UNAVAILABLE)
 		return code;
 	if (!collector->store_failed) {
-		log_error("%s; polling goes on, and nothing counted is lost", err->text);
+		log_error("%s; polling continues, and no counts are lost", err->text);
 		events_add(&collector->events, wall_us, EVENT_STORE_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0, "%s",
 			   err->text);
 	}
@@ -150,7 +150,7 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
-/* The limit on MADs per second that holds now. 0: none */
+/* Current limit of MADs per second. 0: none */
 static unsigned rate_now(const struct collector *collector)
 {
 	unsigned rate = collector->settings->engine.max_mads_per_s;
@@ -158,7 +158,7 @@ static unsigned rate_now(const struct collector *collector)
 	return collector->throttle.on ? throttle_half(rate) : rate;
 }
 
-/* Let the limits hold that hold now; where none is on the rate, half of it is half of the window. */
+/* Apply the current limits. If the rate is not limited, throttling halves the window. */
 static void set_limits(struct collector *collector, unsigned window_most)
 {
 	const struct engine_settings *settings = &collector->settings->engine;
@@ -170,7 +170,7 @@ static void set_limits(struct collector *collector, unsigned window_most)
 			window_most && window_most < window ? window_most : window);
 }
 
-/* Half the rate from now on, and who or what is the reason. */
+/* Report that the rate is halved, and why. */
 static void report_throttled(struct collector *collector, int64_t wall_us, const struct throttle_load *load,
 			     uint32_t port_index)
 {
@@ -179,14 +179,15 @@ static void report_throttled(struct collector *collector, int64_t wall_us, const
 
 	if (port)
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
-			   "asking at half the rate: nodes dropped %" PRIu64 " management datagrams, this one the most",
+			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, "
+			   "most of them here",
 			   load->drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "asking at half the rate: %" PRIu32 " links are on their way up", load->links_not_active);
+			   "polling at half the rate: %" PRIu32 " links are coming up", load->links_not_active);
 }
 
-/* Half the rate while the fabric is busy with itself. */
+/* Halve the rate while the SM or the agents are busy. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
 	uint32_t dropped_at;
@@ -207,19 +208,21 @@ static void throttle(struct collector *collector, int64_t wall_us)
 	case THROTTLE_ENDS:
 		set_limits(collector, 0);
 		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "asking at the full rate again");
+			   "polling at the full rate again");
 		return;
 	}
 }
 
-/* Have sweeps been cut for so long that tables are read all the same? */
+/* Have all sweeps been cut for so long that tables are read all the same? */
 static bool routes_reserve_time(const struct collector *collector, int64_t now_us)
 {
 	return collector->settings->routes_interval_us && collector->cut_us &&
 	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
 }
 
-/* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
+/*
+ * CLOCK_BOOTTIME at which a sweep that starts now is cut, so that it is stored in time; 0: never.
+ */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
 	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;
@@ -232,7 +235,7 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
 
-/* What the store is given. */
+/* Set the fields of a sweep for the store. */
 static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
 {
 	struct engine_counts after = engine_counts(collector->engine);
@@ -263,7 +266,7 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->mads_timed_out = sweep->mads_timed_out;
 }
 
-/* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
+/* Verify suspected links. If the topology has changed or may have, the next discovery is due. */
 static int verify_links(struct collector *collector, int64_t start_us, struct error *err)
 {
 	int code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
@@ -275,7 +278,7 @@ static int verify_links(struct collector *collector, int64_t start_us, struct er
 	return code;
 }
 
-/* Ask all ports; what was answered by the wrong node is taken back. */
+/* Poll all ports, and discard responses of other nodes. */
 static int query(struct collector *collector, int64_t start_us, struct error *err)
 {
 	const struct sweep_settings settings = {
@@ -292,21 +295,21 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 		collector->cut_us = 0;
 	else if (!collector->cut_us)
 		collector->cut_us = start_us;
-	/* Whose answers they were must be known, however much of a hurry there is. */
+	/* LIDs are verified even if a stop was requested. */
 	engine_stop_when(collector->engine, NULL);
 	if (code == 0)
 		code = check_lids(collector, err);
 	if (code == 0)
 		code = details_finish(&collector->details, &collector->result);
 	if (code == 0 && collector->result.bad_responses)
-		log_debug("%u answers with an error, or to another question, are not counted",
+		log_debug("%u responses with an error status, or to another request, were discarded",
 			  collector->result.bad_responses);
 	return code;
 }
 
 /*
- * While the store fails, deltas reach back to the last sweep that it took: judged each time, an
- * error would count again and again. So nothing is judged then.
+ * While the store fails, deltas start at the last stored sweep. An error would count in each of them,
+ * so the findings are not updated.
  */
 static int findings(struct collector *collector, struct sweep *sweep, struct error *err)
 {
@@ -320,8 +323,8 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 }
 
 /*
- * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
- * somebody else's, nor at once while the SM or the nodes have enough to do: it has time, but not for ever.
+ * Read forwarding tables after the counters, for a small share of the time. Not if LIDs are in doubt,
+ * and not at first while throttled.
  */
 static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
@@ -350,7 +353,7 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	return code;
 }
 
-/* Who else manages the subnet: a handful of SMPs once a minute, so also behind a sweep that was cut. */
+/* Other SMs: a few SMPs once a minute, so also after a cut sweep. */
 static int query_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
 	int64_t now_us = clock_boottime_us(collector->clock), interval_us = collector->settings->interval_us;
@@ -366,7 +369,7 @@ static int query_sms(struct collector *collector, const struct sweep *sweep, str
 	return code;
 }
 
-/* The events of this sweep: of the clock, of the sweep itself, of what was read, of who manages the subnet. */
+/* Add the events of this sweep. */
 static void add_events(struct collector *collector, const struct sweep *sweep)
 {
 	const struct sweep_result *result = &collector->result;
@@ -416,6 +419,6 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
 	code = handle_store(collector, code, sweep.wall_us, err);
-	/* What was read is kept first; the last sweep needs no discovery after it. */
+	/* The readings are stored first. The last sweep needs no discovery after it. */
 	return code < 0 || last ? code : verify_links(collector, sweep.start_us, err);
 }

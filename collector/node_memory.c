@@ -42,7 +42,9 @@ static int grow_ports(struct node_memory *memory, size_t more)
 	return 0;
 }
 
-/* The index of a node of @port_count ports; made where it is new, moved where it has grown. */
+/*
+ * The index of a node with @port_count ports; it is added if new, and moved if it has more ports.
+ */
 static int64_t find_or_add(struct node_memory *memory, uint64_t guid, unsigned port_count)
 {
 	uint32_t index, ports = port_count + 1;
@@ -104,7 +106,9 @@ int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabr
 	return 0;
 }
 
-/* The number of the port that stands for a port's agent, also where the fabric has no port 0 of that switch. */
+/*
+ * The port number that represents a port's agent, also if the fabric has no port 0 of the switch.
+ */
 static uint8_t agent_num(const struct node *node, uint8_t num)
 {
 	return node->type == NODE_SWITCH ? 0 : num;
@@ -226,17 +230,17 @@ int node_memory_set_detail(struct port_entry *port, const struct detail_reading 
 	return 0;
 }
 
-/* A reading of another boot, on this boot's time line. */
+/* Convert the time of a reading of another boot to this boot. */
 static int64_t moved(int64_t at_us, int64_t wall_us, bool same_boot, int64_t now_us, int64_t wall_now_us)
 {
 	if (same_boot)
 		return at_us;
 	at_us = now_us - (wall_now_us - wall_us);
-	/* The wall clock may be wrong, but another boot's readings are older than this boot. */
+	/* The wall clock may be wrong, but readings of another boot are older than this boot. */
 	return at_us > 0 ? 0 : at_us;
 }
 
-/* The highest number among the ports of one node that stand together from @first on. */
+/* The highest port number of the node whose ports begin at @first. */
 static uint8_t highest_port(const struct restored *restored, size_t first)
 {
 	uint64_t guid = restored->ports[first].node_guid;
@@ -255,7 +259,7 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
 	size_t i;
 
-	/* All ports of a node at once: made one by one, each would move those before it and leave their room behind. */
+	/* All ports of a node at once: adding them one by one would move and fragment the array. */
 	if (restored->fabric && node_memory_set_fabric(memory, restored->fabric, err) < 0)
 		return ERR_NOMEM;
 	for (i = 0; i < restored->port_count; i++) {
@@ -269,7 +273,7 @@ int node_memory_restore(struct node_memory *memory, const struct restored *resto
 		to->has_last = true;
 		to->last = from->reading;
 		to->last.at_us = moved(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
-		/* What was full then was told then. */
+		/* Counters that were saturated before have been reported. */
 		to->saturated = counters_saturated(&to->last);
 	}
 	for (i = 0; i < restored->detail_count; i++) {

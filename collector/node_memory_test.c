@@ -34,7 +34,7 @@ static struct restored store_of(struct fabric *fabric)
 	return (struct restored){ .fabric = fabric, .ports = ports, .port_count = NODES * PORTS };
 }
 
-static void what_is_restored_takes_no_more_room_than_the_fabric(void **state)
+static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
@@ -57,7 +57,7 @@ static void what_is_restored_takes_no_more_room_than_the_fabric(void **state)
 }
 
 /* A store may know ports of nodes that are not in its newest fabric. */
-static void ports_of_nodes_that_left_are_restored_too(void **state)
+static void ports_of_removed_nodes_are_restored_too(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
@@ -75,7 +75,7 @@ static void ports_of_nodes_that_left_are_restored_too(void **state)
 }
 
 /* The agent of one port of an HCA speaks for that port; that of a switch for all of them. */
-static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
+static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
@@ -104,9 +104,9 @@ static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_restored_takes_no_more_room_than_the_fabric),
-		cmocka_unit_test(ports_of_nodes_that_left_are_restored_too),
-		cmocka_unit_test(a_redirection_holds_for_the_ports_of_one_agent),
+		cmocka_unit_test(restored_nodes_take_no_more_memory_than_the_fabric),
+		cmocka_unit_test(ports_of_removed_nodes_are_restored_too),
+		cmocka_unit_test(a_redirection_applies_to_the_ports_of_one_agent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void agents_drop_for_a_while(struct model *model)
 		model->nodes[HOST + 3].ports[1].value[COUNTER_VL15_DROPPED] += 100;
 }
 
-static void it_asks_less_while_agents_drop_datagrams(void **state)
+static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 {
 	struct model *model = model_create(35);
 	size_t i;
@@ -89,7 +89,7 @@ static void the_subnet_manager_brings_links_up(struct model *model)
 		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
 }
 
-static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **state)
+static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 {
 	struct model *model = model_create(36);
 
@@ -107,7 +107,7 @@ static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **stat
 }
 
 /* HCAs are left alone: their ports are no gaps, and nobody asks them anything. */
-static void only_switches_are_asked_where_told(void **state)
+static void only_switches_are_polled_if_configured(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(37);
@@ -133,7 +133,7 @@ static void somebody_sets_the_clock(struct model *model)
 }
 
 /* Rates and order stay right, whatever the clock on the wall says. */
-static void a_step_of_the_wall_clock_is_told_and_touches_no_rate(void **state)
+static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
 {
 	struct model *model = model_create(39);
 
@@ -150,10 +150,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
-		cmocka_unit_test(it_asks_less_while_agents_drop_datagrams),
-		cmocka_unit_test(it_asks_less_and_discovery_waits_while_the_sm_is_at_work),
-		cmocka_unit_test(only_switches_are_asked_where_told),
-		cmocka_unit_test(a_step_of_the_wall_clock_is_told_and_touches_no_rate),
+		cmocka_unit_test(the_rate_is_halved_while_agents_drop_datagrams),
+		cmocka_unit_test(rate_and_discovery_are_limited_while_the_sm_is_active),
+		cmocka_unit_test(only_switches_are_polled_if_configured),
+		cmocka_unit_test(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

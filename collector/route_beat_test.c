@@ -9,7 +9,7 @@
 
 #include "collector/test_route_bed.h"
 
-static void all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_beat(void **state)
+static void all_tables_are_read_twice_and_then_periodically(void **state)
 {
 	unsigned total = 0, i;
 	struct bed bed;
@@ -40,7 +40,7 @@ static void all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_be
 }
 
 /* Once a minute where that is little; as often as the share of the rate allows where it is much. */
-static void the_beat_takes_no_more_than_its_share(void **state)
+static void periodic_reads_take_no_more_than_their_share(void **state)
 {
 	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
 	unsigned i, k;
@@ -69,7 +69,7 @@ static void the_beat_takes_no_more_than_its_share(void **state)
 }
 
 /* The SM wrote to many; the beat comes to one of them, and then all are looked at, until nothing changes. */
-static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
+static void a_change_found_periodically_causes_a_full_read(void **state)
 {
 	unsigned i, before;
 	struct bed bed;
@@ -98,7 +98,7 @@ static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
 	bed_done(&bed);
 }
 
-static void a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_minute(void **state)
+static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 {
 	unsigned total = 0, i;
 	struct bed bed;
@@ -139,7 +139,7 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 	bed_done(&bed);
 }
 
-static void what_is_stored_at_once_is_limited_too(void **state)
+static void blocks_per_transaction_are_limited(void **state)
 {
 	struct bed bed;
 	unsigned i;
@@ -158,7 +158,7 @@ static void what_is_stored_at_once_is_limited_too(void **state)
 	bed_done(&bed);
 }
 
-static void never_means_never(void **state)
+static void an_interval_of_zero_disables_reads(void **state)
 {
 	struct bed bed;
 
@@ -174,13 +174,13 @@ static void never_means_never(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_beat),
-		cmocka_unit_test(the_beat_takes_no_more_than_its_share),
-		cmocka_unit_test(a_change_that_the_beat_finds_has_all_tables_read),
-		cmocka_unit_test(a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_minute),
+		cmocka_unit_test(all_tables_are_read_twice_and_then_periodically),
+		cmocka_unit_test(periodic_reads_take_no_more_than_their_share),
+		cmocka_unit_test(a_change_found_periodically_causes_a_full_read),
+		cmocka_unit_test(a_topology_change_causes_a_full_read_once_a_minute),
 		cmocka_unit_test(a_limit_spreads_the_reading_over_sweeps),
-		cmocka_unit_test(what_is_stored_at_once_is_limited_too),
-		cmocka_unit_test(never_means_never),
+		cmocka_unit_test(blocks_per_transaction_are_limited),
+		cmocka_unit_test(an_interval_of_zero_disables_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

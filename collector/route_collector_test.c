@@ -47,7 +47,7 @@ static struct model *with_tables(uint64_t seed)
 	return model;
 }
 
-static void one_sweep_alone_reads_and_stores_all_tables(void **state)
+static void a_single_sweep_reads_and_stores_all_tables(void **state)
 {
 	struct model *model = with_tables(1);
 
@@ -103,7 +103,7 @@ static void swap_lids(struct model *model)
 	model->sm_act_count = 0;
 }
 
-static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
+static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 {
 	struct model *model = with_tables(3);
 
@@ -119,7 +119,7 @@ static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
 	free(model);
 }
 
-static void tables_are_read_along_paths_where_smps_go_there(void **state)
+static void tables_are_read_by_path_if_smps_are_directed(void **state)
 {
 	struct model *model = with_tables(4);
 
@@ -159,7 +159,7 @@ static void drop_for_ever(struct model *model)
 		assert_int_equal(reads_of(model), reads_then);
 }
 
-static void tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever(void **state)
+static void tables_are_deferred_for_a_minute_at_most(void **state)
 {
 	struct model *model = with_tables(5);
 
@@ -179,11 +179,11 @@ static void tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_sweep_alone_reads_and_stores_all_tables),
+		cmocka_unit_test(a_single_sweep_reads_and_stores_all_tables),
 		cmocka_unit_test(a_store_that_fails_loses_no_change),
-		cmocka_unit_test(a_table_is_not_taken_from_whoever_has_the_lid_now),
-		cmocka_unit_test(tables_are_read_along_paths_where_smps_go_there),
-		cmocka_unit_test(tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever),
+		cmocka_unit_test(a_table_is_not_read_from_the_new_owner_of_a_lid),
+		cmocka_unit_test(tables_are_read_by_path_if_smps_are_directed),
+		cmocka_unit_test(tables_are_deferred_for_a_minute_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,7 +13,7 @@
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-/* A switch that leaves blocks open is asked again after 2, 4, ... sweeps, and at last after 2 to this power. */
+/* After timeouts a switch is queried again after 2, 4, ... sweeps, at most 2 to this power. */
 #define FAILED_MOST 6
 
 void route_read_done(struct route_read *read)
@@ -62,7 +62,7 @@ static struct route_switch *find_or_add(struct route_read *read, uint64_t guid)
 	if (map_put(&read->by_guid, guid, (uint32_t)read->count) < 0)
 		return NULL;
 	at = &read->switches[read->count++];
-	/* One that was restored is held against what is read now. */
+	/* A restored table is compared with what is read now. */
 	*at = (struct route_switch){ .guid = guid, .complete = is_whole(routes_find(&read->routes, guid)) };
 	return at;
 }
@@ -78,7 +78,7 @@ int route_read_request(struct route_read *read, uint64_t node_guid, struct error
 	return 0;
 }
 
-/* Blocks of a switch whose LinearFDBTop is this. 0: it said none. */
+/* Number of blocks for a LinearFDBTop. 0: unknown. */
 static uint32_t block_count(uint32_t top)
 {
 	uint32_t blocks = top / ROUTES_BLOCK + 1;
@@ -116,7 +116,7 @@ static bool is_switch(const struct route_read *read, uint32_t node)
 	return read->fabric->nodes[node].type == NODE_SWITCH;
 }
 
-/* Blocks that a switch has: as SwitchInfo said with this sweep, else at the discovery. */
+/* Number of blocks of a switch: from SwitchInfo of this sweep, else of the discovery. */
 static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 {
 	uint16_t top = node_memory_node(read->memory, node)->lft_top;
@@ -124,7 +124,7 @@ static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 	return block_count(top ? top : read->fabric->nodes[node].lft_top);
 }
 
-/* Blocks that a table loses have changed, as far as there was something in them. */
+/* Removed blocks are changes if they were not empty. */
 static void lose_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
@@ -138,7 +138,7 @@ static void lose_blocks(struct route_read *read, struct route_switch *at, uint32
 	routes_cut(&read->routes, at->guid, blocks * ROUTES_BLOCK);
 }
 
-/* A table is as large as its switch says; another size is a sign that the SM has written to it. */
+/* Adjust the size of a table. A new size indicates that the SM has written it. */
 static int resize_table(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
@@ -151,7 +151,7 @@ static int resize_table(struct route_read *read, struct route_switch *at, uint32
 	return routes_size(&read->routes, at->guid, blocks * ROUTES_BLOCK, read->err);
 }
 
-/* Every switch has its entry, and its table its size. */
+/* Create the entry of every switch, and adjust the size of its table. */
 static int begin(struct route_read *read)
 {
 	uint32_t i;
@@ -172,7 +172,7 @@ static int begin(struct route_read *read)
 	return 0;
 }
 
-/* What is wanted becomes blocks to read. */
+/* Convert requested tables to blocks to read. */
 static void expand_requests(struct route_read *read)
 {
 	uint32_t i, block;
@@ -197,7 +197,7 @@ static void request_all(struct route_read *read)
 	read->marked_us = read->now_us;
 }
 
-/* Are all to be read, once a minute at most: did the topology change since that was done, or a minute ago? */
+/* After a change of topology, request all tables: at once, and again a minute later. */
 static void schedule_all(struct route_read *read, uint64_t generation)
 {
 	bool rested = !read->marked_us || read->now_us - read->marked_us >= ROUTE_READ_AGAIN_US, last;
@@ -230,7 +230,7 @@ double route_read_blocks_per_s(unsigned max_mads_per_s)
 	return (max_mads_per_s ? max_mads_per_s : ROUTE_READ_RATE) * (ROUTE_READ_PERCENT / 100.0);
 }
 
-/* Blocks that are due in such a time: a round in each interval, or as fast as may be. */
+/* Blocks that are due in @us: one round per interval, within the rate. */
 static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, double blocks_per_s)
 {
 	double due = (double)all * (double)us / (double)routes_interval_us, max = blocks_per_s * (double)us / US_PER_S;
@@ -238,7 +238,7 @@ static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, d
 	return blocks_per_s > 0 && due > max ? max : due;
 }
 
-/* By the beat some of them are due, in turn. */
+/* Request the tables that are due periodically, in turn. */
 static void schedule_periodic(struct route_read *read, double blocks_per_s)
 {
 	uint64_t all = all_blocks(read);
@@ -261,7 +261,7 @@ static void schedule_periodic(struct route_read *read, double blocks_per_s)
 	}
 }
 
-/* The block is here. What it changes is told only where the whole table was known before. */
+/* Store a block. Its changes are reported only if the whole table was known before. */
 static void store_block(struct route_read *read, struct route_switch *at, uint32_t block, const uint8_t *ports)
 {
 	bool known = routes_is_read(routes_find(&read->routes, at->guid), (uint16_t)(block * ROUTES_BLOCK));
@@ -297,7 +297,7 @@ static void on_block(void *ctx, const struct request *request, enum request_resu
 		return;
 	}
 	at->timed_out = true;
-	/* The rest of its blocks waits with this one. */
+	/* The other blocks of the switch wait with this one. */
 	engine_drop_node(read->engine, request->node);
 }
 
@@ -308,7 +308,7 @@ static bool is_queried(const struct route_read *read, uint32_t node, const struc
 	return has_any(at->todo) && at->not_before <= read->sweep && !entry->silent_sweeps && !entry->locked;
 }
 
-/* Ask for all that is to be read of a switch. Return: how many blocks. */
+/* Query all blocks to be read of a switch. Return: their number. */
 static uint64_t query(struct route_read *read, uint32_t node, struct route_switch *at)
 {
 	struct request request = {
@@ -328,7 +328,7 @@ static uint64_t query(struct route_read *read, uint32_t node, struct route_switc
 	return queried;
 }
 
-/* In turn, until it is enough: those that are urgent, or the others. Return: SMPs asked for. */
+/* Query switches in turn, urgent or other ones, up to @max SMPs. Return: SMPs queued. */
 static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 {
 	size_t count = read->fabric->node_count, i;
@@ -347,7 +347,7 @@ static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 	return queried;
 }
 
-/* Where one table was written anew, others were or will be. */
+/* A changed table indicates that others were or will be changed. */
 static void note_changes(struct route_read *read)
 {
 	size_t i;
@@ -443,7 +443,10 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
-	/* Single sweeps, too, shall come to all of them in time: so the first turn is anybody's. */
+	/*
+	 * Consecutive single sweeps must cover all switches as well, so the first turn is
+	 * arbitrary.
+	 */
 	if (read->sweep == 1 && fabric->node_count)
 		read->next_due = read->next_queried = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
 	schedule_all(read, generation);
@@ -452,7 +455,7 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	queried = query_some(read, true, limits->smps);
 	if (queried < limits->smps)
 		query_some(read, false, limits->smps - queried);
-	/* Also after a failure: what is queued must be called back. */
+	/* Also after a failure: callbacks of queued requests must be called. */
 	ran = engine_run(engine, limits->deadline_us, err);
 	if (ran < 0 || read->code < 0)
 		return ran < 0 ? ran : read->code;

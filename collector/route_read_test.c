@@ -11,7 +11,7 @@
 
 #include "collector/test_route_bed.h"
 
-static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **state)
+static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 {
 	struct bed bed;
 	unsigned i;
@@ -59,7 +59,7 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	bed_done(&bed);
 }
 
-static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
+static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **state)
 {
 	unsigned i, before;
 	struct bed bed;
@@ -98,7 +98,7 @@ static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
 	bed_done(&bed);
 }
 
-static void a_table_follows_its_top(void **state)
+static void a_table_has_the_size_of_its_top(void **state)
 {
 	struct bed bed;
 	unsigned lid, gone = 0;
@@ -124,7 +124,7 @@ static void a_table_follows_its_top(void **state)
 	bed_done(&bed);
 }
 
-static void a_lossy_wire_brings_every_table_in_the_end(void **state)
+static void every_table_is_read_despite_losses(void **state)
 {
 	uint64_t seed;
 
@@ -151,10 +151,10 @@ static void a_lossy_wire_brings_every_table_in_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_changed_is_one_event_for_each_switch_or_one_for_many),
-		cmocka_unit_test(who_does_not_answer_stays_as_known_and_is_asked_seldom),
-		cmocka_unit_test(a_table_follows_its_top),
-		cmocka_unit_test(a_lossy_wire_brings_every_table_in_the_end),
+		cmocka_unit_test(changes_are_one_event_per_switch_or_one_for_many),
+		cmocka_unit_test(an_unresponsive_switch_keeps_its_table_and_is_queried_rarely),
+		cmocka_unit_test(a_table_has_the_size_of_its_top),
+		cmocka_unit_test(every_table_is_read_despite_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

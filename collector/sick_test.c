@@ -16,7 +16,7 @@
 #include "collector/test_model.h"
 
 /* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
-static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state)
+static void discovery_proceeds_despite_late_sweeps(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -43,7 +43,7 @@ static void a_host_with_drops_takes_anothers_lid(struct model *model)
 }
 
 /* What another node has counted in its life is not what was dropped now. */
-static void readings_that_are_taken_back_are_no_drops(void **state)
+static void discarded_readings_do_not_count_as_drops(void **state)
 {
 	struct model *model = model_create(3);
 
@@ -62,7 +62,7 @@ static void a_queue_pair_gets_another_owner(struct model *model)
 }
 
 /* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
-static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
+static void a_redirection_to_another_node_adds_nothing(void **state)
 {
 	struct model *model = model_create(4);
 	const struct model_port *port = &model->nodes[HOST].ports[1];
@@ -80,7 +80,7 @@ static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
 }
 
 /* Busy once with its first question is not silent. */
-static void a_node_that_is_busy_at_first_is_asked_again(void **state)
+static void a_busy_node_is_queried_again(void **state)
 {
 	struct model *model = model_create(5);
 
@@ -93,7 +93,7 @@ static void a_node_that_is_busy_at_first_is_asked_again(void **state)
 }
 
 /* Counters that were full before the restart are no news. */
-static void full_counters_are_not_told_again_after_a_restart(void **state)
+static void saturated_counters_are_not_reported_again_after_a_restart(void **state)
 {
 	struct model *model = model_create(6);
 
@@ -135,7 +135,7 @@ static void the_wire_is_bad_for_hours(struct model *model)
 }
 
 /* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
-static void slow_counters_come_back_after_a_bad_day(void **state)
+static void detail_counters_recover_after_rejections(void **state)
 {
 	struct model *model = model_create(8);
 
@@ -149,7 +149,7 @@ static void slow_counters_come_back_after_a_bad_day(void **state)
 }
 
 /* A switch that answers no slow question takes three timeouts for each, whatever its number of ports. */
-static void a_switch_without_slow_counters_takes_no_time(void **state)
+static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(9);
@@ -174,7 +174,7 @@ static void a_link_goes(struct model *model)
 }
 
 /* Where no sweep comes to its end, changes are seen, slow counters and forwarding tables are read all the same. */
-static void sweeps_that_are_always_cut_starve_nothing(void **state)
+static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(10);
@@ -222,7 +222,7 @@ static bool is_read_wide(const struct model *model, size_t node)
 }
 
 /* An error that is not "unsupported", each time: the port is read by PortCounters then, and in full when it is over. */
-static void a_port_whose_extended_counters_always_fail_is_read_by_the_others(void **state)
+static void a_port_with_failing_extended_counters_is_read_by_portcounters(void **state)
 {
 	struct model *model = model_create(12);
 	const struct model_port *port = &model->nodes[HOST].ports[1], *switch_port = &model->nodes[LEAF].ports[1];
@@ -255,7 +255,7 @@ static void hosts_come_and_go(struct model *model)
 }
 
 /* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
-static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
+static void events_of_unstable_nodes_are_limited(void **state)
 {
 	struct model *model = model_create(11);
 
@@ -303,7 +303,7 @@ static void lids_and_rates_may_change(struct model *model)
  * LIDs change hands, sweeps are late, agents are busy: each reading is the port's own. Not where MADs are lost or
  * sweeps are cut: there of two that change places one may be read alone, and look credible.
  */
-static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
+static void no_reading_is_added_to_another_port_under_random_faults(void **state)
 {
 	uint64_t seed;
 
@@ -332,7 +332,7 @@ static void somebody_stops_it(struct model *model)
 }
 
 /* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
-static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
+static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 {
 	struct model *model = model_create(2);
 
@@ -350,20 +350,20 @@ static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(discovery_is_not_starved_by_sweeps_that_are_always_late),
-		cmocka_unit_test(readings_that_are_taken_back_are_no_drops),
-		cmocka_unit_test(a_redirection_that_leads_to_another_node_books_nothing),
-		cmocka_unit_test(a_node_that_is_busy_at_first_is_asked_again),
-		cmocka_unit_test(full_counters_are_not_told_again_after_a_restart),
+		cmocka_unit_test(discovery_proceeds_despite_late_sweeps),
+		cmocka_unit_test(discarded_readings_do_not_count_as_drops),
+		cmocka_unit_test(a_redirection_to_another_node_adds_nothing),
+		cmocka_unit_test(a_busy_node_is_queried_again),
+		cmocka_unit_test(saturated_counters_are_not_reported_again_after_a_restart),
 		cmocka_unit_test(links_that_stay_in_init_throttle_once),
-		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
-		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
-		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
-		cmocka_unit_test(a_port_whose_extended_counters_always_fail_is_read_by_the_others),
-		cmocka_unit_test(nodes_that_come_and_go_for_hours_are_told_a_part_of),
-		cmocka_unit_test(whatever_happens_no_reading_is_booked_on_another_port),
+		cmocka_unit_test(detail_counters_recover_after_rejections),
+		cmocka_unit_test(a_switch_without_detail_counters_takes_no_time),
+		cmocka_unit_test(every_task_proceeds_if_all_sweeps_are_cut),
+		cmocka_unit_test(a_port_with_failing_extended_counters_is_read_by_portcounters),
+		cmocka_unit_test(events_of_unstable_nodes_are_limited),
+		cmocka_unit_test(no_reading_is_added_to_another_port_under_random_faults),
 		/* The last one: nobody takes a stop back. */
-		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
+		cmocka_unit_test(a_stop_in_mid_sweep_reports_no_lost_sm),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -21,7 +21,7 @@ void sm_monitor_done(struct sm_monitor *monitor)
 	*monitor = (struct sm_monitor){ 0 };
 }
 
-/* May a port have a subnet manager: an HCA's, or a switch's own? */
+/* Can a port have an SM: a port of an HCA, or port 0 of a switch? */
 static bool can_be_queried(const struct fabric *fabric, const struct port *port)
 {
 	if (!fabric_port_lid(fabric, port))
@@ -29,7 +29,7 @@ static bool can_be_queried(const struct fabric *fabric, const struct port *port)
 	return fabric->nodes[port->node].type == NODE_SWITCH ? port->num == 0 : port->state >= PORT_INIT;
 }
 
-/* Does somebody call one of this port's LIDs its master's? @named: by LID */
+/* Is one of the port's LIDs the MasterSMLID of another port? @named: by LID */
 static bool is_named(const struct fabric *fabric, const struct port *port, const bool *named)
 {
 	uint32_t lid = fabric_port_lid(fabric, port), end = lid + (1u << (port->lmc & 7));
@@ -40,7 +40,7 @@ static bool is_named(const struct fabric *fabric, const struct port *port, const
 	return false;
 }
 
-/* @before: those of the fabric before: what was known of them stands until they are heard */
+/* @before: SMs of the former fabric, whose state is kept until they respond */
 static int add_port(struct sm_monitor *monitor, const struct fabric *fabric, uint32_t port,
 		    const struct sm_monitor *before, struct error *err)
 {
@@ -61,7 +61,7 @@ static int add_port(struct sm_monitor *monitor, const struct fabric *fabric, uin
 	return 0;
 }
 
-/* Where subnet managers are, of a new fabric. Who they are is asked at once. */
+/* Find the ports with an SM in a new fabric. They are queried at once. */
 static int list_ports(struct sm_monitor *monitor, const struct fabric *fabric, struct error *err)
 {
 	bool *named = calloc(UINT16_MAX + 1, sizeof(*named));
@@ -98,7 +98,7 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 	struct sm_info info;
 
 	(void)at_us;
-	/* It was not waited for long enough: what was known stands. */
+	/* Cut before a timeout: the former state remains. */
 	if (result == REQUEST_CANCELLED)
 		return;
 	sm->known = result == REQUEST_ANSWERED && smp_is_ok(mad);
@@ -115,7 +115,10 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 	struct sm_port *sm_port = &monitor->sm_ports[at];
 	const struct port *port = &fabric->ports[sm_port->port];
 	const struct node_entry *node = node_memory_node(memory, port->node);
-	/* A node without an SM need not answer at all: no reason to call it silent, and none to ask it twice. */
+	/*
+	 * A node without an SM need not respond, so it is not counted as unresponsive and not
+	 * retried.
+	 */
 	struct request request = { .attribute = SMP_SM_INFO, .tag = (uint32_t)at, .once = !sm_port->now.known,
 				   .done = on_sm_info, .ctx = monitor };
 
@@ -127,7 +130,7 @@ static int query(struct sm_monitor *monitor, struct engine *engine, const struct
 	return engine_submit(engine, &request, err);
 }
 
-/* Those whose turn it is, and all that said that they are master. */
+/* Query those whose turn it is, and all masters. */
 static int query_round(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
 		       struct node_memory *memory, struct error *err)
 {
@@ -144,7 +147,7 @@ static int query_round(struct sm_monitor *monitor, struct engine *engine, const 
 	return code;
 }
 
-/* Different subnet managers: one may answer at more than one port, and the sweep's own is one of them. */
+/* Number of different masters: one may respond at several ports, or be the one of the sweep. */
 static unsigned count_masters(const struct sm_monitor *monitor, const struct sm_state *master)
 {
 	unsigned masters = is_master(master);
@@ -175,10 +178,10 @@ static void report_one(const struct sm_port *sm_port, const struct fabric *fabri
 			   now->state <= SM_MASTER ? states[now->state] : "state unknown", now->priority);
 	else
 		events_add(events, wall_us, EVENT_SM_OTHER, EVENT_INFO, fabric, node, sm_port->num,
-			   "the subnet manager at %.150s/%u does not answer any more", name, sm_port->num);
+			   "the subnet manager at %.150s/%u no longer responds", name, sm_port->num);
 }
 
-/* Those beside the master, as far as they are not what was told; what was there in the first round is no news. */
+/* Report SMs other than the master whose state changed. Those of the first round are not news. */
 static void add_events(struct sm_monitor *monitor, const struct fabric *fabric, const struct sm_state *master,
 		       int64_t wall_us, struct events *events)
 {
@@ -220,7 +223,7 @@ int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const stru
 		return 0;
 	monitor->queried_us = now_us;
 	code = query_round(monitor, engine, fabric, memory, err);
-	/* Also after a failure: what is queued must be called back. */
+	/* Also after a failure: callbacks of queued requests must be called. */
 	ran = engine_run(engine, deadline_us, err);
 	if (ran < 0 || code < 0)
 		return ran < 0 ? ran : code;

@@ -107,7 +107,7 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 }
 
 /* When one of them gives way the finding closes, once, a while later. */
-static void it_closes_when_one_is_left(void **state)
+static void the_finding_closes_when_one_master_is_left(void **state)
 {
 	struct model *model = create();
 
@@ -123,7 +123,7 @@ static void it_closes_when_one_is_left(void **state)
 }
 
 /* Two say so for 20 s: the one that this host's port named before, and the new one. */
-static void a_handover_with_an_overlap_is_told_as_such(void **state)
+static void an_overlapping_handover_is_reported_as_handover(void **state)
 {
 	struct model *model = create();
 
@@ -143,7 +143,7 @@ static void a_handover_with_an_overlap_is_told_as_such(void **state)
 }
 
 /* The former master does not answer any more; whether its node does or not. */
-static void one_that_does_not_answer_is_not_counted(void **state)
+static void an_unresponsive_sm_is_not_counted(void **state)
 {
 	(void)state;
 	for (unsigned dead = 0; dead < 2; dead++) {
@@ -160,7 +160,7 @@ static void one_that_does_not_answer_is_not_counted(void **state)
 }
 
 /* Now and then, never for half a minute: they are asked with each sweep as soon as two were seen. */
-static void an_answer_now_and_then_is_not_enough(void **state)
+static void occasional_responses_are_not_enough(void **state)
 {
 	struct model *model = create();
 
@@ -173,7 +173,7 @@ static void an_answer_now_and_then_is_not_enough(void **state)
 }
 
 /* Standbys cost an SMP a minute; who appears is asked once the topology is read anew. */
-static void standbys_are_asked_once_a_minute(void **state)
+static void standbys_are_queried_once_a_minute(void **state)
 {
 	struct model *model = create();
 
@@ -198,7 +198,7 @@ static void fall_silent(struct model *model)
 }
 
 /* No finding: the fabric has its master. But the one who keeps it wants to know. */
-static void a_standby_that_falls_silent_is_told_once(void **state)
+static void an_unresponsive_standby_is_reported_once(void **state)
 {
 	struct model *model = create();
 
@@ -221,7 +221,7 @@ static void become_slow_and_lose_a_host(struct model *model)
 }
 
 /* It answers after a tenth of the interval, when nobody waits any more: also in the round after a new topology. */
-static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
+static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 {
 	struct model *model = create();
 
@@ -243,7 +243,7 @@ static void the_master_stops_and_starts(struct model *model)
 }
 
 /* One sweep without it is no finding, which would end: the event has an end of its own. */
-static void a_master_that_answers_again_is_told(void **state)
+static void a_master_that_responds_again_is_reported(void **state)
 {
 	struct model *model = create();
 
@@ -258,7 +258,7 @@ static void a_master_that_answers_again_is_told(void **state)
 }
 
 /* A single sweep asks them, too. */
-static void a_single_sweep_asks_them(void **state)
+static void a_single_sweep_queries_all_sms(void **state)
 {
 	struct model *model = create();
 
@@ -272,15 +272,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_masters_are_critical_within_two_minutes),
-		cmocka_unit_test(it_closes_when_one_is_left),
-		cmocka_unit_test(a_handover_with_an_overlap_is_told_as_such),
-		cmocka_unit_test(one_that_does_not_answer_is_not_counted),
-		cmocka_unit_test(an_answer_now_and_then_is_not_enough),
-		cmocka_unit_test(standbys_are_asked_once_a_minute),
-		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
-		cmocka_unit_test(one_that_is_not_waited_for_is_not_told_as_silent),
-		cmocka_unit_test(a_master_that_answers_again_is_told),
-		cmocka_unit_test(a_single_sweep_asks_them),
+		cmocka_unit_test(the_finding_closes_when_one_master_is_left),
+		cmocka_unit_test(an_overlapping_handover_is_reported_as_handover),
+		cmocka_unit_test(an_unresponsive_sm_is_not_counted),
+		cmocka_unit_test(occasional_responses_are_not_enough),
+		cmocka_unit_test(standbys_are_queried_once_a_minute),
+		cmocka_unit_test(an_unresponsive_standby_is_reported_once),
+		cmocka_unit_test(a_cut_query_is_not_reported_as_unresponsive),
+		cmocka_unit_test(a_master_that_responds_again_is_reported),
+		cmocka_unit_test(a_single_sweep_queries_all_sms),
 	};
 
 	return cmocka_run_group_tests_name("sm_watch", tests, NULL, NULL);

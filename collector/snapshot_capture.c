@@ -12,7 +12,7 @@
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
-/* How long one wait for late answers takes. */
+/* Longest wait for late responses. */
 #define LISTEN_MS 10
 
 struct capture {
@@ -37,11 +37,11 @@ static void fill_sweep(struct capture *capture, struct sweep *sweep)
 	sweep->detail_count = capture->details.sample_count;
 }
 
-/* Behind the sweep, so that the fast counters are as near to one instant as they can be. */
+/* After the sweep, so that the fast counters are read within the shortest time. */
 static int query_details(struct capture *capture, struct error *err)
 {
 	int code = details_all(&capture->details, &capture->result);
-	/* Also after a failure: what is queued must be called back. */
+	/* Also after a failure: callbacks of queued requests must be called. */
 	int ran = engine_run(capture->engine, 0, err);
 
 	return ran < 0 ? ran : code;
@@ -49,7 +49,7 @@ static int query_details(struct capture *capture, struct error *err)
 
 static int query(struct capture *capture, bool fast_only, struct snapshot_capture_report *report, struct error *err)
 {
-	/* No deadline: whoever wants all of it waits for all of it. */
+	/* No deadline: a snapshot is complete. */
 	const struct sweep_settings settings = { 0 };
 	int code;
 
@@ -66,7 +66,7 @@ static int query(struct capture *capture, bool fast_only, struct snapshot_captur
 	if (code == 0 && stop_requested())
 		code = err_set(err, ERR_UNAVAILABLE, "stopped before all ports were read; nothing was stored");
 	if (code == 0 && !capture->result.ports_answered)
-		code = err_set(err, ERR_UNAVAILABLE, "none of the %u ports that were asked answered; nothing was "
+		code = err_set(err, ERR_UNAVAILABLE, "none of the %u polled ports responded; nothing was "
 			       "stored (see: ibwire status)", capture->result.ports_asked);
 	report->changed = capture->check.changed_port != FABRIC_NONE;
 	return code;
@@ -102,7 +102,10 @@ int snapshot_capture_run(const struct snapshot_capture_settings *settings, const
 		fill_sweep(&capture, &sweep);
 		code = store(ctx, &sweep, err);
 	}
-	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
+	/*
+	 * Before the device is closed, pending requests are answered or timed out: one timeout at
+	 * most.
+	 */
 	while (capture.engine && engine_listen(capture.engine, LISTEN_MS))
 		;
 	engine_destroy(capture.engine);

@@ -114,7 +114,7 @@ static int capture(struct model *model, const struct fabric *fabric, bool fast_o
 				    report, err);
 }
 
-static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
+static void a_snapshot_has_all_counters_of_all_ports(void **state)
 {
 	uint64_t seed;
 
@@ -146,7 +146,7 @@ static void all_counters_of_all_ports_are_what_the_ports_show(void **state)
 	}
 }
 
-static void a_node_that_is_silent_has_no_counters_and_the_others_have(void **state)
+static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 {
 	struct model *model = model_create(521);
 	struct fabric *fabric = discover(model);
@@ -167,7 +167,7 @@ static void a_node_that_is_silent_has_no_counters_and_the_others_have(void **sta
 }
 
 /* The topology is somebody else's, and two hosts have changed LIDs since. */
-static void a_lid_that_moved_gives_nobody_anothers_counters(void **state)
+static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 {
 	struct model *model = model_create(522);
 	struct fabric *fabric;
@@ -190,7 +190,7 @@ static void a_lid_that_moved_gives_nobody_anothers_counters(void **state)
 	free(model);
 }
 
-static void where_nobody_answers_nothing_is_kept(void **state)
+static void nothing_is_stored_if_no_node_responds(void **state)
 {
 	struct model *model = model_create(523);
 	struct fabric *fabric = discover(model);
@@ -203,13 +203,13 @@ static void where_nobody_answers_nothing_is_kept(void **state)
 	for (i = 0; i < MODEL_NODES; i++)
 		model->nodes[i].silent = true;
 	assert_int_equal(capture(model, fabric, false, &captured, &report, &err), ERR_UNAVAILABLE);
-	assert_non_null(strstr(err.text, "answered"));
+	assert_non_null(strstr(err.text, "responded"));
 	assert_int_equal(captured.calls, 0);
 	fabric_destroy(fabric);
 	free(model);
 }
 
-static void what_the_store_says_is_passed_on(void **state)
+static void the_error_of_the_store_is_returned(void **state)
 {
 	struct model *model = model_create(524);
 	struct fabric *fabric = discover(model);
@@ -233,11 +233,11 @@ static int quiet(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_counters_of_all_ports_are_what_the_ports_show),
-		cmocka_unit_test(a_node_that_is_silent_has_no_counters_and_the_others_have),
-		cmocka_unit_test(a_lid_that_moved_gives_nobody_anothers_counters),
-		cmocka_unit_test(where_nobody_answers_nothing_is_kept),
-		cmocka_unit_test(what_the_store_says_is_passed_on),
+		cmocka_unit_test(a_snapshot_has_all_counters_of_all_ports),
+		cmocka_unit_test(an_unresponsive_node_has_no_counters_and_others_have),
+		cmocka_unit_test(a_moved_lid_gives_no_node_the_counters_of_another),
+		cmocka_unit_test(nothing_is_stored_if_no_node_responds),
+		cmocka_unit_test(the_error_of_the_store_is_returned),
 	};
 
 	return cmocka_run_group_tests(tests, quiet, NULL);

@@ -18,13 +18,13 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/* Sweeps of silence after which a node's one question is no longer repeated. */
+/* Sweeps without a response after which a node's single query is not retried. */
 #define SILENT_UNTIL_ONCE 3
 
-/* The engine's lane of questions to the subnet manager; nodes have the others (node_memory_agent_id). */
+/* The engine's agent identifier for the SM; other agents: node_memory_agent_id(). */
 #define SM_LANE 0
 
-/* How often a port that says "busy", or to ask elsewhere, is asked again within a sweep. */
+/* Retries per sweep of a query with the status "busy" or "redirect". */
 #define ASK_AGAIN 2
 
 static bool is_switch(const struct sweep_state *state, uint32_t node)
@@ -32,7 +32,7 @@ static bool is_switch(const struct sweep_state *state, uint32_t node)
 	return state->fabric->nodes[node].type == NODE_SWITCH;
 }
 
-/* Will this port be asked in this sweep, if its node answers? */
+/* Is this port polled in this sweep, if its node responds? */
 static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t sample = state->sample_of[port_index];
@@ -42,7 +42,7 @@ static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 	       state->result->samples[sample].status != SAMPLE_UNSUPPORTED;
 }
 
-/* Something to ask, and when it was read the last time. */
+/* A port or node, and the time of its last reading. */
 struct turn {
 	int64_t read_us; /* INT64_MIN: never */
 	uint32_t index;
@@ -64,7 +64,7 @@ static int64_t read_us(const struct sweep_state *state, uint32_t port_index)
 	return port->has_last ? port->last.at_us : INT64_MIN;
 }
 
-/* Ask all live ports of a node whose capabilities are known. */
+/* Query all live ports of a node whose capabilities are known. */
 static void query_ports(struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
@@ -84,7 +84,7 @@ static void query_ports(struct sweep_state *state, uint32_t node_index)
 static void on_caps(void *ctx, const struct request *request, enum request_result result,
 		    const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* Ask what a node's agent can do, at one of its ports. */
+/* Query the capabilities of a node's agent, at one of its ports. */
 static void query_caps(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t node = state->fabric->ports[port_index].node;
@@ -101,7 +101,7 @@ static void query_caps(struct sweep_state *state, uint32_t port_index)
 	});
 }
 
-/* The first port from @from on that can be asked, FABRIC_NONE where the node has no more. */
+/* The first port from @from on that is polled, FABRIC_NONE if there is none. */
 static uint32_t next_queried(const struct sweep_state *state, uint32_t node_index, uint32_t from)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
@@ -131,7 +131,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 			node->caps = pma_read_caps(mad);
 		break;
 	case ANSWER_UNSUPPORTED:
-		/* No ClassPortInfo: PortCounters is mandatory all the same, and nothing else can be believed. */
+		/* Without ClassPortInfo only PortCounters, which is mandatory, can be expected. */
 		if (!node->caps.known)
 			node->caps = (struct pma_caps){ .known = true };
 		break;
@@ -174,11 +174,10 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 }
 
 /*
- * Start a node's questions: its ports, or its capabilities where they are not
- * known. A node that was silent is asked that alone, and soon without retries: it
- * costs one MAD a sweep while it is dead, and is read in full in the sweep in
- * which it answers. Each port of an HCA is asked that by itself, at the same time: one may be well
- * while the other is dead, and two that are dead are not waited for one after the other.
+ * Query a node's ports, or its capabilities if they are unknown. An unresponsive node is sent only
+ * that, soon without retries: one MAD per sweep, and it is read completely in the sweep in which it
+ * responds. Each port of an HCA is queried separately and in parallel, so that an unresponsive one
+ * does not delay the others.
  */
 static void query_node(struct sweep_state *state, uint32_t node_index)
 {
@@ -198,7 +197,7 @@ static void query_node(struct sweep_state *state, uint32_t node_index)
 		query_caps(state, port);
 }
 
-/* The oldest of a node's readings. */
+/* Time of the oldest reading of a node. */
 static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
@@ -211,7 +210,7 @@ static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 	return oldest;
 }
 
-/* After a sweep that was cut, what waits longest comes first: so everybody's turn comes, whatever the interval. */
+/* After a cut sweep the nodes with the oldest readings come first, so all are read eventually. */
 static int query_nodes(struct sweep_state *state)
 {
 	size_t count = state->fabric->node_count, i;
@@ -236,7 +235,7 @@ static int query_nodes(struct sweep_state *state)
 
 static enum sample_status first_status(const struct sweep_state *state, const struct port *port)
 {
-	/* Not all planes need have a LID. */
+	/* Not all planes have a LID. */
 	if (port->state >= PORT_INIT && port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
 		return SAMPLE_UNSUPPORTED;
 	if (!port_is_live(state->fabric, port))
@@ -246,7 +245,7 @@ static enum sample_status first_status(const struct sweep_state *state, const st
 	return node_memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
-/* One sample per pollable port; live ones are silent until they have answered. */
+/* Create one sample per pollable port; live ones are unresponsive until they respond. */
 static void plan(struct sweep_state *state)
 {
 	const struct fabric *fabric = state->fabric;
@@ -271,7 +270,7 @@ static void plan(struct sweep_state *state)
 	memset(state->retries_left, ASK_AGAIN, result->count);
 }
 
-/* The sweep was cut: a port without an answer may have been silent, or its time had not come. */
+/* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
 static void mark_unfinished(struct sweep_state *state)
 {
 	size_t i;
@@ -287,7 +286,7 @@ static void mark_unfinished(struct sweep_state *state)
 	}
 }
 
-/* After a sweep that was cut: SMPs that look for changes would never be sent, were they last. */
+/* After a cut sweep: SMPs that detect changes would never be sent if they came last. */
 static int query_after_cut(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
 	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err), ran;
@@ -322,10 +321,10 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
 	engine_finish_nodes(state->engine, state->oldest_first);
-	/* Every third sweep, and of each turn of slow counters another third: time is short for the counters. */
+	/* In every third sweep, and in a different third of each turn of detail queries. */
 	beside_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
 	code = beside_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
-	/* Also after a failure: what is queued must be called back before our arrays go. */
+	/* Also after a failure: queued requests refer to our arrays. */
 	ran = engine_run(state->engine, settings->deadline_us, err);
 	engine_finish_nodes(state->engine, false);
 	state->result->cut = ran == ENGINE_CUT;

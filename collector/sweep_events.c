@@ -33,8 +33,8 @@ static void list_counters(counter_set set, char *ret, size_t size)
 }
 
 /*
- * A port's counters fell: once in a window, however often. While the window's ports are few the event that tells of it
- * is added to @few.
+ * Counters of a port decreased: counted once per window. While the ports of the window are few, its
+ * event is added to @few.
  */
 static void count_cleared(struct sweep_events *state, struct events *few, int64_t now_us, int64_t wall_us,
 			  const struct fabric *fabric, const struct port_sample *sample, struct port_entry *memory)
@@ -54,13 +54,14 @@ static void count_cleared(struct sweep_events *state, struct events *few, int64_
 		return;
 	list_counters(sample->delta->reset, keys, sizeof(keys));
 	events_add(few, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
-		   "somebody cleared counters of %s: %s", events_port_name(fabric, sample->port, name, sizeof(name)),
+		   "counters of %s were reset externally: %s",
+		   events_port_name(fabric, sample->port, name, sizeof(name)),
 		   keys);
 }
 
 /*
- * Told at once: who has just cleared a port looks for it. When it turns out that it is many, one event is told
- * instead of what the window told so far.
+ * Reported at once, for the operator who has just cleared a port. If many ports follow, one event
+ * replaces those of the window.
  */
 static void report_cleared(struct sweep_events *state, struct events *events, const struct events *few,
 			   size_t cleared_before)
@@ -71,7 +72,7 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
 		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "somebody cleared counters of %zu ports", state->cleared)->replaces = state->reported;
+			   "counters of %zu ports were reset externally", state->cleared)->replaces = state->reported;
 		state->reported = 1;
 		return;
 	}
@@ -81,13 +82,13 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 	state->reported = (unsigned)state->cleared;
 }
 
-/* A counter that sits at its maximum is told once, and again after it was cleared. */
+/* Report a counter at its maximum once, and again after it was cleared. */
 static void report_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
 			     const struct port_sample *sample, struct port_entry *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
 	const struct delta *delta = sample->delta;
-	/* A delta of all that was read says it; else each counter has to be looked at. */
+	/* The delta shows it if it covers all counters; otherwise each one is checked. */
 	counter_set now = delta && delta->known == sample->reading->present ? delta->saturated
 									    : counters_saturated(sample->reading);
 	counter_set fresh = now & ~port->saturated;
@@ -98,18 +99,18 @@ static void report_saturated(struct events *events, int64_t wall_us, const struc
 		return;
 	list_counters(fresh, keys, sizeof(keys));
 	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, fabric, which->node, which->num,
-		   "counters of %s are full and count no more until they are cleared: %s",
+		   "counters of %s are saturated until they are cleared: %s",
 		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
-/* What a sweep says of one node. The samples of a node stand together. */
+/* Responses of one node in a sweep. The samples of a node are consecutive. */
 struct node_answers {
 	uint32_t node;
-	size_t queried;    /* ports of which an answer was due */
+	size_t queried;    /* ports that were to be read */
 	size_t responded;
 };
 
-/* The node at sample *i, which moves behind it. */
+/* The node of sample *i, which is advanced beyond it. */
 static struct node_answers next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
 {
 	struct node_answers ret = { .node = fabric->ports[result->samples[*i].port].node };
@@ -117,23 +118,20 @@ static struct node_answers next_node(const struct fabric *fabric, const struct s
 	for (; *i < result->count && fabric->ports[result->samples[*i].port].node == ret.node; ++*i) {
 		enum sample_status status = result->samples[*i].status;
 
-		/* Of planes nothing is asked: they say nothing of who is there. */
+		/* Planes are not polled, and do not show whether the node responds. */
 		if (status == SAMPLE_UNSUPPORTED && port_is_plane(fabric, result->samples[*i].port))
 			continue;
 		ret.responded += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
-		/* In backoff too: the node was asked for all of them. */
+		/* Ports in backoff count too: the node was sent one query for all of them. */
 		ret.queried += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
 	}
 	return ret;
 }
 
-/* How much is silent at once. Not this host's own node: it answers without a fabric. */
+/* Extent of unresponsiveness, without this host's node, which responds without a fabric. */
 enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
 
-/*
- * Does no HCA answer while switches do, or nobody at all? Then it is not the nodes:
- * something keeps us away from all of them.
- */
+/* If no HCA responds while switches do, or no node at all, the cause is not in the nodes. */
 static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
 {
 	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
@@ -158,28 +156,28 @@ static void report_together(struct events *events, int64_t wall_us, enum silence
 		return;
 	if (before == SILENCE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "the fabric answers again");
+			   "the fabric responds again");
 	if (now == SILENCE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
-			   "nobody answers: this host's link, its switch or its device is down");
+			   "no node responds: this host's link, its switch or its device is down");
 	if (before == SILENCE_HCAS && now == SILENCE_NONE)
 		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "HCAs answer performance queries again");
+			   "HCAs respond to performance queries again");
 	if (now == SILENCE_HCAS)
 		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
-			   "no HCA answers performance queries while switches do: a PM_Key is set, or this host is no "
-			   "full member of the default partition");
+			   "no HCA responds to performance queries while switches do: a PM_Key is set, or this host "
+			   "is not a full member of the default partition");
 }
 
-/* Is a node's silence part of what was told of all of its kind? */
+/* Is the node covered by an event about all nodes of its kind? */
 static bool is_covered(const struct node *node, enum silence silence)
 {
 	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
 }
 
 /*
- * Is a node's silence told now? Agents that are slow and have much else to do answer us too late, and none is dead for
- * that: while the fabric is busy it takes a second sweep.
+ * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only after
+ * a second sweep.
  */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
@@ -209,10 +207,10 @@ static void report_silence(struct sweep_events *state, struct events *events, in
 		if (entry->silence_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
 				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,
-				   "%s does not answer", node->name);
+				   "%s does not respond", node->name);
 		else if (answers.responded && was_reported)
 			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
-				   "%s answers again", node->name);
+				   "%s responds again", node->name);
 	}
 }
 

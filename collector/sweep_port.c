@@ -9,14 +9,15 @@
 #include "wire/pma.h"
 
 /*
- * Questions in a row that a node may leave open before the rest is dropped: one
- * where it has not answered at all in this sweep.
+ * Consecutive timeouts of a node that has responded in this sweep after which its queries are
+ * dropped.
  */
 #define TIMEOUTS_UNTIL_SILENT 2
 
 /*
- * Sweeps in a row in which a port answers PortCountersExtended with an error until PortCounters is taken alone, and
- * until it is asked again. "Unsupported" is none of these errors: it holds at once, for the whole node.
+ * Consecutive sweeps with an error status of PortCountersExtended until a port is polled for
+ * PortCounters only, and until it is queried again. The status "unsupported" has immediate effect, for
+ * the whole node.
  */
 #define EXTENDED_BAD_MAX 8
 #define EXTENDED_BAD_AGAIN 68
@@ -30,7 +31,7 @@ void sweep_submit(struct sweep_state *state, const struct request *request)
 static void on_counters(void *ctx, const struct request *request, enum request_result result,
 			const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* The question for a port's counters. */
+/* The query for a port's counters. */
 static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	return (struct request){
@@ -57,7 +58,7 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 	return pma_caps_meet(&node_memory_node(state->memory, node)->caps, NEED_EXTENDED);
 }
 
-/* Is PortCountersExtended to be asked for? To be called once a sweep. */
+/* Is PortCountersExtended to be queried? To be called once per sweep. */
 static bool wants_extended(struct sweep_state *state, uint32_t port_index)
 {
 	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
@@ -86,12 +87,12 @@ void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 	sweep_submit(state, &request);
 }
 
-/* A question about a port was left open: what else its agent was to be asked is dropped. */
+/* A query timed out: the remaining ones of its agent are dropped. */
 static void count_timeout(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
-	/* Where it sent us may be the reason; the next sweep asks the node itself. */
+	/* The redirection may be the cause; the next sweep queries the node itself. */
 	*node_memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
 	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
 		engine_drop_node(state->engine, node_memory_agent_id(state->memory, state->fabric, port_index));
@@ -121,7 +122,7 @@ bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const u
 	return agent->redirect_new;
 }
 
-/* A port's attribute is there, or will not come: with the last one the port is done. */
+/* An attribute is complete or failed; with the last one the port is finished. */
 static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	uint32_t sample = state->sample_of[port_index];
@@ -131,7 +132,7 @@ static void close_attribute(struct sweep_state *state, uint32_t port_index, enum
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
-/* Counters that slow questions explain: have they moved since the last stored reading? */
+/* Query the details of counters that have increased since the last stored reading. */
 static void apply_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
@@ -147,7 +148,7 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 		details_moved(state->details, port_index, moved);
 }
 
-/* What look_at_details() needs when the port's other attribute is here: it has not been touched for a whole sweep. */
+/* Prefetch what apply_details() reads when the port's other attribute arrives. */
 static void expect_details(struct sweep_state *state, uint32_t port_index)
 {
 	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
@@ -157,7 +158,10 @@ static void expect_details(struct sweep_state *state, uint32_t port_index)
 	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
 }
 
-/* PortCountersExtended was answered with an error: once is a garbled MAD, always is a port that has none to give. */
+/*
+ * One error of PortCountersExtended is a garbled MAD; persistent errors mean that it is
+ * unsupported.
+ */
 static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
 {
 	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
@@ -168,8 +172,8 @@ static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
 		close_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
-/* An attribute was answered, as @status says: read, ask again, or do without. */
-static void take_counters(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
+/* Process the response for an attribute, by its status. */
+static void apply_response(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
 			  int64_t at_us)
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
@@ -180,7 +184,10 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
-		/* The answer with the traffic counters dates the reading; it is not always the later one. */
+		/*
+		 * The reading has the time of the response with traffic counters, which may be the
+		 * earlier one.
+		 */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
@@ -204,7 +211,10 @@ static void take_counters(struct sweep_state *state, const struct request *reque
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/* It said that it had them, and has not: do not ask again, until its ClassPortInfo is. */
+		/*
+		 * Reported as supported, but it is not: query it again only after its
+		 * ClassPortInfo.
+		 */
 		node->caps.missing |= PMA_MISSING_EXTENDED;
 		close_attribute(state, request->tag, attribute);
 		break;
@@ -226,5 +236,5 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 	if (result != REQUEST_ANSWERED)
 		return;
 	sweep_port_responded(state, request->tag);
-	take_counters(state, request, mad, at_us);
+	apply_response(state, request, mad, at_us);
 }

@@ -41,7 +41,7 @@ void sweep_result_clear(struct sweep_result *result)
 	};
 }
 
-/* Times of readings, of all ports or of one switch's. */
+/* Times of the readings of all ports or of one switch. */
 struct spread {
 	int64_t first_us, last_us; /* 0: none */
 };
@@ -55,7 +55,7 @@ static int64_t widen(struct spread *spread, int64_t at_us)
 	return spread->last_us - spread->first_us;
 }
 
-/* How far apart in time are the readings? */
+/* Time between the first and the last reading. */
 static void measure_spread(struct sweep_result *result, const struct fabric *fabric)
 {
 	struct spread all = { 0 }, own = { 0 };

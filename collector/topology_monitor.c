@@ -89,13 +89,13 @@ static int fail(struct topology_monitor *monitor, struct events *events, const s
 	monitor->failed_in_a_row++;
 	if (!monitor->fabric)
 		return err_set(err, cause->code, "%s", cause->text);
-	log_warning("%s; the last good topology stays", cause->text);
+	log_warning("%s; the last topology remains in use", cause->text);
 	events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-		   "%s; the last good topology stays", cause->text);
+		   "%s; the last topology remains in use", cause->text);
 	return 0;
 }
 
-/* Has discovery seen no more than this host: is the port that it asked from down, or nobody known behind it? */
+/* Did discovery see only this host, because its port is down or its peer did not respond? */
 static bool is_cut_off(const struct fabric *found)
 {
 	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
@@ -111,8 +111,8 @@ static bool has_shrunk(const struct fabric *known, const struct fabric *found)
 }
 
 /*
- * Nodes of which an SMP was lost on the way: without the description, or the LID, that
- * they had. Discovery does not say so; they look as if they had changed.
+ * Nodes without the description or LID that they had: an SMP was lost, which discovery does not
+ * report.
  */
 static size_t count_holes(const struct fabric *known, const struct fabric *found)
 {
@@ -128,7 +128,7 @@ static size_t count_holes(const struct fabric *known, const struct fabric *found
 	return holes;
 }
 
-/* Must @found be said again before it is believed: is it so small beside what we know, or has it holes? */
+/* Must @found be repeated before it is accepted, because it is too small or incomplete? */
 static bool is_suspicious(struct topology_monitor *monitor, const struct fabric *found)
 {
 	const struct fabric *known = monitor->fabric;
@@ -141,22 +141,23 @@ static bool is_suspicious(struct topology_monitor *monitor, const struct fabric 
 }
 
 /*
- * The last good topology stays until a discovery is believed again. A fabric that shrank is worth an event, a lost
- * SMP is not.
+ * Keep the last topology until a discovery is accepted. A smaller fabric is reported, a lost SMP is
+ * not.
  */
 static void reject(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
 {
 	const struct fabric *known = monitor->fabric;
 
 	if (has_shrunk(known, found)) {
-		log_warning("discovery found %zu nodes where %zu are known; the last good topology stays",
+		log_warning("discovery found %zu of %zu known nodes; the last topology remains in use",
 			    found->node_count, known->node_count);
 		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
-			   FABRIC_NONE, 0, "discovery found %zu nodes where %zu are known (%u of %u times); the last "
-			   "good topology stays", found->node_count, known->node_count, monitor->suspicious_in_a_row,
+			   FABRIC_NONE, 0, "discovery found %zu of %zu known nodes (%u of %u times); the last "
+			   "topology remains in use", found->node_count, known->node_count,
+			   monitor->suspicious_in_a_row,
 			   TOPOLOGY_SUSPICIOUS_REPEATS);
 	} else {
-		log_info("discovery lost what %zu nodes said of themselves; the last good topology stays",
+		log_info("discovery lost attributes of %zu nodes; the last topology remains in use",
 			 count_holes(known, found));
 	}
 	topology_monitor_invalidate(monitor);
@@ -170,7 +171,7 @@ static void ignore_change(void *ctx, enum fabric_change change, uint32_t before,
 	(void)after;
 }
 
-/* Are attributes different that no event tells of, but that must be stored and asked by? */
+/* Do attributes differ that have no event, but must be stored or affect polling? */
 static bool differs(const struct fabric *before, const struct fabric *after)
 {
 	size_t i;
@@ -201,7 +202,7 @@ static void reset_unchanged(struct topology_monitor *monitor)
 		monitor->unchanged_in_a_row[sign] = 0;
 }
 
-/* Who hung when discovery came by is looked for again, ever less often, whatever else changes meanwhile. */
+/* Nodes that did not respond to discovery are queried again, with increasing delay. */
 static void follow_unknown_peers(struct topology_monitor *monitor)
 {
 	size_t count = fabric_to_nobody(monitor->fabric);
@@ -226,14 +227,17 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	monitor->suspicious_in_a_row = 0;
-	/* Who does not answer but is cabled to a port that is up has not left; without memory for it, it has. */
+	/*
+	 * Unresponsive nodes that are cabled to a port that is up are kept; not if memory is
+	 * exhausted.
+	 */
 	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
 		fabric_destroy(found);
 		found = merged;
 	}
 	monitor->confirmed = true;
 	if (before && !differs(before, found)) {
-		/* One that followed no sign says that it is quiet. */
+		/* A discovery without a hint shows that the fabric is stable. */
 		if (monitor->current_hint <= TOPOLOGY_HINT_UNKNOWN_PEER)
 			reset_unchanged(monitor);
 		else
@@ -243,7 +247,7 @@ static int adopt(struct topology_monitor *monitor, struct fabric *found, struct 
 		return 0;
 	}
 	reset_unchanged(monitor);
-	/* One lost SMP can hide a node, or all ports of a switch: what is missing is looked for again soon. */
+	/* A lost SMP can hide a node or all ports of a switch: discover again soon. */
 	if (monitor->lost ||
 	    (before && (found->node_count < before->node_count || found->port_count < before->port_count)))
 		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
@@ -291,7 +295,7 @@ int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms,
 	if (is_cut_off(found)) {
 		fabric_destroy(found);
 		err_set(&cause, ERR_UNAVAILABLE,
-			"discovery saw nothing beyond this host: its port is down, or SMPs to its switch are lost");
+			"discovery found only this host: its port is down, or SMPs to its switch are lost");
 		return fail(monitor, events, &cause, err);
 	}
 	monitor->failed_in_a_row = 0;

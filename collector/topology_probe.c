@@ -17,7 +17,7 @@ static void see_change(struct topology_probe *probe, uint32_t port)
 	probe->changed = true;
 }
 
-/* It left an SMP open: the next one is sent with retries. */
+/* It did not respond to its last SMP: the next one is sent with retries. */
 static bool is_suspect(const struct topology_probe *probe, uint32_t node)
 {
 	return node_memory_node(probe->memory, node)->smp_timeout_sweeps > 0;
@@ -25,7 +25,10 @@ static bool is_suspect(const struct topology_probe *probe, uint32_t node)
 
 static bool note_response(struct topology_probe *probe, uint32_t node, enum request_result result)
 {
-	/* Twice without an answer: a path that leads through what is gone needs another one, and so a discovery. */
+	/*
+	 * After two timeouts the path may lead through a removed node: a discovery finds another
+	 * one.
+	 */
 	if (result == REQUEST_TIMED_OUT && probe->memory->directed && is_suspect(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
 		see_change(probe, FABRIC_NONE);
@@ -96,7 +99,7 @@ static void on_port_info(void *ctx, const struct request *request, enum request_
 		see_change(probe, request->tag);
 }
 
-/* May this node be asked? One that is locked only now and then. */
+/* Is this node queried? A locked one only now and then. */
 static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
 {
 	const struct node_entry *node = node_memory_node(probe->memory, node_index);
@@ -110,7 +113,7 @@ static bool is_switch(const struct topology_probe *probe, uint32_t node)
 	return probe->fabric->nodes[node].type == NODE_SWITCH;
 }
 
-/* The port that a node's SMPs go to: 0 of a switch, else the first that is up. FABRIC_NONE: they cannot. */
+/* The port for a node's SMPs: port 0 of a switch, else the first that is up. FABRIC_NONE: none. */
 static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index)
 {
 	const struct node *node = &probe->fabric->nodes[node_index];
@@ -162,7 +165,10 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 			continue;
 		if (is_switch(probe, i))
 			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
-		/* Others are asked elsewhere, and seldom (lid_verify): here only those that left that open. */
+		/*
+		 * Other nodes are queried rarely (lid_verify): here only those that did not
+		 * respond.
+		 */
 		else if (is_suspect(probe, i))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
@@ -171,8 +177,8 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 		return code;
 	}
 	/*
-	 * Every tenth port, not those of a few switches: what one is asked goes one after the other.
-	 * Of a small fabric neighbours: links of a switch that are on their way up are then seen together (throttle.h).
+	 * Every tenth port, since the ports of one switch are queried one after the other. In a small fabric
+	 * neighbours, so that links of a switch that are coming up are seen in one sweep (throttle.h).
 	 */
 	step = count > TOPOLOGY_PROBE_SMALL ? TOPOLOGY_PROBE_SWEEPS : 1;
 	i = step > 1 ? probe->turn : probe->turn * tenth;

@@ -22,7 +22,7 @@ static struct model *create(uint64_t seed)
 }
 
 /* Nothing is known before, so nothing can be missed; but discovery says that it lost something. */
-static void what_the_first_discovery_lost_is_looked_for_again(void **state)
+static void nodes_lost_by_the_first_discovery_are_found(void **state)
 {
 	unsigned lost;
 
@@ -48,7 +48,7 @@ static void a_host_dies_and_returns(struct model *model)
 	model->nodes[HOST].silent = dead;
 }
 
-static void a_node_that_dies_behind_a_link_has_not_left(void **state)
+static void an_unresponsive_node_behind_a_link_is_kept(void **state)
 {
 	struct collector_report report;
 	struct model *model = create(1);
@@ -83,7 +83,7 @@ static void one_hangs_from_the_beginning(struct model *model)
 }
 
 /* Nobody knows who is behind the cable: it is looked for again soon, and ever less often. */
-static void a_node_that_hung_at_the_first_discovery_is_found(void **state)
+static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
 {
 	struct collector_report report;
 	struct model *model = create(3);
@@ -106,7 +106,7 @@ static void one_hangs_for_good(struct model *model)
 		let_link_retrain(model);
 }
 
-static void a_node_that_never_answers_costs_little(void **state)
+static void a_node_that_never_responds_costs_little(void **state)
 {
 	struct model *model = create(4);
 
@@ -129,7 +129,7 @@ static void an_smp_is_lost_now_and_then(struct model *model)
 }
 
 /* A description that did not come is not an empty one. */
-static void a_lost_description_renames_nobody(void **state)
+static void a_lost_description_renames_no_node(void **state)
 {
 	struct model *model = create(2);
 
@@ -148,7 +148,7 @@ static void a_description_is_gone_for_good(struct model *model)
 }
 
 /* One that stays empty is believed in the end. */
-static void a_description_that_stays_empty_is_believed(void **state)
+static void a_description_that_stays_empty_is_accepted(void **state)
 {
 	struct model *model = create(3);
 
@@ -167,7 +167,7 @@ static void a_link_flaps(struct model *model)
 }
 
 /* A link that flaps for an hour does not cost a discovery every few seconds. */
-static void a_link_that_flaps_for_long_is_looked_at_less_often(void **state)
+static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
 {
 	struct model *model = create(5);
 
@@ -190,7 +190,7 @@ static void the_own_link_goes(struct model *model)
 }
 
 /* It is not twenty nodes that broke: it is us. */
-static void a_collector_that_is_cut_off_says_so_once(void **state)
+static void an_isolated_collector_reports_it_once(void **state)
 {
 	struct collector_report report;
 	struct model *model = create(4);
@@ -216,7 +216,7 @@ static void a_link_goes_and_comes(struct model *model)
 }
 
 /* Nothing tells of either but PortInfo, a tenth of the ports with each sweep. */
-static void a_link_that_goes_is_an_event_and_its_return_another(void **state)
+static void link_down_and_link_up_are_events(void **state)
 {
 	struct model *model = model_create(10);
 
@@ -241,7 +241,7 @@ static void a_link_retrains(struct model *model)
 }
 
 /* A quiet fabric is discovered at the start and then every ten minutes; a sign of change brings one more. */
-static void discovery_follows_signs_of_change(void **state)
+static void hints_of_a_change_cause_a_discovery(void **state)
 {
 	struct model *model = model_create(17);
 
@@ -264,7 +264,7 @@ static void a_link_goes_down_each_time(struct model *model)
 }
 
 /* It is looked at each time, and is as it was: no discovery of the whole fabric for that. */
-static void a_link_that_flaps_and_is_as_it_was_costs_two_smps(void **state)
+static void a_verified_link_costs_two_smps(void **state)
 {
 	struct model *model = model_create(17);
 	unsigned smps, by_path;
@@ -296,7 +296,7 @@ static void cables_are_swapped(struct model *model)
 }
 
 /* All LIDs, states and widths are as they were: only who is at the end of the cable tells. */
-static void swapped_cables_are_seen_at_once(void **state)
+static void swapped_cables_are_detected_at_once(void **state)
 {
 	struct model *model = model_create(18);
 
@@ -318,7 +318,7 @@ static void a_link_goes_after_hours_of_quiet(struct model *model)
 }
 
 /* Discoveries that found nothing because nothing had happened do not make a sign of change wait. */
-static void a_sign_after_hours_of_quiet_is_followed_at_once(void **state)
+static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
 {
 	struct model *model = model_create(19);
 
@@ -337,7 +337,7 @@ static void a_link_goes_late(struct model *model)
 }
 
 /* A hint that never goes away costs ever less, and what is really seen is followed at once all the same. */
-static void a_stuck_hint_costs_little_and_delays_no_change(void **state)
+static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
 {
 	struct model *model = model_create(40);
 
@@ -377,7 +377,7 @@ static void discovery_fails_after_a_while(struct model *model)
 }
 
 /* A discovery that crashes each time is no event every few seconds, for days. */
-static void discovery_that_keeps_failing_is_tried_ever_less(void **state)
+static void discovery_that_keeps_failing_is_retried_less_often(void **state)
 {
 	struct model *model = model_create(20);
 
@@ -396,7 +396,7 @@ static void the_hosts_own_cable_is_pulled(struct model *model)
 }
 
 /* What cannot be seen from here is not gone. */
-static void a_fabric_behind_a_dead_port_of_this_host_stays(void **state)
+static void the_topology_behind_a_failed_local_port_is_kept(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(21);
@@ -420,7 +420,7 @@ static void a_discovery_loses_an_smp(struct model *model)
 }
 
 /* One lost SMP hides all ports of a switch: what is missing is looked for again soon, not in ten minutes. */
-static void what_a_discovery_misses_is_looked_for_again(void **state)
+static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(23);
@@ -444,7 +444,7 @@ static void half_the_fabric_is_gone(struct model *model)
 		model->nodes[i].absent = model->sweeps >= 2;
 }
 
-static void a_fabric_that_shrank_must_say_so_three_times(void **state)
+static void a_smaller_fabric_is_accepted_after_three_discoveries(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(12);
@@ -462,25 +462,25 @@ static void a_fabric_that_shrank_must_say_so_three_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_the_first_discovery_lost_is_looked_for_again),
-		cmocka_unit_test(a_node_that_dies_behind_a_link_has_not_left),
-		cmocka_unit_test(a_node_that_hung_at_the_first_discovery_is_found),
-		cmocka_unit_test(a_node_that_never_answers_costs_little),
-		cmocka_unit_test(a_lost_description_renames_nobody),
-		cmocka_unit_test(a_link_that_flaps_for_long_is_looked_at_less_often),
-		cmocka_unit_test(a_collector_that_is_cut_off_says_so_once),
-		cmocka_unit_test(a_description_that_stays_empty_is_believed),
-		cmocka_unit_test(a_link_that_goes_is_an_event_and_its_return_another),
-		cmocka_unit_test(discovery_follows_signs_of_change),
-		cmocka_unit_test(a_link_that_flaps_and_is_as_it_was_costs_two_smps),
-		cmocka_unit_test(swapped_cables_are_seen_at_once),
-		cmocka_unit_test(a_sign_after_hours_of_quiet_is_followed_at_once),
-		cmocka_unit_test(a_stuck_hint_costs_little_and_delays_no_change),
+		cmocka_unit_test(nodes_lost_by_the_first_discovery_are_found),
+		cmocka_unit_test(an_unresponsive_node_behind_a_link_is_kept),
+		cmocka_unit_test(a_node_unresponsive_at_the_first_discovery_is_found),
+		cmocka_unit_test(a_node_that_never_responds_costs_little),
+		cmocka_unit_test(a_lost_description_renames_no_node),
+		cmocka_unit_test(a_link_that_keeps_flapping_causes_fewer_discoveries),
+		cmocka_unit_test(an_isolated_collector_reports_it_once),
+		cmocka_unit_test(a_description_that_stays_empty_is_accepted),
+		cmocka_unit_test(link_down_and_link_up_are_events),
+		cmocka_unit_test(hints_of_a_change_cause_a_discovery),
+		cmocka_unit_test(a_verified_link_costs_two_smps),
+		cmocka_unit_test(swapped_cables_are_detected_at_once),
+		cmocka_unit_test(a_hint_after_hours_causes_a_discovery_at_once),
+		cmocka_unit_test(a_persistent_hint_costs_little_and_delays_no_change),
 		cmocka_unit_test(discovery_that_fails_leaves_the_last_topology),
-		cmocka_unit_test(discovery_that_keeps_failing_is_tried_ever_less),
-		cmocka_unit_test(a_fabric_behind_a_dead_port_of_this_host_stays),
-		cmocka_unit_test(what_a_discovery_misses_is_looked_for_again),
-		cmocka_unit_test(a_fabric_that_shrank_must_say_so_three_times),
+		cmocka_unit_test(discovery_that_keeps_failing_is_retried_less_often),
+		cmocka_unit_test(the_topology_behind_a_failed_local_port_is_kept),
+		cmocka_unit_test(nodes_missed_by_a_discovery_are_discovered_again),
+		cmocka_unit_test(a_smaller_fabric_is_accepted_after_three_discoveries),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);
