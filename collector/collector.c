@@ -43,7 +43,7 @@ static int restore(struct collector *collector, struct error *err)
 }
 
 /* Let discovery proceed for at most @timeout_ms, and adopt a new topology. */
-static int step_watch(struct collector *collector, unsigned timeout_ms, struct error *err)
+static int step_topology(struct collector *collector, unsigned timeout_ms, struct error *err)
 {
 	struct topology_monitor *topology = &collector->topology;
 	int code = topology_monitor_step(topology, timeout_ms, &collector->events, err);
@@ -76,7 +76,7 @@ static int step_watch(struct collector *collector, unsigned timeout_ms, struct e
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {
-		int code = step_watch(collector, DISCOVERY_SLICE_MS, err);
+		int code = step_topology(collector, DISCOVERY_SLICE_MS, err);
 
 		if (code < 0)
 			return code;
@@ -121,7 +121,7 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
 		if (discovering)
-			code = step_watch(collector, listening ? 0 : slice_ms, err);
+			code = step_topology(collector, listening ? 0 : slice_ms, err);
 		else if (!listening)
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 		if (code < 0)

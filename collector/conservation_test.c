@@ -17,7 +17,7 @@
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
-/* Two switches with so many links between them; port N of one is cabled to port N of the other. */
+/* Number of links between two switches; port N of one is cabled to port N of the other. */
 #define LINKS 12
 #define PORTS (2 * LINKS)
 #define INTERVAL_US (10 * US_PER_S)
@@ -30,10 +30,10 @@ struct world {
 	struct reading readings[PORTS], last[PORTS];
 	struct delta deltas[PORTS];
 	bool has_last[PORTS];
-	/* What is true: 64 bits, whatever a port shows of it. */
+	/* Ground truth in 64 bits, whatever a port reports. */
 	uint64_t words[PORTS][2], packets[PORTS][2]; /* [0] sent, [1] received */
 	uint64_t errors[PORTS], down[PORTS];
-	double loss[PORTS];  /* share of what this port sends that does not arrive */
+	double loss[PORTS];  /* share of the sent packets that is lost */
 	bool silent[PORTS], narrow[PORTS], clear[PORTS];
 	int64_t now_us;
 	unsigned sweeps;
@@ -48,7 +48,7 @@ static uint64_t next(void)
 	return world.random = map_mix(world.random + 0x9e3779b97f4a7c15ULL);
 }
 
-/* @shift: how far the cables of the second switch are moved along; @nodes: 1, the first one alone */
+/* @shift: offset of the cables at the second switch; @nodes: 1: the first switch alone */
 static struct fabric *make_part(unsigned nodes, unsigned shift)
 {
 	struct fabric *fabric = fabric_create(NULL);
@@ -96,7 +96,7 @@ static int drop_world(void **state)
 	return 0;
 }
 
-/* A port sends so many packets, and its peer receives what is not lost. */
+/* A port sends packets, and its peer receives those that are not lost. */
 static void send_packets(unsigned port, uint64_t packets)
 {
 	uint32_t peer = world.fabric->ports[port].peer;
@@ -145,7 +145,7 @@ static void read_port(unsigned port)
 	world.has_last[port] = true;
 }
 
-/* Traffic, then a sweep that reads the ports one after the other while traffic goes on. */
+/* Traffic, then a sweep that reads the ports one after the other during traffic. */
 static void sweep_as(const struct fabric *known)
 {
 	int64_t start_us = world.now_us += INTERVAL_US;
@@ -242,16 +242,16 @@ static void incomparable_readings_are_not_reported(void **state)
 
 	(void)state;
 	world.loss[0] = world.loss[1] = world.loss[2] = 0.5;
-	world.narrow[LINKS + 0] = true; /* the receiving end counts 32 bits */
-	world.silent[LINKS + 1] = true; /* it never answers */
+	world.narrow[LINKS + 0] = true; /* the receiving end has 32-bit counters */
+	world.silent[LINKS + 1] = true; /* unresponsive */
 	for (i = 0; i < 100; i++) {
-		world.clear[LINKS + 2] = i % 3 == 0; /* somebody clears it all the time */
+		world.clear[LINKS + 2] = i % 3 == 0; /* cleared all the time */
 		sweep();
 	}
 	assert_int_equal(world.events.count, 0);
 }
 
-/* Cables are moved at any time, and discovery sees it some sweeps later. */
+/* Cables are moved at any time, and discovery detects it some sweeps later. */
 static void moved_cables_are_not_reported(void **state)
 {
 	struct fabric *old = world.fabric;
@@ -260,11 +260,11 @@ static void moved_cables_are_not_reported(void **state)
 	(void)state;
 	for (i = 1; i < 50; i++) {
 		sweeps(20);
-		/* Traffic goes along the new cables already, but the sweeps know the old ones. */
+		/* Traffic uses the new cables, but the sweeps still have the old topology. */
 		world.fabric = make_fabric(i % LINKS);
 		for (port = 0; port < PORTS; port++)
 			world.down[port] += i % 2;
-		/* Where the ports count that their link was down, discovery may take its time. */
+		/* If the ports count a link down, discovery may take longer. */
 		for (port = 0; port < (i % 2 ? 7 : 2); port++)
 			sweep_as(old);
 		fabric_destroy(old);
@@ -273,7 +273,9 @@ static void moved_cables_are_not_reported(void **state)
 	assert_int_equal(world.events.count, 0);
 }
 
-/* Discovery does not find a dead node; its counters go on, and its next delta is long. */
+/*
+ * Discovery does not find an unresponsive node; its counters continue, and its next delta is long.
+ */
 static void a_node_after_an_outage_is_not_reported(void **state)
 {
 	struct fabric *without = make_part(1, 0);

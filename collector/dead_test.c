@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Nodes that die, are slow, and return, in virtual time: the living are read in time, in every sweep. */
+/*
+ * Unresponsive, slow and returning nodes in virtual time: all others are read in time in every
+ * sweep.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,26 +18,26 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* To look at all LIDs, on a fabric so small that the sweep itself takes no longer. */
+/* Time to verify all LIDs, on a fabric whose sweep takes no longer than that. */
 #define LIDS_US (3 * US_PER_MS)
 
-/* For a second question to a node that has just left one open. */
+/* Time for a second query to a node that has just timed out. */
 #define SECOND_US (7 * US_PER_MS)
 
-/* The sweeps of one run, as the next one finds them. */
+/* The sweeps of one run, as recorded by the next one. */
 #define SWEEPS_MAX 64
 
 static struct {
 	int64_t took_us[SWEEPS_MAX];
 	uint32_t responded[SWEEPS_MAX];
 	size_t count;
-	size_t dies_at; /* sweeps that end before somebody dies */
-	unsigned mads;  /* so many into that sweep; 0: before it */
-	size_t dead;    /* hosts, from the first on */
+	size_t dies_at; /* number of sweeps before the nodes fail */
+	unsigned mads;  /* number of MADs of that sweep before they fail; 0: before it */
+	size_t dead;    /* number of failing hosts, from the first one */
 	bool leaf_too;
 } course;
 
-/* Return: whether there is a new one; the collector may sleep in pieces. */
+/* Return: whether there is a new sweep; the collector may sleep in several steps. */
 static bool note(const struct model *model)
 {
 	if (model->sweeps == course.count)
@@ -45,7 +48,7 @@ static bool note(const struct model *model)
 	return true;
 }
 
-/* As long as a sweep may take with dead nodes, from how long it takes without: that of the last clean one. */
+/* Longest sweep with unresponsive nodes, derived from the last one without. */
 static int64_t bound_us(void)
 {
 	return course.took_us[course.dies_at - 1] * 12 / 10 + 20 * US_PER_MS;
@@ -70,7 +73,7 @@ static void some_die(struct model *model)
 	model->act_after = course.mads;
 }
 
-/* Run so many sweeps; after the first ones some nodes die, and stay dead. */
+/* Run a number of sweeps; after the first ones some nodes fail permanently. */
 static void run_with_dead(struct model *model, size_t sweeps)
 {
 	struct collector_report report;
@@ -82,7 +85,7 @@ static void run_with_dead(struct model *model, size_t sweeps)
 	assert_int_equal(course.count, sweeps);
 }
 
-/* Ten of sixteen hosts, or a whole leaf, die between two sweeps: from the first one on the living are there in time. */
+/* Ten of sixteen hosts, or a whole leaf, fail between two sweeps: the others are read in time. */
 static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 {
 	uint64_t seed;
@@ -107,8 +110,8 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 }
 
 /*
- * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait:
- * then a second one is waited for, and when all LIDs are looked at, those of them that had answered all.
+ * Or during a sweep, after some of their responses. Then a second query times out, and verifying all
+ * LIDs adds those that had responded completely.
  */
 static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
 {
@@ -136,7 +139,7 @@ static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **st
 	}
 }
 
-/* Where a sweep takes longer than it takes to find them silent, the dead take no time at all. */
+/* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
 static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
 	struct model *model = model_create(7);
@@ -149,7 +152,7 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 	model->max_mads_per_s = 3000;
 	run_with_dead(model, 16);
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
-	/* In the first one all LIDs are looked at, too. */
+	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
 	for (i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
@@ -158,7 +161,7 @@ static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 	free(model);
 }
 
-static void anybody_dies_and_returns(struct model *model)
+static void fail_and_restore_any(struct model *model)
 {
 	uint32_t living = 0;
 	size_t i;
@@ -168,7 +171,7 @@ static void anybody_dies_and_returns(struct model *model)
 	for (i = 0; i < MODEL_NODES; i++)
 		if (!model->nodes[i].silent)
 			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
-	/* All that live, and those that returned before this very sweep among them. */
+	/* All responsive nodes, including those that responded again in this sweep. */
 	assert_int_equal(course.responded[course.count - 1], living);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
@@ -177,7 +180,7 @@ static void anybody_dies_and_returns(struct model *model)
 			model->nodes[i].silent = !model->nodes[i].silent;
 }
 
-/* Whoever is dead, and for how long: who lives is read in each sweep, in time, and what is stored is exact. */
+/* Random failures: responsive nodes are read in each sweep, in time, and the sums are exact. */
 static void responsive_nodes_are_read_in_each_sweep(void **state)
 {
 	uint64_t seed;
@@ -189,9 +192,9 @@ static void responsive_nodes_are_read_in_each_sweep(void **state)
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		model->no_downs = true;
-		model->before_sweep = anybody_dies_and_returns;
+		model->before_sweep = fail_and_restore_any;
 		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
-		/* All but the last one were looked at. */
+		/* All but the last one were checked. */
 		assert_int_equal(course.count, 49);
 		assert_true(model_check(model) > 0);
 		free(model);
@@ -203,7 +206,7 @@ static void a_host_stumbles(struct model *model)
 	model->nodes[HOST].answer_us = model->sweeps == 4 ? 12000 : 0;
 }
 
-/* It takes a hundred times as long as ever before: it is asked again meanwhile, and the first answer counts. */
+/* A hundred times its usual response time: the query is retried, and the first response counts. */
 static void a_late_response_to_a_retried_query_counts(void **state)
 {
 	struct collector_report report;
@@ -224,7 +227,7 @@ static void a_host_gets_stuck(struct model *model)
 	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
 }
 
-/* Later than that: the sweep does not wait. Then the node is known to be slow; what it counted is in its next delta. */
+/* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
 static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
 	struct collector_report report;
@@ -242,7 +245,7 @@ static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 	free(model);
 }
 
-/* Slow is not dead: what a node usually takes is learnt, and waited for. */
+/* The response time of each node is learnt. */
 static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
 	struct collector_report report;
@@ -251,7 +254,7 @@ static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 	(void)state;
 	model->nodes[HOST].answer_us = 60000;
 	model->nodes[HOST + 5].answer_us = 15000;
-	/* At first sight, and when there is something to go by. */
+	/* Without and with a known response time. */
 	model_run(model, 1, &report, NULL);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	model_run(model, 4, &report, NULL);
@@ -260,7 +263,7 @@ static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 	free(model);
 }
 
-/* When a host is silent, in sweeps, and whether it was while a discovery ran. */
+/* Sweeps in which a host was unresponsive, and whether a discovery was running. */
 static struct {
 	size_t from, sweeps;
 	bool beside_discovery;
@@ -270,7 +273,7 @@ static void a_host_pauses(struct model *model)
 {
 	bool discovers = model->discoveries > 1 && model->now_us < model->discovery_end_us;
 
-	/* Two ends of a link that went: that is why it is discovered again, while the next sweeps go on. */
+	/* Two ends of a link that went down: a discovery runs during the next sweeps. */
 	if (model->sweeps == 2)
 		model->nodes[LEAF].ports[1].down = model->nodes[0].ports[1].down = true;
 	model->nodes[HOST + 1].silent = model->sweeps >= pause.from && model->sweeps < pause.from + pause.sweeps;
@@ -294,7 +297,7 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 	return reported;
 }
 
-/* A slow agent that a discovery keeps busy answers too late for once; one that is dead stays so. */
+/* A slow agent that is busy with a discovery times out once; a failed one remains unresponsive. */
 static void a_node_that_misses_one_sweep_during_discovery_is_not_reported(void **state)
 {
 	(void)state;

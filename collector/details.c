@@ -103,15 +103,15 @@ static void count_unanswered(struct node_entry *node, unsigned which, enum reque
 		node->unanswered[which] = 0;
 }
 
-static bool is_time_for_given_up(const struct details *details)
+static bool is_retry_turn(const struct details *details)
 {
 	return details->sweep / DETAILS_SWEEPS % GIVEN_UP_TURNS == 0;
 }
 
 /* An attribute that was given up is queried at one port now and then. */
-static bool is_given_up(const struct details *details, const struct node_entry *node, unsigned which)
+static bool is_abandoned(const struct details *details, const struct node_entry *node, unsigned which)
 {
-	return node->unanswered[which] >= UNANSWERED_MAX && !is_time_for_given_up(details);
+	return node->unanswered[which] >= UNANSWERED_MAX && !is_retry_turn(details);
 }
 
 static void refuse(struct node_entry *node, uint8_t bit)
@@ -174,7 +174,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 	const struct port *which = &details->fabric->ports[port];
 	const struct node_entry *node = node_memory_node(details->memory, which->node);
 
-	if (!node->caps.known || node->caps.missing & 1u << attribute || is_given_up(details, node, attribute))
+	if (!node->caps.known || node->caps.missing & 1u << attribute || is_abandoned(details, node, attribute))
 		return false;
 	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_port_to_ask(details, which->node))
 		return false;
@@ -247,7 +247,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
 	/* The stored state is valid until the response. */
-	if (is_time_for_given_up(details))
+	if (is_retry_turn(details))
 		node->caps.missing &= PMA_MISSING_EXTENDED;
 	caps = pma_read_caps(mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
@@ -289,7 +289,7 @@ static bool wants_tick(const struct details *details, const struct node_entry *n
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
 	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       !is_given_up(details, node, UNANSWERED_TICK);
+	       !is_abandoned(details, node, UNANSWERED_TICK);
 }
 
 /* Once per node; a tenth of the nodes per sweep. */

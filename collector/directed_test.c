@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A fabric in which SMPs by LID do not arrive, as among planes: all that they are for works along paths. */
+/* A fabric without SMPs by LID, e.g. with planes: everything works by path. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void a_cable_is_pulled(struct model *model)
 		model->nodes[LEAF].ports[1].down = true;
 }
 
-/* No counter moves: only PortInfo along paths, a tenth a sweep, sees that it is gone. */
+/* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
 static void a_link_that_goes_down_is_detected(void **state)
 {
 	struct model *model = create(2);
@@ -66,7 +66,9 @@ static void a_spine_is_cut_off(struct model *model)
 		model->nodes[0].ports[port].down = true;
 }
 
-/* The leafs' paths led through it; they answer counters all the time, by forwarding tables, and get other paths. */
+/*
+ * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
+ */
 static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 {
 	struct model *model = create(3);
@@ -98,7 +100,7 @@ static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 	}
 }
 
-/* Nobody answers at the end of the path to the one that is gone, but its heir does at its LID. */
+/* No node responds at the end of the former path, but the new owner of the LID does. */
 static void a_host_gets_the_lid_of_a_removed_one(struct model *model)
 {
 	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
@@ -121,7 +123,7 @@ static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
 		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
-	/* The heir's counters are the dead one's, by the test's own hand: that may look like a reset. */
+	/* The test copies the counters of the former node, which may look like a reset. */
 	assert_true(model->nodes[HOST + 4].ports[1].last.value[COUNTER_XMIT_DATA] ==
 		    model->nodes[HOST + 4].ports[1].value[COUNTER_XMIT_DATA]);
 	free(model);

@@ -44,7 +44,7 @@ static void a_burst_is_reported_and_suppressed_events_are_counted(void **state)
 	assert_int_equal(count_kind(&events, EVENT_EVENTS_LEFT_OUT), 1);
 	assert_string_equal(events.list[events.count - 1].text,
 			    "234 more events of kind node-silent were suppressed: too many");
-	/* What was let pass is not judged again, where it could not be stored. */
+	/* Events that passed are not checked again if they could not be stored. */
 	event_limit_apply(&limit, &events, 2 * US_PER_S, 0);
 	assert_int_equal(events.count, 2 * EVENT_LIMIT_BURST + 3);
 	events_done(&events);
@@ -59,7 +59,7 @@ static void the_hourly_limit_holds_in_the_long_run(void **state)
 
 	(void)state;
 	for (second = 1; second <= 10 * 3600; second++) {
-		/* A night's sleep makes up for nothing more than the burst. */
+		/* A suspend of ten hours adds no more credit than the burst. */
 		int64_t now_us = (second + (second > 5 * 3600 ? 36000 : 0)) * US_PER_S;
 
 		add(&events, EVENT_NODE_SILENT, EVENT_WARNING, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* LIDs that move between two discoveries: nothing is booked on the wrong port. */
+/* LIDs that are reassigned between two discoveries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Between two discoveries the subnet manager gives LIDs to others: nothing is booked on the wrong port. */
+/* The subnet manager reassigns LIDs: no port gets the counters of another. */
 static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 {
 	uint64_t seed;
@@ -35,13 +35,13 @@ static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 	}
 }
 
-static void the_sm_starts_anew_and_gives_out_lids(struct model *model)
+static void restart_sm_and_reassign_lids(struct model *model)
 {
 	model->sm_act_count = model->sweeps < 3 ? 1000 + (uint32_t)model->sweeps : 1;
 	model_swap_lids(model);
 }
 
-/* Two hosts that count the same change places: nothing falls or is too fast, but the subnet manager was restarted. */
+/* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
 static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 {
 	struct collector_report report;
@@ -49,7 +49,7 @@ static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_sm_starts_anew_and_gives_out_lids;
+	model->before_sweep = restart_sm_and_reassign_lids;
 	assert_int_equal(model_run(model, 4, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
 	free(model);
@@ -78,7 +78,7 @@ static void a_host_gets_the_lid_of_a_removed_one(struct model *model)
 	gone->absent = true;
 	heir->lid = gone->lid;
 	model->traffic = false;
-	/* Nothing falls and nothing is too fast: only that the heir is not where it was tells. */
+	/* No counter decreases or is too fast: the only indication is the missing former node. */
 	for (counter = 0; counter < COUNTER_COUNT; counter++)
 		if (heir->ports[1].value[counter] < gone->ports[1].value[counter])
 			heir->ports[1].value[counter] = gone->ports[1].value[counter];

@@ -16,7 +16,7 @@
 static struct node nodes[NODES];
 static struct restored_port ports[NODES * PORTS];
 
-/* What a store gives back of three switches, ports in their order. */
+/* The stored state of three switches, with ports in order. */
 static struct restored store_of(struct fabric *fabric)
 {
 	size_t i;
@@ -56,7 +56,7 @@ static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
 	node_memory_done(&memory);
 }
 
-/* A store may know ports of nodes that are not in its newest fabric. */
+/* The store may contain ports of nodes that are not in its newest fabric. */
 static void ports_of_removed_nodes_are_restored_too(void **state)
 {
 	struct fabric fabric;
@@ -74,7 +74,7 @@ static void ports_of_removed_nodes_are_restored_too(void **state)
 	node_memory_done(&memory);
 }
 
-/* The agent of one port of an HCA speaks for that port; that of a switch for all of them. */
+/* The agent of an HCA port is responsible for that port; that of a switch for all of them. */
 static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 {
 	struct fabric *fabric = fabric_create(NULL);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How fast and whom it asks: sweeps that are cut, half the rate, hosts left alone; and the clock on the wall. */
+/*
+ * Rate and scope of polling: cut sweeps, half the rate, switches only; and steps of the wall clock.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +15,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Too much for the interval: what was read is stored on time, what was not comes first the next time. */
+/* More than fits the interval: readings are stored on time, the others come first next time. */
 static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
 {
 	struct collector_report report;
@@ -32,7 +34,7 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 	began_us = model->now_us;
 	assert_int_equal(model_run(model, 10, &report, NULL), 0);
 	assert_int_equal(report.sweeps, 10);
-	/* The first one also asked whose LIDs they are, at that rate. */
+	/* The first one also verified LIDs at that rate. */
 	assert_true(report.sweeps_late <= 1);
 	assert_int_equal(report.sweeps_cut, 10);
 	assert_true(report.ports_unfinished > 10);
@@ -84,7 +86,7 @@ static void the_subnet_manager_brings_links_up(struct model *model)
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			model->nodes[i].ports[port].init = model->sweeps >= 3 && model->sweeps < 6;
-	/* A sign of change at the same time: discovery has to wait, but is not forgotten. */
+	/* A hint of a change at the same time: discovery is deferred, but not forgotten. */
 	if (model->sweeps == 4)
 		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
 }
@@ -106,7 +108,7 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 	free(model);
 }
 
-/* HCAs are left alone: their ports are no gaps, and nobody asks them anything. */
+/* HCAs are not polled: their ports are no gaps, and are sent no query. */
 static void only_switches_are_polled_if_configured(void **state)
 {
 	struct collector_report report;
@@ -132,7 +134,7 @@ static void somebody_sets_the_clock(struct model *model)
 		model->wall_offset_us -= 3600 * US_PER_S;
 }
 
-/* Rates and order stay right, whatever the clock on the wall says. */
+/* Rates and order do not depend on the wall clock. */
 static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
 {
 	struct model *model = model_create(39);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* When forwarding tables are read: at first, at the beat, after changes, and never beyond the limits. */
+/* When forwarding tables are read: at first, periodically, after changes, and within the limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ static void all_tables_are_read_twice_and_then_periodically(void **state)
 	bed_done(&bed);
 }
 
-/* Once a minute where that is little; as often as the share of the rate allows where it is much. */
+/* Once a minute for small tables; as often as the share of the rate allows for large ones. */
 static void periodic_reads_take_no_more_than_their_share(void **state)
 {
 	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
@@ -68,7 +68,7 @@ static void periodic_reads_take_no_more_than_their_share(void **state)
 	assert_true(1280 * 280 / route_read_blocks_per_s(20000) < 600 && 48 * 17 / route_read_blocks_per_s(20000) < 60);
 }
 
-/* The SM wrote to many; the beat comes to one of them, and then all are looked at, until nothing changes. */
+/* The SM changed many tables; a periodic read detects one, and all are read until none changes. */
 static void a_change_found_periodically_causes_a_full_read(void **state)
 {
 	unsigned i, before;
@@ -89,7 +89,7 @@ static void a_change_found_periodically_causes_a_full_read(void **state)
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
 	bed_store(&bed);
-	/* Once more a minute later, and that is all. */
+	/* Once more a minute later, and no more. */
 	for (i = 0; i < 4; i++)
 		assert_in_range(bed_sweep(&bed), 0, BLOCKS);
 	assert_true(bed_sweep(&bed) + bed_sweep(&bed) >= SWITCHES * BLOCKS);
@@ -109,7 +109,7 @@ static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 		bed_sweep(&bed);
 	bed.generation++;
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
-	/* A link that flaps: another topology with each sweep, for ten minutes. */
+	/* A flapping link: another topology in each sweep, for ten minutes. */
 	for (i = 0; i < 60; i++) {
 		bed.generation++;
 		total += bed_sweep(&bed);
@@ -131,7 +131,7 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 		assert_int_equal(bed_known_tables(&bed), 5 * (i + 1));
 		bed_store(&bed);
 	}
-	/* In the middle of a round, a switch that somebody asks for comes first. */
+	/* During a round, a requested switch comes first. */
 	bed.tables[29][9] ^= 1;
 	assert_int_equal(route_read_request(&bed.read, 129, NULL), 0);
 	bed_sweep(&bed);

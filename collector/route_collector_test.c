@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Forwarding tables through the whole collector, on a model of a fabric: from the wire to the store. */
+/* Forwarding tables through the whole collector, from a simulated fabric to the store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void a_single_sweep_reads_and_stores_all_tables(void **state)
 	assert_int_equal(model_run(model, 1, NULL, NULL), 0);
 	assert_true(has_all(model));
 	assert_int_equal(model_events_of(model, EVENT_ROUTES_CHANGED), 0);
-	/* Those who come next know it, and tell what changed in between. */
+	/* The next collector restores the tables and reports what changed in between. */
 	model->nodes[3].lft[17] ^= 1;
 	assert_int_equal(model_run(model, 1, NULL, NULL), 0);
 	assert_true(has_all(model));
@@ -79,7 +79,7 @@ static void a_store_that_fails_loses_no_change(void **state)
 	(void)state;
 	model->before_sweep = fail_now_and_then;
 	model->routes_interval_us = 60 * US_PER_S;
-	/* The sink holds what it was given against the tables. */
+	/* The sink compares what it receives with the tables. */
 	assert_int_equal(model_run(model, 150, NULL, NULL), 0);
 	model->before_sweep = NULL;
 	model->store_fails = false;
@@ -91,7 +91,7 @@ static void a_store_that_fails_loses_no_change(void **state)
 	free(model);
 }
 
-/* The SM starts anew and gives two switches each other's LID; only a discovery tells. */
+/* The SM restarts and exchanges the LIDs of two switches; only a discovery detects it. */
 static void swap_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[2].lid;
@@ -109,7 +109,7 @@ static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 
 	(void)state;
 	model->sm_act_count = 7;
-	model->routes_interval_us = 10 * US_PER_S; /* all with every sweep */
+	model->routes_interval_us = 10 * US_PER_S; /* all in every sweep */
 	model->before_sweep = swap_lids;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_true(has_all(model));
@@ -144,8 +144,8 @@ static unsigned reads_of(const struct model *model)
 static uint64_t throttled_at;
 static unsigned reads_then;
 
-/* One node drops a datagram in each sweep, without an end; a table changes while tables wait for that. */
-static void drop_for_ever(struct model *model)
+/* A node drops a datagram in each sweep, forever; a table changes while tables are deferred. */
+static void drop_forever(struct model *model)
 {
 	model->nodes[LEAF].ports[1].value[COUNTER_VL15_DROPPED] += model->sweeps >= 2;
 	if (!model_events_of(model, EVENT_THROTTLED))
@@ -166,7 +166,7 @@ static void tables_are_deferred_for_a_minute_at_most(void **state)
 	(void)state;
 	throttled_at = 0;
 	model->routes_interval_us = 30 * US_PER_S;
-	model->before_sweep = drop_for_ever;
+	model->before_sweep = drop_forever;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);

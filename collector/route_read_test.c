@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What reading forwarding tables brings and tells: changes, switches that do not answer, other sizes, a lossy wire. */
+/* Reading forwarding tables: changes, unresponsive switches, other sizes, losses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,9 @@ static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 	assert_string_equal(bed.events.list[1].text, "LFT of switch09 changed: 1 entry");
 	assert_int_equal(bed.read.block_count, 3);
 	assert_int_equal(bed.read.switches[4].changed, 3);
-	/* A sweep that was not stored leaves what changed to the next one; what it tells is its own. */
+	/*
+	 * Changes of a sweep that was not stored are stored with the next one, and reported once.
+	 */
 	route_read_skip(&bed.read);
 	assert_int_equal(bed.read.switches[4].changed, 0);
 	bed_sweep(&bed);
@@ -77,7 +79,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	assert_int_equal(routes_out_port(routes_find(&bed.read.routes, 107), 99), bed.tables[7][99]);
 	assert_true(routes_is_read(routes_find(&bed.read.routes, 107), 100));
 	assert_int_equal(bed.events.count, 0);
-	/* 600 s: after 2, 4, 8, ... sweeps, three MADs each; a refusal one. */
+	/* 600 s: after 2, 4, 8, ... sweeps, three MADs each; a rejection takes one. */
 	assert_in_range(bed.asked[7] - BLOCKS, 3, 24);
 	assert_in_range(bed.asked[8] - BLOCKS, 1, 16);
 	before = bed.asked[7];
@@ -87,7 +89,7 @@ static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **
 	assert_true(bed_is_known(&bed, 7) && bed_is_known(&bed, 8));
 	assert_true(bed.asked[7] > before);
 	assert_int_equal(bed.events.count, 2);
-	/* Those that the sweeps find silent, or that are locked, are not asked at all. */
+	/* Unresponsive and locked switches are not queried. */
 	before = bed.asked[3] + bed.asked[5];
 	node_memory_node(&bed.memory, 3)->silent_sweeps = 1;
 	node_memory_node(&bed.memory, 5)->locked = true;

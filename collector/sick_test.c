@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The collector on fabrics that are sick for long, in virtual time: what it must not miss, and what it must not say. */
+/* The collector on persistently faulty fabrics, in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
+/* The store always takes longer than the interval: topology changes are still detected. */
 static void discovery_proceeds_despite_late_sweeps(void **state)
 {
 	struct collector_report report;
@@ -32,7 +32,7 @@ static void discovery_proceeds_despite_late_sweeps(void **state)
 	free(model);
 }
 
-static void a_host_with_drops_takes_anothers_lid(struct model *model)
+static void give_lid_to_host_with_drops(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
 
@@ -42,26 +42,26 @@ static void a_host_with_drops_takes_anothers_lid(struct model *model)
 	model->nodes[HOST].lid = 500;
 }
 
-/* What another node has counted in its life is not what was dropped now. */
+/* The total of another node's counter is not the number of datagrams dropped now. */
 static void discarded_readings_do_not_count_as_drops(void **state)
 {
 	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[HOST + 4].ports[1].value[COUNTER_VL15_DROPPED] = 1000;
-	model->before_sweep = a_host_with_drops_takes_anothers_lid;
+	model->before_sweep = give_lid_to_host_with_drops;
 	model_run(model, 6, NULL, NULL);
 	assert_true(model_events_of(model, EVENT_NODE_LID) > 0);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 0);
 	free(model);
 }
 
-static void a_queue_pair_gets_another_owner(struct model *model)
+static void reassign_queue_pair(struct model *model)
 {
 	model->queue_pairs_moved = model->sweeps >= 5;
 }
 
-/* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
+/* The redirection leads to another node now: its counts are discarded, and the node is queried. */
 static void a_redirection_to_another_node_adds_nothing(void **state)
 {
 	struct model *model = model_create(4);
@@ -70,7 +70,7 @@ static void a_redirection_to_another_node_adds_nothing(void **state)
 	(void)state;
 	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
 	model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
-	model->before_sweep = a_queue_pair_gets_another_owner;
+	model->before_sweep = reassign_queue_pair;
 	model_run(model, 9, NULL, NULL);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_false(port->sum.reset);
@@ -79,7 +79,7 @@ static void a_redirection_to_another_node_adds_nothing(void **state)
 	free(model);
 }
 
-/* Busy once with its first question is not silent. */
+/* A busy status at the first query does not make the node unresponsive. */
 static void a_busy_node_is_queried_again(void **state)
 {
 	struct model *model = model_create(5);
@@ -92,7 +92,7 @@ static void a_busy_node_is_queried_again(void **state)
 	free(model);
 }
 
-/* Counters that were full before the restart are no news. */
+/* Counters that were saturated before the restart are not news. */
 static void saturated_counters_are_not_reported_again_after_a_restart(void **state)
 {
 	struct model *model = model_create(6);
@@ -109,7 +109,7 @@ static void saturated_counters_are_not_reported_again_after_a_restart(void **sta
 	free(model);
 }
 
-/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is told once. */
+/* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
 static void links_that_stay_in_init_throttle_once(void **state)
 {
 	struct model *model = model_create(7);
@@ -134,7 +134,7 @@ static void the_wire_is_bad_for_hours(struct model *model)
 		reads_before = model_reads_of(model, DETAIL_XMIT_DISCARDS);
 }
 
-/* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
+/* Lost queries do not prove that counters are unsupported: later all are read again. */
 static void detail_counters_recover_after_rejections(void **state)
 {
 	struct model *model = model_create(8);
@@ -148,7 +148,7 @@ static void detail_counters_recover_after_rejections(void **state)
 	free(model);
 }
 
-/* A switch that answers no slow question takes three timeouts for each, whatever its number of ports. */
+/* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
 static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
 	struct collector_report report;
@@ -173,7 +173,7 @@ static void a_link_goes(struct model *model)
 		model->nodes[LEAF].ports[1].down = true;
 }
 
-/* Where no sweep comes to its end, changes are seen, slow counters and forwarding tables are read all the same. */
+/* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
 static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
 	struct collector_report report;
@@ -194,7 +194,9 @@ static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 	for (i = 0; i < HOST; i++)
 		assert_true(model->nodes[i].lft_reads >= 3);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
-	/* A third of 25 turns, at least one; the two ends of the link that went have had none. */
+	/*
+	 * A third of 25 turns, at least one; the two ends of the link that went down have had none.
+	 */
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			if (model->nodes[i].ports[port].has_first && model->nodes[i].ports[port].status != SAMPLE_DOWN)
@@ -221,7 +223,7 @@ static bool is_read_wide(const struct model *model, size_t node)
 	return model->nodes[node].ports[1].last.wide & COUNTER_BIT(COUNTER_XMIT_DATA);
 }
 
-/* An error that is not "unsupported", each time: the port is read by PortCounters then, and in full when it is over. */
+/* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
 static void a_port_with_failing_extended_counters_is_read_by_portcounters(void **state)
 {
 	struct model *model = model_create(12);
@@ -254,7 +256,7 @@ static void hosts_come_and_go(struct model *model)
 		model->nodes[i].silent = (model->sweeps + i) % 2;
 }
 
-/* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
+/* Fifteen hosts that respond in every second sweep, for a long time. */
 static void events_of_unstable_nodes_are_limited(void **state)
 {
 	struct model *model = model_create(11);
@@ -300,8 +302,8 @@ static void lids_and_rates_may_change(struct model *model)
 }
 
 /*
- * LIDs change hands, sweeps are late, agents are busy: each reading is the port's own. Not where MADs are lost or
- * sweeps are cut: there of two that change places one may be read alone, and look credible.
+ * LIDs are reassigned, sweeps are late, agents are busy: each reading is the port's own. Without lost
+ * MADs and cut sweeps: with them, one of two exchanged nodes may be read alone and look plausible.
  */
 static void no_reading_is_added_to_another_port_under_random_faults(void **state)
 {
@@ -331,7 +333,7 @@ static void somebody_stops_it(struct model *model)
 	model->stop_after = 5;
 }
 
-/* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
+/* The collector is stopped while its query to the subnet manager is pending. */
 static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 {
 	struct model *model = model_create(2);
@@ -362,7 +364,7 @@ int main(void)
 		cmocka_unit_test(a_port_with_failing_extended_counters_is_read_by_portcounters),
 		cmocka_unit_test(events_of_unstable_nodes_are_limited),
 		cmocka_unit_test(no_reading_is_added_to_another_port_under_random_faults),
-		/* The last one: nobody takes a stop back. */
+		/* The last one: a stop cannot be revoked. */
 		cmocka_unit_test(a_stop_in_mid_sweep_reports_no_lost_sm),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Two masters of one fabric are told soon and surely; standbys, handovers and SMs that do not answer are not. */
+/* Two masters are reported soon and reliably; standbys, handovers and unresponsive SMs are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,16 +16,16 @@
 
 enum { STANDBY = 2, MASTER = 3 };
 
-/* The collector's host runs one master; these two more SMs. */
+/* The collector's host runs one master; these two run more SMs. */
 #define SECOND HOST
 #define THIRD (HOST + 5)
 
-/* What happens in which sweep; 0: never. */
+/* Sweeps of events; 0: never. */
 static struct {
-	uint64_t second_from, second_until; /* SECOND says that it is the master, too */
-	uint64_t handover;                  /* the other one is what this host's port names from then on */
-	uint64_t appears;                   /* THIRD was not there before */
-	uint64_t every;                     /* SECOND says so in one of so many sweeps */
+	uint64_t second_from, second_until; /* SECOND is in state master */
+	uint64_t handover;                  /* from then on this host's port names the other one */
+	uint64_t appears;                   /* first sweep with THIRD */
+	uint64_t every;                     /* SECOND is in state master in one of this number of sweeps */
 } script;
 
 static struct model *create(void)
@@ -65,7 +65,7 @@ static void run(struct model *model, uint64_t sweeps)
 	assert_int_equal(model_run(model, sweeps, NULL, NULL), 0);
 }
 
-/* The event of this kind that speaks of two masters; NULL: there is none. */
+/* The event of this kind about two masters; NULL: none. */
 static const struct event *reported(const struct model *model, const char *kind)
 {
 	for (size_t i = 0; i < model->event_count; i++)
@@ -82,7 +82,7 @@ static int64_t reported_us(const struct model *model, const char *kind)
 	return event ? event->wall_us - model->wall_offset_us : 0;
 }
 
-/* At most a minute until they are asked, and half a minute until it is no handover; 3 sweeps at least. */
+/* A minute at most until the query, half a minute to rule out a handover; 3 sweeps at least. */
 static void two_masters_are_critical_within_two_minutes(void **state)
 {
 	static const int64_t intervals_s[] = { 1, 10, 30 };
@@ -106,7 +106,7 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 	}
 }
 
-/* When one of them gives way the finding closes, once, a while later. */
+/* When one of them steps down, the finding closes once, with a delay. */
 static void the_finding_closes_when_one_master_is_left(void **state)
 {
 	struct model *model = create();
@@ -122,7 +122,7 @@ static void the_finding_closes_when_one_master_is_left(void **state)
 	free(model);
 }
 
-/* Two say so for 20 s: the one that this host's port named before, and the new one. */
+/* Both are master for 20 s: the one that this host's port named before, and the new one. */
 static void an_overlapping_handover_is_reported_as_handover(void **state)
 {
 	struct model *model = create();
@@ -142,7 +142,7 @@ static void an_overlapping_handover_is_reported_as_handover(void **state)
 	free(model);
 }
 
-/* The former master does not answer any more; whether its node does or not. */
+/* The former master is unresponsive, with or without its node. */
 static void an_unresponsive_sm_is_not_counted(void **state)
 {
 	(void)state;
@@ -159,7 +159,7 @@ static void an_unresponsive_sm_is_not_counted(void **state)
 	}
 }
 
-/* Now and then, never for half a minute: they are asked with each sweep as soon as two were seen. */
+/* Never for half a minute: both are queried in each sweep as soon as two were found. */
 static void occasional_responses_are_not_enough(void **state)
 {
 	struct model *model = create();
@@ -172,7 +172,7 @@ static void occasional_responses_are_not_enough(void **state)
 	free(model);
 }
 
-/* Standbys cost an SMP a minute; who appears is asked once the topology is read anew. */
+/* Standbys cost an SMP per minute; a new one is queried after the topology was read again. */
 static void standbys_are_queried_once_a_minute(void **state)
 {
 	struct model *model = create();
@@ -183,10 +183,10 @@ static void standbys_are_queried_once_a_minute(void **state)
 	run(model, 1300);
 	assert_in_range(model->nodes[SECOND].sm_asked, 20, 26);
 	assert_in_range(model->nodes[THIRD].sm_asked, 9, 16);
-	/* The master is asked with every sweep as well. */
+	/* The master is queried in every sweep as well. */
 	assert_in_range(model->nodes[MODEL_OWN_NODE].sm_asked, 1300, 1330);
 	assert_null(reported(model, EVENT_FINDING_OPENED));
-	/* What was there at the beginning is no news; who came is. */
+	/* SMs that are present at the start are not news; a new one is. */
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
 	free(model);
 }
@@ -197,7 +197,7 @@ static void fall_silent(struct model *model)
 	model->nodes[SECOND].sm_silent = model->sweeps >= 20 && model->sweeps < 60;
 }
 
-/* No finding: the fabric has its master. But the one who keeps it wants to know. */
+/* An event, not a finding: the fabric has its master. */
 static void an_unresponsive_standby_is_reported_once(void **state)
 {
 	struct model *model = create();
@@ -220,7 +220,7 @@ static void become_slow_and_lose_a_host(struct model *model)
 	model->nodes[THIRD].ports[1].down = model->sweeps >= 20;
 }
 
-/* It answers after a tenth of the interval, when nobody waits any more: also in the round after a new topology. */
+/* It responds after a tenth of the interval, when the round is over; after a new topology too. */
 static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 {
 	struct model *model = create();
@@ -242,7 +242,7 @@ static void the_master_stops_and_starts(struct model *model)
 	model->nodes[MODEL_OWN_NODE].sm_silent = model->sweeps == 20 || model->sweeps >= 40;
 }
 
-/* One sweep without it is no finding, which would end: the event has an end of its own. */
+/* One sweep without it is no finding: the event has its own end. */
 static void a_master_that_responds_again_is_reported(void **state)
 {
 	struct model *model = create();
@@ -257,7 +257,6 @@ static void a_master_that_responds_again_is_reported(void **state)
 	free(model);
 }
 
-/* A single sweep asks them, too. */
 static void a_single_sweep_queries_all_sms(void **state)
 {
 	struct model *model = create();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* One sweep of everything: what it brings is what each port shows, and who does not answer has nothing. */
+/* One sweep of all counters: they equal those of the ports, and unresponsive nodes have none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,13 +16,13 @@
 #include "collector/test_model.h"
 #include "fabric/fabric.h"
 
-/* What was handed over, held against the model. */
+/* What the store received, compared with the simulated fabric. */
 struct captured {
 	const struct model *model;
 	unsigned calls, responded, details;
 	size_t fast, slow; /* counters that were compared */
 	enum sample_status status[MODEL_NODES];
-	int code;          /* to return */
+	int code;          /* return value */
 };
 
 static size_t node_of(const struct fabric *fabric, uint32_t port)
@@ -125,7 +125,7 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 		struct captured captured = { 0 };
 		struct fabric *fabric;
 
-		/* So that they are not all zero. */
+		/* So that the counters are not all zero. */
 		assert_int_equal(model_run(model, 5, NULL, NULL), 0);
 		model->loss_percent = seed % 2 ? 3 : 0;
 		fabric = discover(model);
@@ -133,7 +133,7 @@ static void a_snapshot_has_all_counters_of_all_ports(void **state)
 		assert_int_equal(captured.calls, 1);
 		assert_int_equal(captured.responded, LIVE_PORTS);
 		assert_true(captured.fast > LIVE_PORTS * 10);
-		/* XmitWait of each VL have only those nodes that say so. */
+		/* Only some nodes support XmitWait per VL. */
 		assert_true(captured.details >= 3 * LIVE_PORTS && captured.details <= 4 * LIVE_PORTS);
 		assert_true(captured.slow >= captured.details);
 		assert_int_equal(report.moved_lids, 0);
@@ -166,7 +166,7 @@ static void an_unresponsive_node_has_no_counters_and_others_have(void **state)
 	free(model);
 }
 
-/* The topology is somebody else's, and two hosts have changed LIDs since. */
+/* The topology is outdated: two hosts have exchanged LIDs since. */
 static void a_moved_lid_gives_no_node_the_counters_of_another(void **state)
 {
 	struct model *model = model_create(522);

@@ -311,7 +311,7 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 {
 	const struct sweep_settings *settings = state->settings;
 	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
-	bool beside_first;
+	bool probe_first;
 	int code, ran;
 
 	if (settings->sm_lid) {
@@ -322,8 +322,8 @@ static int query_and_wait(struct sweep_state *state, struct topology_probe *prob
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
 	engine_finish_nodes(state->engine, state->oldest_first);
 	/* In every third sweep, and in a different third of each turn of detail queries. */
-	beside_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
-	code = beside_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
+	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
+	code = probe_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
 	/* Also after a failure: queued requests refer to our arrays. */
 	ran = engine_run(state->engine, settings->deadline_us, err);
 	engine_finish_nodes(state->engine, false);
