@@ -129,7 +129,7 @@ static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 	free(model);
 }
 
-static void a_leaf_dies(struct model *model)
+static void fail_leaf(struct model *model)
 {
 	model->nodes[LEAF].silent = model->sweeps >= 2;
 	if (model->sweeps == 2)
@@ -143,7 +143,7 @@ static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
 	struct model *model = model_create(6);
 
 	(void)state;
-	model->before_sweep = a_leaf_dies;
+	model->before_sweep = fail_leaf;
 	model_run(model, 3, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 3);
 	assert_int_equal(model->requests_to[LEAF], 3);
@@ -152,7 +152,7 @@ static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
 	free(model);
 	model = model_create(6);
-	model->before_sweep = a_leaf_dies;
+	model->before_sweep = fail_leaf;
 	model_run(model, 12, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 1);
 	assert_int_equal(model->requests_to[LEAF], 3 * 3 + 7 * 1);
@@ -270,7 +270,7 @@ static void a_saturated_counter_is_reported_once(void **state)
 	free(model);
 }
 
-static void the_disk_is_full_for_a_while(struct model *model)
+static void fill_disk_temporarily(struct model *model)
 {
 	model->store_fails = model->now_us > 50000000 && model->now_us < 90000000;
 }
@@ -281,7 +281,7 @@ static void a_store_that_fails_loses_nothing(void **state)
 	struct model *model = model_create(9);
 
 	(void)state;
-	model->before_sweep = the_disk_is_full_for_a_while;
+	model->before_sweep = fill_disk_temporarily;
 	assert_int_equal(model_run(model, 20, &report, NULL), 0);
 	assert_true(report.sweeps < 20 && report.sweeps > 10);
 	assert_int_equal(report.sweeps_made, 20);
@@ -295,7 +295,7 @@ static void a_store_that_fails_loses_nothing(void **state)
 	free(model);
 }
 
-static void another_collector_comes(struct model *model)
+static void start_other_collector(struct model *model)
 {
 	model->store_taken = model->sweeps >= 4;
 }
@@ -307,14 +307,14 @@ static void a_collector_ends_if_another_one_stores(void **state)
 	struct error err = { 0 };
 
 	(void)state;
-	model->before_sweep = another_collector_comes;
+	model->before_sweep = start_other_collector;
 	assert_int_equal(model_run(model, 7, &report, &err), ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "another process stores sweeps");
 	assert_int_equal(report.sweeps_made, report.sweeps + 1);
 	free(model);
 }
 
-static void the_disk_becomes_full_for_good(struct model *model)
+static void fill_disk(struct model *model)
 {
 	model->store_fails = model->sweeps >= 4;
 }
@@ -325,7 +325,7 @@ static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 	struct model *model = model_create(10);
 
 	(void)state;
-	model->before_sweep = the_disk_becomes_full_for_good;
+	model->before_sweep = fill_disk;
 	assert_int_equal(model_run(model, 7, &report, NULL), 0);
 	assert_int_equal(report.sweeps_made, 7);
 	assert_int_equal(report.sweeps, model->sweeps);
@@ -393,7 +393,7 @@ static void a_redirection_is_followed_and_remembered(void **state)
 	free(model);
 }
 
-static void all_other_hosts_fall_silent(struct model *model)
+static void silence_other_hosts(struct model *model)
 {
 	size_t i;
 
@@ -407,7 +407,7 @@ static void hcas_unresponsive_together_are_one_event(void **state)
 	struct model *model = model_create(38);
 
 	(void)state;
-	model->before_sweep = all_other_hosts_fall_silent;
+	model->before_sweep = silence_other_hosts;
 	model_run(model, 10, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_ANSWER), 1);

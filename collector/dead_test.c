@@ -54,7 +54,7 @@ static int64_t bound_us(void)
 	return course.took_us[course.dies_at - 1] * 12 / 10 + 20 * US_PER_MS;
 }
 
-static void kill_them(struct model *model)
+static void fail_nodes(struct model *model)
 {
 	size_t i;
 
@@ -63,13 +63,13 @@ static void kill_them(struct model *model)
 	model->nodes[LEAF].silent = course.leaf_too;
 }
 
-static void some_die(struct model *model)
+static void fail_some_nodes(struct model *model)
 {
 	if (!note(model) || model->sweeps != course.dies_at)
 		return;
 	if (!course.mads)
-		kill_them(model);
-	model->act = kill_them;
+		fail_nodes(model);
+	model->act = fail_nodes;
 	model->act_after = course.mads;
 }
 
@@ -79,7 +79,7 @@ static void run_with_dead(struct model *model, size_t sweeps)
 	struct collector_report report;
 
 	model->no_downs = true;
-	model->before_sweep = some_die;
+	model->before_sweep = fail_some_nodes;
 	assert_int_equal(model_run(model, sweeps, &report, NULL), 0);
 	note(model);
 	assert_int_equal(course.count, sweeps);
@@ -201,7 +201,7 @@ static void responsive_nodes_are_read_in_each_sweep(void **state)
 	}
 }
 
-static void a_host_stumbles(struct model *model)
+static void delay_host_once(struct model *model)
 {
 	model->nodes[HOST].answer_us = model->sweeps == 4 ? 12000 : 0;
 }
@@ -213,7 +213,7 @@ static void a_late_response_to_a_retried_query_counts(void **state)
 	struct model *model = model_create(16);
 
 	(void)state;
-	model->before_sweep = a_host_stumbles;
+	model->before_sweep = delay_host_once;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_true(report.mads_timed_out > 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
@@ -222,7 +222,7 @@ static void a_late_response_to_a_retried_query_counts(void **state)
 	free(model);
 }
 
-static void a_host_gets_stuck(struct model *model)
+static void hang_host(struct model *model)
 {
 	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
 }
@@ -235,7 +235,7 @@ static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 	const struct model_port *port = &model->nodes[HOST].ports[1];
 
 	(void)state;
-	model->before_sweep = a_host_gets_stuck;
+	model->before_sweep = hang_host;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
 	model_run(model, 2, &report, NULL);
@@ -269,7 +269,7 @@ static struct {
 	bool beside_discovery;
 } pause;
 
-static void a_host_pauses(struct model *model)
+static void pause_host(struct model *model)
 {
 	bool discovers = model->discoveries > 1 && model->now_us < model->discovery_end_us;
 
@@ -289,7 +289,7 @@ static size_t run_with_pause(size_t from, size_t sweeps)
 	pause.sweeps = sweeps;
 	pause.beside_discovery = false;
 	model->discovery_us = 45 * US_PER_S;
-	model->before_sweep = a_host_pauses;
+	model->before_sweep = pause_host;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
 	reported = model_events_of(model, EVENT_NODE_SILENT);
 	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), reported);

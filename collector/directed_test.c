@@ -39,7 +39,7 @@ static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
 	free(model);
 }
 
-static void a_cable_is_pulled(struct model *model)
+static void pull_cable(struct model *model)
 {
 	if (model->sweeps == 15)
 		model->nodes[LEAF].ports[1].down = true;
@@ -52,13 +52,13 @@ static void a_link_that_goes_down_is_detected(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_cable_is_pulled;
+	model->before_sweep = pull_cable;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	free(model);
 }
 
-static void a_spine_is_cut_off(struct model *model)
+static void isolate_spine(struct model *model)
 {
 	unsigned port;
 
@@ -75,7 +75,7 @@ static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_spine_is_cut_off;
+	model->before_sweep = isolate_spine;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
 	assert_true(model_events_of(model, EVENT_NODE_REMOVED) + model_events_of(model, EVENT_LINK_DOWN) > 0);

@@ -71,7 +71,7 @@ static void planes_that_come_and_go_are_tracked(void **state)
 	free(model);
 }
 
-static void everybody_else_falls_silent(struct model *model)
+static void silence_all_others(struct model *model)
 {
 	size_t i;
 
@@ -86,7 +86,7 @@ static void planes_do_not_count_as_responses(void **state)
 
 	(void)state;
 	model->nodes[HOST].planes = model->nodes[HOST + 1].planes = true;
-	model->before_sweep = everybody_else_falls_silent;
+	model->before_sweep = silence_all_others;
 	assert_int_equal(model_run(model, 5, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(model_run(model, 4, NULL, NULL), 0);

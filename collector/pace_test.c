@@ -51,7 +51,7 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 	free(model);
 }
 
-static void agents_drop_for_a_while(struct model *model)
+static void drop_datagrams(struct model *model)
 {
 	model->drops = model->sweeps >= 3 && model->sweeps < 8;
 	if (model->drops)
@@ -64,7 +64,7 @@ static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 	size_t i;
 
 	(void)state;
-	model->before_sweep = agents_drop_for_a_while;
+	model->before_sweep = drop_datagrams;
 	model_run(model, 7, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
@@ -78,7 +78,7 @@ static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 	free(model);
 }
 
-static void the_subnet_manager_brings_links_up(struct model *model)
+static void bring_links_up(struct model *model)
 {
 	size_t i;
 	int port;
@@ -97,7 +97,7 @@ static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_subnet_manager_brings_links_up;
+	model->before_sweep = bring_links_up;
 	model_run(model, 6, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model->discoveries, 1);
@@ -128,7 +128,7 @@ static void only_switches_are_polled_if_configured(void **state)
 	free(model);
 }
 
-static void somebody_sets_the_clock(struct model *model)
+static void step_wall_clock(struct model *model)
 {
 	if (model->sweeps == 3)
 		model->wall_offset_us -= 3600 * US_PER_S;
@@ -140,7 +140,7 @@ static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **stat
 	struct model *model = model_create(39);
 
 	(void)state;
-	model->before_sweep = somebody_sets_the_clock;
+	model->before_sweep = step_wall_clock;
 	model_run(model, 8, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_CLOCK_STEPPED), 1);
 	assert_in_range(model->nodes[0].ports[1].sum.elapsed_us, 69900000, 70100000);

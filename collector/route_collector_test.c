@@ -64,7 +64,7 @@ static void a_single_sweep_reads_and_stores_all_tables(void **state)
 	free(model);
 }
 
-static void fail_now_and_then(struct model *model)
+static void fail_occasionally(struct model *model)
 {
 	model->store_fails = model_random(model) % 3 == 0;
 	if (model_random(model) % 2)
@@ -77,7 +77,7 @@ static void a_store_that_fails_loses_no_change(void **state)
 	unsigned i;
 
 	(void)state;
-	model->before_sweep = fail_now_and_then;
+	model->before_sweep = fail_occasionally;
 	model->routes_interval_us = 60 * US_PER_S;
 	/* The sink compares what it receives with the tables. */
 	assert_int_equal(model_run(model, 150, NULL, NULL), 0);

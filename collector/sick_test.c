@@ -127,7 +127,7 @@ static void links_that_stay_in_init_throttle_once(void **state)
 
 static uint64_t reads_before;
 
-static void the_wire_is_bad_for_hours(struct model *model)
+static void lose_mads_for_hours(struct model *model)
 {
 	model->loss_percent = model->sweeps < 3000 ? 40 : 0;
 	if (model->sweeps == 3000 + 3600)
@@ -141,7 +141,7 @@ static void detail_counters_recover_after_rejections(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_wire_is_bad_for_hours;
+	model->before_sweep = lose_mads_for_hours;
 	model_run(model, 3000 + 3600 + 122, NULL, NULL);
 	assert_in_range(model_reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(model_check_details(model) > 0);
@@ -167,7 +167,7 @@ static void a_switch_without_detail_counters_takes_no_time(void **state)
 	free(model);
 }
 
-static void a_link_goes(struct model *model)
+static void take_link_down(struct model *model)
 {
 	if (model->sweeps == 3)
 		model->nodes[LEAF].ports[1].down = true;
@@ -188,7 +188,7 @@ static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 	model->routes_interval_us = 60 * US_PER_S;
 	for (i = 0; i < HOST; i++)
 		model->nodes[i].lft_top = 150;
-	model->before_sweep = a_link_goes;
+	model->before_sweep = take_link_down;
 	assert_int_equal(model_run(model, 1500, &report, NULL), 0);
 	assert_true(report.sweeps_cut > 1480);
 	for (i = 0; i < HOST; i++)
@@ -210,7 +210,7 @@ static uint16_t extended_status_until(const struct model *model, uint64_t sweep)
 	return model->sweeps < sweep ? 0x001c : 0;
 }
 
-static void extended_counters_fail(struct model *model)
+static void fail_extended_counters(struct model *model)
 {
 	model->nodes[LEAF].extended_status = extended_status_until(model, 30);
 	model->nodes[HOST].extended_status = extended_status_until(model, 30);
@@ -230,8 +230,8 @@ static void a_port_with_failing_extended_counters_is_read_by_portcounters(void *
 	const struct model_port *port = &model->nodes[HOST].ports[1], *switch_port = &model->nodes[LEAF].ports[1];
 
 	(void)state;
-	model->before_sweep = extended_counters_fail;
-	extended_counters_fail(model);
+	model->before_sweep = fail_extended_counters;
+	fail_extended_counters(model);
 	model->nodes[LEAF].caps.cap_mask = model->nodes[LEAF + 1].caps.cap_mask = PMA_CAP_EXTENDED;
 	model->nodes[HOST].caps.cap_mask = PMA_CAP_EXTENDED;
 	model_run(model, 5, NULL, NULL);
@@ -248,7 +248,7 @@ static void a_port_with_failing_extended_counters_is_read_by_portcounters(void *
 	free(model);
 }
 
-static void hosts_come_and_go(struct model *model)
+static void toggle_hosts(struct model *model)
 {
 	size_t i;
 
@@ -264,7 +264,7 @@ static void events_of_unstable_nodes_are_limited(void **state)
 	(void)state;
 	model->traffic = false;
 	model->interval_us = US_PER_S;
-	model->before_sweep = hosts_come_and_go;
+	model->before_sweep = toggle_hosts;
 	model_run(model, 45 * 60, NULL, NULL);
 	/* Of some 20,000. */
 	assert_in_range(model_events_of(model, EVENT_NODE_SILENT), 1700, 1760);
@@ -273,7 +273,7 @@ static void events_of_unstable_nodes_are_limited(void **state)
 	free(model);
 }
 
-static void lids_and_rates_may_change(struct model *model)
+static void change_lids_and_rates(struct model *model)
 {
 	struct model_node *node = &model->nodes[HOST + model_random(model) % MODEL_HOSTS];
 	struct model_node *other = &model->nodes[model_random(model) % MODEL_NODES];
@@ -316,7 +316,7 @@ static void no_reading_is_added_to_another_port_under_random_faults(void **state
 
 		model->interval_us = US_PER_S;
 		for (run = 0; run < 6; run++) {
-			model->before_sweep = run ? lids_and_rates_may_change : NULL;
+			model->before_sweep = run ? change_lids_and_rates : NULL;
 			model_run(model, 60, NULL, NULL);
 		}
 		assert_true(model_check(model) > 0);
@@ -325,7 +325,7 @@ static void no_reading_is_added_to_another_port_under_random_faults(void **state
 	}
 }
 
-static void somebody_stops_it(struct model *model)
+static void request_stop(struct model *model)
 {
 	if (model->sweeps != 3)
 		return;
@@ -340,7 +340,7 @@ static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 
 	(void)state;
 	stop_install();
-	model->before_sweep = somebody_stops_it;
+	model->before_sweep = request_stop;
 	model_run(model, 10, NULL, NULL);
 	assert_true(stop_requested());
 	assert_int_equal(model->sweeps, 4);

@@ -191,7 +191,7 @@ static void standbys_are_queried_once_a_minute(void **state)
 	free(model);
 }
 
-static void fall_silent(struct model *model)
+static void silence_nodes(struct model *model)
 {
 	model->sm_act_count++;
 	model->nodes[SECOND].sm_silent = model->sweeps >= 20 && model->sweeps < 60;
@@ -203,7 +203,7 @@ static void an_unresponsive_standby_is_reported_once(void **state)
 	struct model *model = create();
 
 	(void)state;
-	model->before_sweep = fall_silent;
+	model->before_sweep = silence_nodes;
 	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 2);
 	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 0);
@@ -236,7 +236,7 @@ static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 	free(model);
 }
 
-static void the_master_stops_and_starts(struct model *model)
+static void restart_master(struct model *model)
 {
 	model->sm_act_count++;
 	model->nodes[MODEL_OWN_NODE].sm_silent = model->sweeps == 20 || model->sweeps >= 40;
@@ -249,7 +249,7 @@ static void a_master_that_responds_again_is_reported(void **state)
 
 	(void)state;
 	model->interval_us = US_PER_S;
-	model->before_sweep = the_master_stops_and_starts;
+	model->before_sweep = restart_master;
 	assert_int_equal(model_run(model, 50, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_SM_LOST), 2);
 	assert_int_equal(model_events_of(model, EVENT_SM_ANSWERS), 1);

@@ -102,7 +102,7 @@ static void a_node_unresponsive_at_the_first_discovery_is_found(void **state)
 	free(model);
 }
 
-static void one_hangs_for_good(struct model *model)
+static void hang_host_permanently(struct model *model)
 {
 	model->nodes[HOST].hung = model->nodes[HOST].silent = true;
 	if (model->sweeps % 20 == 10)
@@ -114,8 +114,8 @@ static void a_node_that_never_responds_costs_little(void **state)
 	struct model *model = create(4);
 
 	(void)state;
-	one_hangs_for_good(model);
-	model->before_sweep = one_hangs_for_good;
+	hang_host_permanently(model);
+	model->before_sweep = hang_host_permanently;
 	model->traffic = false;
 	assert_int_equal(model_run(model, 360, NULL, NULL), 0);
 	/*
@@ -126,7 +126,7 @@ static void a_node_that_never_responds_costs_little(void **state)
 	free(model);
 }
 
-static void an_smp_is_lost_now_and_then(struct model *model)
+static void lose_occasional_smps(struct model *model)
 {
 	if (model->sweeps % 10 == 5) {
 		model->nodes[HOST + 1].desc_lost = true;
@@ -140,7 +140,7 @@ static void a_lost_description_renames_no_node(void **state)
 	struct model *model = create(2);
 
 	(void)state;
-	model->before_sweep = an_smp_is_lost_now_and_then;
+	model->before_sweep = lose_occasional_smps;
 	assert_int_equal(model_run(model, 60, NULL, NULL), 0);
 	assert_true(model->discoveries > 6);
 	assert_int_equal(model_events_of(model, EVENT_NODE_RENAMED), 0);
@@ -165,7 +165,7 @@ static void a_description_that_stays_empty_is_accepted(void **state)
 	free(model);
 }
 
-static void a_link_flaps(struct model *model)
+static void flap_link_often(struct model *model)
 {
 	/* So that each discovery finds a different state than the one before. */
 	model->nodes[HOST].ports[1].down = model->discoveries % 2;
@@ -178,7 +178,7 @@ static void a_link_that_keeps_flapping_causes_fewer_discoveries(void **state)
 	struct model *model = create(5);
 
 	(void)state;
-	model->before_sweep = a_link_flaps;
+	model->before_sweep = flap_link_often;
 	model->interval_us = 1000000;
 	assert_int_equal(model_run(model, 1800, NULL, NULL), 0);
 	/* Half an hour: some at once, then two a minute. */
@@ -216,7 +216,7 @@ static void an_isolated_collector_reports_it_once(void **state)
 	free(model);
 }
 
-static void a_link_goes_and_comes(struct model *model)
+static void toggle_link(struct model *model)
 {
 	model->nodes[LEAF].ports[1].down = model->sweeps >= 3 && model->sweeps < 20;
 }
@@ -228,7 +228,7 @@ static void link_down_and_link_up_are_events(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_link_goes_and_comes;
+	model->before_sweep = toggle_link;
 	model_run(model, 16, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_DOWN);
@@ -240,7 +240,7 @@ static void link_down_and_link_up_are_events(void **state)
 	free(model);
 }
 
-static void a_link_retrains(struct model *model)
+static void retrain_once(struct model *model)
 {
 	if (model->sweeps == 3)
 		retrain_link(model);
@@ -258,7 +258,7 @@ static void hints_of_a_change_cause_a_discovery(void **state)
 	model_run(model, 59 * 3, NULL, NULL);
 	assert_int_equal(model->discoveries, 1 + 1 + 2);
 	model->sweeps = 0;
-	model->before_sweep = a_link_retrains;
+	model->before_sweep = retrain_once;
 	model_run(model, 30, NULL, NULL);
 	assert_int_equal(model->discoveries, 4 + 2);
 	free(model);
@@ -292,7 +292,7 @@ static void a_verified_link_costs_two_smps(void **state)
 	free(model);
 }
 
-static void cables_are_swapped(struct model *model)
+static void swap_cables(struct model *model)
 {
 	if (model->sweeps != 5)
 		return;
@@ -308,14 +308,14 @@ static void swapped_cables_are_detected_at_once(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = cables_are_swapped;
+	model->before_sweep = swap_cables;
 	model_run(model, 8, NULL, NULL);
 	assert_int_equal(model->discoveries, 2);
 	assert_true(model_events_of(model, EVENT_PEER_CHANGED) > 0);
 	free(model);
 }
 
-static void a_link_goes_after_hours_of_quiet(struct model *model)
+static void take_link_down_after_hours(struct model *model)
 {
 	if (model->sweeps != 630 || model->nodes[LEAF].ports[1].down)
 		return;
@@ -330,13 +330,13 @@ static void a_hint_after_hours_causes_a_discovery_at_once(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_link_goes_after_hours_of_quiet;
+	model->before_sweep = take_link_down_after_hours;
 	model_run(model, 632, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	free(model);
 }
 
-static void a_link_goes_late(struct model *model)
+static void take_link_down_late(struct model *model)
 {
 	if (model->sweeps == 200)
 		model->nodes[LEAF].ports[1].down = true;
@@ -350,7 +350,7 @@ static void a_persistent_hint_costs_little_and_delays_no_change(void **state)
 	(void)state;
 	model->traffic = false;
 	model->state_change_stuck = true;
-	model->before_sweep = a_link_goes_late;
+	model->before_sweep = take_link_down_late;
 	model_run(model, 190, NULL, NULL);
 	assert_true(model->discoveries < 15);
 	model_run(model, 24, NULL, NULL);
@@ -377,7 +377,7 @@ static void discovery_that_fails_leaves_the_last_topology(void **state)
 	free(model);
 }
 
-static void discovery_fails_after_a_while(struct model *model)
+static void fail_discovery(struct model *model)
 {
 	model->discovery_fails = model->sweeps >= 2;
 }
@@ -389,7 +389,7 @@ static void discovery_that_keeps_failing_is_retried_less_often(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = discovery_fails_after_a_while;
+	model->before_sweep = fail_discovery;
 	model_run(model, 360, NULL, NULL);
 	/* In an hour: after five seconds, then twice as long each time until it is ten minutes. */
 	assert_in_range(model_events_of(model, EVENT_DISCOVERY_FAILED), 7, 13);
@@ -417,7 +417,7 @@ static void the_topology_behind_a_failed_local_port_is_kept(void **state)
 	free(model);
 }
 
-static void a_discovery_loses_an_smp(struct model *model)
+static void lose_discovery_smp(struct model *model)
 {
 	if (model->sweeps != 3)
 		return;
@@ -433,7 +433,7 @@ static void nodes_missed_by_a_discovery_are_discovered_again(void **state)
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_discovery_loses_an_smp;
+	model->before_sweep = lose_discovery_smp;
 	model_run(model, 8, &report, NULL);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	/* The first one, the one that lost it, and the one that found it again. */
