@@ -209,7 +209,7 @@ static void start(struct conservation_port *port, const struct conservation_port
  * Return: whether the ends have disagreed for long enough; then @ret is the difference.
  */
 static bool evaluate(struct conservation_port *port, const struct link_end ends[2], int64_t start_us,
-		  struct conserve_result *ret)
+		     struct conserve_result *ret)
 {
 	/* After an outage, a node's counters continue, but its peer has no deltas of that time. */
 	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "collector/events.h"
 #include "collector/topology_probe.h"
-#include "collector/locked.h"
+#include "collector/sweep_events.h"
 #include "collector/test_model.h"
 #include "wire/keys.h"
 

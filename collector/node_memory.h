@@ -51,13 +51,13 @@ struct node_entry {
 	uint32_t silent_sweeps; /* consecutive, without any response */
 	bool silence_reported;       /* as an event of this node */
 	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
-	/* For SMPs only (collector/locked.h): */
+	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */
 	uint8_t smp_result;       /* enum smp_result, in this sweep */
 	uint8_t smp_timeout_sweeps; /* consecutive, with PMA responses and without an SMP response */
 	bool locked;
 	uint16_t lft_top;    /* last SwitchInfo.LinearFDBTop; 0: not read since the start */
-	uint8_t planes_reported; /* reported number of planes (collector/layout.h) */
+	uint8_t planes_reported; /* reported number of planes (sweep_events.c) */
 	uint32_t first_port; /* index of its port 0 in node_memory.ports */
 	uint32_t ports;      /* port_count + 1 */
 };

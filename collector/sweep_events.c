@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "collector/events.h"
-#include "collector/layout.h"
-#include "collector/locked.h"
 #include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -214,6 +212,71 @@ static void report_silence(struct sweep_events *state, struct events *events, in
 	}
 }
 
+/* Report nodes whose ports are planes of one port (fabric/planes.h), also if their number changed. */
+static void report_planes(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			  struct node_memory *memory)
+{
+	uint32_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		struct node_entry *entry = node_memory_node(memory, i);
+		unsigned planes = node_planes(fabric, i);
+
+		if (planes && planes != entry->planes_reported)
+			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
+				   "%.100s: %u ports share one GUID, so they are planes of one port. What their own "
+				   "counters count is unknown; the counters of the connected switch ports apply",
+				   fabric->nodes[i].name, planes);
+		entry->planes_reported = (uint8_t)planes;
+	}
+}
+
+/*
+ * A node is locked if it responds to PMA queries, but not to SMPs: its M_Key is not known, or a
+ * firewall drops SMPs. Its counters are valid, but changes of its links are detected by a discovery
+ * at best. A lost SMP does not make a node locked: it is queried again in the next sweeps, with
+ * retries.
+ */
+static void update_locked(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,
+			  struct node_memory *memory, bool pma_responded)
+{
+	struct node_entry *entry = node_memory_node(memory, node);
+	enum smp_result result = entry->smp_result;
+
+	entry->smp_result = SMP_NOT_SENT;
+	if (result == SMP_RESPONDED) {
+		if (entry->locked)
+			events_add(events, wall_us, EVENT_NODE_UNLOCKED, EVENT_INFO, fabric, node, 0,
+				   "%s responds to SMPs again", fabric->nodes[node].name);
+		entry->locked = false;
+		entry->smp_timeout_sweeps = 0;
+	} else if (result == SMP_NO_RESPONSE && pma_responded && !entry->planes_reported && !entry->locked &&
+		   ++entry->smp_timeout_sweeps >= LOCKED_AFTER_SWEEPS) {
+		entry->locked = true;
+		events_add(events, wall_us, EVENT_NODE_LOCKED, EVENT_WARNING, fabric, node, 0,
+			   "%.100s responds to PMA queries, but not to SMPs: its M_Key is probably %s",
+			   fabric->nodes[node].name, memory->keys ? "not the configured one"
+								  : "not configured (--security-keys)");
+	}
+}
+
+/* Report nodes that this sweep found locked or unlocked. Consumes smp_result of each node. */
+static void report_locked(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			  const struct sweep_result *result, struct node_memory *memory)
+{
+	size_t i = 0;
+
+	while (i < result->count) {
+		uint32_t node = fabric->ports[result->samples[i].port].node;
+		bool responded = false;
+
+		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++)
+			responded |= result->samples[i].status == SAMPLE_OK ||
+				     result->samples[i].status == SAMPLE_UNSUPPORTED;
+		update_locked(events, wall_us, fabric, node, memory, responded);
+	}
+}
+
 void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
 			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
@@ -226,8 +289,8 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 	}
 	cleared_before = state->cleared;
 	report_silence(state, events, wall_us, fabric, result, memory);
-	planes_report(events, wall_us, fabric, memory);
-	locked_from_sweep(events, wall_us, fabric, result, memory);
+	report_planes(events, wall_us, fabric, memory);
+	report_locked(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
 		struct port_entry *port = node_memory_port(memory, fabric, sample->port);

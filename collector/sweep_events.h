@@ -2,8 +2,8 @@
 /*
  * sweep_events.h - events derived from the readings of consecutive sweeps
  *
- * Nodes that become unresponsive or respond again, counters that were reset externally, saturated
- * counters. What happens to many ports at once is one event.
+ * Nodes that become unresponsive, locked or respond again, counters that were reset externally,
+ * saturated counters, unsupported planes. What happens to many ports at once is one event.
  */
 #ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 #define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
@@ -22,6 +22,9 @@ struct sweep_result;
 /* This number of ports with cleared counters within this time is one event. */
 #define CLEARED_TOGETHER 10
 #define CLEARED_WINDOW_US (60 * 1000000LL)
+
+/* Consecutive sweeps with a PMA response and without an SMP response that make a node locked. */
+#define LOCKED_AFTER_SWEEPS 3
 
 /* A zeroed struct is the initial state. */
 struct sweep_events {

@@ -174,7 +174,7 @@ static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
 
 /* Process the response for an attribute, by its status. */
 static void apply_response(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
-			  int64_t at_us)
+			   int64_t at_us)
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;

@@ -26,7 +26,7 @@ struct node_memory;
 /* Up to this number of ports a fabric is small. */
 #define TOPOLOGY_PROBE_SMALL 640
 
-/* Sweeps between SMPs to a locked node (collector/locked.h). */
+/* Sweeps between SMPs to a locked node (sweep_events.c). */
 #define TOPOLOGY_PROBE_LOCKED_SWEEPS 30
 
 struct topology_probe {
