@@ -65,7 +65,7 @@ void conservation_done(struct conservation *conservation)
 {
 	free(conservation->ports);
 	free(conservation->sample_of);
-	free(conservation->memory_of);
+	free(conservation->entry_of);
 	map_done(&conservation->by_port);
 	*conservation = (struct conservation){ 0 };
 }
@@ -100,10 +100,10 @@ static bool reserve(struct conservation *conservation, size_t ports)
 	if (ports <= conservation->index_capacity)
 		return true;
 	free(conservation->sample_of);
-	free(conservation->memory_of);
+	free(conservation->entry_of);
 	conservation->sample_of = calloc(ports, sizeof(*conservation->sample_of));
-	conservation->memory_of = calloc(ports, sizeof(*conservation->memory_of));
-	conservation->index_capacity = conservation->sample_of && conservation->memory_of ? ports : 0;
+	conservation->entry_of = calloc(ports, sizeof(*conservation->entry_of));
+	conservation->index_capacity = conservation->sample_of && conservation->entry_of ? ports : 0;
 	return conservation->index_capacity != 0;
 }
 
@@ -116,17 +116,17 @@ static bool make_index(struct conservation *conservation, const struct fabric *f
 	if (!reserve(conservation, fabric->port_count + 1))
 		return false;
 	for (i = 0; i < fabric->port_count; i++)
-		conservation->sample_of[i] = conservation->memory_of[i] = 0;
+		conservation->sample_of[i] = conservation->entry_of[i] = 0;
 	for (i = 0; i < result->count; i++) {
 		uint32_t index = result->samples[i].port;
 		const struct port *port = &fabric->ports[index];
-		uint32_t memory;
+		uint32_t entry;
 
 		if (!find_port(conservation, fabric->nodes[port->node].guid, port->num,
-			       result->samples[i].reading != NULL, &memory))
+			       result->samples[i].reading != NULL, &entry))
 			return false;
 		conservation->sample_of[index] = (uint32_t)i + 1;
-		conservation->memory_of[index] = memory;
+		conservation->entry_of[index] = entry;
 	}
 	return true;
 }
@@ -139,7 +139,7 @@ static struct conserve_moment moment_of(const struct reading *reading, int64_t s
 /* One end of a direction in this sweep. */
 struct link_end {
 	const struct port_sample *sample;
-	const struct conservation_port *memory;
+	const struct conservation_port *entry;
 	struct conserve_delta delta;
 	bool has_delta;
 };
@@ -151,13 +151,13 @@ static bool set_end(struct link_end *end, bool xmit, int64_t start_us)
 
 	if (!end->sample->reading)
 		return true;
-	if (!end->sample->delta || !end->memory->was_read)
+	if (!end->sample->delta || !end->entry->was_read)
 		return false;
 	if (end->sample->delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
 	    end->sample->delta->value[COUNTER_LINK_DOWNED])
 		return false;
 	to = moment_of(end->sample->reading, start_us);
-	end->has_delta = conserve_take(end->sample->delta, end->sample->reading, xmit, &end->memory->last, &to,
+	end->has_delta = conserve_take(end->sample->delta, end->sample->reading, xmit, &end->entry->last, &to,
 				       &end->delta);
 	return end->has_delta;
 }
@@ -187,7 +187,7 @@ static bool matters(const struct conserve_run *run, const struct conserve_result
 }
 
 /* Discard the sum. */
-static void abandon(struct conservation_port *port, int64_t start_us)
+static void discard_sum(struct conservation_port *port, int64_t start_us)
 {
 	port->running = false;
 	port->settled_us = start_us + SETTLE_US;
@@ -214,7 +214,7 @@ static bool evaluate(struct conservation_port *port, const struct link_end ends[
 	/* After an outage, a node's counters continue, but its peer has no deltas of that time. */
 	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||
 	    (ends[1].has_delta && !conserve_run_received(&port->run, &ends[1].delta))) {
-		abandon(port, start_us);
+		discard_sum(port, start_us);
 		return false;
 	}
 	if (ends[1].has_delta)
@@ -234,22 +234,22 @@ static bool evaluate(struct conservation_port *port, const struct link_end ends[
 }
 
 static void add_events(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
-		       const struct conservation_port *memory, const struct conserve_result *result)
+		       const struct conservation_port *entry, const struct conserve_result *result)
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
 	const char *name = fabric->nodes[port->node].name, *peer_name = fabric->nodes[peer->node].name;
 	bool missing = result->missing_words > 0 || result->missing_packets > 0;
 	char errors[80];
 
-	if (memory->rcv_errors)
+	if (entry->rcv_errors)
 		snprintf(errors, sizeof(errors), "%" PRIu64 " receive and symbol errors there may explain this",
-			 memory->rcv_errors);
+			 entry->rcv_errors);
 	else
 		snprintf(errors, sizeof(errors), "without errors there");
 	events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, fabric, port->node, port->num,
 		   "%.40s/%u sent %" PRIu64 " packets, %.40s/%u received %" PRIu64 " in %u sweeps: "
-		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, memory->run.sent.packets,
-		   peer_name, peer->num, memory->run.received.packets, memory->sweeps,
+		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, entry->run.sent.packets,
+		   peer_name, peer->num, entry->run.received.packets, entry->sweeps,
 		   (uint64_t)llabs(result->missing_packets),
 		   (uint64_t)llabs(result->missing_words) * COUNTER_WORD_BYTES, missing ? "few" : "many", errors);
 }
@@ -258,39 +258,39 @@ static void add_events(struct events *events, int64_t wall_us, const struct fabr
 static bool step_port(struct conservation *conservation, int64_t start_us, const struct fabric *fabric,
 		      const struct sweep_result *result, uint32_t index, struct conserve_result *ret)
 {
-	struct conservation_port *memory = &conservation->ports[conservation->memory_of[index] - 1];
+	struct conservation_port *entry = &conservation->ports[conservation->entry_of[index] - 1];
 	const struct port *port = &fabric->ports[index];
 	uint32_t peer = port->peer;
 	struct link_end ends[2] = { 0 };
 	const struct conservation_port *far;
 
-	if (peer == FABRIC_NONE || !conservation->memory_of[peer] || port->state < PORT_INIT ||
+	if (peer == FABRIC_NONE || !conservation->entry_of[peer] || port->state < PORT_INIT ||
 	    node_is_aggregation(&fabric->nodes[port->node]) ||
 	    node_is_aggregation(&fabric->nodes[fabric->ports[peer].node])) {
-		abandon(memory, start_us);
+		discard_sum(entry, start_us);
 		return false;
 	}
-	far = &conservation->ports[conservation->memory_of[peer] - 1];
-	if (memory->peer_guid != far->node_guid || memory->peer_num != far->num ||
-	    memory->link_bits_per_s != port_rate_bits_per_s(port)) {
-		abandon(memory, start_us);
-		memory->peer_guid = far->node_guid;
-		memory->peer_num = far->num;
-		memory->link_bits_per_s = port_rate_bits_per_s(port);
-		memory->quiet_us = 0;
+	far = &conservation->ports[conservation->entry_of[peer] - 1];
+	if (entry->peer_guid != far->node_guid || entry->peer_num != far->num ||
+	    entry->link_bits_per_s != port_rate_bits_per_s(port)) {
+		discard_sum(entry, start_us);
+		entry->peer_guid = far->node_guid;
+		entry->peer_num = far->num;
+		entry->link_bits_per_s = port_rate_bits_per_s(port);
+		entry->quiet_us = 0;
 	}
-	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .memory = memory };
-	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .memory = far };
+	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .entry = entry };
+	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .entry = far };
 	if (!set_end(&ends[0], true, start_us) || !set_end(&ends[1], false, start_us)) {
-		abandon(memory, start_us);
+		discard_sum(entry, start_us);
 		return false;
 	}
-	if (!memory->running) {
-		if (!memory->was_read || !far->was_read || start_us < memory->settled_us)
+	if (!entry->running) {
+		if (!entry->was_read || !far->was_read || start_us < entry->settled_us)
 			return false;
-		start(memory, far, start_us);
+		start(entry, far, start_us);
 	}
-	return evaluate(memory, ends, start_us, ret);
+	return evaluate(entry, ends, start_us, ret);
 }
 
 /*
@@ -300,7 +300,7 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)
 {
-	struct conservation_port *port = &conservation->ports[conservation->memory_of[index] - 1];
+	struct conservation_port *port = &conservation->ports[conservation->entry_of[index] - 1];
 	int64_t took_us = start_us - port->begun_us;
 
 	port->quiet_us = start_us + (2 * took_us > QUIET_US ? 2 * took_us : QUIET_US);
@@ -339,7 +339,7 @@ static void set_last_moments(struct conservation *conservation, int64_t start_us
 
 		if (!sample->reading)
 			continue;
-		port = &conservation->ports[conservation->memory_of[sample->port] - 1];
+		port = &conservation->ports[conservation->entry_of[sample->port] - 1];
 		port->last = moment_of(sample->reading, start_us);
 		port->was_read = true;
 	}
@@ -358,7 +358,7 @@ void conservation_step(struct conservation *conservation, struct events *events,
 		uint32_t index = result->samples[i].port;
 		struct conserve_result disagreement;
 
-		if (conservation->memory_of[index] &&
+		if (conservation->entry_of[index] &&
 		    step_port(conservation, start_us, fabric, result, index, &disagreement))
 			found(conservation, events, wall_us, start_us, fabric, index, &disagreement);
 	}

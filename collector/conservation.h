@@ -31,7 +31,7 @@ struct conservation {
 	size_t reported; /* number of ports with a current disagreement */
 	struct map by_port;
 	/* During a step: by port index, the sample + 1 and the entry in `ports` + 1; 0: none. */
-	uint32_t *sample_of, *memory_of;
+	uint32_t *sample_of, *entry_of;
 	size_t index_capacity;
 };
 

@@ -32,11 +32,11 @@
  * GIVEN_UP_TURNS turns both are queried again: MADs are lost, and a starting agent may reject what it
  * supports.
  */
-#define UNANSWERED_MAX 3
+#define TIMED_OUT_MAX 3
 #define GIVEN_UP_TURNS 60
 
-/* Index of node_entry.unanswered for the tick. */
-#define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
+/* Index of node_entry.timed_out_queries for the tick. */
+#define TIMED_OUT_TICK DETAIL_ATTRIBUTE_COUNT
 
 void details_done(struct details *details)
 {
@@ -95,12 +95,12 @@ static struct request port_request(const struct details *details, uint32_t port,
 }
 
 /* After a few consecutive timeouts the node has no such attribute. */
-static void count_unanswered(struct node_entry *node, unsigned which, enum request_result result)
+static void count_timed_out(struct node_entry *node, unsigned which, enum request_result result)
 {
-	if (result == REQUEST_TIMED_OUT && node->unanswered[which] < UNANSWERED_MAX)
-		node->unanswered[which]++;
+	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[which] < TIMED_OUT_MAX)
+		node->timed_out_queries[which]++;
 	else if (result == REQUEST_ANSWERED)
-		node->unanswered[which] = 0;
+		node->timed_out_queries[which] = 0;
 }
 
 static bool is_retry_turn(const struct details *details)
@@ -111,7 +111,7 @@ static bool is_retry_turn(const struct details *details)
 /* An attribute that was given up is queried at one port now and then. */
 static bool is_abandoned(const struct details *details, const struct node_entry *node, unsigned which)
 {
-	return node->unanswered[which] >= UNANSWERED_MAX && !is_retry_turn(details);
+	return node->timed_out_queries[which] >= TIMED_OUT_MAX && !is_retry_turn(details);
 }
 
 static void refuse(struct node_entry *node, uint8_t bit)
@@ -131,11 +131,11 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
 
-	count_unanswered(node, attribute, result);
+	count_timed_out(node, attribute, result);
 	/*
 	 * Given up now: the other ports of a large switch are not waited for. Their turn returns.
 	 */
-	if (result == REQUEST_TIMED_OUT && node->unanswered[attribute] == UNANSWERED_MAX)
+	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
 		engine_drop_node(details->engine, request->node);
 	if (result != REQUEST_ANSWERED)
 		return;
@@ -157,7 +157,7 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	details->entry_count++;
 }
 
-static uint32_t first_port_to_ask(const struct details *details, uint32_t node_index)
+static uint32_t first_port_to_query(const struct details *details, uint32_t node_index)
 {
 	const struct node *node = &details->fabric->nodes[node_index];
 	uint32_t port;
@@ -176,7 +176,7 @@ static bool has_attribute(const struct details *details, uint32_t port, enum det
 
 	if (!node->caps.known || node->caps.missing & 1u << attribute || is_abandoned(details, node, attribute))
 		return false;
-	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_port_to_ask(details, which->node))
+	if (node->timed_out_queries[attribute] >= TIMED_OUT_MAX && port != first_port_to_query(details, which->node))
 		return false;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
@@ -256,7 +256,7 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 	/* New firmware, or a rejection by mistake: rejected attributes are queried again. */
 	node->caps = caps;
 	node->caps_stored = false;
-	memset(node->unanswered, 0, sizeof(node->unanswered));
+	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 
 static void on_tick(void *ctx, const struct request *request, enum request_result result,
@@ -266,7 +266,7 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 	struct node_entry *node = node_memory_node(details->memory, details->fabric->ports[request->tag].node);
 
 	(void)at_us;
-	count_unanswered(node, UNANSWERED_TICK, result);
+	count_timed_out(node, TIMED_OUT_TICK, result);
 	if (result != REQUEST_ANSWERED)
 		return;
 	switch (answer_status(mad)) {
@@ -285,11 +285,11 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 	}
 }
 
-static bool wants_tick(const struct details *details, const struct node_entry *node)
+static bool needs_tick(const struct details *details, const struct node_entry *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
 	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       !is_abandoned(details, node, UNANSWERED_TICK);
+	       !is_abandoned(details, node, TIMED_OUT_TICK);
 }
 
 /* Once per node; a tenth of the nodes per sweep. */
@@ -304,9 +304,9 @@ static void query_ticks(struct details *details, bool skip_hcas)
 		uint32_t node = details->next_tick, port;
 
 		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
-		    !wants_tick(details, node_memory_node(details->memory, node)))
+		    !needs_tick(details, node_memory_node(details->memory, node)))
 			continue;
-		port = first_port_to_ask(details, node);
+		port = first_port_to_query(details, node);
 		if (port != FABRIC_NONE) {
 			struct request request = port_request(details, port, PMA_PORT_SAMPLES_CONTROL, on_tick);
 
@@ -341,7 +341,7 @@ static void query_attributes(struct details *details, uint32_t port)
 static void query_port(struct details *details, uint32_t port)
 {
 	if (node_memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
-	    port == first_port_to_ask(details, details->fabric->ports[port].node))
+	    port == first_port_to_query(details, details->fabric->ports[port].node))
 		query_caps(details, port);
 	query_attributes(details, port);
 }

@@ -67,12 +67,12 @@ static void report_left_out(struct event_limit *limit, struct events *events, in
 
 void event_limit_apply(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
 {
-	size_t i = limit->passed < events->count ? limit->passed : events->count, kept;
+	size_t i = limit->passed < events->count ? limit->passed : events->count, passed;
 
-	for (kept = i; i < events->count; i++)
+	for (passed = i; i < events->count; i++)
 		if (may_pass(limit, &events->list[i], now_us))
-			events->list[kept++] = events->list[i];
-	events->count = kept;
+			events->list[passed++] = events->list[i];
+	events->count = passed;
 	report_left_out(limit, events, now_us, wall_us);
 	limit->passed = events->count;
 }

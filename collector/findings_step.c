@@ -61,7 +61,7 @@ int findings_step_restore(struct findings_step *step, const struct restored *res
 }
 
 /* Room for @count elements; the content is discarded. */
-static bool make_room(void **array, size_t *capacity, size_t count, size_t size)
+static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
 {
 	void *room;
 
@@ -108,11 +108,11 @@ static int gather(struct findings_step *step, const struct sweep_result *result,
 		  const struct fabric *fabric, struct node_memory *memory, struct health_input *input,
 		  struct error *err)
 {
-	if (!make_room((void **)&step->samples, &step->sample_capacity, result->count, sizeof(*step->samples)) ||
-	    !make_room((void **)&step->caps, &step->caps_capacity, fabric->node_count, sizeof(*step->caps)) ||
-	    !make_room((void **)&step->locked, &step->locked_capacity, fabric->node_count, sizeof(*step->locked)) ||
-	    !make_room((void **)&step->details, &step->detail_capacity, details->sample_count,
-		       sizeof(*step->details)))
+	if (!reserve((void **)&step->samples, &step->sample_capacity, result->count, sizeof(*step->samples)) ||
+	    !reserve((void **)&step->caps, &step->caps_capacity, fabric->node_count, sizeof(*step->caps)) ||
+	    !reserve((void **)&step->locked, &step->locked_capacity, fabric->node_count, sizeof(*step->locked)) ||
+	    !reserve((void **)&step->details, &step->detail_capacity, details->sample_count,
+		     sizeof(*step->details)))
 		return err_nomem(err);
 	for (size_t i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
@@ -150,12 +150,12 @@ static int gather_routes(struct findings_step *step, const struct route_read *ro
 
 	if (!routes->interval_us)
 		return 0;
-	if (!make_room((void **)&step->changed_guids, &step->changed_capacity, routes->count,
-		       sizeof(*step->changed_guids)) ||
-	    !make_room((void **)&step->changed_entries, &step->entries_capacity, routes->count,
-		       sizeof(*step->changed_entries)) ||
-	    !make_room((void **)&step->read_guids, &step->read_capacity, routes->count,
-		       sizeof(*step->read_guids)))
+	if (!reserve((void **)&step->changed_guids, &step->changed_capacity, routes->count,
+		     sizeof(*step->changed_guids)) ||
+	    !reserve((void **)&step->changed_entries, &step->entries_capacity, routes->count,
+		     sizeof(*step->changed_entries)) ||
+	    !reserve((void **)&step->read_guids, &step->read_capacity, routes->count,
+		     sizeof(*step->read_guids)))
 		return err_nomem(err);
 	for (size_t i = 0; i < routes->count; i++) {
 		const struct route_switch *one = &routes->switches[i];

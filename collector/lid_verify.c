@@ -29,22 +29,22 @@ struct lid_verify {
  * The samples of one LID: all ports of a switch, one of another node. Return: index of the next
  * LID.
  */
-static size_t end_of_lid(const struct lid_verify *check, size_t first)
+static size_t lid_end(const struct lid_verify *verify, size_t first)
 {
-	const struct port *port = &check->fabric->ports[check->result->samples[first].port];
+	const struct port *port = &verify->fabric->ports[verify->result->samples[first].port];
 	size_t end = first + 1;
 
-	if (check->fabric->nodes[port->node].type != NODE_SWITCH)
+	if (verify->fabric->nodes[port->node].type != NODE_SWITCH)
 		return end;
-	while (end < check->result->count &&
-	       check->fabric->ports[check->result->samples[end].port].node == port->node)
+	while (end < verify->result->count &&
+	       verify->fabric->ports[verify->result->samples[end].port].node == port->node)
 		end++;
 	return end;
 }
 
-static bool is_strange(const struct lid_verify *check, const struct port_sample *sample)
+static bool is_implausible(const struct lid_verify *verify, const struct port_sample *sample)
 {
-	const struct port *port = &check->fabric->ports[sample->port];
+	const struct port *port = &verify->fabric->ports[sample->port];
 	uint64_t bits_per_s = port_rate_bits_per_s(port);
 
 	if (!sample->delta)
@@ -56,27 +56,27 @@ static bool is_strange(const struct lid_verify *check, const struct port_sample 
 		       CREDIBLE_PERCENT;
 }
 
-static void discard(struct lid_verify *check, size_t first)
+static void discard(struct lid_verify *verify, size_t first)
 {
-	size_t end = end_of_lid(check, first), i;
+	size_t end = lid_end(verify, first), i;
 
 	for (i = first; i < end; i++) {
-		struct port_sample *sample = &check->result->samples[i];
+		struct port_sample *sample = &verify->result->samples[i];
 
 		if (sample->status == SAMPLE_UNSUPPORTED)
 			sample->status = SAMPLE_SILENT;
 		if (!sample->reading)
 			continue;
 		*sample = (struct port_sample){ .port = sample->port, .status = SAMPLE_SILENT };
-		check->result->ports_answered--;
+		verify->result->ports_answered--;
 	}
 }
 
 /* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
-static bool is_at_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
+static bool is_at_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
 		      const uint8_t *mad)
 {
-	const struct node *node = &check->fabric->nodes[port->node];
+	const struct node *node = &verify->fabric->nodes[port->node];
 	struct smp_node_info info;
 
 	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
@@ -90,114 +90,115 @@ static bool is_at_lid(const struct lid_verify *check, const struct port *port, e
  * does not respond here, while another may have its LID: without a response only a locked node is
  * accepted.
  */
-static bool has_lid(const struct lid_verify *check, const struct port *port, enum request_result result,
+static bool has_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
 		    const uint8_t *mad)
 {
 	if (result == REQUEST_CANCELLED)
 		return true;
 	if (result != REQUEST_ANSWERED)
-		return node_memory_node(check->memory, port->node)->locked;
-	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(check->fabric, port);
+		return node_memory_node(verify->memory, port->node)->locked;
+	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(verify->fabric, port);
 }
 
 /*
  * Implausible readings through a redirection of an earlier sweep: the owner of that LID cannot be
  * verified. The next sweep queries the agent itself.
  */
-static bool forget_redirect(struct lid_verify *check, size_t first)
+static bool drop_redirect(struct lid_verify *verify, size_t first)
 {
-	struct port_entry *agent = node_memory_agent(check->memory, check->fabric, check->result->samples[first].port);
+	struct port_entry *agent = node_memory_agent(verify->memory, verify->fabric,
+						     verify->result->samples[first].port);
 
 	if (!agent->redirect.lid || agent->redirect_new)
 		return false;
 	agent->redirect = (struct mad_address){ 0 };
-	discard(check, first);
+	discard(verify, first);
 	return true;
 }
 
-static void on_answer(void *ctx, const struct request *request, enum request_result result,
-		      const uint8_t mad[MAD_SIZE], int64_t at_us)
+static void on_response(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
-	struct lid_verify *check = ctx;
-	const struct port *port = &check->fabric->ports[check->result->samples[request->tag].port];
+	struct lid_verify *verify = ctx;
+	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
 
 	(void)at_us;
 	if (result != REQUEST_CANCELLED)
-		node_memory_note_smp(check->memory, port->node, result == REQUEST_ANSWERED);
-	if (check->memory->directed ? has_lid(check, port, result, mad) : is_at_lid(check, port, result, mad))
+		node_memory_note_smp(verify->memory, port->node, result == REQUEST_ANSWERED);
+	if (verify->memory->directed ? has_lid(verify, port, result, mad) : is_at_lid(verify, port, result, mad))
 		return;
-	check->moved++;
-	discard(check, request->tag);
+	verify->moved++;
+	discard(verify, request->tag);
 	/* The redirection and capabilities may be those of the other node. */
-	*node_memory_redirect(check->memory, check->fabric, check->result->samples[request->tag].port) =
+	*node_memory_redirect(verify->memory, verify->fabric, verify->result->samples[request->tag].port) =
 		(struct mad_address){ 0 };
-	node_memory_node(check->memory, port->node)->caps = (struct pma_caps){ 0 };
-	node_memory_node(check->memory, port->node)->caps_stored = false;
+	node_memory_node(verify->memory, port->node)->caps = (struct pma_caps){ 0 };
+	node_memory_node(verify->memory, port->node)->caps_stored = false;
 }
 
-static int query(struct lid_verify *check, size_t sample, struct error *err)
+static int query(struct lid_verify *verify, size_t sample, struct error *err)
 {
-	const struct port *port = &check->fabric->ports[check->result->samples[sample].port];
+	const struct port *port = &verify->fabric->ports[verify->result->samples[sample].port];
 	struct request request = {
-		.attribute = check->memory->directed ? SMP_PORT_INFO : SMP_NODE_INFO,
+		.attribute = verify->memory->directed ? SMP_PORT_INFO : SMP_NODE_INFO,
 		.tag = (uint32_t)sample,
-		.done = on_answer,
-		.ctx = check,
+		.done = on_response,
+		.ctx = verify,
 	};
 
-	check->queried[sample] = true;
-	if (!node_memory_route_smp(check->memory, check->fabric, port->node, port->num, &request))
+	verify->queried[sample] = true;
+	if (!node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request))
 		return 0;
-	if (check->memory->directed && check->fabric->nodes[port->node].type != NODE_SWITCH)
+	if (verify->memory->directed && verify->fabric->nodes[port->node].type != NODE_SWITCH)
 		request.modifier = port->num;
-	return engine_submit(check->engine, &request, err);
+	return engine_submit(verify->engine, &request, err);
 }
 
-static bool was_silent(const struct lid_verify *check, const struct port_sample *sample)
+static bool was_silent(const struct lid_verify *verify, const struct port_sample *sample)
 {
-	return node_memory_node(check->memory, check->fabric->ports[sample->port].node)->silent_sweeps > 0;
+	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->silent_sweeps > 0;
 }
 
 /* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
-static int query_each(struct lid_verify *check, bool all, struct error *err)
+static int query_each(struct lid_verify *verify, bool all, struct error *err)
 {
 	size_t first, end, i;
 	int code = 0, ran;
 
-	for (first = 0; first < check->result->count && code == 0; first = end) {
-		bool requested = false, strange = false;
+	for (first = 0; first < verify->result->count && code == 0; first = end) {
+		bool requested = false, implausible = false;
 
-		end = end_of_lid(check, first);
-		for (i = first; i < end && !strange; i++) {
-			const struct port_sample *sample = &check->result->samples[i];
+		end = lid_end(verify, first);
+		for (i = first; i < end && !implausible; i++) {
+			const struct port_sample *sample = &verify->result->samples[i];
 
-			strange = sample->reading && is_strange(check, sample);
+			implausible = sample->reading && is_implausible(verify, sample);
 			/* The LID of an unresponsive node may have been reassigned meanwhile. */
-			requested |= strange || (sample->reading && (all || was_silent(check, sample)));
+			requested |= implausible || (sample->reading && (all || was_silent(verify, sample)));
 		}
-		if (strange && forget_redirect(check, first))
+		if (implausible && drop_redirect(verify, first))
 			continue;
-		if (requested && !check->queried[first])
-			code = query(check, first, err);
+		if (requested && !verify->queried[first])
+			code = query(verify, first, err);
 	}
-	ran = engine_run(check->engine, 0, err);
+	ran = engine_run(verify->engine, 0, err);
 	return ran < 0 ? ran : code;
 }
 
 int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
 		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
 {
-	struct lid_verify check = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	struct lid_verify verify = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
 	int code;
 
 	*ret_moved = 0;
-	check.queried = calloc(result->count ? result->count : 1, sizeof(*check.queried));
-	if (!check.queried)
+	verify.queried = calloc(result->count ? result->count : 1, sizeof(*verify.queried));
+	if (!verify.queried)
 		return err_nomem(err);
-	code = query_each(&check, all, err);
-	if (code == 0 && check.moved && !all)
-		code = query_each(&check, true, err);
-	free(check.queried);
-	*ret_moved = check.moved;
+	code = query_each(&verify, all, err);
+	if (code == 0 && verify.moved && !all)
+		code = query_each(&verify, true, err);
+	free(verify.queried);
+	*ret_moved = verify.moved;
 	return code;
 }

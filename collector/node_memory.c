@@ -149,14 +149,14 @@ bool node_memory_route_smp(const struct node_memory *memory, const struct fabric
 bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct fabric *fabric, uint16_t lid,
 				  struct request *request)
 {
-	uint32_t lane = request->node, i;
+	uint32_t agent = request->node, i;
 	bool found = false;
 
 	for (i = 0; i < fabric->port_count && !found; i++)
 		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
 			found = node_memory_route_smp(memory, fabric, fabric->ports[i].node, fabric->ports[i].num,
 						      request);
-	request->node = lane;
+	request->node = agent;
 	if (found)
 		return true;
 	request->mgmt_class = CLASS_SUBN_LID;

@@ -26,7 +26,7 @@ struct request;
 
 struct port_entry {
 	bool has_last;
-	uint8_t extended_bad;      /* consecutive sweeps in which PortCountersExtended failed (sweep_port.c) */
+	uint8_t extended_failures;      /* consecutive sweeps in which PortCountersExtended failed (sweep_port.c) */
 	enum sample_status status; /* in the last stored sweep */
 	counter_set saturated;     /* already reported */
 	uint32_t cleared_window;   /* number of the window in which they were last cleared (sweep_events.h) */
@@ -50,7 +50,7 @@ struct node_entry {
 	bool caps_stored;
 	uint32_t silent_sweeps; /* consecutive, without any response */
 	bool silence_reported;       /* as an event of this node */
-	uint8_t unanswered[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
+	uint8_t timed_out_queries[DETAIL_ATTRIBUTE_COUNT + 1]; /* detail and tick queries, consecutive */
 	/* For SMPs only (sweep_events.c): */
 	uint64_t smp_sent_at;  /* sweep of a locked node's last SMP (topology_probe.h) */
 	uint8_t smp_result;       /* enum smp_result, in this sweep */

@@ -14,7 +14,7 @@
 #include "wire/smp.h"
 
 /* After timeouts a switch is queried again after 2, 4, ... sweeps, at most 2 to this power. */
-#define FAILED_MOST 6
+#define BACKOFF_MAX 6
 
 void route_read_done(struct route_read *read)
 {
@@ -125,7 +125,7 @@ static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 }
 
 /* Removed blocks are changes if they were not empty. */
-static void lose_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
+static void remove_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
 	uint32_t lid;
@@ -147,7 +147,7 @@ static int resize_table(struct route_read *read, struct route_switch *at, uint32
 	if (blocks == known)
 		return 0;
 	at->requested = true;
-	lose_blocks(read, at, blocks);
+	remove_blocks(read, at, blocks);
 	return routes_size(&read->routes, at->guid, blocks * ROUTES_BLOCK, read->err);
 }
 
@@ -368,7 +368,7 @@ static void note_failures(struct route_read *read)
 			at->failed = has_any(at->todo) ? at->failed : 0;
 			continue;
 		}
-		at->failed = at->failed < FAILED_MOST ? at->failed + 1 : FAILED_MOST;
+		at->failed = at->failed < BACKOFF_MAX ? at->failed + 1 : BACKOFF_MAX;
 		at->not_before = read->sweep + (UINT64_C(1) << at->failed);
 	}
 }

@@ -19,13 +19,13 @@
 #include "wire/smp.h"
 
 /* Sweeps without a response after which a node's single query is not retried. */
-#define SILENT_UNTIL_ONCE 3
+#define SWEEPS_UNTIL_NO_RETRY 3
 
 /* The engine's agent identifier for the SM; other agents: node_memory_agent_id(). */
-#define SM_LANE 0
+#define SM_AGENT 0
 
 /* Retries per sweep of a query with the status "busy" or "redirect". */
-#define ASK_AGAIN 2
+#define RETRIES_PER_QUERY 2
 
 static bool is_switch(const struct sweep_state *state, uint32_t node)
 {
@@ -95,7 +95,7 @@ static void query_caps(struct sweep_state *state, uint32_t port_index)
 		.mgmt_class = CLASS_PERFORMANCE,
 		.attribute = PMA_CLASS_PORT_INFO,
 		.tag = port_index,
-		.once = node_memory_node(state->memory, node)->silent_sweeps >= SILENT_UNTIL_ONCE,
+		.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY,
 		.done = on_caps,
 		.ctx = state,
 	});
@@ -267,7 +267,7 @@ static void plan(struct sweep_state *state)
 		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
 		state->oldest_first |= node_memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
 	}
-	memset(state->retries_left, ASK_AGAIN, result->count);
+	memset(state->retries_left, RETRIES_PER_QUERY, result->count);
 }
 
 /* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
@@ -310,7 +310,7 @@ static int query_all(struct sweep_state *state, struct topology_probe *probe, st
 static int query_and_wait(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
 	const struct sweep_settings *settings = state->settings;
-	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
+	struct request sm_info = { .node = SM_AGENT, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
 	bool probe_first;
 	int code, ran;
 

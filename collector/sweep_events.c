@@ -34,7 +34,7 @@ static void list_counters(counter_set set, char *ret, size_t size)
  * Counters of a port decreased: counted once per window. While the ports of the window are few, its
  * event is added to @few.
  */
-static void count_cleared(struct sweep_events *state, struct events *few, int64_t now_us, int64_t wall_us,
+static void count_cleared(struct sweep_events *state, struct events *pending, int64_t now_us, int64_t wall_us,
 			  const struct fabric *fabric, const struct port_sample *sample, struct port_entry *memory)
 {
 	const struct port *port = &fabric->ports[sample->port];
@@ -51,7 +51,7 @@ static void count_cleared(struct sweep_events *state, struct events *few, int64_
 	if (++state->cleared >= CLEARED_TOGETHER)
 		return;
 	list_counters(sample->delta->reset, keys, sizeof(keys));
-	events_add(few, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
+	events_add(pending, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
 		   "counters of %s were reset externally: %s",
 		   events_port_name(fabric, sample->port, name, sizeof(name)),
 		   keys);
@@ -61,7 +61,7 @@ static void count_cleared(struct sweep_events *state, struct events *few, int64_
  * Reported at once, for the operator who has just cleared a port. If many ports follow, one event
  * replaces those of the window.
  */
-static void report_cleared(struct sweep_events *state, struct events *events, const struct events *few,
+static void report_cleared(struct sweep_events *state, struct events *events, const struct events *pending,
 			   size_t cleared_before)
 {
 	size_t i;
@@ -74,9 +74,9 @@ static void report_cleared(struct sweep_events *state, struct events *events, co
 		state->reported = 1;
 		return;
 	}
-	for (i = 0; i < few->count; i++)
+	for (i = 0; i < pending->count; i++)
 		*events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "") =
-			few->list[i];
+			pending->list[i];
 	state->reported = (unsigned)state->cleared;
 }
 
@@ -102,16 +102,16 @@ static void report_saturated(struct events *events, int64_t wall_us, const struc
 }
 
 /* Responses of one node in a sweep. The samples of a node are consecutive. */
-struct node_answers {
+struct node_responses {
 	uint32_t node;
 	size_t queried;    /* ports that were to be read */
 	size_t responded;
 };
 
 /* The node of sample *i, which is advanced beyond it. */
-static struct node_answers next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
+static struct node_responses next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
 {
-	struct node_answers ret = { .node = fabric->ports[result->samples[*i].port].node };
+	struct node_responses ret = { .node = fabric->ports[result->samples[*i].port].node };
 
 	for (; *i < result->count && fabric->ports[result->samples[*i].port].node == ret.node; ++*i) {
 		enum sample_status status = result->samples[*i].status;
@@ -135,7 +135,7 @@ static enum silence silence_of(const struct fabric *fabric, const struct sweep_r
 	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
 
 	while (i < result->count) {
-		struct node_answers node = next_node(fabric, result, &i);
+		struct node_responses node = next_node(fabric, result, &i);
 		bool is_switch = fabric->nodes[node.node].type == NODE_SWITCH;
 
 		if (!node.queried || node.node == fabric->from_node)
@@ -193,21 +193,21 @@ static void report_silence(struct sweep_events *state, struct events *events, in
 	report_together(events, wall_us, before, now);
 	state->silence = now;
 	while (i < result->count) {
-		struct node_answers answers = next_node(fabric, result, &i);
-		const struct node *node = &fabric->nodes[answers.node];
-		struct node_entry *entry = node_memory_node(memory, answers.node);
+		struct node_responses responses = next_node(fabric, result, &i);
+		const struct node *node = &fabric->nodes[responses.node];
+		struct node_entry *entry = node_memory_node(memory, responses.node);
 		bool was_reported = entry->silence_reported;
 
-		if (!answers.queried)
+		if (!responses.queried)
 			continue;
-		entry->silent_sweeps = answers.responded ? 0 : entry->silent_sweeps + 1;
-		entry->silence_reported = !answers.responded && is_reported(state, node, entry);
+		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
+		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
 		if (entry->silence_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
-				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,
-				   "%s does not respond", node->name);
-		else if (answers.responded && was_reported)
-			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
+				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
+				   0, "%s does not respond", node->name);
+		else if (responses.responded && was_reported)
+			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
 				   "%s responds again", node->name);
 	}
 }
@@ -280,7 +280,7 @@ static void report_locked(struct events *events, int64_t wall_us, const struct f
 void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
 			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
-	struct events few = { 0 };
+	struct events pending = { 0 };
 	size_t cleared_before, i;
 
 	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US) {
@@ -298,8 +298,8 @@ void sweep_events_report(struct sweep_events *state, struct events *events, int6
 		if (sample->reading)
 			report_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)
-			count_cleared(state, &few, now_us, wall_us, fabric, sample, port);
+			count_cleared(state, &pending, now_us, wall_us, fabric, sample, port);
 	}
-	report_cleared(state, events, &few, cleared_before);
-	events_done(&few);
+	report_cleared(state, events, &pending, cleared_before);
+	events_done(&pending);
 }

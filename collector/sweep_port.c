@@ -19,8 +19,8 @@
  * PortCounters only, and until it is queried again. The status "unsupported" has immediate effect, for
  * the whole node.
  */
-#define EXTENDED_BAD_MAX 8
-#define EXTENDED_BAD_AGAIN 68
+#define EXTENDED_FAILURES_MAX 8
+#define EXTENDED_RETRY_AFTER 68
 
 void sweep_submit(struct sweep_state *state, const struct request *request)
 {
@@ -59,16 +59,16 @@ static bool has_extended(const struct sweep_state *state, uint32_t node)
 }
 
 /* Is PortCountersExtended to be queried? To be called once per sweep. */
-static bool wants_extended(struct sweep_state *state, uint32_t port_index)
+static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 {
 	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	if (!has_extended(state, state->fabric->ports[port_index].node))
 		return false;
-	if (port->extended_bad >= EXTENDED_BAD_MAX && ++port->extended_bad < EXTENDED_BAD_AGAIN)
+	if (port->extended_failures >= EXTENDED_FAILURES_MAX && ++port->extended_failures < EXTENDED_RETRY_AFTER)
 		return false;
-	if (port->extended_bad == EXTENDED_BAD_AGAIN)
-		port->extended_bad = EXTENDED_BAD_MAX;
+	if (port->extended_failures == EXTENDED_RETRY_AFTER)
+		port->extended_failures = EXTENDED_FAILURES_MAX;
 	return true;
 }
 
@@ -80,7 +80,7 @@ void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 	state->result->samples[sample].status = SAMPLE_SILENT;
 	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
 	sweep_submit(state, &request);
-	if (!wants_extended(state, port_index))
+	if (!needs_extended(state, port_index))
 		return;
 	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
@@ -149,7 +149,7 @@ static void apply_details(struct sweep_state *state, uint32_t port_index, const 
 }
 
 /* Prefetch what apply_details() reads when the port's other attribute arrives. */
-static void expect_details(struct sweep_state *state, uint32_t port_index)
+static void prefetch_details(struct sweep_state *state, uint32_t port_index)
 {
 	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
@@ -162,13 +162,13 @@ static void expect_details(struct sweep_state *state, uint32_t port_index)
  * One error of PortCountersExtended is a garbled MAD; persistent errors mean that it is
  * unsupported.
  */
-static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
+static void count_extended_failure(struct sweep_state *state, uint32_t port_index)
 {
 	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
-	if (port->extended_bad < EXTENDED_BAD_MAX)
-		port->extended_bad++;
-	if (port->extended_bad == EXTENDED_BAD_MAX)
+	if (port->extended_failures < EXTENDED_FAILURES_MAX)
+		port->extended_failures++;
+	if (port->extended_failures == EXTENDED_FAILURES_MAX)
 		close_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
@@ -191,12 +191,12 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			node_memory_port(state->memory, state->fabric, request->tag)->extended_bad = 0;
+			node_memory_port(state->memory, state->fabric, request->tag)->extended_failures = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
 			apply_details(state, request->tag, reading);
 		else
-			expect_details(state, request->tag);
+			prefetch_details(state, request->tag);
 		break;
 	case ANSWER_REDIRECT:
 		if (!sweep_port_redirect(state, request->tag, mad))
@@ -221,7 +221,7 @@ static void apply_response(struct sweep_state *state, const struct request *requ
 	case ANSWER_BAD:
 		state->result->bad_responses++;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			count_bad_extended(state, request->tag);
+			count_extended_failure(state, request->tag);
 		break;
 	}
 }

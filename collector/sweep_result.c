@@ -34,10 +34,11 @@ int sweep_result_reserve(struct sweep_result *result, size_t count, struct error
 
 void sweep_result_clear(struct sweep_result *result)
 {
-	struct sweep_result kept = *result;
+	struct sweep_result buffers = *result;
 
 	*result = (struct sweep_result){
-		.samples = kept.samples, .readings = kept.readings, .deltas = kept.deltas, .capacity = kept.capacity,
+		.samples = buffers.samples, .readings = buffers.readings, .deltas = buffers.deltas,
+		.capacity = buffers.capacity,
 	};
 }
 

@@ -10,7 +10,7 @@
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-static void see_change(struct topology_probe *probe, uint32_t port)
+static void note_change(struct topology_probe *probe, uint32_t port)
 {
 	if (probe->changed_port == FABRIC_NONE)
 		probe->changed_port = port;
@@ -18,7 +18,7 @@ static void see_change(struct topology_probe *probe, uint32_t port)
 }
 
 /* It did not respond to its last SMP: the next one is sent with retries. */
-static bool is_suspect(const struct topology_probe *probe, uint32_t node)
+static bool has_timed_out(const struct topology_probe *probe, uint32_t node)
 {
 	return node_memory_node(probe->memory, node)->smp_timeout_sweeps > 0;
 }
@@ -29,9 +29,9 @@ static bool note_response(struct topology_probe *probe, uint32_t node, enum requ
 	 * After two timeouts the path may lead through a removed node: a discovery finds another
 	 * one.
 	 */
-	if (result == REQUEST_TIMED_OUT && probe->memory->directed && is_suspect(probe, node) &&
+	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
 	    !node_memory_node(probe->memory, node)->locked)
-		see_change(probe, FABRIC_NONE);
+		note_change(probe, FABRIC_NONE);
 	if (result != REQUEST_CANCELLED)
 		node_memory_note_smp(probe->memory, node, result == REQUEST_ANSWERED);
 	return result == REQUEST_ANSWERED;
@@ -55,7 +55,7 @@ static void on_switch_info(void *ctx, const struct request *request, enum reques
 		return;
 	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(mad);
 	if (smp_read_port_state_change(mad))
-		see_change(probe, FABRIC_NONE);
+		note_change(probe, FABRIC_NONE);
 }
 
 static struct smp_link read_link(const struct fabric *fabric, const struct port *port, const uint8_t mad[MAD_SIZE])
@@ -96,7 +96,7 @@ static void on_port_info(void *ctx, const struct request *request, enum request_
 	probe->links_seen += link.state >= PORT_INIT;
 	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
 	if (!is_same(port, &link))
-		see_change(probe, request->tag);
+		note_change(probe, request->tag);
 }
 
 /* Is this node queried? A locked one only now and then. */
@@ -135,7 +135,7 @@ static int submit(struct topology_probe *probe, struct engine *engine, uint32_t 
 		.attribute = attribute,
 		.modifier = modifier,
 		.tag = tag,
-		.once = entry->locked || !is_suspect(probe, node),
+		.once = entry->locked || !has_timed_out(probe, node),
 		.done = done,
 		.ctx = probe,
 	};
@@ -169,7 +169,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 		 * Other nodes are queried rarely (lid_verify): here only those that did not
 		 * respond.
 		 */
-		else if (is_suspect(probe, i))
+		else if (has_timed_out(probe, i))
 			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
 	}
 	if (probe->fresh) {
@@ -187,7 +187,7 @@ int topology_probe_submit(struct topology_probe *probe, struct engine *engine, c
 		const struct port *port = &fabric->ports[i];
 
 		if (port->num > 0 && is_switch(probe, port->node) && is_queried(probe, port->node) &&
-		    !is_suspect(probe, port->node))
+		    !has_timed_out(probe, port->node))
 			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
 	}
 	probe->turn = (probe->turn + 1) % TOPOLOGY_PROBE_SWEEPS;
