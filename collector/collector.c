@@ -93,8 +93,9 @@ static int64_t next_discovery_us(const struct collector *collector)
 }
 
 /*
- * Sleep, but receive late responses and let a due discovery proceed: for a short time even if there is
- * none left, since otherwise a collector whose sweeps are always late would never detect a change.
+ * Sleep, but receive late responses and let a due discovery proceed: for a short time even if there
+ * is none left, since otherwise a collector whose sweeps are always late would never detect a
+ * change.
  */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {

@@ -44,8 +44,8 @@ struct collector_settings {
 	const struct health_settings *health; /* thresholds of findings; NULL: the defaults */
 	const struct shape_settings *shape;   /* configured node classes and rails; or NULL */
 	/*
-	 * Called once, with the first discovered topology that is not the stored one: does the database
-	 * belong to this fabric? An error ends the collector. NULL: not checked.
+	 * Called once, with the first discovered topology that is not the stored one: does the
+	 * database belong to this fabric? An error ends the collector. NULL: not checked.
 	 */
 	int (*accept)(void *ctx, const struct fabric *fabric, struct error *err);
 	void *accept_ctx;

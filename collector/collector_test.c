@@ -45,8 +45,9 @@ static void capabilities_are_asked_once(void **state)
 	(void)state;
 	model_run(model, 10, NULL, NULL);
 	/*
-	 * Node 0 has four live ports with both attributes; its turn of detail queries, which includes
-	 * ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only 64-bit PortCounters.
+	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
+	 * includes ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only
+	 * 64-bit PortCounters.
 	 */
 	assert_int_equal(model->requests_to[0], 1 + 10 * 4 * 2);
 	assert_int_equal(model->requests_to[LEAF + 3], 1 + 10 * 6 * 2);

@@ -14,8 +14,8 @@
 #include "fabric/fabric.h"
 
 /*
- * Consecutive sweeps, and the time, in which both ends must disagree. A sum that was wrong for another
- * reason recovers, and a moved cable is detected by discovery meanwhile.
+ * Consecutive sweeps, and the time, in which both ends must disagree. A sum that was wrong for
+ * another reason recovers, and a moved cable is detected by discovery meanwhile.
  */
 #define SWEEPS_UNTIL_REPORTED 3
 #define UNTIL_TOLD_US (30 * US_PER_S)
@@ -294,8 +294,8 @@ static bool step_port(struct conservation *conservation, int64_t start_us, const
 }
 
 /*
- * Report it once, and start a new sum, which determines whether it continues after about the time that
- * the detection took.
+ * Report it once, and start a new sum, which determines whether it continues after about the time
+ * that the detection took.
  */
 static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)

@@ -6,10 +6,10 @@
  * of the ends in three consecutive sweeps over at least 30 s is an event, once until it has not
  * occurred for an hour, and for ten directions at most; then a new sum begins.
  *
- * A sum begins again after an end was cleared, saturated, down, recabled or changed its rate, and is
- * not evaluated for a minute, in which discovery detects moved cables. Ends with 32-bit counters and
- * the internal links of a switch (to an aggregation node) are not evaluated. An unresponsive end
- * delays the evaluation: its next delta is longer.
+ * A sum begins again after an end was cleared, saturated, down, recabled or changed its rate, and
+ * is not evaluated for a minute, in which discovery detects moved cables. Ends with 32-bit counters
+ * and the internal links of a switch (to an aggregation node) are not evaluated. An unresponsive
+ * end delays the evaluation: its next delta is longer.
  */
 #ifndef IBWIRE_COLLECTOR_CONSERVATION_H
 #define IBWIRE_COLLECTOR_CONSERVATION_H

@@ -110,8 +110,8 @@ static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 }
 
 /*
- * Or during a sweep, after some of their responses. Then a second query times out, and verifying all
- * LIDs adds those that had responded completely.
+ * Or during a sweep, after some of their responses. Then a second query times out, and verifying
+ * all LIDs adds those that had responded completely.
  */
 static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
 {

@@ -29,8 +29,8 @@
 
 /*
  * Consecutive timeouts after which an attribute counts as unsupported, like a rejected one. Once in
- * GIVEN_UP_TURNS turns both are queried again: MADs are lost, and a starting agent may reject what it
- * supports.
+ * GIVEN_UP_TURNS turns both are queried again: MADs are lost, and a starting agent may reject what
+ * it supports.
  */
 #define TIMED_OUT_MAX 3
 #define GIVEN_UP_TURNS 60

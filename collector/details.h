@@ -2,11 +2,12 @@
 /*
  * details.h - detail queries, spread over the sweeps
  *
- * Each sweep queries the attributes of fabric/detail.h of a part of the ports, so that all ports are
- * queried within DETAILS_SWEEPS sweeps and every delta has a previous reading. A port whose error or
- * discard counter has increased is queried at once. With the first port of a node its ClassPortInfo is
- * read again, for firmware changes. Attributes that a node rejects are not queried again, those that
- * it never answers once in sixty turns. Queries are sent once: a lost one waits for the next turn.
+ * Each sweep queries the attributes of fabric/detail.h of a part of the ports, so that all ports
+ * are queried within DETAILS_SWEEPS sweeps and every delta has a previous reading. A port whose
+ * error or discard counter has increased is queried at once. With the first port of a node its
+ * ClassPortInfo is read again, for firmware changes. Attributes that a node rejects are not queried
+ * again, those that it never answers once in sixty turns. Queries are sent once: a lost one waits
+ * for the next turn.
  */
 #ifndef IBWIRE_COLLECTOR_DETAILS_H
 #define IBWIRE_COLLECTOR_DETAILS_H
@@ -61,8 +62,8 @@ void details_done(struct details *details);
 
 /*
  * details_begin - start a sweep, and discard the responses of the last one
- * @details:  initially zeroed, except for `all` and `sweep`, which may have any value; must be valid
- *            until engine_run() has returned
+ * @details:  initially zeroed, except for `all` and `sweep`, which may have any value; must be
+ *            valid until engine_run() has returned
  * @engine, @fabric, @memory:  of the sweep; borrowed until details_finish()
  */
 void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
@@ -77,7 +78,8 @@ int details_submit_turn(struct details *details, bool skip_hcas);
 
 /*
  * details_all - queue all detail queries to every port that the sweep has read
- * @result:  of the finished sweep; the caller runs the engine again, and then calls details_finish()
+ * @result:  of the finished sweep; the caller runs the engine again, and then calls
+ *           details_finish()
  * These are retried, because there is no next turn.
  * Return: 0 or ERR_NOMEM.
  */
@@ -92,8 +94,8 @@ void details_moved(struct details *details, uint32_t port, counter_set moved);
 
 /*
  * details_finish - compute the deltas of the responses
- * @result:  of the sweep. Responses of an agent without a reading are discarded: they may be another
- *           node's.
+ * @result:  of the sweep. Responses of an agent without a reading are discarded: they may be
+ *           another node's.
  * Return: 0 or ERR_NOMEM. Then details->samples is the input of the sink.
  */
 int details_finish(struct details *details, const struct sweep_result *result);

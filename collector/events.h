@@ -52,8 +52,8 @@ struct fabric;
 #define EVENT_EVENTS_LEFT_OUT "events-left-out"
 
 /*
- * A growing list; a zeroed struct is empty. If memory is exhausted, events are written to `spare` and
- * counted in `lost`; owners that drop events count them there, too.
+ * A growing list; a zeroed struct is empty. If memory is exhausted, events are written to `spare`
+ * and counted in `lost`; owners that drop events count them there, too.
  */
 struct events {
 	struct event *list;

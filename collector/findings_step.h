@@ -2,8 +2,8 @@
 /*
  * findings_step.h - update the findings with each sweep
  *
- * Passes samples, shape, forwarding tables, locked nodes and SM state to analysis/health, and adds an
- * event for each finding that opens, changes or closes.
+ * Passes samples, shape, forwarding tables, locked nodes and SM state to analysis/health, and adds
+ * an event for each finding that opens, changes or closes.
  */
 #ifndef IBWIRE_COLLECTOR_FINDINGS_STEP_H
 #define IBWIRE_COLLECTOR_FINDINGS_STEP_H

@@ -86,9 +86,9 @@ static bool is_at_lid(const struct lid_verify *verify, const struct port *port, 
 }
 
 /*
- * SMPs by path: does the port still have the LID that its counters were read from? A node that is gone
- * does not respond here, while another may have its LID: without a response only a locked node is
- * accepted.
+ * SMPs by path: does the port still have the LID that its counters were read from? A node that is
+ * gone does not respond here, while another may have its LID: without a response only a locked node
+ * is accepted.
  */
 static bool has_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
 		    const uint8_t *mad)

@@ -3,9 +3,9 @@
  * lid_verify.h - verify that responses came from the queried nodes
  *
  * A counter response does not identify its node: it comes from the current owner of the LID, and a
- * subnet manager may reassign LIDs between discoveries. So NodeInfo of a LID is queried if a counter
- * decreased or increased faster than the link's rate. Two nodes that exchanged LIDs show one of
- * these. As soon as one LID has moved, all of them are verified.
+ * subnet manager may reassign LIDs between discoveries. So NodeInfo of a LID is queried if a
+ * counter decreased or increased faster than the link's rate. Two nodes that exchanged LIDs show
+ * one of these. As soon as one LID has moved, all of them are verified.
  */
 #ifndef IBWIRE_COLLECTOR_LID_VERIFY_H
 #define IBWIRE_COLLECTOR_LID_VERIFY_H

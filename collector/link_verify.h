@@ -2,9 +2,9 @@
 /*
  * link_verify.h - verify links that a sweep indicates as changed
  *
- * A link that went down since the last sweep, or an unresponsive HCA, may be back as it was. Two SMPs
- * determine that without a discovery: PortInfo of the switch port, and NodeInfo of the node behind
- * it, along a path that ends with this cable.
+ * A link that went down since the last sweep, or an unresponsive HCA, may be back as it was. Two
+ * SMPs determine that without a discovery: PortInfo of the switch port, and NodeInfo of the node
+ * behind it, along a path that ends with this cable.
  */
 #ifndef IBWIRE_COLLECTOR_LINK_VERIFY_H
 #define IBWIRE_COLLECTOR_LINK_VERIFY_H

@@ -33,7 +33,8 @@ bool loop_events_cut(struct loop_events *state, struct events *events, int64_t w
 		     const struct sweep_result *result, int64_t interval_us);
 
 /*
- * loop_events_late - a sweep took longer than the interval: reported for the first of consecutive ones
+ * loop_events_late - a sweep took longer than the interval: reported for the first of consecutive
+ * ones
  * @took_us:  from its start to the earliest start of the next one
  */
 void loop_events_late(struct loop_events *state, struct events *events, int64_t wall_us, int64_t took_us,

@@ -40,8 +40,8 @@
 #define EVENTS_MAX 10000
 
 /*
- * Are all LIDs in doubt: after a topology that discovery could not confirm, a new or restarted SM, or
- * a node that does not respond at its LID?
+ * Are all LIDs in doubt: after a topology that discovery could not confirm, a new or restarted SM,
+ * or a node that does not respond at its LID?
  */
 static bool lids_suspect(struct collector *collector)
 {
@@ -308,8 +308,8 @@ static int query(struct collector *collector, int64_t start_us, struct error *er
 }
 
 /*
- * While the store fails, deltas start at the last stored sweep. An error would count in each of them,
- * so the findings are not updated.
+ * While the store fails, deltas start at the last stored sweep. An error would count in each of
+ * them, so the findings are not updated.
  */
 static int findings(struct collector *collector, struct sweep *sweep, struct error *err)
 {
@@ -323,8 +323,8 @@ static int findings(struct collector *collector, struct sweep *sweep, struct err
 }
 
 /*
- * Read forwarding tables after the counters, for a small share of the time. Not if LIDs are in doubt,
- * and not at first while throttled.
+ * Read forwarding tables after the counters, for a small share of the time. Not if LIDs are in
+ * doubt, and not at first while throttled.
  */
 static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
 {

@@ -2,15 +2,15 @@
 /*
  * route_read.h - the switches' forwarding tables, read after the counters of each sweep
  *
- * An SM can change a table within a tenth of a second without any other sign. So all tables are read
- * after a topology change, again a minute later (the SM may still have been at work), after any table
- * was found changed, and periodically; a single one on request (before a fault is attributed to
- * routing). A block of 64 LIDs takes one SMP. A sweep reads a limited number of them in a limited
- * time, and the rest follows in the next sweeps.
+ * An SM can change a table within a tenth of a second without any other sign. So all tables are
+ * read after a topology change, again a minute later (the SM may still have been at work), after
+ * any table was found changed, and periodically; a single one on request (before a fault is
+ * attributed to routing). A block of 64 LIDs takes one SMP. A sweep reads a limited number of them
+ * in a limited time, and the rest follows in the next sweeps.
  *
- * The period is a minute, as far as that takes no more than 3 % of the rate limit, 600 SMPs per second
- * by default. 48 switches with tables of 17 blocks are read in 60 s (14 SMPs per second), 1,280 with
- * 280 blocks in 10 min. This is the delay with which a black hole or a skew is detected.
+ * The period is a minute, as far as that takes no more than 3 % of the rate limit, 600 SMPs per
+ * second by default. 48 switches with tables of 17 blocks are read in 60 s (14 SMPs per second),
+ * 1,280 with 280 blocks in 10 min. This is the delay with which a black hole or a skew is detected.
  *
  * A block that times out keeps its last content, and is retried with increasing delay.
  */

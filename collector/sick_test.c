@@ -302,8 +302,9 @@ static void change_lids_and_rates(struct model *model)
 }
 
 /*
- * LIDs are reassigned, sweeps are late, agents are busy: each reading is the port's own. Without lost
- * MADs and cut sweeps: with them, one of two exchanged nodes may be read alone and look plausible.
+ * LIDs are reassigned, sweeps are late, agents are busy: each reading is the port's own. Without
+ * lost MADs and cut sweeps: with them, one of two exchanged nodes may be read alone and look
+ * plausible.
  */
 static void no_reading_is_added_to_another_port_under_random_faults(void **state)
 {

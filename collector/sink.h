@@ -50,8 +50,8 @@ struct event {
 	uint64_t peer_guid;  /* 0: none */
 	uint8_t port, peer_port; /* meaningful with the GUID beside them */
 	/*
-	 * Number of earlier events of this kind that this event summarises: the newest ones that are not
-	 * older than it. They are removed when it is stored.
+	 * Number of earlier events of this kind that this event summarises: the newest ones that
+	 * are not older than it. They are removed when it is stored.
 	 */
 	unsigned replaces;
 	char text[256];      /* one line, printable */
@@ -97,14 +97,14 @@ struct sweep {
 	const struct event *events;
 	size_t event_count;
 	/*
-	 * All open findings after this sweep, in any order. A stored open finding that is missing here is
-	 * closed. NULL: findings were not updated.
+	 * All open findings after this sweep, in any order. A stored open finding that is missing
+	 * here is closed. NULL: findings were not updated.
 	 */
 	const struct finding *const *findings;
 	size_t finding_count;
 	/*
-	 * Forwarding tables as last read (collector/route_read.h); NULL: not read. The blocks are those
-	 * that are new, changed or removed since the last stored sweep.
+	 * Forwarding tables as last read (collector/route_read.h); NULL: not read. The blocks are
+	 * those that are new, changed or removed since the last stored sweep.
 	 */
 	const struct routes *routes;
 	const struct route_block *route_blocks;
@@ -160,8 +160,9 @@ void restored_done(struct restored *restored);
 
 struct sink {
 	/*
-	 * Store one sweep in one transaction. @sweep and everything it points to is borrowed for the call.
-	 * Return: 0, or a negative error; then nothing was stored and the next sweep can be tried.
+	 * Store one sweep in one transaction. @sweep and everything it points to is borrowed for
+	 * the call. Return: 0, or a negative error; then nothing was stored and the next sweep can
+	 * be tried.
 	 */
 	int (*store)(void *ctx, const struct sweep *sweep, struct error *err);
 	/* Fill @ret (zeroed by the caller; restored_done() frees it). */
@@ -171,8 +172,9 @@ struct sink {
 	/* Store the capabilities of performance agents. */
 	int (*store_caps)(void *ctx, const struct restored_caps *caps, size_t count, struct error *err);
 	/*
-	 * Have readers kept the store's log from being checkpointed, so that it is too large? NULL: there
-	 * is no log. Return: its size in bytes, and in @ret_holders the readers ("": unknown); 0: no.
+	 * Have readers kept the store's log from being checkpointed, so that it is too large? NULL:
+	 * there is no log. Return: its size in bytes, and in @ret_holders the readers ("":
+	 * unknown); 0: no.
 	 */
 	int64_t (*log_held)(void *ctx, char ret_holders[SINK_HOLDERS_SIZE]);
 	void *ctx;

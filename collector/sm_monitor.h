@@ -2,10 +2,10 @@
 /*
  * sm_monitor.h - all subnet managers of the fabric, and how many of them are master
  *
- * Each sweep queries the master in this host's PortInfo (sweep.h). Other SMs are at ports with IsSM,
- * and at the MasterSMLID of other ports: with two masters, a part of the fabric follows the other
- * one. They are queried once a minute, after a change of the topology or the master, and in every
- * sweep while more than one is master, so that a handover is not mistaken for two masters.
+ * Each sweep queries the master in this host's PortInfo (sweep.h). Other SMs are at ports with
+ * IsSM, and at the MasterSMLID of other ports: with two masters, a part of the fabric follows the
+ * other one. They are queried once a minute, after a change of the topology or the master, and in
+ * every sweep while more than one is master, so that a handover is not mistaken for two masters.
  *
  * An unresponsive standby is not a fault, and an unresponsive SM does not count as master.
  */
@@ -62,7 +62,8 @@ void sm_monitor_done(struct sm_monitor *monitor);
  * @wall_us, @events:  EVENT_SM_OTHER of other SMs that are new, changed or unresponsive
  *
  * Return: 0, also if it was cut; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
- * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1 (SMInfo).
+ * Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask bit 1, MasterSMLID), 14.2.5.13 and 14.4.1
+ * (SMInfo).
  */
 int sm_monitor_run(struct sm_monitor *monitor, struct engine *engine, const struct fabric *fabric,
 		   struct node_memory *memory, uint64_t generation, const struct sm_state *master, int64_t now_us,

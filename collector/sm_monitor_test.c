@@ -282,5 +282,5 @@ int main(void)
 		cmocka_unit_test(a_single_sweep_queries_all_sms),
 	};
 
-	return cmocka_run_group_tests_name("sm_watch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sm_monitor", tests, NULL, NULL);
 }

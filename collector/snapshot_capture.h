@@ -40,8 +40,8 @@ struct snapshot_capture_report {
  * @store:  called once, as store() of struct sink, without deltas; not if a stop was requested
  * @ret:    set on success
  *
- * Return: 0; ERR_UNAVAILABLE if no port responded, the local device failed, or a stop was requested;
- * the error of @store; ERR_NOMEM.
+ * Return: 0; ERR_UNAVAILABLE if no port responded, the local device failed, or a stop was
+ * requested; the error of @store; ERR_NOMEM.
  */
 int snapshot_capture_run(const struct snapshot_capture_settings *settings, const struct transport *transport,
 			 const struct clock *clock, const struct fabric *fabric, const struct restored_caps *caps,

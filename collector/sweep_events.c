@@ -174,8 +174,8 @@ static bool is_covered(const struct node *node, enum silence silence)
 }
 
 /*
- * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only after
- * a second sweep.
+ * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only
+ * after a second sweep.
  */
 static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {

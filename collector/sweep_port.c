@@ -16,8 +16,8 @@
 
 /*
  * Consecutive sweeps with an error status of PortCountersExtended until a port is polled for
- * PortCounters only, and until it is queried again. The status "unsupported" has immediate effect, for
- * the whole node.
+ * PortCounters only, and until it is queried again. The status "unsupported" has immediate effect,
+ * for the whole node.
  */
 #define EXTENDED_FAILURES_MAX 8
 #define EXTENDED_RETRY_AFTER 68

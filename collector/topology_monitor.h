@@ -23,8 +23,8 @@ struct discoverer {
 	/* Start a discovery. Return: 0 or a negative error. Never called while one is running. */
 	int (*start)(void *ctx, struct error *err);
 	/*
-	 * Wait for it, at most @timeout_ms. Return: 0 still running; 1 finished, *ret and *trailer are
-	 * set; negative: it failed.
+	 * Wait for it, at most @timeout_ms. Return: 0 still running; 1 finished, *ret and *trailer
+	 * are set; negative: it failed.
 	 */
 	int (*step)(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
 		    struct error *err);
