@@ -22,9 +22,9 @@
 #include "cli/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
-#include "collector/helper.h"
-#include "collector/link_check.h"
-#include "collector/fabric_watch.h"
+#include "collector/discovery_helper.h"
+#include "collector/topology_probe.h"
+#include "collector/topology_monitor.h"
 #include "collector/route_read.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -153,8 +153,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
 	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, what looks for changes, tables. */
-	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric) +
-	       route_read_cost(fabric, options->routes_us, route_read_beat_per_s(options->max_mads_per_s),
+	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + topology_probe_cost(fabric) +
+	       route_read_cost(fabric, options->routes_us, route_read_blocks_per_s(options->max_mads_per_s),
 			       options->interval_us);
 	how.record = true;
 	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
@@ -183,16 +183,16 @@ static int estimate(const struct collect_options *options, const struct discover
 	const struct discoverer *discoverer;
 	struct record_trailer trailer = { 0 };
 	struct fabric *fabric = NULL;
-	struct helper *helper;
-	int code = helper_create(settings, clock_system(), &helper, err);
+	struct discovery_helper *helper;
+	int code = discovery_helper_create(settings, clock_system(), &helper, err);
 
 	if (code < 0)
 		return code;
-	discoverer = helper_discoverer(helper);
+	discoverer = discovery_helper_discoverer(helper);
 	code = discoverer->start(discoverer->ctx, err);
 	while (code == 0 && !stop_requested())
 		code = discoverer->step(discoverer->ctx, 100, &fabric, &trailer, err);
-	helper_destroy(helper);
+	discovery_helper_destroy(helper);
 	if (code > 0)
 		code = print_estimate(options, fabric, &trailer, err);
 	fabric_destroy(fabric);
@@ -240,14 +240,14 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.sm_lid = read_sm_lid, .ctx = local,
 	};
 	struct collector_report report;
-	struct helper *helper;
-	int code = helper_create(discovery, clock_system(), &helper, err);
+	struct discovery_helper *helper;
+	int code = discovery_helper_create(discovery, clock_system(), &helper, err);
 
 	if (code < 0)
 		return code;
-	wire.discoverer = helper_discoverer(helper);
+	wire.discoverer = discovery_helper_discoverer(helper);
 	code = collector_run(&settings, &wire, clock_system(), writer_sink(writer), &report, err);
-	helper_destroy(helper);
+	discovery_helper_destroy(helper);
 	if (code == 0 && (options->once || options->count) && report.sweeps)
 		code = print_report(options, &report, err);
 	else if (code == 0)

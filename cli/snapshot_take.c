@@ -8,9 +8,9 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "cli/snapshot.h"
-#include "collector/fabric_watch.h"
-#include "collector/helper.h"
-#include "collector/take.h"
+#include "collector/topology_monitor.h"
+#include "collector/discovery_helper.h"
+#include "collector/snapshot_capture.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
@@ -92,18 +92,18 @@ static int discover(struct taking *taking, struct error *err)
 	};
 	struct record_trailer trailer = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());
-	struct helper *helper;
+	struct discovery_helper *helper;
 	int code;
 
 	asking_helper(&taking->options->asking, &taking->local, &command);
-	code = helper_create(&settings, clock_system(), &helper, err);
+	code = discovery_helper_create(&settings, clock_system(), &helper, err);
 	if (code < 0)
 		return code;
-	discoverer = helper_discoverer(helper);
+	discoverer = discovery_helper_discoverer(helper);
 	code = discoverer->start(discoverer->ctx, err);
 	while (code == 0 && !stop_requested())
 		code = discoverer->step(discoverer->ctx, DISCOVERY_SLICE_MS, &taking->fabric, &trailer, err);
-	helper_destroy(helper);
+	discovery_helper_destroy(helper);
 	if (code == 0)
 		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
 	if (code < 0)
@@ -136,7 +136,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 static int ask(struct taking *taking, struct error *err)
 {
 	const struct snapshot_options *options = taking->options;
-	const struct take_settings settings = {
+	const struct snapshot_capture_settings settings = {
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = ASKING_PER_NODE,
@@ -149,9 +149,9 @@ static int ask(struct taking *taking, struct error *err)
 		.directed_smps = taking->local.directed,
 		.keys = taking->keys,
 	};
-	struct take_report report;
-	int code = take_run(&settings, hca_transport(taking->hca), clock_system(), taking->fabric, taking->caps,
-			    taking->caps_count, store, taking, &report, err);
+	struct snapshot_capture_report report;
+	int code = snapshot_capture_run(&settings, hca_transport(taking->hca), clock_system(), taking->fabric,
+					taking->caps, taking->caps_count, store, taking, &report, err);
 
 	if (code < 0)
 		return code;

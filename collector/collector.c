@@ -8,15 +8,15 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "collector/loop_sweep.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sink.h"
 #include "fabric/fabric.h"
 #include "wire/keys.h"
 
-/* How long one look at a running discovery takes while nothing else is to do. */
+/* Longest wait for a running discovery while nothing else is due. */
 #define DISCOVERY_SLICE_MS 50
 
-/* How long one wait for late answers takes; they come within a second behind a sweep. */
+/* Longest wait for late responses, which arrive within a second after a sweep. */
 #define LISTEN_MS 10
 
 static int restore(struct collector *collector, struct error *err)
@@ -27,87 +27,87 @@ static int restore(struct collector *collector, struct error *err)
 
 	if (code < 0)
 		return code;
-	code = memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
-			      clock_wall_us(clock), err);
+	code = node_memory_restore(&collector->memory, &restored, collector->boot_id, clock_boottime_us(clock),
+				   clock_wall_us(clock), err);
 	if (code == 0)
-		code = judge_restore(&collector->judge, &restored, err);
+		code = findings_step_restore(&collector->findings, &restored, err);
 	if (code == 0) {
 		route_read_restore(&collector->routes, &restored.routes);
-		fabric_watch_restore(&collector->watch, restored.fabric);
+		topology_monitor_restore(&collector->topology, restored.fabric);
 		restored.fabric = NULL;
-		if (collector->watch.fabric)
-			code = memory_follow(&collector->memory, collector->watch.fabric, err);
+		if (collector->topology.fabric)
+			code = node_memory_set_fabric(&collector->memory, collector->topology.fabric, err);
 	}
 	restored_done(&restored);
 	return code;
 }
 
-/* Let discovery go on, at most so long; take over a new fabric. */
-static int step_watch(struct collector *collector, unsigned timeout_ms, struct error *err)
+/* Let discovery proceed for at most @timeout_ms, and adopt a new topology. */
+static int step_topology(struct collector *collector, unsigned timeout_ms, struct error *err)
 {
-	struct fabric_watch *watch = &collector->watch;
-	int code = fabric_watch_step(watch, timeout_ms, &collector->events, err);
+	struct topology_monitor *topology = &collector->topology;
+	int code = topology_monitor_step(topology, timeout_ms, &collector->events, err);
 
-	if (watch->took_us) {
-		collector->discovery_us = collector->report->discovery_us = watch->took_us;
-		collector->discovery_smps = collector->report->discovery_smps = watch->smps;
-		watch->took_us = 0;
-		/* What it has found may have keys that are newer than ours. What is wrong with the file it has told. */
+	if (topology->took_us) {
+		collector->discovery_us = collector->report->discovery_us = topology->took_us;
+		collector->discovery_smps = collector->report->discovery_smps = topology->smps;
+		topology->took_us = 0;
+		/* A new topology may come with newer M_Keys. keys_read() has logged its errors. */
 		if (collector->wire->keys)
 			keys_refresh(collector->wire->keys, NULL);
 	}
 	if (code <= 0)
 		return code;
 	if (collector->settings->accept && !collector->accepted) {
-		code = collector->settings->accept(collector->settings->accept_ctx, watch->fabric, err);
+		code = collector->settings->accept(collector->settings->accept_ctx, topology->fabric, err);
 		if (code < 0)
 			return code;
 	}
 	collector->accepted = true;
-	code = memory_follow(&collector->memory, watch->fabric, err);
+	code = node_memory_set_fabric(&collector->memory, topology->fabric, err);
 	if (code < 0)
 		return code;
-	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", watch->fabric->node_count,
-		 watch->fabric->port_count, (double)collector->discovery_us / US_PER_S, collector->discovery_smps);
+	log_info("fabric: %zu nodes, %zu ports (discovered in %.3f s, %" PRIu64 " SMPs)", topology->fabric->node_count,
+		 topology->fabric->port_count, (double)collector->discovery_us / US_PER_S, collector->discovery_smps);
 	return 0;
 }
 
-/* The first discovery is waited for: there is nothing to sweep without it. */
+/* Wait for the first discovery: there is nothing to sweep without it. */
 static int first_discovery(struct collector *collector, struct error *err)
 {
 	do {
-		int code = step_watch(collector, DISCOVERY_SLICE_MS, err);
+		int code = step_topology(collector, DISCOVERY_SLICE_MS, err);
 
 		if (code < 0)
 			return code;
-	} while (collector->watch.running && !stop_requested());
+	} while (collector->topology.running && !stop_requested());
 	return 0;
 }
 
-/* When may the next discovery start? Not while the fabric has better things to do, but not for ever later. */
+/* Earliest start of the next discovery: it is deferred while throttled, up to a limit. */
 static int64_t next_discovery_us(const struct collector *collector)
 {
-	int64_t next_us = collector->watch.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
+	int64_t next_us = collector->topology.next_us, held_us = collector->throttled_us + THROTTLE_HOLD_US;
 
 	return collector->throttle.on && next_us < held_us ? held_us : next_us;
 }
 
 /*
- * Sleep, but hear late answers, and let a discovery that runs or is due go on
- * meanwhile: a little also where there is no time for it, or a collector that is always
- * late would never see a change.
+ * Sleep, but receive late responses and let a due discovery proceed: for a short time even if there
+ * is none left, since otherwise a collector whose sweeps are always late would never detect a
+ * change.
  */
 static int wait_until(struct collector *collector, int64_t until_us, struct error *err)
 {
 	const struct clock *clock = collector->clock;
 	int64_t began_us = clock_boottime_us(clock);
 
-	if (until_us <= began_us && (collector->watch.running || began_us >= next_discovery_us(collector)))
+	if (until_us <= began_us && (collector->topology.running || began_us >= next_discovery_us(collector)))
 		until_us = began_us + DISCOVERY_SLICE_MS * US_PER_MS;
 	while (!stop_requested()) {
 		int64_t now_us = clock_boottime_us(clock), left_us = until_us - now_us;
 		int64_t next_us = next_discovery_us(collector);
-		bool discovering = collector->watch.running || now_us >= next_us, listening;
+		bool discovering = collector->topology.running || now_us >= next_us, listening;
 		unsigned slice_ms = DISCOVERY_SLICE_MS;
 		int code = 0;
 
@@ -115,14 +115,14 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 			break;
 		if (left_us < DISCOVERY_SLICE_MS * US_PER_MS)
 			slice_ms = (unsigned)(left_us / US_PER_MS);
-		/* Less than can be waited for otherwise. */
+		/* Shorter than the resolution of the wait. */
 		if (!slice_ms) {
 			clock->sleep_until(clock->ctx, until_us);
 			break;
 		}
 		listening = engine_listen(collector->engine, slice_ms < LISTEN_MS ? slice_ms : LISTEN_MS);
 		if (discovering)
-			code = step_watch(collector, listening ? 0 : slice_ms, err);
+			code = step_topology(collector, listening ? 0 : slice_ms, err);
 		else if (!listening)
 			clock->sleep_until(clock->ctx, next_us < until_us ? next_us : until_us);
 		if (code < 0)
@@ -131,8 +131,8 @@ static int wait_until(struct collector *collector, int64_t until_us, struct erro
 	return 0;
 }
 
-/* The next start on the beat of the interval; beats that were missed are skipped. */
-static int64_t next_beat(struct collector *collector, int64_t last_us)
+/* The next start at a multiple of the interval; missed ones are skipped. */
+static int64_t next_period(struct collector *collector, int64_t last_us)
 {
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	int64_t next_us = last_us + interval_us;
@@ -148,31 +148,31 @@ static int64_t next_beat(struct collector *collector, int64_t last_us)
 static int run(struct collector *collector, struct error *err)
 {
 	uint64_t left = collector->settings->count;
-	int64_t beat_us;
+	int64_t scheduled_us;
 	int code = first_discovery(collector, err);
 
 	if (code < 0)
 		return code;
 	if (stop_requested())
 		return 0;
-	collector->check.fresh = collector->watch.confirmed;
+	collector->probe.fresh = collector->topology.confirmed;
 	events_add(&collector->events, clock_wall_us(collector->clock), EVENT_COLLECTOR_STARTED, EVENT_INFO, NULL,
 		   FABRIC_NONE, 0, "collector started");
-	beat_us = clock_boottime_us(collector->clock);
+	scheduled_us = clock_boottime_us(collector->clock);
 	for (;;) {
 		code = loop_sweep(collector, left == 1, err);
-		fabric_watch_tidy(&collector->watch);
+		topology_monitor_reap(&collector->topology);
 		if (code < 0 || stop_requested() || (left && --left == 0))
 			return code;
-		beat_us = next_beat(collector, beat_us);
-		code = wait_until(collector, beat_us, err);
+		scheduled_us = next_period(collector, scheduled_us);
+		code = wait_until(collector, scheduled_us, err);
 		if (code < 0 || stop_requested())
 			return code;
 	}
 }
 
-/* What is still to tell is stored before the end. Where that fails nothing counted is lost. */
-static void tell_rest(struct collector *collector)
+/* Store the remaining events before the end. A failure loses no counters. */
+static void report_rest(struct collector *collector)
 {
 	struct error cause = { 0 };
 
@@ -181,7 +181,7 @@ static void tell_rest(struct collector *collector)
 	if (collector->report->sweeps && collector->events.count &&
 	    collector->sink->store_events(collector->sink->ctx, collector->events.list, collector->events.count,
 					  &cause) < 0)
-		log_warning("the last events are not stored: %s", cause.text);
+		log_warning("the last events were not stored: %s", cause.text);
 }
 
 int collector_run(const struct collector_settings *settings, const struct collector_wire *wire,
@@ -192,39 +192,44 @@ int collector_run(const struct collector_settings *settings, const struct collec
 		.memory = { .keys = wire->keys, .directed = wire->directed_smps },
 		.routes = { .interval_us = settings->routes_interval_us },
 	};
-	struct error own; /* the loop reads errors to tell them, wanted by the caller or not */
+	struct error own; /* used for reporting even if the caller passes NULL */
 	int code;
 
 	if (!err)
 		err = &own;
 	*ret = (struct collector_report){ 0 };
-	/* Single sweeps, too, shall ask all ports for their slow counters in time: so the first turn is anybody's. */
+	/*
+	 * Consecutive single sweeps must cover all ports as well, so the first turn is arbitrary.
+	 */
 	collector.details.sweep = (uint64_t)clock_boottime_us(clock) / US_PER_S;
 	clock->boot_id(clock->ctx, collector.boot_id);
-	fabric_watch_init(&collector.watch, wire->discoverer, clock, settings->discovery_interval_us);
+	topology_monitor_init(&collector.topology, wire->discoverer, clock, settings->discovery_interval_us);
 	code = engine_create(wire->transport, clock, &settings->engine, &collector.engine, err);
 	if (code == 0)
-		code = judge_init(&collector.judge, settings->health, settings->shape, err);
+		code = findings_step_init(&collector.findings, settings->health, settings->shape, err);
 	if (code == 0) {
-		/* It takes a while, and so does the store. */
-		fabric_watch_begin(&collector.watch);
+		/* Takes a while, in parallel to restoring from the store. */
+		topology_monitor_start(&collector.topology);
 		code = restore(&collector, err);
 	}
 	if (code == 0)
 		code = run(&collector, err);
-	tell_rest(&collector);
-	fabric_watch_done(&collector.watch);
-	/* What was asked is answered, or lost for good, before the device is closed: at most one timeout. */
+	report_rest(&collector);
+	topology_monitor_done(&collector.topology);
+	/*
+	 * Before the device is closed, pending requests are answered or timed out: one timeout at
+	 * most.
+	 */
 	while (collector.engine && engine_listen(collector.engine, LISTEN_MS))
 		;
 	engine_destroy(collector.engine);
-	judge_done(&collector.judge);
-	memory_done(&collector.memory);
+	findings_step_done(&collector.findings);
+	node_memory_done(&collector.memory);
 	events_done(&collector.events);
 	conservation_done(&collector.conservation);
 	details_done(&collector.details);
 	route_read_done(&collector.routes);
-	sm_watch_done(&collector.sms);
+	sm_monitor_done(&collector.sm_monitor);
 	sweep_result_done(&collector.result);
 	return code;
 }

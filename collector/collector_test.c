@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The collector on a fabric in memory, in virtual time. */
+/* The collector on a simulated fabric in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,14 +30,14 @@ static void every_live_port_is_read_and_sums_are_exact(void **state)
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	counters = model_check(model);
 	assert_true(counters > LIVE_PORTS * 10);
-	/* The last reading is what the port shows now. */
+	/* The last reading is the current value of the port. */
 	assert_true(model->nodes[0].ports[1].last.value[COUNTER_XMIT_DATA] ==
 		    model->nodes[0].ports[1].value[COUNTER_XMIT_DATA]);
 	assert_true(model->last_sweep.sm.known);
 	free(model);
 }
 
-/* A node's capabilities are asked once; what it has not is not asked. */
+/* Capabilities are queried once per node; unsupported attributes are not queried. */
 static void capabilities_are_asked_once(void **state)
 {
 	struct model *model = model_create(2);
@@ -45,8 +45,9 @@ static void capabilities_are_asked_once(void **state)
 	(void)state;
 	model_run(model, 10, NULL, NULL);
 	/*
-	 * Node 0 has four live ports with both attributes; its turn of slow questions, where it is asked again what
-	 * it can do, comes only after these sweeps. Node 5 (a leaf, six ports) has only PortCounters of 64 bits.
+	 * Node 0 has four live ports with both attributes; its turn of detail queries, which
+	 * includes ClassPortInfo, comes after these sweeps. Node 5 (a leaf, six ports) has only
+	 * 64-bit PortCounters.
 	 */
 	assert_int_equal(model->requests_to[0], 1 + 10 * 4 * 2);
 	assert_int_equal(model->requests_to[LEAF + 3], 1 + 10 * 6 * 2);
@@ -69,7 +70,7 @@ static void a_restart_is_one_longer_delta(void **state)
 	free(model);
 }
 
-/* After a reboot boottime starts anew: the wall clock bridges it, and nothing is lost or negative. */
+/* After a reboot CLOCK_BOOTTIME restarts: the wall clock bridges it, and no counts are lost. */
 static void a_reboot_keeps_the_counts(void **state)
 {
 	struct model *model = model_create(4);
@@ -90,7 +91,7 @@ static void a_reboot_keeps_the_counts(void **state)
 	free(model);
 }
 
-/* The clock came up hours behind: what was read before the boot is still older than the boot. */
+/* The clock came up hours behind: readings before the boot are still older than the boot. */
 static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 {
 	struct model *model = model_create(24);
@@ -109,7 +110,7 @@ static void a_reboot_with_a_clock_that_is_behind_loses_no_counts(void **state)
 	free(model);
 }
 
-static void a_silent_node_is_told_once_and_catches_up(void **state)
+static void an_unresponsive_node_is_reported_once_and_catches_up(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(5);
@@ -129,30 +130,30 @@ static void a_silent_node_is_told_once_and_catches_up(void **state)
 	free(model);
 }
 
-static void a_leaf_dies(struct model *model)
+static void fail_leaf(struct model *model)
 {
 	model->nodes[LEAF].silent = model->sweeps >= 2;
 	if (model->sweeps == 2)
 		model->requests_to[LEAF] = 0;
 }
 
-/* A dead node costs one question of three MADs in the sweep in which it dies, and soon one MAD a sweep. */
-static void a_dead_node_costs_one_question_a_sweep(void **state)
+/* Three MADs in the sweep in which a node becomes unresponsive, and soon one MAD per sweep. */
+static void an_unresponsive_node_costs_one_query_per_sweep(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(6);
 
 	(void)state;
-	model->before_sweep = a_leaf_dies;
+	model->before_sweep = fail_leaf;
 	model_run(model, 3, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 3);
 	assert_int_equal(model->requests_to[LEAF], 3);
-	/* 20 ms for all three of them, beside what the others take. */
+	/* 20 ms for all three of them, in addition to the other nodes. */
 	assert_true(report.sweep_us < 25000);
 	assert_int_equal(model->nodes[LEAF].ports[1].status, SAMPLE_SILENT);
 	free(model);
 	model = model_create(6);
-	model->before_sweep = a_leaf_dies;
+	model->before_sweep = fail_leaf;
 	model_run(model, 12, &report, NULL);
 	assert_int_equal(report.mads_timed_out, 1);
 	assert_int_equal(model->requests_to[LEAF], 3 * 3 + 7 * 1);
@@ -160,18 +161,18 @@ static void a_dead_node_costs_one_question_a_sweep(void **state)
 	free(model);
 }
 
-static void a_leaf_returns(struct model *model)
+static void restore_leaf(struct model *model)
 {
 	model->nodes[LEAF].silent = model->sweeps >= 2 && model->sweeps < 6;
 }
 
-static void a_node_that_returns_is_read_in_that_sweep(void **state)
+static void a_node_that_responds_again_is_read_in_that_sweep(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(14);
 
 	(void)state;
-	model->before_sweep = a_leaf_returns;
+	model->before_sweep = restore_leaf;
 	assert_int_equal(model_run(model, 6, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 6);
 	model->sweeps = 0;
@@ -197,7 +198,10 @@ static void a_fifth_of_all_mads_is_lost(void **state)
 			for (port = 0; port <= MODEL_PORTS_MAX; port++)
 				model->nodes[i].ports[port].sum = (struct delta){ 0 };
 		model_run(model, 3, NULL, NULL);
-		/* Each port that was read before the losses began has been read again, and what it says is right. */
+		/*
+		 * Each port that was read before the losses has been read again, with correct
+		 * counters.
+		 */
 		for (i = 0; i < MODEL_NODES; i++)
 			for (port = 1; port <= MODEL_PORTS_MAX; port++)
 				if (model->nodes[i].ports[port].has_first)
@@ -213,10 +217,10 @@ static void clear_port(struct model *model, size_t node, int port)
 	memset(model->nodes[node].ports[port].value, 0, sizeof(model->nodes[node].ports[port].value));
 }
 
-/* A port; when the minute of that is over two more, which soon turn out to be the first of all. */
-static void somebody_clears_counters(struct model *model)
+/* One port; a minute later two more, which are the first of all. */
+static void clear_counters(struct model *model)
 {
-	size_t told = model_events_of(model, EVENT_COUNTERS_CLEARED), i;
+	size_t reported = model_events_of(model, EVENT_COUNTERS_CLEARED), i;
 	int port;
 
 	if (model->sweeps == 3 || model->sweeps == 13)
@@ -226,20 +230,20 @@ static void somebody_clears_counters(struct model *model)
 	for (i = 0; model->sweeps == 15 && i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			clear_port(model, i, port);
-	/* Each is told with the sweep that sees it. */
-	assert_int_equal(told, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
+	/* Each one is reported in the sweep that detects it. */
+	assert_int_equal(reported, model->sweeps < 4 ? 0 : model->sweeps < 14 ? 1 : model->sweeps < 16 ? 3 : 2);
 }
 
-static void counters_that_are_cleared_are_marked_and_told(void **state)
+static void cleared_counters_are_marked_and_reported(void **state)
 {
 	struct model *model = model_create(7);
 	struct event last = { 0 };
 	size_t i;
 
 	(void)state;
-	model->before_sweep = somebody_clears_counters;
+	model->before_sweep = clear_counters;
 	model_run(model, 16, NULL, NULL);
-	/* One port alone, then the whole fabric as one event, as old as the first of it. */
+	/* One port alone, then the whole fabric as one event with the time of its first port. */
 	assert_int_equal(model_events_of(model, EVENT_COUNTERS_CLEARED), 2);
 	for (i = 0; i < model->event_count; i++)
 		if (!strcmp(model->events[i].kind, EVENT_COUNTERS_CLEARED))
@@ -252,7 +256,7 @@ static void counters_that_are_cleared_are_marked_and_told(void **state)
 	free(model);
 }
 
-static void a_full_counter_is_told_once(void **state)
+static void a_saturated_counter_is_reported_once(void **state)
 {
 	struct model *model = model_create(8);
 
@@ -267,7 +271,7 @@ static void a_full_counter_is_told_once(void **state)
 	free(model);
 }
 
-static void the_disk_is_full_for_a_while(struct model *model)
+static void fill_disk_temporarily(struct model *model)
 {
 	model->store_fails = model->now_us > 50000000 && model->now_us < 90000000;
 }
@@ -278,7 +282,7 @@ static void a_store_that_fails_loses_nothing(void **state)
 	struct model *model = model_create(9);
 
 	(void)state;
-	model->before_sweep = the_disk_is_full_for_a_while;
+	model->before_sweep = fill_disk_temporarily;
 	assert_int_equal(model_run(model, 20, &report, NULL), 0);
 	assert_true(report.sweeps < 20 && report.sweeps > 10);
 	assert_int_equal(report.sweeps_made, 20);
@@ -292,37 +296,37 @@ static void a_store_that_fails_loses_nothing(void **state)
 	free(model);
 }
 
-static void another_collector_comes(struct model *model)
+static void start_other_collector(struct model *model)
 {
 	model->store_taken = model->sweeps >= 4;
 }
 
-static void a_collector_ends_where_another_one_stores(void **state)
+static void a_collector_ends_if_another_one_stores(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(11);
 	struct error err = { 0 };
 
 	(void)state;
-	model->before_sweep = another_collector_comes;
+	model->before_sweep = start_other_collector;
 	assert_int_equal(model_run(model, 7, &report, &err), ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "another process stores sweeps");
 	assert_int_equal(report.sweeps_made, report.sweeps + 1);
 	free(model);
 }
 
-static void the_disk_becomes_full_for_good(struct model *model)
+static void fill_disk(struct model *model)
 {
 	model->store_fails = model->sweeps >= 4;
 }
 
-static void the_report_says_that_the_last_sweeps_are_not_stored(void **state)
+static void the_report_contains_the_error_of_unstored_sweeps(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(10);
 
 	(void)state;
-	model->before_sweep = the_disk_becomes_full_for_good;
+	model->before_sweep = fill_disk;
 	assert_int_equal(model_run(model, 7, &report, NULL), 0);
 	assert_int_equal(report.sweeps_made, 7);
 	assert_int_equal(report.sweeps, model->sweeps);
@@ -332,8 +336,8 @@ static void the_report_says_that_the_last_sweeps_are_not_stored(void **state)
 	free(model);
 }
 
-/* The answer with the 64-bit traffic counters dates a reading, also where the other one comes last. */
-static void a_busy_answer_does_not_date_the_traffic(void **state)
+/* The response with the 64-bit traffic counters sets the time, even if the other one is later. */
+static void a_busy_response_does_not_set_the_time_of_the_reading(void **state)
 {
 	struct model *model = model_create(22);
 
@@ -362,24 +366,27 @@ static void nodes_without_counters_are_unsupported(void **state)
 	free(model);
 }
 
-/* A node sends its questions elsewhere: they go there, from then on at once. */
+/* A node redirects its queries: later ones are sent to the other address directly. */
 static void a_redirection_is_followed_and_remembered(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(33);
-	uint64_t asked;
+	uint64_t queried;
 
 	(void)state;
 	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
-	asked = model->requests_to[HOST];
-	/* ClassPortInfo twice, the second at the other address; five times one port's two attributes. */
-	assert_in_range(asked, 2 + 5, 2 + 5 * 2 + 1);
+	queried = model->requests_to[HOST];
+	/*
+	 * ClassPortInfo twice, the second at the other address; five times the two attributes of a
+	 * port.
+	 */
+	assert_in_range(queried, 2 + 5, 2 + 5 * 2 + 1);
 	assert_true(model_check(model) > 0);
 	assert_int_equal(model->nodes[HOST].ports[1].last.value[COUNTER_RCV_DATA] & UINT32_MAX,
 			 model->nodes[HOST].ports[1].value[COUNTER_RCV_DATA] & UINT32_MAX);
-	/* The other node leaves: the node itself is asked again. */
+	/* The other node is removed: the node itself is queried again. */
 	model->nodes[HOST].redirect = model->nodes[LEAF + 1].lid;
 	model->nodes[LEAF].silent = true;
 	assert_int_equal(model_run(model, 3, &report, NULL), 0);
@@ -387,7 +394,7 @@ static void a_redirection_is_followed_and_remembered(void **state)
 	free(model);
 }
 
-static void all_other_hosts_fall_silent(struct model *model)
+static void silence_other_hosts(struct model *model)
 {
 	size_t i;
 
@@ -395,13 +402,13 @@ static void all_other_hosts_fall_silent(struct model *model)
 		model->nodes[i].silent = model->sweeps >= 2 && model->sweeps < 5;
 }
 
-/* It is not fifteen hosts that broke at once. */
-static void hcas_that_are_silent_together_are_one_event(void **state)
+/* A single cause, not fifteen broken hosts. */
+static void hcas_unresponsive_together_are_one_event(void **state)
 {
 	struct model *model = model_create(38);
 
 	(void)state;
-	model->before_sweep = all_other_hosts_fall_silent;
+	model->before_sweep = silence_other_hosts;
 	model_run(model, 10, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_ANSWER), 1);
@@ -410,8 +417,8 @@ static void hcas_that_are_silent_together_are_one_event(void **state)
 	free(model);
 }
 
-/* Everything at once: nodes fall silent and come back, links go, counters are cleared, MADs are lost. */
-static void anything_may_happen(struct model *model)
+/* Random faults: unresponsive nodes, links down, cleared counters, lost MADs. */
+static void inject_random_faults(struct model *model)
 {
 	struct model_node *node = &model->nodes[model_random(model) % MODEL_NODES];
 
@@ -449,7 +456,7 @@ static void anything_may_happen(struct model *model)
 	model->loss_percent = (unsigned)(model_random(model) % 20);
 }
 
-static void whatever_happens_sums_are_exact_or_marked(void **state)
+static void sums_are_exact_or_marked_under_random_faults(void **state)
 {
 	uint64_t seed;
 
@@ -459,7 +466,7 @@ static void whatever_happens_sums_are_exact_or_marked(void **state)
 		int run;
 
 		for (run = 0; run < 5; run++) {
-			model->before_sweep = run ? anything_may_happen : NULL;
+			model->before_sweep = run ? inject_random_faults : NULL;
 			model_run(model, 40, NULL, NULL);
 			model->store_fails = false;
 		}
@@ -478,20 +485,20 @@ int main(void)
 		cmocka_unit_test(a_restart_is_one_longer_delta),
 		cmocka_unit_test(a_reboot_keeps_the_counts),
 		cmocka_unit_test(a_reboot_with_a_clock_that_is_behind_loses_no_counts),
-		cmocka_unit_test(a_silent_node_is_told_once_and_catches_up),
-		cmocka_unit_test(a_dead_node_costs_one_question_a_sweep),
-		cmocka_unit_test(a_node_that_returns_is_read_in_that_sweep),
+		cmocka_unit_test(an_unresponsive_node_is_reported_once_and_catches_up),
+		cmocka_unit_test(an_unresponsive_node_costs_one_query_per_sweep),
+		cmocka_unit_test(a_node_that_responds_again_is_read_in_that_sweep),
 		cmocka_unit_test(a_fifth_of_all_mads_is_lost),
-		cmocka_unit_test(counters_that_are_cleared_are_marked_and_told),
-		cmocka_unit_test(a_full_counter_is_told_once),
+		cmocka_unit_test(cleared_counters_are_marked_and_reported),
+		cmocka_unit_test(a_saturated_counter_is_reported_once),
 		cmocka_unit_test(a_store_that_fails_loses_nothing),
-		cmocka_unit_test(a_collector_ends_where_another_one_stores),
-		cmocka_unit_test(the_report_says_that_the_last_sweeps_are_not_stored),
-		cmocka_unit_test(a_busy_answer_does_not_date_the_traffic),
+		cmocka_unit_test(a_collector_ends_if_another_one_stores),
+		cmocka_unit_test(the_report_contains_the_error_of_unstored_sweeps),
+		cmocka_unit_test(a_busy_response_does_not_set_the_time_of_the_reading),
 		cmocka_unit_test(nodes_without_counters_are_unsupported),
 		cmocka_unit_test(a_redirection_is_followed_and_remembered),
-		cmocka_unit_test(hcas_that_are_silent_together_are_one_event),
-		cmocka_unit_test(whatever_happens_sums_are_exact_or_marked),
+		cmocka_unit_test(hcas_unresponsive_together_are_one_event),
+		cmocka_unit_test(sums_are_exact_or_marked_under_random_faults),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

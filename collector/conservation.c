@@ -14,28 +14,31 @@
 #include "fabric/fabric.h"
 
 /*
- * Sweeps in a row that must disagree, and for how long: a sum that was wrong for
- * another reason recovers, and of a cable that was moved discovery tells meanwhile.
+ * Consecutive sweeps, and the time, in which both ends must disagree. A sum that was wrong for
+ * another reason recovers, and a moved cable is detected by discovery meanwhile.
  */
-#define SWEEPS_UNTIL_TOLD 3
+#define SWEEPS_UNTIL_REPORTED 3
 #define UNTIL_TOLD_US (30 * US_PER_S)
 
-/* After a link went down, or anything else that ends a sum, so long nothing is believed of who its peer is. */
+/*
+ * After a link down, or anything else that ends a sum, the peer may be another one for this long.
+ */
 #define SETTLE_US (60 * US_PER_S)
 
-/* How long nothing may have been found until it counts as over; longer where it took long to find. */
+/* Time without a disagreement after which it is over; longer if it took longer to detect. */
 #define QUIET_US (3600 * US_PER_S)
 
-/* Where it goes on in so many directions the others are not told: it is how devices count, not so many cables. */
-#define TOLD_AT_MOST 10
-
-/* How old the copy may be that a device answers from. The simulated traffic moves counters every 0.1 s or so, too. */
-#define COPY_US US_PER_S
+/*
+ * Disagreements in more directions are a property of the devices, and are not reported one by one.
+ */
+#define REPORTED_MAX 10
 
 /*
- * What is too little to tell: bit errors lose a packet now and then, which is what
- * the error counters are for.
+ * Age of the counter copy in a device's response. Simulated traffic updates counters every 0.1 s.
  */
+#define COPY_US US_PER_S
+
+/* Bit errors lose a packet now and then, which the error counters show: fewer are ignored. */
 #define TOLERATED_PACKETS 100
 #define TOLERATED_PER_MILLION 10
 #define WORDS_PER_PACKET 1064
@@ -46,29 +49,29 @@ struct conservation_port {
 	uint8_t num, peer_num;
 	bool running;
 	bool was_read;
-	bool told;               /* it goes on since an event */
-	uint8_t failing;         /* sweeps in a row; stops at SWEEPS_UNTIL_TOLD */
+	bool reported;               /* it continues since the event */
+	uint8_t failing;         /* consecutive sweeps, up to SWEEPS_UNTIL_REPORTED */
 	int64_t failing_us;      /* since */
-	int64_t settled_us;      /* no run before */
-	uint32_t sweeps;         /* judged in this run */
-	int64_t begun_us;        /* the run */
-	int64_t quiet_us;        /* told: over where nothing is found until then */
-	struct conserve_moment last; /* this port's own last reading */
-	struct conserve_run run; /* what this port sent, and its peer received */
-	uint64_t rcv_errors;     /* that the peer counted in this run */
+	int64_t settled_us;      /* no sum begins before */
+	uint32_t sweeps;         /* evaluated in this sum */
+	int64_t begun_us;        /* of the sum */
+	int64_t quiet_us;        /* if reported: it is over if there is no disagreement until then */
+	struct conserve_moment last; /* last reading of this port */
+	struct conserve_run run; /* sent by this port, received by its peer */
+	uint64_t rcv_errors;     /* counted by the peer in this sum */
 };
 
 void conservation_done(struct conservation *conservation)
 {
 	free(conservation->ports);
 	free(conservation->sample_of);
-	free(conservation->memory_of);
+	free(conservation->entry_of);
 	map_done(&conservation->by_port);
 	*conservation = (struct conservation){ 0 };
 }
 
-/* Return: false where there is no memory; @ret is 0 where the port has none and is not to be made. */
-static bool find_port(struct conservation *conservation, uint64_t node_guid, uint8_t num, bool make, uint32_t *ret)
+/* Return: false if memory is exhausted; @ret is 0 if there is no entry and @create is not set. */
+static bool find_port(struct conservation *conservation, uint64_t node_guid, uint8_t num, bool create, uint32_t *ret)
 {
 	uint64_t key = map_mix(node_guid) ^ num;
 	struct conservation_port *ports;
@@ -79,7 +82,7 @@ static bool find_port(struct conservation *conservation, uint64_t node_guid, uin
 		*ret = index + 1;
 		return true;
 	}
-	if (!make)
+	if (!create)
 		return true;
 	ports = array_grow(conservation->ports, conservation->count, &conservation->capacity, sizeof(*ports));
 	if (!ports)
@@ -97,14 +100,14 @@ static bool reserve(struct conservation *conservation, size_t ports)
 	if (ports <= conservation->index_capacity)
 		return true;
 	free(conservation->sample_of);
-	free(conservation->memory_of);
+	free(conservation->entry_of);
 	conservation->sample_of = calloc(ports, sizeof(*conservation->sample_of));
-	conservation->memory_of = calloc(ports, sizeof(*conservation->memory_of));
-	conservation->index_capacity = conservation->sample_of && conservation->memory_of ? ports : 0;
+	conservation->entry_of = calloc(ports, sizeof(*conservation->entry_of));
+	conservation->index_capacity = conservation->sample_of && conservation->entry_of ? ports : 0;
 	return conservation->index_capacity != 0;
 }
 
-/* Where the sample and the memory of each port are; a port has memory from its first reading on. */
+/* Index the samples and entries by port; a port has an entry from its first reading on. */
 static bool make_index(struct conservation *conservation, const struct fabric *fabric,
 		       const struct sweep_result *result)
 {
@@ -113,17 +116,17 @@ static bool make_index(struct conservation *conservation, const struct fabric *f
 	if (!reserve(conservation, fabric->port_count + 1))
 		return false;
 	for (i = 0; i < fabric->port_count; i++)
-		conservation->sample_of[i] = conservation->memory_of[i] = 0;
+		conservation->sample_of[i] = conservation->entry_of[i] = 0;
 	for (i = 0; i < result->count; i++) {
 		uint32_t index = result->samples[i].port;
 		const struct port *port = &fabric->ports[index];
-		uint32_t memory;
+		uint32_t entry;
 
 		if (!find_port(conservation, fabric->nodes[port->node].guid, port->num,
-			       result->samples[i].reading != NULL, &memory))
+			       result->samples[i].reading != NULL, &entry))
 			return false;
 		conservation->sample_of[index] = (uint32_t)i + 1;
-		conservation->memory_of[index] = memory;
+		conservation->entry_of[index] = entry;
 	}
 	return true;
 }
@@ -136,25 +139,25 @@ static struct conserve_moment moment_of(const struct reading *reading, int64_t s
 /* One end of a direction in this sweep. */
 struct link_end {
 	const struct port_sample *sample;
-	const struct conservation_port *memory;
+	const struct conservation_port *entry;
 	struct conserve_delta delta;
 	bool has_delta;
 };
 
-/* Return: false where this end was read and cannot be compared, or its link was down meanwhile. */
-static bool take_end(struct link_end *end, bool xmit, int64_t start_us)
+/* Return: false if this end's reading cannot be compared, or its link was down meanwhile. */
+static bool set_end(struct link_end *end, bool xmit, int64_t start_us)
 {
 	struct conserve_moment to;
 
 	if (!end->sample->reading)
 		return true;
-	if (!end->sample->delta || !end->memory->was_read)
+	if (!end->sample->delta || !end->entry->was_read)
 		return false;
 	if (end->sample->delta->known & COUNTER_BIT(COUNTER_LINK_DOWNED) &&
 	    end->sample->delta->value[COUNTER_LINK_DOWNED])
 		return false;
 	to = moment_of(end->sample->reading, start_us);
-	end->has_delta = conserve_take(end->sample->delta, end->sample->reading, xmit, &end->memory->last, &to,
+	end->has_delta = conserve_take(end->sample->delta, end->sample->reading, xmit, &end->entry->last, &to,
 				       &end->delta);
 	return end->has_delta;
 }
@@ -175,7 +178,7 @@ static bool is_more(int64_t missing, uint64_t tolerated, uint64_t sent)
 	return (uint64_t)llabs(missing) > tolerated + sent / 1000000 * TOLERATED_PER_MILLION;
 }
 
-/* Is it more than what single lost packets make? */
+/* More than single lost packets? */
 static bool matters(const struct conserve_run *run, const struct conserve_result *result)
 {
 	return result->verdict == CONSERVE_VIOLATED &&
@@ -183,14 +186,14 @@ static bool matters(const struct conserve_run *run, const struct conserve_result
 		is_more(result->missing_words, TOLERATED_PACKETS * WORDS_PER_PACKET, run->sent.words));
 }
 
-/* The sum is of no use any more. */
-static void give_up(struct conservation_port *port, int64_t start_us)
+/* Discard the sum. */
+static void discard_sum(struct conservation_port *port, int64_t start_us)
 {
 	port->running = false;
 	port->settled_us = start_us + SETTLE_US;
 }
 
-/* Begin at the last readings of both ends. */
+/* Start a sum at the last readings of both ends. */
 static void start(struct conservation_port *port, const struct conservation_port *peer, int64_t start_us)
 {
 	port->begun_us = start_us;
@@ -202,16 +205,16 @@ static void start(struct conservation_port *port, const struct conservation_port
 }
 
 /*
- * Put this sweep's deltas to the sums.
- * Return: whether the ends have disagreed for long enough; then @ret says how much is missing.
+ * Add this sweep's deltas to the sums.
+ * Return: whether the ends have disagreed for long enough; then @ret is the difference.
  */
-static bool judge(struct conservation_port *port, const struct link_end ends[2], int64_t start_us,
-		  struct conserve_result *ret)
+static bool evaluate(struct conservation_port *port, const struct link_end ends[2], int64_t start_us,
+		     struct conserve_result *ret)
 {
-	/* A node that was away from the fabric goes on where it was; its peer's deltas of that time are not here. */
+	/* After an outage, a node's counters continue, but its peer has no deltas of that time. */
 	if ((ends[0].has_delta && !conserve_run_sent(&port->run, &ends[0].delta)) ||
 	    (ends[1].has_delta && !conserve_run_received(&port->run, &ends[1].delta))) {
-		give_up(port, start_us);
+		discard_sum(port, start_us);
 		return false;
 	}
 	if (ends[1].has_delta)
@@ -226,88 +229,88 @@ static bool judge(struct conservation_port *port, const struct link_end ends[2],
 	}
 	if (!port->failing)
 		port->failing_us = start_us;
-	port->failing += port->failing < SWEEPS_UNTIL_TOLD;
-	return port->failing == SWEEPS_UNTIL_TOLD && start_us - port->failing_us >= UNTIL_TOLD_US;
+	port->failing += port->failing < SWEEPS_UNTIL_REPORTED;
+	return port->failing == SWEEPS_UNTIL_REPORTED && start_us - port->failing_us >= UNTIL_TOLD_US;
 }
 
-static void tell(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
-		 const struct conservation_port *memory, const struct conserve_result *result)
+static void add_events(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t index,
+		       const struct conservation_port *entry, const struct conserve_result *result)
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
 	const char *name = fabric->nodes[port->node].name, *peer_name = fabric->nodes[peer->node].name;
 	bool missing = result->missing_words > 0 || result->missing_packets > 0;
 	char errors[80];
 
-	if (memory->rcv_errors)
-		snprintf(errors, sizeof(errors), "%" PRIu64 " receive and symbol errors there may explain it",
-			 memory->rcv_errors);
+	if (entry->rcv_errors)
+		snprintf(errors, sizeof(errors), "%" PRIu64 " receive and symbol errors there may explain this",
+			 entry->rcv_errors);
 	else
-		snprintf(errors, sizeof(errors), "no errors were counted there");
+		snprintf(errors, sizeof(errors), "without errors there");
 	events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, fabric, port->node, port->num,
 		   "%.40s/%u sent %" PRIu64 " packets, %.40s/%u received %" PRIu64 " in %u sweeps: "
-		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, memory->run.sent.packets,
-		   peer_name, peer->num, memory->run.received.packets, memory->sweeps,
+		   "%" PRIu64 " packets, %" PRIu64 " bytes too %s; %s", name, port->num, entry->run.sent.packets,
+		   peer_name, peer->num, entry->run.received.packets, entry->sweeps,
 		   (uint64_t)llabs(result->missing_packets),
 		   (uint64_t)llabs(result->missing_words) * COUNTER_WORD_BYTES, missing ? "few" : "many", errors);
 }
 
-/* One direction of one link. Return: as judge(). */
+/* One direction of one link. Return: as evaluate(). */
 static bool step_port(struct conservation *conservation, int64_t start_us, const struct fabric *fabric,
 		      const struct sweep_result *result, uint32_t index, struct conserve_result *ret)
 {
-	struct conservation_port *memory = &conservation->ports[conservation->memory_of[index] - 1];
+	struct conservation_port *entry = &conservation->ports[conservation->entry_of[index] - 1];
 	const struct port *port = &fabric->ports[index];
 	uint32_t peer = port->peer;
 	struct link_end ends[2] = { 0 };
 	const struct conservation_port *far;
 
-	if (peer == FABRIC_NONE || !conservation->memory_of[peer] || port->state < PORT_INIT ||
+	if (peer == FABRIC_NONE || !conservation->entry_of[peer] || port->state < PORT_INIT ||
 	    node_is_aggregation(&fabric->nodes[port->node]) ||
 	    node_is_aggregation(&fabric->nodes[fabric->ports[peer].node])) {
-		give_up(memory, start_us);
+		discard_sum(entry, start_us);
 		return false;
 	}
-	far = &conservation->ports[conservation->memory_of[peer] - 1];
-	if (memory->peer_guid != far->node_guid || memory->peer_num != far->num ||
-	    memory->link_bits_per_s != port_rate_bits_per_s(port)) {
-		give_up(memory, start_us);
-		memory->peer_guid = far->node_guid;
-		memory->peer_num = far->num;
-		memory->link_bits_per_s = port_rate_bits_per_s(port);
-		memory->quiet_us = 0;
+	far = &conservation->ports[conservation->entry_of[peer] - 1];
+	if (entry->peer_guid != far->node_guid || entry->peer_num != far->num ||
+	    entry->link_bits_per_s != port_rate_bits_per_s(port)) {
+		discard_sum(entry, start_us);
+		entry->peer_guid = far->node_guid;
+		entry->peer_num = far->num;
+		entry->link_bits_per_s = port_rate_bits_per_s(port);
+		entry->quiet_us = 0;
 	}
-	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .memory = memory };
-	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .memory = far };
-	if (!take_end(&ends[0], true, start_us) || !take_end(&ends[1], false, start_us)) {
-		give_up(memory, start_us);
+	ends[0] = (struct link_end){ .sample = &result->samples[conservation->sample_of[index] - 1], .entry = entry };
+	ends[1] = (struct link_end){ .sample = &result->samples[conservation->sample_of[peer] - 1], .entry = far };
+	if (!set_end(&ends[0], true, start_us) || !set_end(&ends[1], false, start_us)) {
+		discard_sum(entry, start_us);
 		return false;
 	}
-	if (!memory->running) {
-		if (!memory->was_read || !far->was_read || start_us < memory->settled_us)
+	if (!entry->running) {
+		if (!entry->was_read || !far->was_read || start_us < entry->settled_us)
 			return false;
-		start(memory, far, start_us);
+		start(entry, far, start_us);
 	}
-	return judge(memory, ends, start_us, ret);
+	return evaluate(entry, ends, start_us, ret);
 }
 
 /*
- * It is told once; then a new sum shows whether it goes on, which takes about as
- * long as it took to be found.
+ * Report it once, and start a new sum, which determines whether it continues after about the time
+ * that the detection took.
  */
 static void found(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		  const struct fabric *fabric, uint32_t index, const struct conserve_result *result)
 {
-	struct conservation_port *port = &conservation->ports[conservation->memory_of[index] - 1];
+	struct conservation_port *port = &conservation->ports[conservation->entry_of[index] - 1];
 	int64_t took_us = start_us - port->begun_us;
 
 	port->quiet_us = start_us + (2 * took_us > QUIET_US ? 2 * took_us : QUIET_US);
-	if (!port->told && ++conservation->told < TOLD_AT_MOST)
-		tell(events, wall_us, fabric, index, port, result);
-	else if (!port->told && conservation->told == TOLD_AT_MOST)
+	if (!port->reported && ++conservation->reported < REPORTED_MAX)
+		add_events(events, wall_us, fabric, index, port, result);
+	else if (!port->reported && conservation->reported == REPORTED_MAX)
 		events_add(events, wall_us, EVENT_LINK_NOT_CONSERVED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "%u ends of links sent other amounts than the other end received: their devices may count "
-			   "differently; more of them are not told", TOLD_AT_MOST);
-	port->told = true;
+			   "%u link ends sent different amounts than their peers received: the devices may count "
+			   "differently; others are not reported", REPORTED_MAX);
+	port->reported = true;
 	port->running = false;
 }
 
@@ -315,18 +318,18 @@ static void forget_what_is_over(struct conservation *conservation, int64_t start
 {
 	size_t i;
 
-	for (i = 0; conservation->told && i < conservation->count; i++) {
+	for (i = 0; conservation->reported && i < conservation->count; i++) {
 		struct conservation_port *port = &conservation->ports[i];
 
-		if (!port->told || start_us <= port->quiet_us)
+		if (!port->reported || start_us <= port->quiet_us)
 			continue;
-		port->told = false;
-		conservation->told--;
+		port->reported = false;
+		conservation->reported--;
 	}
 }
 
-/* From here on the sums go on from this sweep's readings. */
-static void keep_moments(struct conservation *conservation, int64_t start_us, const struct sweep_result *result)
+/* The sums continue from this sweep's readings. */
+static void set_last_moments(struct conservation *conservation, int64_t start_us, const struct sweep_result *result)
 {
 	size_t i;
 
@@ -336,7 +339,7 @@ static void keep_moments(struct conservation *conservation, int64_t start_us, co
 
 		if (!sample->reading)
 			continue;
-		port = &conservation->ports[conservation->memory_of[sample->port] - 1];
+		port = &conservation->ports[conservation->entry_of[sample->port] - 1];
 		port->last = moment_of(sample->reading, start_us);
 		port->was_read = true;
 	}
@@ -355,10 +358,10 @@ void conservation_step(struct conservation *conservation, struct events *events,
 		uint32_t index = result->samples[i].port;
 		struct conserve_result disagreement;
 
-		if (conservation->memory_of[index] &&
+		if (conservation->entry_of[index] &&
 		    step_port(conservation, start_us, fabric, result, index, &disagreement))
 			found(conservation, events, wall_us, start_us, fabric, index, &disagreement);
 	}
 	forget_what_is_over(conservation, start_us);
-	keep_moments(conservation, start_us, result);
+	set_last_moments(conservation, start_us, result);
 }

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * conservation.h - does each link deliver what it is given, told as an event
+ * conservation.h - report links whose two ends count different packets
  *
- * Follows both directions of every link from sweep to sweep with the running sums
- * of analysis/conserve.h. Where the ends disagree in three sweeps in a row, and for 30 s, an
- * event says so, once for as long as it goes on (until an hour has passed without it), and
- * for ten directions at most; a new sum is begun then.
+ * Tracks both directions of every link with the running sums of analysis/conserve.h. A disagreement
+ * of the ends in three consecutive sweeps over at least 30 s is an event, once until it has not
+ * occurred for an hour, and for ten directions at most; then a new sum begins.
  *
- * A direction is not judged, and its sum begun anew, where an end has 32-bit counters
- * only, was cleared or is full, was down, is cabled elsewhere, or has another rate: not
- * before a minute has passed, in which discovery finds a cable that was moved. An end
- * that is silent delays it: its next delta is longer. The links inside a switch (to an
- * aggregation node) are left out.
+ * A sum begins again after an end was cleared, saturated, down, recabled or changed its rate, and
+ * is not evaluated for a minute, in which discovery detects moved cables. Ends with 32-bit counters
+ * and the internal links of a switch (to an aggregation node) are not evaluated. An unresponsive
+ * end delays the evaluation: its next delta is longer.
  */
 #ifndef IBWIRE_COLLECTOR_CONSERVATION_H
 #define IBWIRE_COLLECTOR_CONSERVATION_H
@@ -30,22 +28,22 @@ struct sweep_result;
 struct conservation {
 	struct conservation_port *ports;
 	size_t count, capacity;
-	size_t told; /* of the ports: for how many it goes on */
+	size_t reported; /* number of ports with a current disagreement */
 	struct map by_port;
-	/* While a sweep is looked at: by index of port, the sample + 1 and the port above + 1; 0: none. */
-	uint32_t *sample_of, *memory_of;
+	/* During a step: by port index, the sample + 1 and the entry in `ports` + 1; 0: none. */
+	uint32_t *sample_of, *entry_of;
 	size_t index_capacity;
 };
 
 void conservation_done(struct conservation *conservation);
 
 /*
- * conservation_step - look at one sweep
+ * conservation_step - evaluate one sweep
  * @wall_us:   of the events
- * @start_us:  CLOCK_BOOTTIME at the sweep's start: no counter was read before
- * @result:    of this sweep on @fabric, with readings that are believed
+ * @start_us:  CLOCK_BOOTTIME at its start: no counter was read before
+ * @result:    of this sweep on @fabric, after lid_verify
  *
- * Where there is no memory the sweep is left out, and the sums begin anew.
+ * If memory is exhausted, the sweep is skipped and the sums begin again.
  */
 void conservation_step(struct conservation *conservation, struct events *events, int64_t wall_us, int64_t start_us,
 		       const struct fabric *fabric, const struct sweep_result *result);

@@ -17,7 +17,7 @@
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
-/* Two switches with so many links between them; port N of one is cabled to port N of the other. */
+/* Number of links between two switches; port N of one is cabled to port N of the other. */
 #define LINKS 12
 #define PORTS (2 * LINKS)
 #define INTERVAL_US (10 * US_PER_S)
@@ -30,10 +30,10 @@ struct world {
 	struct reading readings[PORTS], last[PORTS];
 	struct delta deltas[PORTS];
 	bool has_last[PORTS];
-	/* What is true: 64 bits, whatever a port shows of it. */
+	/* Ground truth in 64 bits, whatever a port reports. */
 	uint64_t words[PORTS][2], packets[PORTS][2]; /* [0] sent, [1] received */
 	uint64_t errors[PORTS], down[PORTS];
-	double loss[PORTS];  /* share of what this port sends that does not arrive */
+	double loss[PORTS];  /* share of the sent packets that is lost */
 	bool silent[PORTS], narrow[PORTS], clear[PORTS];
 	int64_t now_us;
 	unsigned sweeps;
@@ -48,7 +48,7 @@ static uint64_t next(void)
 	return world.random = map_mix(world.random + 0x9e3779b97f4a7c15ULL);
 }
 
-/* @shift: how far the cables of the second switch are moved along; @nodes: 1, the first one alone */
+/* @shift: offset of the cables at the second switch; @nodes: 1: the first switch alone */
 static struct fabric *make_part(unsigned nodes, unsigned shift)
 {
 	struct fabric *fabric = fabric_create(NULL);
@@ -96,7 +96,7 @@ static int drop_world(void **state)
 	return 0;
 }
 
-/* A port sends so many packets, and its peer receives what is not lost. */
+/* A port sends packets, and its peer receives those that are not lost. */
 static void send_packets(unsigned port, uint64_t packets)
 {
 	uint32_t peer = world.fabric->ports[port].peer;
@@ -145,7 +145,7 @@ static void read_port(unsigned port)
 	world.has_last[port] = true;
 }
 
-/* Traffic, then a sweep that reads the ports one after the other while traffic goes on. */
+/* Traffic, then a sweep that reads the ports one after the other during traffic. */
 static void sweep_as(const struct fabric *known)
 {
 	int64_t start_us = world.now_us += INTERVAL_US;
@@ -176,7 +176,7 @@ static void sweeps(unsigned count)
 		sweep();
 }
 
-static void links_that_lose_nothing_are_never_told(void **state)
+static void lossless_links_are_never_reported(void **state)
 {
 	unsigned i;
 
@@ -190,7 +190,7 @@ static void links_that_lose_nothing_are_never_told(void **state)
 	assert_int_equal(world.events.count, 0);
 }
 
-static void a_link_that_loses_is_told_once_by_its_sending_end(void **state)
+static void a_lossy_link_is_reported_once_at_its_sending_end(void **state)
 {
 	const struct event *event;
 
@@ -208,10 +208,10 @@ static void a_link_that_loses_is_told_once_by_its_sending_end(void **state)
 	assert_non_null(strstr(event->text, "switch-0/4 sent "));
 	assert_non_null(strstr(event->text, "switch-1/4 received "));
 	assert_non_null(strstr(event->text, "too few"));
-	assert_non_null(strstr(event->text, "errors there may explain it"));
+	assert_non_null(strstr(event->text, "errors there may explain this"));
 }
 
-static void it_is_told_again_where_it_was_over_in_between(void **state)
+static void a_loss_that_recurs_is_reported_again(void **state)
 {
 	(void)state;
 	world.loss[3] = 0.2;
@@ -225,7 +225,7 @@ static void it_is_told_again_where_it_was_over_in_between(void **state)
 	assert_int_equal(world.events.count, 2);
 }
 
-static void packets_from_nowhere_are_told_too(void **state)
+static void excess_packets_are_reported_too(void **state)
 {
 	(void)state;
 	world.loss[LINKS + 2] = -0.3;
@@ -236,23 +236,23 @@ static void packets_from_nowhere_are_told_too(void **state)
 	assert_non_null(strstr(world.events.list[0].text, "too many"));
 }
 
-static void what_cannot_be_compared_is_not_told(void **state)
+static void incomparable_readings_are_not_reported(void **state)
 {
 	unsigned i;
 
 	(void)state;
 	world.loss[0] = world.loss[1] = world.loss[2] = 0.5;
-	world.narrow[LINKS + 0] = true; /* the receiving end counts 32 bits */
-	world.silent[LINKS + 1] = true; /* it never answers */
+	world.narrow[LINKS + 0] = true; /* the receiving end has 32-bit counters */
+	world.silent[LINKS + 1] = true; /* unresponsive */
 	for (i = 0; i < 100; i++) {
-		world.clear[LINKS + 2] = i % 3 == 0; /* somebody clears it all the time */
+		world.clear[LINKS + 2] = i % 3 == 0; /* cleared all the time */
 		sweep();
 	}
 	assert_int_equal(world.events.count, 0);
 }
 
-/* Cables are moved at any time, and discovery sees it some sweeps later. */
-static void cables_that_are_moved_are_not_told(void **state)
+/* Cables are moved at any time, and discovery detects it some sweeps later. */
+static void moved_cables_are_not_reported(void **state)
 {
 	struct fabric *old = world.fabric;
 	unsigned i, port;
@@ -260,11 +260,11 @@ static void cables_that_are_moved_are_not_told(void **state)
 	(void)state;
 	for (i = 1; i < 50; i++) {
 		sweeps(20);
-		/* Traffic goes along the new cables already, but the sweeps know the old ones. */
+		/* Traffic uses the new cables, but the sweeps still have the old topology. */
 		world.fabric = make_fabric(i % LINKS);
 		for (port = 0; port < PORTS; port++)
 			world.down[port] += i % 2;
-		/* Where the ports count that their link was down, discovery may take its time. */
+		/* If the ports count a link down, discovery may take longer. */
 		for (port = 0; port < (i % 2 ? 7 : 2); port++)
 			sweep_as(old);
 		fabric_destroy(old);
@@ -273,8 +273,10 @@ static void cables_that_are_moved_are_not_told(void **state)
 	assert_int_equal(world.events.count, 0);
 }
 
-/* Discovery does not find a dead node; its counters go on, and its next delta is long. */
-static void a_node_that_was_away_is_not_told(void **state)
+/*
+ * Discovery does not find an unresponsive node; its counters continue, and its next delta is long.
+ */
+static void a_node_after_an_outage_is_not_reported(void **state)
 {
 	struct fabric *without = make_part(1, 0);
 	unsigned i, j;
@@ -290,7 +292,7 @@ static void a_node_that_was_away_is_not_told(void **state)
 	fabric_destroy(without);
 }
 
-static void many_links_are_not_told_one_by_one(void **state)
+static void many_lossy_links_are_summarised(void **state)
 {
 	unsigned port;
 
@@ -298,9 +300,9 @@ static void many_links_are_not_told_one_by_one(void **state)
 	for (port = 0; port < PORTS; port++)
 		world.loss[port] = 0.9;
 	sweeps(300);
-	assert_int_equal(world.conservation.told, PORTS);
+	assert_int_equal(world.conservation.reported, PORTS);
 	assert_int_equal(world.events.count, 10);
-	assert_non_null(strstr(world.events.list[9].text, "their devices may count differently"));
+	assert_non_null(strstr(world.events.list[9].text, "the devices may count differently"));
 	assert_int_equal(world.events.list[9].node_guid, 0);
 }
 
@@ -309,14 +311,14 @@ static void many_links_are_not_told_one_by_one(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(links_that_lose_nothing_are_never_told),
-		TEST(a_link_that_loses_is_told_once_by_its_sending_end),
-		TEST(it_is_told_again_where_it_was_over_in_between),
-		TEST(packets_from_nowhere_are_told_too),
-		TEST(what_cannot_be_compared_is_not_told),
-		TEST(cables_that_are_moved_are_not_told),
-		TEST(a_node_that_was_away_is_not_told),
-		TEST(many_links_are_not_told_one_by_one),
+		TEST(lossless_links_are_never_reported),
+		TEST(a_lossy_link_is_reported_once_at_its_sending_end),
+		TEST(a_loss_that_recurs_is_reported_again),
+		TEST(excess_packets_are_reported_too),
+		TEST(incomparable_readings_are_not_reported),
+		TEST(moved_cables_are_not_reported),
+		TEST(a_node_after_an_outage_is_not_reported),
+		TEST(many_lossy_links_are_summarised),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

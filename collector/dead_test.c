@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Nodes that die, are slow, and return, in virtual time: the living are read in time, in every sweep. */
+/*
+ * Unresponsive, slow and returning nodes in virtual time: all others are read in time in every
+ * sweep.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,43 +18,43 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* To look at all LIDs, on a fabric so small that the sweep itself takes no longer. */
+/* Time to verify all LIDs, on a fabric whose sweep takes no longer than that. */
 #define LIDS_US (3 * US_PER_MS)
 
-/* For a second question to a node that has just left one open. */
+/* Time for a second query to a node that has just timed out. */
 #define SECOND_US (7 * US_PER_MS)
 
-/* The sweeps of one run, as the next one finds them. */
+/* The sweeps of one run, as recorded by the next one. */
 #define SWEEPS_MAX 64
 
 static struct {
 	int64_t took_us[SWEEPS_MAX];
-	uint32_t answered[SWEEPS_MAX];
+	uint32_t responded[SWEEPS_MAX];
 	size_t count;
-	size_t dies_at; /* sweeps that end before somebody dies */
-	unsigned mads;  /* so many into that sweep; 0: before it */
-	size_t dead;    /* hosts, from the first on */
+	size_t dies_at; /* number of sweeps before the nodes fail */
+	unsigned mads;  /* number of MADs of that sweep before they fail; 0: before it */
+	size_t dead;    /* number of failing hosts, from the first one */
 	bool leaf_too;
 } course;
 
-/* Return: whether there is a new one; the collector may sleep in pieces. */
+/* Return: whether there is a new sweep; the collector may sleep in several steps. */
 static bool note(const struct model *model)
 {
 	if (model->sweeps == course.count)
 		return false;
 	assert_true(course.count < SWEEPS_MAX);
 	course.took_us[course.count] = model->last_sweep.end_us - model->last_sweep.start_us;
-	course.answered[course.count++] = model->last_sweep.ports_answered;
+	course.responded[course.count++] = model->last_sweep.ports_answered;
 	return true;
 }
 
-/* As long as a sweep may take with dead nodes, from how long it takes without: that of the last clean one. */
+/* Longest sweep with unresponsive nodes, derived from the last one without. */
 static int64_t bound_us(void)
 {
 	return course.took_us[course.dies_at - 1] * 12 / 10 + 20 * US_PER_MS;
 }
 
-static void kill_them(struct model *model)
+static void fail_nodes(struct model *model)
 {
 	size_t i;
 
@@ -60,30 +63,30 @@ static void kill_them(struct model *model)
 	model->nodes[LEAF].silent = course.leaf_too;
 }
 
-static void some_die(struct model *model)
+static void fail_some_nodes(struct model *model)
 {
 	if (!note(model) || model->sweeps != course.dies_at)
 		return;
 	if (!course.mads)
-		kill_them(model);
-	model->act = kill_them;
+		fail_nodes(model);
+	model->act = fail_nodes;
 	model->act_after = course.mads;
 }
 
-/* Run so many sweeps; after the first ones some nodes die, and stay dead. */
+/* Run a number of sweeps; after the first ones some nodes fail permanently. */
 static void run_with_dead(struct model *model, size_t sweeps)
 {
 	struct collector_report report;
 
 	model->no_downs = true;
-	model->before_sweep = some_die;
+	model->before_sweep = fail_some_nodes;
 	assert_int_equal(model_run(model, sweeps, &report, NULL), 0);
 	note(model);
 	assert_int_equal(course.count, sweeps);
 }
 
-/* Ten of sixteen hosts, or a whole leaf, die between two sweeps: from the first one on the living are there in time. */
-static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void **state)
+/* Ten of sixteen hosts, or a whole leaf, fail between two sweeps: the others are read in time. */
+static void responsive_nodes_are_read_in_time_while_others_fail(void **state)
 {
 	uint64_t seed;
 	size_t i;
@@ -99,7 +102,7 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 		run_with_dead(model, 16);
 		for (i = course.dies_at; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us());
-			assert_int_equal(course.answered[i],
+			assert_int_equal(course.responded[i],
 					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		free(model);
@@ -107,10 +110,10 @@ static void the_living_are_read_in_time_from_the_sweep_in_which_others_die(void 
 }
 
 /*
- * Or in the middle of one, with their leaf or without, when they have answered some questions, and others wait:
- * then a second one is waited for, and when all LIDs are looked at, those of them that had answered all.
+ * Or during a sweep, after some of their responses. Then a second query times out, and verifying
+ * all LIDs adds those that had responded completely.
  */
-static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
+static void responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep(void **state)
 {
 	unsigned mads;
 	size_t i;
@@ -126,18 +129,18 @@ static void the_living_are_read_soon_where_others_die_in_mid_sweep(void **state)
 		course.mads = mads;
 		run_with_dead(model, 9);
 		assert_true(course.took_us[course.dies_at] <= bound_us() + SECOND_US + LIDS_US + 20 * US_PER_MS);
-		assert_true(course.answered[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
+		assert_true(course.responded[course.dies_at] >= LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		for (i = course.dies_at + 1; i < course.count; i++) {
 			assert_true(course.took_us[i] <= bound_us() + LIDS_US);
-			assert_int_equal(course.answered[i],
+			assert_int_equal(course.responded[i],
 					 LIVE_PORTS - course.dead - (course.leaf_too ? 6 : 0));
 		}
 		free(model);
 	}
 }
 
-/* Where a sweep takes longer than it takes to find them silent, the dead take no time at all. */
-static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
+/* If a sweep takes longer than the timeout, unresponsive nodes add no time. */
+static void unresponsive_nodes_delay_no_slow_sweep(void **state)
 {
 	struct model *model = model_create(7);
 	size_t i;
@@ -149,16 +152,16 @@ static void the_dead_delay_no_sweep_that_takes_its_time(void **state)
 	model->max_mads_per_s = 3000;
 	run_with_dead(model, 16);
 	assert_true(course.took_us[course.dies_at - 1] > 25 * US_PER_MS);
-	/* In the first one all LIDs are looked at, too. */
+	/* The first one also verifies all LIDs. */
 	assert_true(course.took_us[course.dies_at] <= bound_us());
 	for (i = course.dies_at + 1; i < course.count; i++) {
 		assert_true(course.took_us[i] <= course.took_us[course.dies_at - 1] * 12 / 10);
-		assert_int_equal(course.answered[i], LIVE_PORTS - course.dead);
+		assert_int_equal(course.responded[i], LIVE_PORTS - course.dead);
 	}
 	free(model);
 }
 
-static void anybody_dies_and_returns(struct model *model)
+static void fail_and_restore_any(struct model *model)
 {
 	uint32_t living = 0;
 	size_t i;
@@ -168,8 +171,8 @@ static void anybody_dies_and_returns(struct model *model)
 	for (i = 0; i < MODEL_NODES; i++)
 		if (!model->nodes[i].silent)
 			living += i < LEAF ? 4 : i < HOST ? 6 : 1;
-	/* All that live, and those that returned before this very sweep among them. */
-	assert_int_equal(course.answered[course.count - 1], living);
+	/* All responsive nodes, including those that responded again in this sweep. */
+	assert_int_equal(course.responded[course.count - 1], living);
 	if (course.count > course.dies_at)
 		assert_true(course.took_us[course.count - 1] <= bound_us() + LIDS_US);
 	for (i = 0; i < MODEL_NODES - 1 && model->sweeps >= course.dies_at; i++)
@@ -177,8 +180,8 @@ static void anybody_dies_and_returns(struct model *model)
 			model->nodes[i].silent = !model->nodes[i].silent;
 }
 
-/* Whoever is dead, and for how long: who lives is read in each sweep, in time, and what is stored is exact. */
-static void whoever_lives_is_read_in_each_sweep(void **state)
+/* Random failures: responsive nodes are read in each sweep, in time, and the sums are exact. */
+static void responsive_nodes_are_read_in_each_sweep(void **state)
 {
 	uint64_t seed;
 
@@ -189,28 +192,28 @@ static void whoever_lives_is_read_in_each_sweep(void **state)
 		memset(&course, 0, sizeof(course));
 		course.dies_at = 4;
 		model->no_downs = true;
-		model->before_sweep = anybody_dies_and_returns;
+		model->before_sweep = fail_and_restore_any;
 		assert_int_equal(model_run(model, 50, NULL, NULL), 0);
-		/* All but the last one were looked at. */
+		/* All but the last one were checked. */
 		assert_int_equal(course.count, 49);
 		assert_true(model_check(model) > 0);
 		free(model);
 	}
 }
 
-static void a_host_stumbles(struct model *model)
+static void delay_host_once(struct model *model)
 {
 	model->nodes[HOST].answer_us = model->sweeps == 4 ? 12000 : 0;
 }
 
-/* It takes a hundred times as long as ever before: it is asked again meanwhile, and the first answer counts. */
-static void a_late_answer_to_what_is_being_asked_again_counts(void **state)
+/* A hundred times its usual response time: the query is retried, and the first response counts. */
+static void a_late_response_to_a_retried_query_counts(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
 
 	(void)state;
-	model->before_sweep = a_host_stumbles;
+	model->before_sweep = delay_host_once;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_true(report.mads_timed_out > 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
@@ -219,20 +222,20 @@ static void a_late_answer_to_what_is_being_asked_again_counts(void **state)
 	free(model);
 }
 
-static void a_host_gets_stuck(struct model *model)
+static void hang_host(struct model *model)
 {
 	model->nodes[HOST].answer_us = model->sweeps >= 4 ? 35000 : 0;
 }
 
-/* Later than that: the sweep does not wait. Then the node is known to be slow; what it counted is in its next delta. */
-static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
+/* Later than the timeout: the sweep does not wait, and the counts are in the next delta. */
+static void counts_of_a_late_response_are_in_the_next_delta(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
 	const struct model_port *port = &model->nodes[HOST].ports[1];
 
 	(void)state;
-	model->before_sweep = a_host_gets_stuck;
+	model->before_sweep = hang_host;
 	assert_int_equal(model_run(model, 5, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 1);
 	model_run(model, 2, &report, NULL);
@@ -242,8 +245,8 @@ static void an_answer_that_is_too_late_is_in_the_next_delta(void **state)
 	free(model);
 }
 
-/* Slow is not dead: what a node usually takes is learnt, and waited for. */
-static void a_slow_node_is_waited_for_once_it_is_known(void **state)
+/* The response time of each node is learnt. */
+static void a_slow_node_has_a_longer_timeout_once_it_is_known(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(16);
@@ -251,7 +254,7 @@ static void a_slow_node_is_waited_for_once_it_is_known(void **state)
 	(void)state;
 	model->nodes[HOST].answer_us = 60000;
 	model->nodes[HOST + 5].answer_us = 15000;
-	/* At first sight, and when there is something to go by. */
+	/* Without and with a known response time. */
 	model_run(model, 1, &report, NULL);
 	assert_int_equal(report.ports_answered, LIVE_PORTS);
 	model_run(model, 4, &report, NULL);
@@ -260,17 +263,17 @@ static void a_slow_node_is_waited_for_once_it_is_known(void **state)
 	free(model);
 }
 
-/* When a host is silent, in sweeps, and whether it was while a discovery ran. */
+/* Sweeps in which a host was unresponsive, and whether a discovery was running. */
 static struct {
 	size_t from, sweeps;
 	bool beside_discovery;
 } pause;
 
-static void a_host_pauses(struct model *model)
+static void pause_host(struct model *model)
 {
 	bool discovers = model->discoveries > 1 && model->now_us < model->discovery_end_us;
 
-	/* Two ends of a link that went: that is why it is discovered again, while the next sweeps go on. */
+	/* Two ends of a link that went down: a discovery runs during the next sweeps. */
 	if (model->sweeps == 2)
 		model->nodes[LEAF].ports[1].down = model->nodes[0].ports[1].down = true;
 	model->nodes[HOST + 1].silent = model->sweeps >= pause.from && model->sweeps < pause.from + pause.sweeps;
@@ -280,22 +283,22 @@ static void a_host_pauses(struct model *model)
 static size_t run_with_pause(size_t from, size_t sweeps)
 {
 	struct model *model = model_create(41);
-	size_t told;
+	size_t reported;
 
 	pause.from = from;
 	pause.sweeps = sweeps;
 	pause.beside_discovery = false;
 	model->discovery_us = 45 * US_PER_S;
-	model->before_sweep = a_host_pauses;
+	model->before_sweep = pause_host;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
-	told = model_events_of(model, EVENT_NODE_SILENT);
-	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), told);
+	reported = model_events_of(model, EVENT_NODE_SILENT);
+	assert_int_equal(model_events_of(model, EVENT_NODE_ANSWERS), reported);
 	free(model);
-	return told;
+	return reported;
 }
 
-/* A slow agent that a discovery keeps busy answers too late for once; one that is dead stays so. */
-static void a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told(void **state)
+/* A slow agent that is busy with a discovery times out once; a failed one remains unresponsive. */
+static void a_node_that_misses_one_sweep_during_discovery_is_not_reported(void **state)
 {
 	(void)state;
 	assert_int_equal(run_with_pause(5, 1), 0);
@@ -309,14 +312,14 @@ static void a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_t
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_misses_one_sweep_while_the_fabric_is_discovered_is_not_told),
-		cmocka_unit_test(the_living_are_read_in_time_from_the_sweep_in_which_others_die),
-		cmocka_unit_test(the_living_are_read_soon_where_others_die_in_mid_sweep),
-		cmocka_unit_test(the_dead_delay_no_sweep_that_takes_its_time),
-		cmocka_unit_test(whoever_lives_is_read_in_each_sweep),
-		cmocka_unit_test(a_late_answer_to_what_is_being_asked_again_counts),
-		cmocka_unit_test(an_answer_that_is_too_late_is_in_the_next_delta),
-		cmocka_unit_test(a_slow_node_is_waited_for_once_it_is_known),
+		cmocka_unit_test(a_node_that_misses_one_sweep_during_discovery_is_not_reported),
+		cmocka_unit_test(responsive_nodes_are_read_in_time_while_others_fail),
+		cmocka_unit_test(responsive_nodes_are_read_soon_if_others_fail_in_mid_sweep),
+		cmocka_unit_test(unresponsive_nodes_delay_no_slow_sweep),
+		cmocka_unit_test(responsive_nodes_are_read_in_each_sweep),
+		cmocka_unit_test(a_late_response_to_a_retried_query_counts),
+		cmocka_unit_test(counts_of_a_late_response_are_in_the_next_delta),
+		cmocka_unit_test(a_slow_node_has_a_longer_timeout_once_it_is_known),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

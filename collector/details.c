@@ -7,7 +7,7 @@
 #include "analysis/delta.h"
 #include "base/array.h"
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
@@ -16,23 +16,27 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/* How many questions about counters that moved one sweep may have: a share of its ports, and at least so many. */
+/*
+ * Queries per sweep about counters that increased: a share of its ports, and at least this number.
+ */
 #define MOVED_SHARE 10
 #define MOVED_LEAST 64
 
-/* In how many sweeps the ticks of all nodes are known: much sooner than the rest, since stalls wait for them. */
+/*
+ * Sweeps in which the ticks of all nodes are read: fewer than for the rest, since stalls need them.
+ */
 #define TICK_SWEEPS 10
 
 /*
- * Questions in a row that a node may leave open before an attribute counts as not there, like one that it
- * refused. In one of so many turns both are asked for again: MADs are lost, and an agent that was just starting may
- * have refused what it has.
+ * Consecutive timeouts after which an attribute counts as unsupported, like a rejected one. Once in
+ * GIVEN_UP_TURNS turns both are queried again: MADs are lost, and a starting agent may reject what
+ * it supports.
  */
-#define UNANSWERED_MAX 3
+#define TIMED_OUT_MAX 3
 #define GIVEN_UP_TURNS 60
 
-/* Where node_memory.unanswered counts those about the tick. */
-#define UNANSWERED_TICK DETAIL_ATTRIBUTE_COUNT
+/* Index of node_entry.timed_out_queries for the tick. */
+#define TIMED_OUT_TICK DETAIL_ATTRIBUTE_COUNT
 
 void details_done(struct details *details)
 {
@@ -41,8 +45,8 @@ void details_done(struct details *details)
 	*details = (struct details){ 0 };
 }
 
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   struct error *err)
+void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, struct error *err)
 {
 	size_t share = fabric->port_count / MOVED_SHARE;
 
@@ -51,7 +55,7 @@ void details_begin(struct details *details, struct engine *engine, const struct 
 	details->memory = memory;
 	details->err = err;
 	details->code = 0;
-	details->moved_left = share > MOVED_LEAST ? (unsigned)share : MOVED_LEAST;
+	details->trigger_budget = share > MOVED_LEAST ? (unsigned)share : MOVED_LEAST;
 	details->sweep++;
 	details->entry_count = details->sample_count = 0;
 }
@@ -62,24 +66,24 @@ static void submit(struct details *details, const struct request *request)
 		details->code = engine_submit(details->engine, request, details->err);
 }
 
-/* Has it counters, and did its node answer when it was asked last? */
-static bool may_ask(const struct details *details, uint32_t port)
+/* Does the port have counters, and did its node respond to its last query? */
+static bool may_query(const struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
 
 	return port_is_pollable(details->fabric, which) && port_is_live(details->fabric, which) &&
-	       !port_is_plane(details->fabric, port) && !memory_node(details->memory, which->node)->silent_sweeps;
+	       !port_is_plane(details->fabric, port) && !node_memory_node(details->memory, which->node)->silent_sweeps;
 }
 
-/* A port's question to its performance agent; what is slow and whose turn comes again is not worth a second try. */
+/* A query to a port's performance agent; without retries, since its turn returns. */
 static struct request port_request(const struct details *details, uint32_t port, uint16_t attribute,
 				   request_done *done)
 {
 	const struct port *which = &details->fabric->ports[port];
 
 	return (struct request){
-		.node = memory_lane(details->memory, details->fabric, port),
-		.to = memory_address(details->memory, details->fabric, port),
+		.node = node_memory_agent_id(details->memory, details->fabric, port),
+		.to = node_memory_address(details->memory, details->fabric, port),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = which->num,
 		.attribute = attribute,
@@ -90,27 +94,27 @@ static struct request port_request(const struct details *details, uint32_t port,
 	};
 }
 
-/* Nobody answered: after a few in a row the node has no such attribute, as far as we can tell. */
-static void count_unanswered(struct node_memory *node, unsigned which, enum request_result result)
+/* After a few consecutive timeouts the node has no such attribute. */
+static void count_timed_out(struct node_entry *node, unsigned which, enum request_result result)
 {
-	if (result == REQUEST_TIMED_OUT && node->unanswered[which] < UNANSWERED_MAX)
-		node->unanswered[which]++;
+	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[which] < TIMED_OUT_MAX)
+		node->timed_out_queries[which]++;
 	else if (result == REQUEST_ANSWERED)
-		node->unanswered[which] = 0;
+		node->timed_out_queries[which] = 0;
 }
 
-static bool is_time_for_given_up(const struct details *details)
+static bool is_retry_turn(const struct details *details)
 {
 	return details->sweep / DETAILS_SWEEPS % GIVEN_UP_TURNS == 0;
 }
 
-/* Has it been given up? Then it is asked at one port now and then. */
-static bool is_given_up(const struct details *details, const struct node_memory *node, unsigned which)
+/* An attribute that was given up is queried at one port now and then. */
+static bool is_abandoned(const struct details *details, const struct node_entry *node, unsigned which)
 {
-	return node->unanswered[which] >= UNANSWERED_MAX && !is_time_for_given_up(details);
+	return node->timed_out_queries[which] >= TIMED_OUT_MAX && !is_retry_turn(details);
 }
 
-static void refuse(struct node_memory *node, uint8_t bit)
+static void refuse(struct node_entry *node, uint8_t bit)
 {
 	node->caps.missing |= bit;
 	node->caps_stored = false;
@@ -121,15 +125,17 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 {
 	struct details *details = ctx;
 	const struct port *which = &details->fabric->ports[request->tag];
-	struct node_memory *node = memory_node(details->memory, which->node);
-	const struct port_memory *port = memory_port(details->memory, details->fabric, request->tag);
+	struct node_entry *node = node_memory_node(details->memory, which->node);
+	const struct port_entry *port = node_memory_port(details->memory, details->fabric, request->tag);
 	enum detail_attribute attribute = pma_detail_attribute(request->attribute);
 	struct detail_entry *entries, *entry;
 	enum answer_status status;
 
-	count_unanswered(node, attribute, result);
-	/* Given up with this one: not all ports of a big switch are waited for. The others' turn comes again. */
-	if (result == REQUEST_TIMED_OUT && node->unanswered[attribute] == UNANSWERED_MAX)
+	count_timed_out(node, attribute, result);
+	/*
+	 * Given up now: the other ports of a large switch are not waited for. Their turn returns.
+	 */
+	if (result == REQUEST_TIMED_OUT && node->timed_out_queries[attribute] == TIMED_OUT_MAX)
 		engine_drop_node(details->engine, request->node);
 	if (result != REQUEST_ANSWERED)
 		return;
@@ -151,51 +157,51 @@ static void on_detail(void *ctx, const struct request *request, enum request_res
 	details->entry_count++;
 }
 
-static uint32_t first_port_to_ask(const struct details *details, uint32_t node_index)
+static uint32_t first_port_to_query(const struct details *details, uint32_t node_index)
 {
 	const struct node *node = &details->fabric->nodes[node_index];
 	uint32_t port;
 
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (may_ask(details, port))
+		if (may_query(details, port))
 			return port;
 	return FABRIC_NONE;
 }
 
-/* Is there anything to learn from the attribute at this port? */
+/* Is the attribute meaningful for this port? */
 static bool has_attribute(const struct details *details, uint32_t port, enum detail_attribute attribute)
 {
 	const struct port *which = &details->fabric->ports[port];
-	const struct node_memory *node = memory_node(details->memory, which->node);
+	const struct node_entry *node = node_memory_node(details->memory, which->node);
 
-	if (!node->caps.known || node->caps.missing & 1u << attribute || is_given_up(details, node, attribute))
+	if (!node->caps.known || node->caps.missing & 1u << attribute || is_abandoned(details, node, attribute))
 		return false;
-	if (node->unanswered[attribute] >= UNANSWERED_MAX && port != first_port_to_ask(details, which->node))
+	if (node->timed_out_queries[attribute] >= TIMED_OUT_MAX && port != first_port_to_query(details, which->node))
 		return false;
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		return pma_caps_meet(&node->caps, NEED_XMIT_WAIT);
-	/* What it counts belongs to the encoding that came with FDR10 and FDR. */
+	/* It counts events of the encoding of FDR10, FDR and later. */
 	return attribute != DETAIL_EXTENDED_SPEEDS || which->speed >= LINK_SPEED_FDR10;
 }
 
-static void ask(struct details *details, uint32_t port, enum detail_attribute attribute)
+static void query(struct details *details, uint32_t port, enum detail_attribute attribute)
 {
-	struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
 	struct request request = port_request(details, port, pma_detail_attribute_id(attribute), on_detail);
 
-	if (memory->detail_sweep != details->sweep) {
-		memory->detail_sweep = details->sweep;
-		memory->detail_asked = 0;
+	if (memory->details_sweep != details->sweep) {
+		memory->details_sweep = details->sweep;
+		memory->details_read = 0;
 	}
-	if (memory->detail_asked & 1u << attribute)
+	if (memory->details_read & 1u << attribute)
 		return;
-	memory->detail_asked |= (uint8_t)(1u << attribute);
+	memory->details_read |= (uint8_t)(1u << attribute);
 	if (attribute == DETAIL_VL_XMIT_WAIT)
 		memory->wait_sweep = details->sweep;
 	submit(details, &request);
 }
 
-/* Which error correction the link trained with, and then what it corrected. */
+/* Read which FEC the link trained with, then its counters. */
 static void on_port_info_extended(void *ctx, const struct request *request, enum request_result result,
 				  const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
@@ -203,30 +209,30 @@ static void on_port_info_extended(void *ctx, const struct request *request, enum
 	const struct port *which = &details->fabric->ports[request->tag];
 
 	(void)at_us;
-	memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
+	node_memory_port(details->memory, details->fabric, request->tag)->fec_layout = FEC_LAYOUT_UNKNOWN;
 	if (result == REQUEST_CANCELLED)
 		return;
-	memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
+	node_memory_note_smp(details->memory, which->node, result == REQUEST_ANSWERED);
 	if (result == REQUEST_ANSWERED)
-		memory_port(details->memory, details->fabric, request->tag)->fec_layout =
-			(uint8_t)smp_read_fec_layout(mad, &memory_node(details->memory, which->node)->caps);
-	ask(details, request->tag, DETAIL_EXTENDED_SPEEDS);
+		node_memory_port(details->memory, details->fabric, request->tag)->fec_layout =
+			(uint8_t)smp_read_fec_layout(mad, &node_memory_node(details->memory, which->node)->caps);
+	query(details, request->tag, DETAIL_EXTENDED_SPEEDS);
 }
 
-static void ask_speeds(struct details *details, uint32_t port)
+static void query_speeds(struct details *details, uint32_t port)
 {
 	const struct port *which = &details->fabric->ports[port];
-	const struct node_memory *node = memory_node(details->memory, which->node);
+	const struct node_entry *node = node_memory_node(details->memory, which->node);
 	struct request request;
 
 	if (!(node->caps.cap_mask & PMA_CAP_RS_FEC)) {
-		memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
-		ask(details, port, DETAIL_EXTENDED_SPEEDS);
+		node_memory_port(details->memory, details->fabric, port)->fec_layout = FEC_LAYOUT_LANES;
+		query(details, port, DETAIL_EXTENDED_SPEEDS);
 		return;
 	}
 	request = port_request(details, port, SMP_PORT_INFO_EXTENDED, on_port_info_extended);
 	request.modifier = which->num;
-	if (memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
+	if (node_memory_route_smp(details->memory, details->fabric, which->node, which->num, &request))
 		submit(details, &request);
 }
 
@@ -234,33 +240,33 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct details *details = ctx;
-	struct node_memory *node = memory_node(details->memory, request->tag);
+	struct node_entry *node = node_memory_node(details->memory, request->tag);
 	struct pma_caps caps;
 
 	(void)at_us;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
-	/* The store keeps what it knows of this: it will be so again, or the answer says otherwise. */
-	if (is_time_for_given_up(details))
+	/* The stored state is valid until the response. */
+	if (is_retry_turn(details))
 		node->caps.missing &= PMA_MISSING_EXTENDED;
 	caps = pma_read_caps(mad);
 	if (caps.cap_mask == node->caps.cap_mask && caps.cap_mask2 == node->caps.cap_mask2 &&
 	    !(node->caps.missing & PMA_MISSING_EXTENDED))
 		return;
-	/* Other firmware, or a refusal that was a mistake: what it refused before it may have now. */
+	/* New firmware, or a rejection by mistake: rejected attributes are queried again. */
 	node->caps = caps;
 	node->caps_stored = false;
-	memset(node->unanswered, 0, sizeof(node->unanswered));
+	memset(node->timed_out_queries, 0, sizeof(node->timed_out_queries));
 }
 
 static void on_tick(void *ctx, const struct request *request, enum request_result result,
 		    const uint8_t mad[MAD_SIZE], int64_t at_us)
 {
 	struct details *details = ctx;
-	struct node_memory *node = memory_node(details->memory, details->fabric->ports[request->tag].node);
+	struct node_entry *node = node_memory_node(details->memory, details->fabric->ports[request->tag].node);
 
 	(void)at_us;
-	count_unanswered(node, UNANSWERED_TICK, result);
+	count_timed_out(node, TIMED_OUT_TICK, result);
 	if (result != REQUEST_ANSWERED)
 		return;
 	switch (answer_status(mad)) {
@@ -279,15 +285,15 @@ static void on_tick(void *ctx, const struct request *request, enum request_resul
 	}
 }
 
-static bool wants_tick(const struct details *details, const struct node_memory *node)
+static bool needs_tick(const struct details *details, const struct node_entry *node)
 {
 	return node->caps.known && !node->caps.tick_known && pma_caps_meet(&node->caps, NEED_XMIT_WAIT) &&
 	       !(node->caps.missing & PMA_MISSING_SAMPLES_CONTROL) &&
-	       !is_given_up(details, node, UNANSWERED_TICK);
+	       !is_abandoned(details, node, TIMED_OUT_TICK);
 }
 
-/* Once per node; a tenth of the nodes a sweep. */
-static void ask_ticks(struct details *details, bool skip_hcas)
+/* Once per node; a tenth of the nodes per sweep. */
+static void query_ticks(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	size_t left = fabric->node_count / TICK_SWEEPS + 1;
@@ -298,9 +304,9 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 		uint32_t node = details->next_tick, port;
 
 		if ((skip_hcas && fabric->nodes[node].type != NODE_SWITCH) ||
-		    !wants_tick(details, memory_node(details->memory, node)))
+		    !needs_tick(details, node_memory_node(details->memory, node)))
 			continue;
-		port = first_port_to_ask(details, node);
+		port = first_port_to_query(details, node);
 		if (port != FABRIC_NONE) {
 			struct request request = port_request(details, port, PMA_PORT_SAMPLES_CONTROL, on_tick);
 
@@ -309,7 +315,7 @@ static void ask_ticks(struct details *details, bool skip_hcas)
 	}
 }
 
-static void ask_caps(struct details *details, uint32_t port)
+static void query_caps(struct details *details, uint32_t port)
 {
 	struct request request = port_request(details, port, PMA_CLASS_PORT_INFO, on_caps);
 
@@ -318,7 +324,7 @@ static void ask_caps(struct details *details, uint32_t port)
 	submit(details, &request);
 }
 
-static void ask_attributes(struct details *details, uint32_t port)
+static void query_attributes(struct details *details, uint32_t port)
 {
 	int attribute;
 
@@ -326,21 +332,21 @@ static void ask_attributes(struct details *details, uint32_t port)
 		if (!has_attribute(details, port, (enum detail_attribute)attribute))
 			continue;
 		if (attribute == DETAIL_EXTENDED_SPEEDS)
-			ask_speeds(details, port);
+			query_speeds(details, port);
 		else
-			ask(details, port, (enum detail_attribute)attribute);
+			query(details, port, (enum detail_attribute)attribute);
 	}
 }
 
-static void ask_port(struct details *details, uint32_t port)
+static void query_port(struct details *details, uint32_t port)
 {
-	if (memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
-	    port == first_port_to_ask(details, details->fabric->ports[port].node))
-		ask_caps(details, port);
-	ask_attributes(details, port);
+	if (node_memory_node(details->memory, details->fabric->ports[port].node)->caps.known &&
+	    port == first_port_to_query(details, details->fabric->ports[port].node))
+		query_caps(details, port);
+	query_attributes(details, port);
 }
 
-int details_turn(struct details *details, bool skip_hcas)
+int details_submit_turn(struct details *details, bool skip_hcas)
 {
 	const struct fabric *fabric = details->fabric;
 	uint64_t turn = details->sweep % DETAILS_SWEEPS, count = fabric->port_count;
@@ -348,12 +354,15 @@ int details_turn(struct details *details, bool skip_hcas)
 
 	if (details->all)
 		return 0;
-	ask_ticks(details, skip_hcas);
-	/* Every sixtieth port, not those of one switch: one after the other they would be what the sweep waits for. */
+	query_ticks(details, skip_hcas);
+	/*
+	 * Every sixtieth port, not neighbours: the ports of one switch are queried one after the
+	 * other.
+	 */
 	for (port = (uint32_t)turn; port < count; port += DETAILS_SWEEPS) {
-		if (may_ask(details, port) &&
+		if (may_query(details, port) &&
 		    !(skip_hcas && fabric->nodes[fabric->ports[port].node].type != NODE_SWITCH))
-			ask_port(details, port);
+			query_port(details, port);
 	}
 	return details->code;
 }
@@ -364,7 +373,7 @@ int details_all(struct details *details, const struct sweep_result *result)
 
 	for (i = 0; i < result->count; i++)
 		if (result->samples[i].reading)
-			ask_attributes(details, result->samples[i].port);
+			query_attributes(details, result->samples[i].port);
 	return details->code;
 }
 
@@ -378,21 +387,21 @@ void details_moved(struct details *details, uint32_t port, counter_set moved)
 		{ COUNTER_BIT(COUNTER_XMIT_DISCARDS), DETAIL_XMIT_DISCARDS },
 		{ COUNTER_BIT(COUNTER_XMIT_WAIT), DETAIL_VL_XMIT_WAIT },
 	};
-	const struct port_memory *memory = memory_port(details->memory, details->fabric, port);
+	const struct port_entry *memory = node_memory_port(details->memory, details->fabric, port);
 	size_t i;
 
-	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->moved_left; i++) {
+	for (i = 0; i < sizeof(explains) / sizeof(explains[0]) && details->trigger_budget; i++) {
 		if (!(moved & explains[i].counter) || !has_attribute(details, port, explains[i].attribute))
 			continue;
 		if (explains[i].attribute == DETAIL_VL_XMIT_WAIT && memory->wait_sweep &&
 		    details->sweep - memory->wait_sweep < DETAILS_WAIT_SWEEPS)
 			continue;
-		details->moved_left--;
-		ask(details, port, explains[i].attribute);
+		details->trigger_budget--;
+		query(details, port, explains[i].attribute);
 	}
 }
 
-/* Mark the agents that the sweep has read. Return: one flag per port of the fabric, NULL where there is no memory. */
+/* Agents with a reading in this sweep. Return: one flag per port, NULL if memory is exhausted. */
 static bool *read_agents(const struct details *details, const struct sweep_result *result)
 {
 	bool *read = calloc(details->fabric->port_count + 1, sizeof(*read));
@@ -432,7 +441,7 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	}
 	for (i = 0; i < details->entry_count; i++) {
 		struct detail_entry *entry = &details->entries[i];
-		const struct port_memory *port = memory_port(details->memory, details->fabric, entry->port);
+		const struct port_entry *port = node_memory_port(details->memory, details->fabric, entry->port);
 		const struct detail_reading *last = port->details ? &port->details[entry->reading.attribute] : NULL;
 
 		if (!read[fabric_port_agent(details->fabric, entry->port)])
@@ -450,15 +459,19 @@ int details_finish(struct details *details, const struct sweep_result *result)
 	return 0;
 }
 
-void details_keep(const struct details *details)
+void details_commit(const struct details *details)
 {
 	size_t i;
 
 	for (i = 0; i < details->sample_count; i++) {
 		const struct detail_sample *sample = &details->samples[i];
 
-		/* Without memory for it the next reading is a first one again: its delta is unknown, not wrong. */
-		memory_keep_detail(memory_port(details->memory, details->fabric, sample->port), sample->reading);
+		/*
+		 * If memory is exhausted, the next reading is a first one: its delta is unknown,
+		 * not wrong.
+		 */
+		node_memory_set_detail(node_memory_port(details->memory, details->fabric, sample->port),
+				       sample->reading);
 	}
 }
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * details.h - the slow questions that go with the sweeps
+ * details.h - detail queries, spread over the sweeps
  *
- * Each sweep asks a part of the ports for the attributes of fabric/detail.h, in
- * turn, so that all have been asked after DETAILS_SWEEPS sweeps and every delta has
- * a reading to start from; a port whose error or discard counter has just moved is
- * asked at once why. With the turn of a node's first port its ClassPortInfo is asked again, for
- * firmware changes. Attributes that a node refuses are not asked again, those that it never
- * answers once in sixty turns. What cannot be asked in a sweep waits for the next turn: nothing here is
- * sent twice.
+ * Each sweep queries the attributes of fabric/detail.h of a part of the ports, so that all ports
+ * are queried within DETAILS_SWEEPS sweeps and every delta has a previous reading. A port whose
+ * error or discard counter has increased is queried at once. With the first port of a node its
+ * ClassPortInfo is read again, for firmware changes. Attributes that a node rejects are not queried
+ * again, those that it never answers once in sixty turns. Queries are sent once: a lost one waits
+ * for the next turn.
  */
 #ifndef IBWIRE_COLLECTOR_DETAILS_H
 #define IBWIRE_COLLECTOR_DETAILS_H
@@ -22,13 +21,16 @@
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
-/* Over how many sweeps the slow questions to all ports are spread. */
+/* Number of sweeps in which all ports are queried once. */
 #define DETAILS_SWEEPS 60
 
-/* PortVLXmitWait moves all the time where there is traffic: once in so many sweeps a port is asked why. */
+/*
+ * PortVLXmitWait increases with any traffic: a port is queried for it once in this number of
+ * sweeps.
+ */
 #define DETAILS_WAIT_SWEEPS 10
 
 struct detail_entry {
@@ -39,17 +41,17 @@ struct detail_entry {
 };
 
 struct details {
-	bool all; /* the owner's: details_turn() asks nobody, and details_all() is called instead */
-	/* Of the sweep that is under way. */
+	bool all; /* set by the owner: details_all() is called instead of details_submit_turn() */
+	/* Of the current sweep. */
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct error *err;
-	int code;             /* the first failure of a callback */
-	unsigned moved_left;  /* questions about counters that moved: so many more */
-	uint32_t next_tick;   /* node that is asked next for its tick */
-	uint64_t sweep;       /* counts calls; says whose turn it is */
-	/* What was answered. */
+	int code;             /* first error of a callback */
+	unsigned trigger_budget;  /* remaining queries about counters that increased */
+	uint32_t next_tick;   /* next node to query for its tick */
+	uint64_t sweep;       /* number of calls; determines the turn */
+	/* Responses. */
 	struct detail_entry *entries;
 	size_t entry_count, entry_capacity;
 	struct detail_sample *samples; /* parallel to entries, after details_finish() */
@@ -59,47 +61,49 @@ struct details {
 void details_done(struct details *details);
 
 /*
- * details_begin - a new sweep: forget the last one's answers
- * @details:  zeroed at first, but for `all`, and `sweep`, which may begin anywhere; must live until
- *            engine_run() has returned
- * @engine, @fabric, @memory:  as of the sweep; borrowed until details_finish()
+ * details_begin - start a sweep, and discard the responses of the last one
+ * @details:  initially zeroed, except for `all` and `sweep`, which may have any value; must be
+ *            valid until engine_run() has returned
+ * @engine, @fabric, @memory:  of the sweep; borrowed until details_finish()
  */
-void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   struct error *err);
+void details_begin(struct details *details, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, struct error *err);
 
 /*
- * details_turn - queue the questions of the ports whose turn it is
- * @skip_hcas:  only switches are asked
+ * details_submit_turn - queue the queries of the ports whose turn it is
+ * @skip_hcas:  query switches only
  * Return: 0 or ERR_NOMEM.
  */
-int details_turn(struct details *details, bool skip_hcas);
+int details_submit_turn(struct details *details, bool skip_hcas);
 
 /*
- * details_all - queue every slow question to every port that the sweep has read
- * @result:  of the sweep, which is over; the caller runs the engine once more, and then finishes
- * These are repeated where they stay open: there is no next turn.
+ * details_all - queue all detail queries to every port that the sweep has read
+ * @result:  of the finished sweep; the caller runs the engine again, and then calls
+ *           details_finish()
+ * These are retried, because there is no next turn.
  * Return: 0 or ERR_NOMEM.
  */
 int details_all(struct details *details, const struct sweep_result *result);
 
 /*
- * details_moved - counters of a port have moved: ask what explains them
- * @moved:  the counters that did, of one reading to the next
- * May be called from the callbacks of a run.
+ * details_moved - counters of a port have increased: query what explains them
+ * @moved:  those counters
+ * May be called from callbacks of the engine.
  */
 void details_moved(struct details *details, uint32_t port, counter_set moved);
 
 /*
- * details_finish - the sweep is over: what the answers say since the last stored ones
- * @result:  of the sweep. Where it read no port of an agent that is left out: its answers may be another node's.
- * Return: 0 or ERR_NOMEM. Then details->samples is what the sink gets.
+ * details_finish - compute the deltas of the responses
+ * @result:  of the sweep. Responses of an agent without a reading are discarded: they may be
+ *           another node's.
+ * Return: 0 or ERR_NOMEM. Then details->samples is the input of the sink.
  */
 int details_finish(struct details *details, const struct sweep_result *result);
 
-/* details_keep - the sweep was stored: its readings are the last ones from now on. */
-void details_keep(const struct details *details);
+/* details_commit - the sweep was stored: its readings become the last ones. */
+void details_commit(const struct details *details);
 
-/* details_cost - MADs that one sweep of a fabric takes for its turn, on average, at most. */
+/* details_cost - average number of MADs per sweep, at most. */
 uint64_t details_cost(const struct fabric *fabric, bool skip_hcas);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Slow counters: asked in turn, and where something moved. */
+/* Detail counters: queried in turn, and when a counter has increased. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,17 +13,17 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Every live port has its turn once in sixty sweeps, and what is refused is asked once. */
-static void slow_counters_are_read_in_turn_and_exactly(void **state)
+/* Every live port has its turn once in sixty sweeps; rejected attributes are queried once. */
+static void detail_counters_are_read_in_turn_and_exactly(void **state)
 {
 	struct model *model = model_create(30);
 	uint64_t once;
 
 	(void)state;
 	model->nodes[HOST].refused = 1 << DETAIL_EXTENDED_SPEEDS;
-	/* The counters that they explain stand still. */
+	/* The counters that they explain do not change. */
 	model->traffic = false;
-	/* What a node can do is known after the first sweep. */
+	/* Capabilities are known after the first sweep. */
 	model_run(model, 61, NULL, NULL);
 	once = model_reads_of(model, DETAIL_RCV_ERRORS);
 	assert_int_equal(once, LIVE_PORTS);
@@ -40,8 +40,8 @@ static void slow_counters_are_read_in_turn_and_exactly(void **state)
 	free(model);
 }
 
-/* At first one refuses what it has. */
-static void a_host_that_has_just_started(struct model *model)
+/* A host that rejects attributes at first. */
+static void reject_at_start(struct model *model)
 {
 	bool refuses = model->sweeps < 70;
 
@@ -49,13 +49,13 @@ static void a_host_that_has_just_started(struct model *model)
 	model->nodes[HOST].tick_refused = refuses;
 }
 
-/* Run so many sweeps; the first of sixty turns begins after 150. */
+/* Run a number of sweeps; the first of sixty turns begins after 150. */
 static struct model *run_with_refusals(size_t sweeps)
 {
 	struct model *model = model_create(34);
 
 	model->traffic = false;
-	model->before_sweep = a_host_that_has_just_started;
+	model->before_sweep = reject_at_start;
 	model->nodes[HOST].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
 	model->nodes[HOST + 1].caps.cap_mask |= PMA_CAP_XMIT_WAIT;
 	model->now_us = (60 * 60 - 150) * US_PER_S;
@@ -63,7 +63,7 @@ static struct model *run_with_refusals(size_t sweeps)
 	return model;
 }
 
-static void what_was_refused_is_asked_for_again_once_in_sixty_turns(void **state)
+static void a_rejected_attribute_is_queried_again_after_sixty_turns(void **state)
 {
 	struct model *model = run_with_refusals(149);
 
@@ -78,8 +78,8 @@ static void what_was_refused_is_asked_for_again_once_in_sixty_turns(void **state
 	free(model);
 }
 
-/* Why is asked in the sweep that sees it. */
-static void a_counter_that_moves_is_explained_at_once(void **state)
+/* The explanation is queried in the sweep that detects the increase. */
+static void an_increased_counter_is_explained_at_once(void **state)
 {
 	struct model *model = model_create(31);
 	struct model_port *port = &model->nodes[LEAF].ports[2];
@@ -97,8 +97,8 @@ static void a_counter_that_moves_is_explained_at_once(void **state)
 	free(model);
 }
 
-/* An attribute that a node never answers costs it three questions, and nobody a sweep's time. */
-static void what_is_never_answered_is_given_up(void **state)
+/* An attribute that a node never answers costs three queries and delays no sweep. */
+static void an_attribute_that_times_out_is_given_up(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(32);
@@ -118,10 +118,10 @@ static void what_is_never_answered_is_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_counters_are_read_in_turn_and_exactly),
-		cmocka_unit_test(what_was_refused_is_asked_for_again_once_in_sixty_turns),
-		cmocka_unit_test(a_counter_that_moves_is_explained_at_once),
-		cmocka_unit_test(what_is_never_answered_is_given_up),
+		cmocka_unit_test(detail_counters_are_read_in_turn_and_exactly),
+		cmocka_unit_test(a_rejected_attribute_is_queried_again_after_sixty_turns),
+		cmocka_unit_test(an_increased_counter_is_explained_at_once),
+		cmocka_unit_test(an_attribute_that_times_out_is_given_up),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

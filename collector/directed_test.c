@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A fabric in which SMPs by LID do not arrive, as among planes: all that they are for works along paths. */
+/* A fabric without SMPs by LID, e.g. with planes: everything works by path. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static struct model *create(uint64_t seed)
 	return model;
 }
 
-static void everybody_is_asked_along_a_path_and_nobody_is_locked(void **state)
+static void all_nodes_are_queried_by_path_and_none_is_locked(void **state)
 {
 	struct collector_report report;
 	struct model *model = create(1);
@@ -39,26 +39,26 @@ static void everybody_is_asked_along_a_path_and_nobody_is_locked(void **state)
 	free(model);
 }
 
-static void a_cable_is_pulled(struct model *model)
+static void pull_cable(struct model *model)
 {
 	if (model->sweeps == 15)
 		model->nodes[LEAF].ports[1].down = true;
 }
 
-/* No counter moves: only PortInfo along paths, a tenth a sweep, sees that it is gone. */
-static void a_link_that_goes_is_seen(void **state)
+/* No counter changes: only PortInfo by path, a tenth per sweep, detects it. */
+static void a_link_that_goes_down_is_detected(void **state)
 {
 	struct model *model = create(2);
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_cable_is_pulled;
+	model->before_sweep = pull_cable;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
 	free(model);
 }
 
-static void a_spine_is_cut_off(struct model *model)
+static void isolate_spine(struct model *model)
 {
 	unsigned port;
 
@@ -66,14 +66,16 @@ static void a_spine_is_cut_off(struct model *model)
 		model->nodes[0].ports[port].down = true;
 }
 
-/* The leafs' paths led through it; they answer counters all the time, by forwarding tables, and get other paths. */
-static void nodes_behind_what_is_gone_get_other_paths(void **state)
+/*
+ * The leaves' paths led through it. They respond to PMA queries all the time, and get other paths.
+ */
+static void nodes_behind_a_removed_switch_get_other_paths(void **state)
 {
 	struct model *model = create(3);
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = a_spine_is_cut_off;
+	model->before_sweep = isolate_spine;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_NODE_LOCKED), 0);
 	assert_true(model_events_of(model, EVENT_NODE_REMOVED) + model_events_of(model, EVENT_LINK_DOWN) > 0);
@@ -81,7 +83,7 @@ static void nodes_behind_what_is_gone_get_other_paths(void **state)
 	free(model);
 }
 
-static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state)
+static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 {
 	uint64_t seed;
 
@@ -98,8 +100,8 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 	}
 }
 
-/* Nobody answers at the end of the path to the one that is gone, but its heir does at its LID. */
-static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
+/* No node responds at the end of the former path, but the new owner of the LID does. */
+static void a_host_gets_the_lid_of_a_removed_one(struct model *model)
 {
 	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
 
@@ -112,22 +114,22 @@ static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
 	heir->ports[1].value[COUNTER_XMIT_DATA] += 1000;
 }
 
-static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
+static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 {
 	struct model *model = create(18);
 
 	(void)state;
-	model->before_sweep = a_host_takes_the_lid_of_one_that_is_gone;
+	model->before_sweep = a_host_gets_the_lid_of_a_removed_one;
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
 		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
-	/* The heir's counters are the dead one's, by the test's own hand: that may look like a reset. */
+	/* The test copies the counters of the former node, which may look like a reset. */
 	assert_true(model->nodes[HOST + 4].ports[1].last.value[COUNTER_XMIT_DATA] ==
 		    model->nodes[HOST + 4].ports[1].value[COUNTER_XMIT_DATA]);
 	free(model);
 }
 
-static void a_tenth_is_lost_and_sums_stay_exact(void **state)
+static void sums_stay_exact_with_a_tenth_of_the_mads_lost(void **state)
 {
 	uint64_t seed;
 
@@ -146,12 +148,12 @@ static void a_tenth_is_lost_and_sums_stay_exact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everybody_is_asked_along_a_path_and_nobody_is_locked),
-		cmocka_unit_test(a_link_that_goes_is_seen),
-		cmocka_unit_test(nodes_behind_what_is_gone_get_other_paths),
-		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
-		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
-		cmocka_unit_test(a_tenth_is_lost_and_sums_stay_exact),
+		cmocka_unit_test(all_nodes_are_queried_by_path_and_none_is_locked),
+		cmocka_unit_test(a_link_that_goes_down_is_detected),
+		cmocka_unit_test(nodes_behind_a_removed_switch_get_other_paths),
+		cmocka_unit_test(exchanged_lids_add_nothing_to_the_wrong_port),
+		cmocka_unit_test(a_reassigned_lid_adds_nothing_to_the_former_node),
+		cmocka_unit_test(sums_stay_exact_with_a_tenth_of_the_mads_lost),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -8,11 +8,11 @@
 #include "collector/events.h"
 #include "fabric/fabric.h"
 
-/* What one event costs of its kind's time. */
+/* Time credit that one event consumes. */
 #define COST_US (3600 * 1000000LL / EVENT_LIMIT_PER_HOUR)
 #define CREDIT_MAX_US (EVENT_LIMIT_BURST * COST_US)
 
-/* NULL where there are more kinds than anybody thought of: they are not limited. */
+/* NULL if there are more kinds than expected: they are not limited. */
 static struct event_limit_kind *find_kind(struct event_limit *limit, const struct event *event, int64_t now_us)
 {
 	struct event_limit_kind *kind;
@@ -35,7 +35,7 @@ static bool may_pass(struct event_limit *limit, const struct event *event, int64
 
 	if (!kind)
 		return true;
-	/* More than the most since the last event, after a suspend say, is no more than the most. */
+	/* The credit is capped, also after a long suspend. */
 	kind->credit_us = now_us - kind->at_us > CREDIT_MAX_US ? CREDIT_MAX_US : kind->credit_us + now_us - kind->at_us;
 	if (kind->credit_us > CREDIT_MAX_US)
 		kind->credit_us = CREDIT_MAX_US;
@@ -48,31 +48,31 @@ static bool may_pass(struct event_limit *limit, const struct event *event, int64
 	return true;
 }
 
-static void tell_left_out(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
+static void report_left_out(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
 {
 	size_t i;
 
 	for (i = 0; i < limit->count; i++) {
 		struct event_limit_kind *kind = &limit->kinds[i];
 
-		if (!kind->left_out || (kind->told_us && now_us - kind->told_us < EVENT_LIMIT_TOLD_US))
+		if (!kind->left_out || (kind->reported_us && now_us - kind->reported_us < EVENT_LIMIT_REPORT_US))
 			continue;
 		events_add(events, wall_us, EVENT_EVENTS_LEFT_OUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "%" PRIu64 " more events of the kind %s are not told one by one: there are too many",
+			   "%" PRIu64 " more events of kind %s were suppressed: too many",
 			   kind->left_out, kind->kind);
 		kind->left_out = 0;
-		kind->told_us = now_us;
+		kind->reported_us = now_us;
 	}
 }
 
 void event_limit_apply(struct event_limit *limit, struct events *events, int64_t now_us, int64_t wall_us)
 {
-	size_t i = limit->passed < events->count ? limit->passed : events->count, kept;
+	size_t i = limit->passed < events->count ? limit->passed : events->count, passed;
 
-	for (kept = i; i < events->count; i++)
+	for (passed = i; i < events->count; i++)
 		if (may_pass(limit, &events->list[i], now_us))
-			events->list[kept++] = events->list[i];
-	events->count = kept;
-	tell_left_out(limit, events, now_us, wall_us);
+			events->list[passed++] = events->list[i];
+	events->count = passed;
+	report_left_out(limit, events, now_us, wall_us);
 	limit->passed = events->count;
 }

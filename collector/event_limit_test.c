@@ -29,7 +29,7 @@ static size_t count_kind(const struct events *events, const char *kind)
 	return count;
 }
 
-static void what_happens_once_is_told_and_what_is_too_much_is_counted(void **state)
+static void a_burst_is_reported_and_suppressed_events_are_counted(void **state)
 {
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
@@ -43,43 +43,43 @@ static void what_happens_once_is_told_and_what_is_too_much_is_counted(void **sta
 	assert_int_equal(count_kind(&events, EVENT_LINK_DOWN), EVENT_LIMIT_BURST);
 	assert_int_equal(count_kind(&events, EVENT_EVENTS_LEFT_OUT), 1);
 	assert_string_equal(events.list[events.count - 1].text,
-			    "234 more events of the kind node-silent are not told one by one: there are too many");
-	/* What was let pass is not judged again, where it could not be stored. */
+			    "234 more events of kind node-silent were suppressed: too many");
+	/* Events that passed are not checked again if they could not be stored. */
 	event_limit_apply(&limit, &events, 2 * US_PER_S, 0);
 	assert_int_equal(events.count, 2 * EVENT_LIMIT_BURST + 3);
 	events_done(&events);
 }
 
-static void in_the_long_run_so_many_an_hour_pass(void **state)
+static void the_hourly_limit_holds_in_the_long_run(void **state)
 {
 	struct event_limit limit = { 0 };
 	struct events events = { 0 };
-	size_t passed = 0, told = 0;
+	size_t passed = 0, reported = 0;
 	int64_t second;
 
 	(void)state;
 	for (second = 1; second <= 10 * 3600; second++) {
-		/* A night's sleep makes up for nothing more than the burst. */
+		/* A suspend of ten hours adds no more credit than the burst. */
 		int64_t now_us = (second + (second > 5 * 3600 ? 36000 : 0)) * US_PER_S;
 
 		add(&events, EVENT_NODE_SILENT, EVENT_WARNING, 3);
 		event_limit_apply(&limit, &events, now_us, 0);
 		passed += count_kind(&events, EVENT_NODE_SILENT);
-		told += count_kind(&events, EVENT_EVENTS_LEFT_OUT);
+		reported += count_kind(&events, EVENT_EVENTS_LEFT_OUT);
 		events_clear(&events);
 		limit.passed = 0;
 	}
 	assert_in_range(passed, 10 * EVENT_LIMIT_PER_HOUR + 2 * EVENT_LIMIT_BURST - 2,
 			10 * EVENT_LIMIT_PER_HOUR + 2 * EVENT_LIMIT_BURST + 2);
-	assert_in_range(told, 560, 600);
+	assert_in_range(reported, 560, 600);
 	events_done(&events);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_happens_once_is_told_and_what_is_too_much_is_counted),
-		cmocka_unit_test(in_the_long_run_so_many_an_hour_pass),
+		cmocka_unit_test(a_burst_is_reported_and_suppressed_events_are_counted),
+		cmocka_unit_test(the_hourly_limit_holds_in_the_long_run),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

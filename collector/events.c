@@ -22,8 +22,8 @@ void events_done(struct events *events)
 	*events = (struct events){ 0 };
 }
 
-/* A place for one more event; where there is no memory, one that is never read. */
-static struct event *next_place(struct events *events)
+/* Room for one more event; if memory is exhausted, one that is never read. */
+static struct event *next_port(struct events *events)
 {
 	struct event *list = array_grow(events->list, events->count, &events->capacity, sizeof(*list));
 
@@ -38,7 +38,7 @@ static struct event *next_place(struct events *events)
 struct event *events_add(struct events *events, int64_t wall_us, const char *kind, enum event_severity severity,
 			 const struct fabric *fabric, uint32_t node, uint8_t port, const char *fmt, ...)
 {
-	struct event *event = next_place(events);
+	struct event *event = next_port(events);
 	va_list args;
 
 	*event = (struct event){ .wall_us = wall_us, .kind = kind, .severity = severity };
@@ -73,8 +73,8 @@ struct topology_events {
 	const struct fabric *before, *after;
 };
 
-static void tell_node_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
-			     uint32_t after_index)
+static void report_node_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
+			       uint32_t after_index)
 {
 	const struct node *before = before_index == FABRIC_NONE ? NULL : &topology->before->nodes[before_index];
 	const struct node *after = after_index == FABRIC_NONE ? NULL : &topology->after->nodes[after_index];
@@ -82,14 +82,14 @@ static void tell_node_change(struct topology_events *topology, enum fabric_chang
 
 	if (change == CHANGE_NODE_ADDED)
 		events_add(events, topology->wall_us, EVENT_NODE_ADDED, EVENT_INFO, topology->after, after_index, 0,
-			   "%s is new in the fabric", after->name);
+			   "%s was added to the fabric", after->name);
 	else if (change == CHANGE_NODE_REMOVED)
 		events_add(events, topology->wall_us, EVENT_NODE_REMOVED,
 			   before->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, topology->before, before_index,
-			   0, "%s is gone from the fabric", before->name);
+			   0, "%s was removed from the fabric", before->name);
 	else if (change == CHANGE_NODE_NAME)
 		events_add(events, topology->wall_us, EVENT_NODE_RENAMED, EVENT_INFO, topology->after, after_index, 0,
-			   "%.100s is now called %.100s", before->name, after->name);
+			   "%.100s was renamed to %.100s", before->name, after->name);
 	else
 		events_add(events, topology->wall_us, EVENT_NODE_LID, EVENT_INFO, topology->after, after_index, 0,
 			   "the LID of %.100s changed from %u to %u", after->name, before->lid, after->lid);
@@ -108,8 +108,8 @@ static void link_name(const struct fabric *fabric, uint32_t port, char *ret, siz
 		snprintf(ret, size, "%s - %s", near, events_port_name(fabric, peer, far, sizeof(far)));
 }
 
-static void tell_port_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
-			     uint32_t after_index)
+static void report_port_change(struct topology_events *topology, enum fabric_change change, uint32_t before_index,
+			       uint32_t after_index)
 {
 	const struct port *before = &topology->before->ports[before_index];
 	const struct port *after = &topology->after->ports[after_index];
@@ -117,7 +117,7 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 	const char *kind = EVENT_LINK_STATE;
 	enum event_severity severity = EVENT_INFO;
 
-	/* A link that is gone is best named by both ends that it had. */
+	/* A link that is down is named by the two ends that it had. */
 	if (after->peer == FABRIC_NONE)
 		link_name(topology->before, before_index, name, sizeof(name));
 	else
@@ -127,7 +127,7 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 		if (before->peer != FABRIC_NONE)
 			events_port_name(topology->before, before->peer, was, sizeof(was));
 		events_add(topology->events, topology->wall_us, EVENT_PEER_CHANGED, EVENT_WARNING, topology->after,
-			   after->node, after->num, "%s: cabled elsewhere, before to %s", name, was);
+			   after->node, after->num, "%s: peer changed, was %s", name, was);
 		return;
 	}
 	if (change == CHANGE_PORT_LID) {
@@ -153,12 +153,12 @@ static void tell_port_change(struct topology_events *topology, enum fabric_chang
 		   "%s: now %s, before %s", name, port_state_name(after->state), port_state_name(before->state));
 }
 
-static void tell_change(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index)
+static void report_change(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index)
 {
 	if (change <= CHANGE_NODE_LID)
-		tell_node_change(ctx, change, before_index, after_index);
+		report_node_change(ctx, change, before_index, after_index);
 	else
-		tell_port_change(ctx, change, before_index, after_index);
+		report_port_change(ctx, change, before_index, after_index);
 }
 
 void events_from_topology(struct events *events, int64_t wall_us, const struct fabric *before,
@@ -166,5 +166,5 @@ void events_from_topology(struct events *events, int64_t wall_us, const struct f
 {
 	struct topology_events topology = { events, wall_us, before, after };
 
-	fabric_diff(before, after, tell_change, &topology);
+	fabric_diff(before, after, report_change, &topology);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * events.h - the events of one sweep, as a list that is stored with it
- */
+/* events.h - the list of events that is stored with a sweep */
 #ifndef IBWIRE_COLLECTOR_EVENTS_H
 #define IBWIRE_COLLECTOR_EVENTS_H
 
@@ -12,7 +10,7 @@
 
 struct fabric;
 
-/* The kinds of events. Words of the database: add, never change. */
+/* Kinds of events. They are stored in the database: add, never change. */
 #define EVENT_COLLECTOR_STARTED "collector-started"
 #define EVENT_DISCOVERY_FAILED "discovery-failed"
 #define EVENT_DISCOVERY_SHRUNK "discovery-shrunk"
@@ -54,8 +52,8 @@ struct fabric;
 #define EVENT_EVENTS_LEFT_OUT "events-left-out"
 
 /*
- * A growing list; a zeroed struct is empty. Where memory runs out events are
- * counted in `lost`, written to `spare`, and forgotten; an owner that gives some up counts them there, too.
+ * A growing list; a zeroed struct is empty. If memory is exhausted, events are written to `spare`
+ * and counted in `lost`; owners that drop events count them there, too.
  */
 struct events {
 	struct event *list;
@@ -68,24 +66,24 @@ void events_clear(struct events *events);
 void events_done(struct events *events);
 
 /*
- * events_add - append an event about a node, a port, or nothing in particular
- * @fabric, @node:  where it happened, FABRIC_NONE: nowhere
- * @port:           its port number, 0 with a node: the node itself
+ * events_add - append an event of a node, a port, or neither
+ * @fabric, @node:  location, FABRIC_NONE: none
+ * @port:           port number, 0: the node itself
  *
- * Return: the event with its text written, for more fields; never NULL.
+ * Return: the event, to set further fields; never NULL.
  */
 struct event *events_add(struct events *events, int64_t wall_us, const char *kind, enum event_severity severity,
 			 const struct fabric *fabric, uint32_t node, uint8_t port, const char *fmt, ...)
 	__attribute__((format(printf, 8, 9)));
 
 /*
- * events_port_name - "NAME/PORT", for texts
+ * events_port_name - "NAME/PORT"
  * @ret:  @size bytes
  * Return: @ret
  */
 const char *events_port_name(const struct fabric *fabric, uint32_t port, char *ret, size_t size);
 
-/* events_from_topology - each difference of two fabrics as an event. */
+/* events_from_topology - add each difference of two fabrics as an event. */
 void events_from_topology(struct events *events, int64_t wall_us, const struct fabric *before,
 			  const struct fabric *after);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* HCAs whose ports are planes of one: seen, told once, and not asked. */
+/* HCAs whose ports are planes of one port: reported once, and not polled. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-static void planes_are_told_once_and_not_asked(void **state)
+static void planes_are_reported_once_and_not_polled(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -30,20 +30,20 @@ static void planes_are_told_once_and_not_asked(void **state)
 	assert_int_equal(model->requests_to[HOST] + model->slow_requests_to[HOST], 0);
 	assert_false(model->nodes[HOST].ports[1].has_first);
 	assert_int_equal(model->nodes[HOST].ports[1].status, SAMPLE_UNSUPPORTED);
-	/* Nobody waits for them, and nobody calls them silent or locked. */
+	/* They delay no sweep, and are neither unresponsive nor locked. */
 	assert_int_equal(report.ports_answered, report.ports_asked);
 	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT) + model_events_of(model, EVENT_NODE_LOCKED), 0);
-	/* The switch ports at their other end count as any. */
+	/* The connected switch ports are polled. */
 	assert_true(model->nodes[MODEL_SPINES].ports[MODEL_SPINES + 1].has_first);
 	assert_true(model->nodes[HOST + 2].ports[1].has_first);
 	assert_true(model_check(model) > 0);
 	free(model);
 }
 
-/* Questions for slow counters when the planes are known, and later. */
+/* Detail queries after the planes are known, and later. */
 static unsigned slow_before;
 
-static void planes_appear(struct model *model)
+static void add_planes(struct model *model)
 {
 	if (model->sweeps == 64)
 		slow_before = model->slow_requests_to[HOST];
@@ -53,13 +53,13 @@ static void planes_appear(struct model *model)
 		model->nodes[HOST].planes = false;
 }
 
-/* Other firmware makes two planes of a port, and one again: counters stop, and go on. */
-static void planes_that_come_and_go_are_followed(void **state)
+/* New firmware makes two planes of a port, and one again: its counters stop and continue. */
+static void planes_that_come_and_go_are_tracked(void **state)
 {
 	struct model *model = model_create(2);
 
 	(void)state;
-	model->before_sweep = planes_appear;
+	model->before_sweep = add_planes;
 	assert_int_equal(model_run(model, 79, NULL, NULL), 0);
 	assert_true(slow_before > 0);
 	assert_int_equal(model->slow_requests_to[HOST], slow_before);
@@ -71,7 +71,7 @@ static void planes_that_come_and_go_are_followed(void **state)
 	free(model);
 }
 
-static void everybody_else_falls_silent(struct model *model)
+static void silence_all_others(struct model *model)
 {
 	size_t i;
 
@@ -79,14 +79,14 @@ static void everybody_else_falls_silent(struct model *model)
 		model->nodes[i].silent = model->sweeps >= 2 && (i >= HOST || model->sweeps >= 6);
 }
 
-/* Nobody asks planes, so they answer nothing: they hide no silence of all others. */
-static void planes_do_not_count_as_who_answers(void **state)
+/* Planes are not polled and do not respond, so they do not hide that all other nodes fail. */
+static void planes_do_not_count_as_responses(void **state)
 {
 	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[HOST].planes = model->nodes[HOST + 1].planes = true;
-	model->before_sweep = everybody_else_falls_silent;
+	model->before_sweep = silence_all_others;
 	assert_int_equal(model_run(model, 5, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_HCAS_SILENT), 1);
 	assert_int_equal(model_run(model, 4, NULL, NULL), 0);
@@ -98,9 +98,9 @@ static void planes_do_not_count_as_who_answers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(planes_are_told_once_and_not_asked),
-		cmocka_unit_test(planes_that_come_and_go_are_followed),
-		cmocka_unit_test(planes_do_not_count_as_who_answers),
+		cmocka_unit_test(planes_are_reported_once_and_not_polled),
+		cmocka_unit_test(planes_that_come_and_go_are_tracked),
+		cmocka_unit_test(planes_do_not_count_as_responses),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

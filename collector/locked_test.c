@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Nodes that drop SMPs without their M_Key: who is locked, who is not, and what a file of keys changes. */
+/* Nodes that drop SMPs without their M_Key, and the effect of a file of keys. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "collector/events.h"
-#include "collector/link_check.h"
-#include "collector/locked.h"
+#include "collector/topology_probe.h"
+#include "collector/sweep_events.h"
 #include "collector/test_model.h"
 #include "wire/keys.h"
 
@@ -33,7 +33,7 @@ static const struct event *only_event(const struct model *model, const char *kin
 	return &model->events[i];
 }
 
-static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
+static void a_switch_with_counters_but_without_smps_is_locked(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -47,14 +47,14 @@ static void a_switch_that_answers_counters_but_no_smps_is_locked(void **state)
 	model->nodes[LEAF].mkey = 0xfeed;
 	assert_int_equal(model_run(model, 20, &report, NULL), 0);
 	assert_int_equal(only_event(model, EVENT_NODE_LOCKED, LEAF)->severity, EVENT_WARNING);
-	/* Its counters are read as everybody's. */
+	/* Its counters are read as usual. */
 	assert_int_equal(model_events_of(model, EVENT_NODE_SILENT), 0);
 	assert_int_equal(report.ports_answered, report.ports_asked);
 	assert_true(model_check(model) > 0);
 	free(model);
 }
 
-static void a_locked_switch_is_asked_now_and_then(void **state)
+static void a_locked_switch_is_queried_now_and_then(void **state)
 {
 	struct model *model = model_create(2);
 	unsigned refused;
@@ -66,44 +66,44 @@ static void a_locked_switch_is_asked_now_and_then(void **state)
 	free(model);
 	model = model_create(2);
 	model->nodes[LEAF].mkey = 0xfeed;
-	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	assert_int_equal(model_run(model, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS, NULL, NULL), 0);
 	assert_in_range(model->nodes[LEAF].smps_refused - refused, 1, 2);
 	free(model);
 }
 
-static void the_lock_is_opened(struct model *model)
+static void unlock(struct model *model)
 {
 	if (model->sweeps == 10)
 		model->nodes[LEAF].mkey = 0;
 }
 
-static void a_lock_that_is_opened_is_told_once(void **state)
+static void an_unlocked_switch_is_reported_once(void **state)
 {
 	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[LEAF].mkey = 0xfeed;
-	model->before_sweep = the_lock_is_opened;
-	assert_int_equal(model_run(model, 10 + 2 * LINK_CHECK_LOCKED_SWEEPS, NULL, NULL), 0);
+	model->before_sweep = unlock;
+	assert_int_equal(model_run(model, 10 + 2 * TOPOLOGY_PROBE_LOCKED_SWEEPS, NULL, NULL), 0);
 	only_event(model, EVENT_NODE_LOCKED, LEAF);
 	assert_int_equal(only_event(model, EVENT_NODE_UNLOCKED, LEAF)->severity, EVENT_INFO);
 	free(model);
 }
 
-/* One host falls silent: then all are asked who they are, and another one does not say. */
-static void a_host_dies(struct model *model)
+/* One host fails: then all LIDs are verified, and another host does not respond. */
+static void fail_host(struct model *model)
 {
 	if (model->sweeps == 3)
 		model->nodes[HOST].silent = true;
 }
 
-static void a_host_is_locked_once_it_was_asked(void **state)
+static void a_host_is_locked_after_it_was_queried(void **state)
 {
 	struct model *model = model_create(4);
 
 	(void)state;
 	model->nodes[HOST + 5].mkey = 0xfeed;
-	model->before_sweep = a_host_dies;
+	model->before_sweep = fail_host;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
 	only_event(model, EVENT_NODE_LOCKED, HOST + 5);
 	only_event(model, EVENT_NODE_SILENT, HOST);
@@ -111,7 +111,7 @@ static void a_host_is_locked_once_it_was_asked(void **state)
 	free(model);
 }
 
-static void a_dead_node_is_silent_and_not_locked(void **state)
+static void an_unresponsive_node_is_not_locked(void **state)
 {
 	struct model *model = model_create(5);
 
@@ -124,8 +124,10 @@ static void a_dead_node_is_silent_and_not_locked(void **state)
 	free(model);
 }
 
-/* Losses of one in ten: some hundred sweeps of six switches, and nobody is called locked who is not. */
-static void lost_smps_lock_nobody(void **state)
+/*
+ * A tenth of the MADs is lost in some hundred sweeps of six switches: none is reported as locked.
+ */
+static void lost_smps_lock_no_node(void **state)
 {
 	uint64_t seed;
 
@@ -140,7 +142,7 @@ static void lost_smps_lock_nobody(void **state)
 	}
 }
 
-/* Each node has a key of its own. The subnet manager runs on the last host, which has none. */
+/* Each node has its own key. The subnet manager runs on the last host, which has none. */
 static void lock_all(struct model *model)
 {
 	size_t i;
@@ -152,7 +154,7 @@ static void lock_all(struct model *model)
 #define DIRECTORY "locked_test.XXXXXX"
 static char directory[sizeof(DIRECTORY)];
 
-/* As the subnet manager writes them. */
+/* In the format of the subnet manager. */
 static void write_keys(const struct model *model)
 {
 	char path[64];
@@ -177,7 +179,7 @@ static void remove_keys(void)
 	rmdir(directory);
 }
 
-/* The keys of all nodes, from a file in `directory`, which is new. */
+/* The keys of all nodes, from a file in `directory`, which is created. */
 static struct keys *keys_of(const struct model *model)
 {
 	struct keys *keys;
@@ -189,7 +191,7 @@ static struct keys *keys_of(const struct model *model)
 	return keys;
 }
 
-static void each_node_is_asked_with_its_own_key(void **state)
+static void each_node_is_queried_with_its_own_key(void **state)
 {
 	struct model *model = model_create(6);
 	struct keys *keys;
@@ -200,7 +202,7 @@ static void each_node_is_asked_with_its_own_key(void **state)
 	keys = keys_of(model);
 	remove_keys();
 	model->wire.keys = keys;
-	model->before_sweep = a_host_dies;
+	model->before_sweep = fail_host;
 	assert_int_equal(model_run(model, 20, NULL, NULL), 0);
 	for (i = 0; i < MODEL_NODES; i++)
 		assert_int_equal(model->nodes[i].smps_refused, 0);
@@ -209,7 +211,7 @@ static void each_node_is_asked_with_its_own_key(void **state)
 	free(model);
 }
 
-static void the_subnet_manager_gives_another_key(struct model *model)
+static void change_key(struct model *model)
 {
 	if (model->sweeps != 10)
 		return;
@@ -217,8 +219,10 @@ static void the_subnet_manager_gives_another_key(struct model *model)
 	write_keys(model);
 }
 
-/* Discoveries read the file each time. So must the sweeps, or the switch is locked for them until a restart. */
-static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
+/*
+ * Discoveries read the file each time. So must the sweeps, or the switch remains locked for them.
+ */
+static void a_changed_key_is_known_after_the_next_discovery(void **state)
 {
 	struct model *model = model_create(8);
 	struct keys *keys;
@@ -228,11 +232,11 @@ static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
 	keys = keys_of(model);
 	model->wire.keys = keys;
 	model->traffic = false;
-	model->before_sweep = the_subnet_manager_gives_another_key;
+	model->before_sweep = change_key;
 	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
 	only_event(model, EVENT_NODE_LOCKED, LEAF);
 	only_event(model, EVENT_NODE_UNLOCKED, LEAF);
-	/* A file that is gone changes nothing. */
+	/* A removed file changes nothing. */
 	remove_keys();
 	assert_int_equal(keys_refresh(keys, NULL), ERR_IO);
 	assert_true(keys_find(keys, model_guid(LEAF)) == 0x5eed);
@@ -240,7 +244,7 @@ static void a_key_that_changes_is_known_with_the_next_discovery(void **state)
 	free(model);
 }
 
-static void without_keys_all_that_are_asked_are_locked(void **state)
+static void without_keys_all_queried_nodes_are_locked(void **state)
 {
 	struct model *model = model_create(7);
 
@@ -256,15 +260,15 @@ static void without_keys_all_that_are_asked_are_locked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_switch_that_answers_counters_but_no_smps_is_locked),
-		cmocka_unit_test(a_locked_switch_is_asked_now_and_then),
-		cmocka_unit_test(a_lock_that_is_opened_is_told_once),
-		cmocka_unit_test(a_host_is_locked_once_it_was_asked),
-		cmocka_unit_test(a_dead_node_is_silent_and_not_locked),
-		cmocka_unit_test(lost_smps_lock_nobody),
-		cmocka_unit_test(each_node_is_asked_with_its_own_key),
-		cmocka_unit_test(a_key_that_changes_is_known_with_the_next_discovery),
-		cmocka_unit_test(without_keys_all_that_are_asked_are_locked),
+		cmocka_unit_test(a_switch_with_counters_but_without_smps_is_locked),
+		cmocka_unit_test(a_locked_switch_is_queried_now_and_then),
+		cmocka_unit_test(an_unlocked_switch_is_reported_once),
+		cmocka_unit_test(a_host_is_locked_after_it_was_queried),
+		cmocka_unit_test(an_unresponsive_node_is_not_locked),
+		cmocka_unit_test(lost_smps_lock_no_node),
+		cmocka_unit_test(each_node_is_queried_with_its_own_key),
+		cmocka_unit_test(a_changed_key_is_known_after_the_next_discovery),
+		cmocka_unit_test(without_keys_all_queried_nodes_are_locked),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -11,7 +11,9 @@
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 
-/* The wall clock was set, not slewed: it moved against CLOCK_BOOTTIME by so much from one sweep to the next. */
+/*
+ * A change of wall clock against CLOCK_BOOTTIME between two sweeps that is a step and not slewing.
+ */
 #define CLOCK_STEP_US US_PER_S
 
 void loop_events_sm(struct loop_events *state, struct events *events, int64_t wall_us,
@@ -19,18 +21,18 @@ void loop_events_sm(struct loop_events *state, struct events *events, int64_t wa
 {
 	const struct sm_state *now = &result->sm, *last = &state->last_sm;
 
-	/* The sweep ended before the answer was due: that says nothing. */
-	if (result->sm_open)
+	/* The sweep ended before the response: the state is unknown. */
+	if (result->sm_pending)
 		return;
 	if (last->known && !now->known)
 		events_add(events, wall_us, EVENT_SM_LOST, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "the subnet manager at LID %u does not answer", now->lid ? now->lid : last->lid);
+			   "the subnet manager at LID %u does not respond", now->lid ? now->lid : last->lid);
 	else if (now->known && last->guid && now->guid != last->guid)
 		events_add(events, wall_us, EVENT_SM_CHANGED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "the subnet manager is now 0x%016" PRIx64 ", before 0x%016" PRIx64, now->guid, last->guid);
+			   "the master subnet manager is 0x%016" PRIx64 ", was 0x%016" PRIx64, now->guid, last->guid);
 	else if (now->known && last->guid && !last->known)
 		events_add(events, wall_us, EVENT_SM_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "the subnet manager at LID %u answers again", now->lid);
+			   "the subnet manager at LID %u responds again", now->lid);
 	if (now->known)
 		state->last_sm = *now;
 	state->last_sm.known = now->known;
@@ -43,7 +45,7 @@ void loop_events_clock(struct loop_events *state, struct events *events, int64_t
 
 	if (state->wall_offset_us && (step_us >= CLOCK_STEP_US || step_us <= -CLOCK_STEP_US))
 		events_add(events, wall_us, EVENT_CLOCK_STEPPED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "the wall clock was set %s by %s; rates and the order of sweeps are not touched by it",
+			   "the wall clock was set %s by %s; rates and the order of sweeps are not affected",
 			   step_us > 0 ? "forward" : "back",
 			   when_format_span(step_us > 0 ? step_us : -step_us, by));
 	state->wall_offset_us = offset_us;
@@ -57,8 +59,8 @@ bool loop_events_cut(struct loop_events *state, struct events *events, int64_t w
 
 	if (cut && !state->cut)
 		events_add(events, wall_us, EVENT_SWEEP_CUT, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "%u of %u ports were not read within the interval of %s: they come first in the next "
-			   "sweep; a longer interval or a higher limit would read all",
+			   "%u of %u ports were not read within the interval of %s, and come first in the next "
+			   "sweep; increase the interval or the limits to read all",
 			   result->ports_unfinished, result->ports_asked, when_format_span(interval_us, every));
 	state->cut = cut;
 	return cut;
@@ -72,7 +74,7 @@ void loop_events_late(struct loop_events *state, struct events *events, int64_t 
 
 	if (late && !state->late)
 		events_add(events, wall_us, EVENT_SWEEP_LATE, EVENT_WARNING, NULL, FABRIC_NONE, 0,
-			   "a sweep took %s, longer than the interval of %s", when_format_span(took_us, took),
+			   "a sweep took %s, more than the interval of %s", when_format_span(took_us, took),
 			   when_format_span(interval_us, every));
 	state->late = late;
 }

@@ -11,75 +11,75 @@
 #include "base/log.h"
 #include "base/stop.h"
 #include "collector/collector.h"
-#include "collector/lid_check.h"
+#include "collector/lid_verify.h"
 #include "collector/sink.h"
 #include "collector/sweep.h"
 #include "fabric/fabric.h"
 
-/* A sweep is cut so long before the next one is due that it can be stored: twice what that took the last time. */
+/* Time reserved for storing a sweep before the next one is due: twice that of the last commit. */
 #define COMMIT_FACTOR 2
 #define COMMIT_LEAST_US (20 * US_PER_MS)
 
-/* Forwarding tables may take this part of the rate, the beat and what is urgent, and this part of the time. */
+/* Shares of the rate and of the interval for forwarding tables. */
 #define ROUTES_SHARE 20
 #define ROUTES_TIME_SHARE 10
 
-/* So do questions to subnet managers, when it is time for them. */
+/* Share of the interval for queries to subnet managers. */
 #define SMS_TIME_SHARE 10
 
 /*
- * Forwarding tables wait for sweeps that are not cut, and no longer than this: where all are, each ends so much earlier
- * that there is time for tables behind it.
+ * Forwarding tables are not read after a cut sweep. If all sweeps are cut for this long, they end
+ * earlier, to leave time for the tables.
  */
 #define ROUTES_CUT_HOLD_US (60 * US_PER_S)
 
-/* Blocks of them that one transaction stores at most: some 40 ms, for which nobody else writes. */
+/* Blocks per transaction: this number takes 40 ms, in which no other process can write. */
 #define ROUTES_STORED 4096
 
-/* How many events are kept while the store takes nothing. */
+/* Events to keep while the store fails. */
 #define EVENTS_MAX 10000
 
 /*
- * Is there a reason to doubt all LIDs: a topology that discovery could not
- * confirm, another or a restarted subnet manager, or a node that is not where it was?
+ * Are all LIDs in doubt: after a topology that discovery could not confirm, a new or restarted SM,
+ * or a node that does not respond at its LID?
  */
-static bool doubts_lids(struct collector *collector)
+static bool lids_suspect(struct collector *collector)
 {
 	const struct sm_state *now = &collector->result.sm, *last = &collector->loop_events.last_sm;
 	size_t i;
 
-	/* One whose count of activity fell has started anew, and may give out LIDs anew. */
-	if (!collector->watch.confirmed ||
+	/* An SM whose ActCount decreased was restarted, and may reassign LIDs. */
+	if (!collector->topology.confirmed ||
 	    (now->known && last->guid && (now->guid != last->guid || now->act_count < last->act_count)))
 		return true;
 	for (i = 0; i < collector->result.count; i++) {
 		const struct port_sample *sample = &collector->result.samples[i];
 
 		if (sample->status == SAMPLE_SILENT &&
-		    memory_port(&collector->memory, collector->watch.fabric, sample->port)->status == SAMPLE_OK)
+		    node_memory_port(&collector->memory, collector->topology.fabric, sample->port)->status == SAMPLE_OK)
 			return true;
 	}
 	return false;
 }
 
-/* Readings of LIDs that are another node's by now are taken back; then the topology is old. */
+/* Discard readings of LIDs that have moved; then the topology is outdated. */
 static int check_lids(struct collector *collector, struct error *err)
 {
 	uint32_t moved;
-	int code = lid_check_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->result,
-				 doubts_lids(collector), &moved, err);
+	int code = lid_verify_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->result,
+				  lids_suspect(collector), &moved, err);
 
 	if (code == 0 && moved) {
-		log_warning("%u LIDs belong to other nodes by now: what they answered is not counted", moved);
-		fabric_watch_doubt(&collector->watch);
+		log_warning("%u LIDs belong to other nodes now: their responses are discarded", moved);
+		topology_monitor_invalidate(&collector->topology);
 	}
 	return code;
 }
 
-/* Keep what nodes can do: asked once per node, for ever. */
+/* Store capabilities of nodes, which are queried only once. */
 static void store_caps(struct collector *collector)
 {
-	struct memory *memory = &collector->memory;
+	struct node_memory *memory = &collector->memory;
 	struct restored_caps *caps;
 	struct error cause = { 0 };
 	size_t count = 0, i;
@@ -98,7 +98,7 @@ static void store_caps(struct collector *collector)
 	free(caps);
 }
 
-/* Give the sweep to the store; its readings count as last ones only once they are kept. */
+/* Store the sweep; only then its readings become the last ones. */
 static int store(struct collector *collector, struct sweep *sweep, struct error *err)
 {
 	int64_t before_us = clock_boottime_us(collector->clock);
@@ -109,11 +109,11 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 	collector->report->unstored = code < 0 ? *err : (struct error){ 0 };
 	if (code < 0)
 		return code;
-	sweep_keep(&collector->result, collector->watch.fabric, &collector->memory);
-	details_keep(&collector->details);
-	route_read_keep(&collector->routes);
+	sweep_commit(&collector->result, collector->topology.fabric, &collector->memory);
+	details_commit(&collector->details);
+	route_read_commit(&collector->routes);
 	if (collector->events.lost)
-		log_warning("%zu events are lost: there was no room for them", collector->events.lost);
+		log_warning("%zu events were lost: out of memory, or too many", collector->events.lost);
 	events_clear(&collector->events);
 	collector->event_limit.passed = 0;
 	collector->discovery_us = 0;
@@ -124,21 +124,21 @@ static int store(struct collector *collector, struct sweep *sweep, struct error 
 }
 
 /*
- * The store fails: say it once, and once that it is over; deltas wait in the readings. ERR_UNAVAILABLE ends the
- * collector: another one stores the same counters.
+ * Report the first failure of the store, and its end; the readings still contain the deltas.
+ * ERR_UNAVAILABLE ends the collector: another one stores the same counters.
  */
 static int handle_store(struct collector *collector, int code, int64_t wall_us, struct error *err)
 {
 	if (code == 0) {
 		if (collector->store_failed)
-			log_info("the database takes sweeps again; deltas reach back to the last one stored");
+			log_info("sweeps are stored again; the deltas start at the last stored sweep");
 		collector->store_failed = false;
 		return 0;
 	}
 	if (collector->settings->count == 1 || code == ERR_UNAVAILABLE)
 		return code;
 	if (!collector->store_failed) {
-		log_error("%s; polling goes on, and nothing counted is lost", err->text);
+		log_error("%s; polling continues, and no counts are lost", err->text);
 		events_add(&collector->events, wall_us, EVENT_STORE_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0, "%s",
 			   err->text);
 	}
@@ -150,7 +150,7 @@ static int handle_store(struct collector *collector, int code, int64_t wall_us, 
 	return 0;
 }
 
-/* The limit on MADs per second that holds now. 0: none */
+/* Current limit of MADs per second. 0: none */
 static unsigned rate_now(const struct collector *collector)
 {
 	unsigned rate = collector->settings->engine.max_mads_per_s;
@@ -158,7 +158,7 @@ static unsigned rate_now(const struct collector *collector)
 	return collector->throttle.on ? throttle_half(rate) : rate;
 }
 
-/* Let the limits hold that hold now; where none is on the rate, half of it is half of the window. */
+/* Apply the current limits. If the rate is not limited, throttling halves the window. */
 static void set_limits(struct collector *collector, unsigned window_most)
 {
 	const struct engine_settings *settings = &collector->settings->engine;
@@ -170,56 +170,59 @@ static void set_limits(struct collector *collector, unsigned window_most)
 			window_most && window_most < window ? window_most : window);
 }
 
-/* Half the rate from now on, and who or what is the reason. */
-static void tell_throttled(struct collector *collector, int64_t wall_us, const struct throttle_signs *signs,
-			   uint32_t port_index)
+/* Report that the rate is halved, and why. */
+static void report_throttled(struct collector *collector, int64_t wall_us, const struct throttle_load *load,
+			     uint32_t port_index)
 {
-	const struct fabric *fabric = collector->watch.fabric;
-	const struct port *port = signs->drops ? &fabric->ports[port_index] : NULL;
+	const struct fabric *fabric = collector->topology.fabric;
+	const struct port *port = load->drops ? &fabric->ports[port_index] : NULL;
 
 	if (port)
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, fabric, port->node, port->num,
-			   "asking at half the rate: nodes dropped %" PRIu64 " management datagrams, this one the most",
-			   signs->drops);
+			   "polling at half the rate: nodes dropped %" PRIu64 " management datagrams, "
+			   "most of them here",
+			   load->drops);
 	else
 		events_add(&collector->events, wall_us, EVENT_THROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "asking at half the rate: %" PRIu32 " links are on their way up", signs->links_not_active);
+			   "polling at half the rate: %" PRIu32 " links are coming up", load->links_not_active);
 }
 
-/* Half the rate while the fabric is busy with itself. */
+/* Halve the rate while the SM or the agents are busy. */
 static void throttle(struct collector *collector, int64_t wall_us)
 {
 	uint32_t dropped_at;
-	const struct throttle_signs signs = {
-		.links_seen = collector->check.links_seen,
-		.links_not_active = collector->check.links_not_active,
+	const struct throttle_load load = {
+		.links_seen = collector->probe.links_seen,
+		.links_not_active = collector->probe.links_not_active,
 		.drops = sweep_result_drops(&collector->result, &dropped_at),
 	};
 
-	switch (throttle_step(&collector->throttle, &signs)) {
+	switch (throttle_step(&collector->throttle, &load)) {
 	case THROTTLE_SAME:
 		return;
 	case THROTTLE_BEGINS:
 		collector->throttled_us = clock_boottime_us(collector->clock);
 		set_limits(collector, 0);
-		tell_throttled(collector, wall_us, &signs, dropped_at);
+		report_throttled(collector, wall_us, &load, dropped_at);
 		return;
 	case THROTTLE_ENDS:
 		set_limits(collector, 0);
 		events_add(&collector->events, wall_us, EVENT_UNTHROTTLED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "asking at the full rate again");
+			   "polling at the full rate again");
 		return;
 	}
 }
 
-/* Have sweeps been cut for so long that tables are read all the same? */
-static bool routes_take_their_share(const struct collector *collector, int64_t now_us)
+/* Have all sweeps been cut for so long that tables are read all the same? */
+static bool routes_reserve_time(const struct collector *collector, int64_t now_us)
 {
 	return collector->settings->routes_interval_us && collector->cut_us &&
 	       now_us - collector->cut_us >= ROUTES_CUT_HOLD_US;
 }
 
-/* When must a sweep that starts now end, so that it is stored when the next one is due? 0: it may take its time. */
+/*
+ * CLOCK_BOOTTIME at which a sweep that starts now is cut, so that it is stored in time; 0: never.
+ */
 static int64_t sweep_deadline_us(const struct collector *collector, int64_t start_us)
 {
 	int64_t interval_us = collector->settings->interval_us, commit_us = collector->report->commit_us;
@@ -227,12 +230,12 @@ static int64_t sweep_deadline_us(const struct collector *collector, int64_t star
 	if (collector->settings->count == 1)
 		return 0;
 	commit_us = commit_us * COMMIT_FACTOR > COMMIT_LEAST_US ? commit_us * COMMIT_FACTOR : COMMIT_LEAST_US;
-	if (routes_take_their_share(collector, start_us))
+	if (routes_reserve_time(collector, start_us))
 		commit_us += interval_us / ROUTES_TIME_SHARE;
 	return start_us + (commit_us < interval_us / 2 ? interval_us - commit_us : interval_us / 2);
 }
 
-/* What the store is given. */
+/* Set the fields of a sweep for the store. */
 static void fill_sweep(const struct collector *collector, const struct engine_counts *before, struct sweep *sweep)
 {
 	struct engine_counts after = engine_counts(collector->engine);
@@ -263,20 +266,20 @@ static void fill_report(struct collector_report *report, const struct sweep *swe
 	report->mads_timed_out = sweep->mads_timed_out;
 }
 
-/* Is the topology still what it was? Where it is not, or may not be, the next discovery is due. */
-static int look_at_links(struct collector *collector, int64_t start_us, struct error *err)
+/* Verify suspected links. If the topology has changed or may have, the next discovery is due. */
+static int verify_links(struct collector *collector, int64_t start_us, struct error *err)
 {
-	int code = link_look_run(&collector->look, collector->engine, sweep_deadline_us(collector, start_us), err);
+	int code = link_verify_run(&collector->verify, collector->engine, sweep_deadline_us(collector, start_us), err);
 
-	if (collector->look.changed || collector->check.changed_port != FABRIC_NONE)
-		fabric_watch_suspect(&collector->watch, WATCH_CHANGE);
-	else if (collector->check.changed)
-		fabric_watch_suspect(&collector->watch, WATCH_HINT);
+	if (collector->verify.changed || collector->probe.changed_port != FABRIC_NONE)
+		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_DIFFERENCE);
+	else if (collector->probe.changed)
+		topology_monitor_rediscover(&collector->topology, TOPOLOGY_HINT_STATE_CHANGE);
 	return code;
 }
 
-/* Ask all ports; what was answered by the wrong node is taken back. */
-static int ask(struct collector *collector, int64_t start_us, struct error *err)
+/* Poll all ports, and discard responses of other nodes. */
+static int query(struct collector *collector, int64_t start_us, struct error *err)
 {
 	const struct sweep_settings settings = {
 		.switches_only = collector->settings->switches_only,
@@ -286,42 +289,42 @@ static int ask(struct collector *collector, int64_t start_us, struct error *err)
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sweep_run(collector->engine, collector->watch.fabric, &collector->memory, &collector->check,
+	code = sweep_run(collector->engine, collector->topology.fabric, &collector->memory, &collector->probe,
 			 &collector->details, &settings, &collector->result, err);
 	if (!collector->result.cut)
 		collector->cut_us = 0;
 	else if (!collector->cut_us)
 		collector->cut_us = start_us;
-	/* Whose answers they were must be known, however much of a hurry there is. */
+	/* LIDs are verified even if a stop was requested. */
 	engine_stop_when(collector->engine, NULL);
 	if (code == 0)
 		code = check_lids(collector, err);
 	if (code == 0)
 		code = details_finish(&collector->details, &collector->result);
-	if (code == 0 && collector->result.bad_answers)
-		log_debug("%u answers with an error, or to another question, are not counted",
-			  collector->result.bad_answers);
+	if (code == 0 && collector->result.bad_responses)
+		log_debug("%u responses with an error status, or to another request, were discarded",
+			  collector->result.bad_responses);
 	return code;
 }
 
 /*
- * While the store fails, deltas reach back to the last sweep that it took: judged each time, an
- * error would count again and again. So nothing is judged then.
+ * While the store fails, deltas start at the last stored sweep. An error would count in each of
+ * them, so the findings are not updated.
  */
-static int judge(struct collector *collector, struct sweep *sweep, struct error *err)
+static int findings(struct collector *collector, struct sweep *sweep, struct error *err)
 {
 	const struct sink *sink = collector->sink;
 
 	if (collector->store_failed)
 		return 0;
-	collector->judge.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->judge.log_holders) : 0;
-	return judge_step(&collector->judge, &collector->result, &collector->details, &collector->memory,
-			  &collector->routes, sweep, &collector->events, err);
+	collector->findings.log_bytes = sink->log_held ? sink->log_held(sink->ctx, collector->findings.log_holders) : 0;
+	return findings_step_run(&collector->findings, &collector->result, &collector->details, &collector->memory,
+				 &collector->routes, sweep, &collector->events, err);
 }
 
 /*
- * Read forwarding tables, behind the counters and for a small part of the time. Not where a LID may be
- * somebody else's, nor at once while the SM or the nodes have enough to do: it has time, but not for ever.
+ * Read forwarding tables after the counters, for a small share of the time. Not if LIDs are in
+ * doubt, and not at first while throttled.
  */
 static int read_routes(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
@@ -329,15 +332,15 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	int64_t interval_us = collector->settings->interval_us, now_us = clock_boottime_us(collector->clock);
 	const struct route_read_limits limits = {
 		.smps = (uint64_t)((rate ? rate : ROUTE_READ_RATE) * (interval_us / 1e6) / ROUTES_SHARE),
-		.beat_per_s = route_read_beat_per_s(rate),
+		.blocks_per_s = route_read_blocks_per_s(rate),
 		.deadline_us = now_us + interval_us / ROUTES_TIME_SHARE,
 		.blocks = ROUTES_STORED,
 	};
-	bool held = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
-	bool cut = collector->result.cut && !routes_take_their_share(collector, sweep->start_us);
+	bool deferred = collector->throttle.on && now_us - collector->throttled_us < THROTTLE_HOLD_US;
+	bool cut = collector->result.cut && !routes_reserve_time(collector, sweep->start_us);
 	int code;
 
-	if (cut || !collector->watch.confirmed || held) {
+	if (cut || !collector->topology.confirmed || deferred) {
 		route_read_skip(&collector->routes);
 		return 0;
 	}
@@ -350,24 +353,24 @@ static int read_routes(struct collector *collector, const struct sweep *sweep, s
 	return code;
 }
 
-/* Who else manages the subnet: a handful of SMPs once a minute, so also behind a sweep that was cut. */
-static int ask_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
+/* Other SMs: a few SMPs once a minute, so also after a cut sweep. */
+static int query_sms(struct collector *collector, const struct sweep *sweep, struct error *err)
 {
 	int64_t now_us = clock_boottime_us(collector->clock), interval_us = collector->settings->interval_us;
 	int64_t deadline_us = collector->settings->count == 1 ? 0 : now_us + interval_us / SMS_TIME_SHARE;
 	int code;
 
 	engine_stop_when(collector->engine, stop_requested);
-	code = sm_watch_run(&collector->sms, collector->engine, sweep->fabric, &collector->memory, sweep->generation,
-			    &collector->result.sm, now_us, deadline_us, sweep->wall_us, &collector->events,
-			    err);
+	code = sm_monitor_run(&collector->sm_monitor, collector->engine, sweep->fabric, &collector->memory,
+			      sweep->generation, &collector->result.sm, now_us, deadline_us, sweep->wall_us,
+			      &collector->events, err);
 	engine_stop_when(collector->engine, NULL);
-	collector->result.sm_masters = collector->sms.masters;
+	collector->result.sm_masters = collector->sm_monitor.masters;
 	return code;
 }
 
-/* The events of this sweep: of the clock, of the sweep itself, of what was read, of who manages the subnet. */
-static void tell(struct collector *collector, const struct sweep *sweep)
+/* Add the events of this sweep. */
+static void add_events(struct collector *collector, const struct sweep *sweep)
 {
 	const struct sweep_result *result = &collector->result;
 	struct events *events = &collector->events;
@@ -375,9 +378,9 @@ static void tell(struct collector *collector, const struct sweep *sweep)
 	loop_events_clock(&collector->loop_events, events, sweep->wall_us, sweep->start_us);
 	collector->report->sweeps_cut += loop_events_cut(&collector->loop_events, events, sweep->wall_us, result,
 							 collector->settings->interval_us);
-	collector->sweep_events.busy = collector->watch.running || collector->throttle.on;
-	sweep_events_tell(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
-			  &collector->memory);
+	collector->sweep_events.busy = collector->topology.running || collector->throttle.on;
+	sweep_events_report(&collector->sweep_events, events, sweep->start_us, sweep->wall_us, sweep->fabric, result,
+			    &collector->memory);
 	conservation_step(&collector->conservation, events, sweep->wall_us, sweep->start_us, sweep->fabric, result);
 	loop_events_sm(&collector->loop_events, events, sweep->wall_us, result);
 }
@@ -385,30 +388,30 @@ static void tell(struct collector *collector, const struct sweep *sweep)
 int loop_sweep(struct collector *collector, bool last, struct error *err)
 {
 	struct engine_counts before = engine_counts(collector->engine);
-	const struct fabric *fabric = collector->watch.fabric;
+	const struct fabric *fabric = collector->topology.fabric;
 	struct sweep sweep = {
 		.wall_us = clock_wall_us(collector->clock),
 		.start_us = clock_boottime_us(collector->clock),
 		.interval_us = collector->settings->count == 1 ? 0 : collector->settings->interval_us,
 		.fabric = fabric,
-		.generation = collector->watch.generation,
+		.generation = collector->topology.generation,
 		.discovery_us = collector->discovery_us,
 		.discovery_smps = collector->discovery_smps,
 	};
-	int code = ask(collector, sweep.start_us, err);
+	int code = query(collector, sweep.start_us, err);
 
 	if (code < 0)
 		return code;
 	sweep.end_us = clock_boottime_us(collector->clock);
 	code = read_routes(collector, &sweep, err);
 	if (code == 0)
-		code = ask_sms(collector, &sweep, err);
+		code = query_sms(collector, &sweep, err);
 	if (code < 0)
 		return code;
-	link_look_find(&collector->look, fabric, &collector->memory, &collector->result);
-	tell(collector, &sweep);
+	link_verify_select(&collector->verify, fabric, &collector->memory, &collector->result);
+	add_events(collector, &sweep);
 	throttle(collector, sweep.wall_us);
-	code = judge(collector, &sweep, err);
+	code = findings(collector, &sweep, err);
 	if (code < 0)
 		return code;
 	event_limit_apply(&collector->event_limit, &collector->events, sweep.end_us, sweep.wall_us);
@@ -416,6 +419,6 @@ int loop_sweep(struct collector *collector, bool last, struct error *err)
 	fill_report(collector->report, &sweep);
 	code = store(collector, &sweep, err);
 	code = handle_store(collector, code, sweep.wall_us, err);
-	/* What was read is kept first; the last sweep needs no discovery after it. */
-	return code < 0 || last ? code : look_at_links(collector, sweep.start_us, err);
+	/* The readings are stored first. The last sweep needs no discovery after it. */
+	return code < 0 || last ? code : verify_links(collector, sweep.start_us, err);
 }

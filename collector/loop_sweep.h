@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * loop_sweep.h - one turn of the collector's loop: ask, tell, judge, store
+ * loop_sweep.h - one iteration of the collector's loop: poll, report events, update findings, store
  *
- * What the loop holds is here, too: collector.c makes it, ends it, and says when the next turn is due.
+ * Also defines the state of the loop, which collector.c creates, destroys and schedules.
  */
 #ifndef IBWIRE_COLLECTOR_LOOP_SWEEP_H
 #define IBWIRE_COLLECTOR_LOOP_SWEEP_H
@@ -15,14 +15,14 @@
 #include "collector/details.h"
 #include "collector/event_limit.h"
 #include "collector/events.h"
-#include "collector/fabric_watch.h"
-#include "collector/judge.h"
-#include "collector/link_check.h"
-#include "collector/link_look.h"
+#include "collector/topology_monitor.h"
+#include "collector/findings_step.h"
+#include "collector/topology_probe.h"
+#include "collector/link_verify.h"
 #include "collector/loop_events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/route_read.h"
-#include "collector/sm_watch.h"
+#include "collector/sm_monitor.h"
 #include "collector/sweep_events.h"
 #include "collector/sweep_result.h"
 #include "collector/throttle.h"
@@ -41,37 +41,39 @@ struct collector {
 	const struct sink *sink;
 	struct collector_report *report;
 	struct engine *engine;
-	struct fabric_watch watch;
-	struct memory memory;
-	struct link_check check;
-	struct link_look look;
+	struct topology_monitor topology;
+	struct node_memory memory;
+	struct topology_probe probe;
+	struct link_verify verify;
 	struct details details;
 	struct route_read routes;
-	struct sm_watch sms;
+	struct sm_monitor sm_monitor;
 	struct throttle throttle;
-	int64_t throttled_us;        /* since when, CLOCK_BOOTTIME */
-	int64_t cut_us;              /* since when each sweep was cut; 0: the last one was not */
+	int64_t throttled_us;        /* CLOCK_BOOTTIME of the start of throttling */
+	int64_t cut_us;              /* start of the first of consecutive cut sweeps; 0: the last one was complete */
 	struct sweep_events sweep_events;
 	struct events events;        /* since the last sweep that was stored */
 	struct event_limit event_limit;
 	struct conservation conservation;
 	struct sweep_result result;
 	struct loop_events loop_events;
-	struct judge judge;
+	struct findings_step findings;
 	char boot_id[BOOT_ID_SIZE];
-	int64_t discovery_us;        /* not in a stored sweep yet */
+	int64_t discovery_us;        /* of the last discovery, until it is stored with a sweep */
 	uint64_t discovery_smps;
-	bool accepted;               /* the fabric is the store's */
-	bool store_failed;           /* told already */
+	bool accepted;               /* the fabric is the stored one */
+	bool store_failed;           /* already reported */
 };
 
 /*
- * loop_sweep - sweep once, say what it tells, and store it
- * @collector:  has a topology (watch.fabric), which its memory follows
- * @last:       no sweep comes after it: no link is looked at again
+ * loop_sweep - run one sweep, report its events, and store it
+ * @collector:  has a topology, which its node memory is indexed by
+ * @last:       no sweep follows: links are not verified
  *
- * Where the store fails that is told, and the readings wait for the next sweep; only a single one fails with it.
- * Return: 0; ERR_UNAVAILABLE where the local device failed; ERR_IO where the store failed a single sweep; ERR_NOMEM.
+ * A failure of the store is reported, and the next sweep covers the interval; only a single sweep
+ * fails with it.
+ * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_IO if the store failed for a single
+ * sweep; ERR_NOMEM.
  */
 int loop_sweep(struct collector *collector, bool last, struct error *err);
 

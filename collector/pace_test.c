@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* How fast and whom it asks: sweeps that are cut, half the rate, hosts left alone; and the clock on the wall. */
+/*
+ * Rate and scope of polling: cut sweeps, half the rate, switches only; and steps of the wall clock.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +15,7 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Too much for the interval: what was read is stored on time, what was not comes first the next time. */
+/* More than fits the interval: readings are stored on time, the others come first next time. */
 static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **state)
 {
 	struct collector_report report;
@@ -32,7 +34,7 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 	began_us = model->now_us;
 	assert_int_equal(model_run(model, 10, &report, NULL), 0);
 	assert_int_equal(report.sweeps, 10);
-	/* The first one also asked whose LIDs they are, at that rate. */
+	/* The first one also verified LIDs at that rate. */
 	assert_true(report.sweeps_late <= 1);
 	assert_int_equal(report.sweeps_cut, 10);
 	assert_true(report.ports_unfinished > 10);
@@ -49,20 +51,20 @@ static void a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time(void **s
 	free(model);
 }
 
-static void agents_drop_for_a_while(struct model *model)
+static void drop_datagrams(struct model *model)
 {
 	model->drops = model->sweeps >= 3 && model->sweeps < 8;
 	if (model->drops)
 		model->nodes[HOST + 3].ports[1].value[COUNTER_VL15_DROPPED] += 100;
 }
 
-static void it_asks_less_while_agents_drop_datagrams(void **state)
+static void the_rate_is_halved_while_agents_drop_datagrams(void **state)
 {
 	struct model *model = model_create(35);
 	size_t i;
 
 	(void)state;
-	model->before_sweep = agents_drop_for_a_while;
+	model->before_sweep = drop_datagrams;
 	model_run(model, 7, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
@@ -76,7 +78,7 @@ static void it_asks_less_while_agents_drop_datagrams(void **state)
 	free(model);
 }
 
-static void the_subnet_manager_brings_links_up(struct model *model)
+static void bring_links_up(struct model *model)
 {
 	size_t i;
 	int port;
@@ -84,18 +86,18 @@ static void the_subnet_manager_brings_links_up(struct model *model)
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			model->nodes[i].ports[port].init = model->sweeps >= 3 && model->sweeps < 6;
-	/* A sign of change at the same time: discovery has to wait, but is not forgotten. */
+	/* A hint of a change at the same time: discovery is deferred, but not forgotten. */
 	if (model->sweeps == 4)
 		model->nodes[0].ports[1].value[COUNTER_LINK_DOWNED]++;
 }
 
-static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **state)
+static void rate_and_discovery_are_limited_while_the_sm_is_active(void **state)
 {
 	struct model *model = model_create(36);
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_subnet_manager_brings_links_up;
+	model->before_sweep = bring_links_up;
 	model_run(model, 6, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model->discoveries, 1);
@@ -106,8 +108,8 @@ static void it_asks_less_and_discovery_waits_while_the_sm_is_at_work(void **stat
 	free(model);
 }
 
-/* HCAs are left alone: their ports are no gaps, and nobody asks them anything. */
-static void only_switches_are_asked_where_told(void **state)
+/* HCAs are not polled: their ports are no gaps, and are sent no query. */
+static void only_switches_are_polled_if_configured(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(37);
@@ -126,19 +128,19 @@ static void only_switches_are_asked_where_told(void **state)
 	free(model);
 }
 
-static void somebody_sets_the_clock(struct model *model)
+static void step_wall_clock(struct model *model)
 {
 	if (model->sweeps == 3)
 		model->wall_offset_us -= 3600 * US_PER_S;
 }
 
-/* Rates and order stay right, whatever the clock on the wall says. */
-static void a_step_of_the_wall_clock_is_told_and_touches_no_rate(void **state)
+/* Rates and order do not depend on the wall clock. */
+static void a_step_of_the_wall_clock_is_reported_and_affects_no_rate(void **state)
 {
 	struct model *model = model_create(39);
 
 	(void)state;
-	model->before_sweep = somebody_sets_the_clock;
+	model->before_sweep = step_wall_clock;
 	model_run(model, 8, NULL, NULL);
 	assert_int_equal(model_events_of(model, EVENT_CLOCK_STEPPED), 1);
 	assert_in_range(model->nodes[0].ports[1].sum.elapsed_us, 69900000, 70100000);
@@ -150,10 +152,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sweep_that_is_too_long_is_cut_and_the_next_starts_on_time),
-		cmocka_unit_test(it_asks_less_while_agents_drop_datagrams),
-		cmocka_unit_test(it_asks_less_and_discovery_waits_while_the_sm_is_at_work),
-		cmocka_unit_test(only_switches_are_asked_where_told),
-		cmocka_unit_test(a_step_of_the_wall_clock_is_told_and_touches_no_rate),
+		cmocka_unit_test(the_rate_is_halved_while_agents_drop_datagrams),
+		cmocka_unit_test(rate_and_discovery_are_limited_while_the_sm_is_active),
+		cmocka_unit_test(only_switches_are_polled_if_configured),
+		cmocka_unit_test(a_step_of_the_wall_clock_is_reported_and_affects_no_rate),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

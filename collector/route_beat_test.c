@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* When forwarding tables are read: at first, at the beat, after changes, and never beyond the limits. */
+/* When forwarding tables are read: at first, periodically, after changes, and within the limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include "collector/test_route_bed.h"
 
-static void all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_beat(void **state)
+static void all_tables_are_read_twice_and_then_periodically(void **state)
 {
 	unsigned total = 0, i;
 	struct bed bed;
@@ -39,8 +39,8 @@ static void all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_be
 	bed_done(&bed);
 }
 
-/* Once a minute where that is little; as often as the share of the rate allows where it is much. */
-static void the_beat_takes_no_more_than_its_share(void **state)
+/* Once a minute for small tables; as often as the share of the rate allows for large ones. */
+static void periodic_reads_take_no_more_than_their_share(void **state)
 {
 	static const double shares[] = { 0, 1e6, 4, 2, 0.4 };
 	unsigned i, k;
@@ -52,7 +52,7 @@ static void the_beat_takes_no_more_than_its_share(void **state)
 
 		bed_init(&bed, 8);
 		bed.read.interval_us = 60 * US_PER_S;
-		bed.beat_per_s = shares[k];
+		bed.blocks_per_s = shares[k];
 		for (i = 0; i < 8; i++)
 			bed_sweep(&bed);
 		for (i = 0; i < 240; i++)
@@ -64,12 +64,12 @@ static void the_beat_takes_no_more_than_its_share(void **state)
 		bed_done(&bed);
 	}
 	/* 1,280 switches with 280 blocks in ten minutes, 48 with 17 well within one. */
-	assert_true(route_read_beat_per_s(0) == 600 && route_read_beat_per_s(20000) == 600);
-	assert_true(1280 * 280 / route_read_beat_per_s(20000) < 600 && 48 * 17 / route_read_beat_per_s(20000) < 60);
+	assert_true(route_read_blocks_per_s(0) == 600 && route_read_blocks_per_s(20000) == 600);
+	assert_true(1280 * 280 / route_read_blocks_per_s(20000) < 600 && 48 * 17 / route_read_blocks_per_s(20000) < 60);
 }
 
-/* The SM wrote to many; the beat comes to one of them, and then all are looked at, until nothing changes. */
-static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
+/* The SM changed many tables; a periodic read detects one, and all are read until none changes. */
+static void a_change_found_periodically_causes_a_full_read(void **state)
 {
 	unsigned i, before;
 	struct bed bed;
@@ -89,7 +89,7 @@ static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
 	assert_int_equal(bed_known_tables(&bed), SWITCHES);
 	bed_store(&bed);
-	/* Once more a minute later, and that is all. */
+	/* Once more a minute later, and no more. */
 	for (i = 0; i < 4; i++)
 		assert_in_range(bed_sweep(&bed), 0, BLOCKS);
 	assert_true(bed_sweep(&bed) + bed_sweep(&bed) >= SWITCHES * BLOCKS);
@@ -98,7 +98,7 @@ static void a_change_that_the_beat_finds_has_all_tables_read(void **state)
 	bed_done(&bed);
 }
 
-static void a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_minute(void **state)
+static void a_topology_change_causes_a_full_read_once_a_minute(void **state)
 {
 	unsigned total = 0, i;
 	struct bed bed;
@@ -109,7 +109,7 @@ static void a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_mi
 		bed_sweep(&bed);
 	bed.generation++;
 	assert_int_equal(bed_sweep(&bed), SWITCHES * BLOCKS);
-	/* A link that flaps: another topology with each sweep, for ten minutes. */
+	/* A flapping link: another topology in each sweep, for ten minutes. */
 	for (i = 0; i < 60; i++) {
 		bed.generation++;
 		total += bed_sweep(&bed);
@@ -131,15 +131,15 @@ static void a_limit_spreads_the_reading_over_sweeps(void **state)
 		assert_int_equal(bed_known_tables(&bed), 5 * (i + 1));
 		bed_store(&bed);
 	}
-	/* In the middle of a round, a switch that somebody asks for comes first. */
+	/* During a round, a requested switch comes first. */
 	bed.tables[29][9] ^= 1;
-	assert_int_equal(route_read_want(&bed.read, 129, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 129, NULL), 0);
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 29));
 	bed_done(&bed);
 }
 
-static void what_is_stored_at_once_is_limited_too(void **state)
+static void blocks_per_transaction_are_limited(void **state)
 {
 	struct bed bed;
 	unsigned i;
@@ -158,7 +158,7 @@ static void what_is_stored_at_once_is_limited_too(void **state)
 	bed_done(&bed);
 }
 
-static void never_means_never(void **state)
+static void an_interval_of_zero_disables_reads(void **state)
 {
 	struct bed bed;
 
@@ -166,7 +166,7 @@ static void never_means_never(void **state)
 	bed_init(&bed, 7);
 	bed.read.interval_us = 0;
 	assert_int_equal(bed_sweep(&bed), 0);
-	assert_int_equal(route_read_want(&bed.read, 100, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 100, NULL), 0);
 	assert_int_equal(bed_sweep(&bed), 0);
 	bed_done(&bed);
 }
@@ -174,13 +174,13 @@ static void never_means_never(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_tables_are_read_at_first_again_after_a_minute_and_then_at_the_beat),
-		cmocka_unit_test(the_beat_takes_no_more_than_its_share),
-		cmocka_unit_test(a_change_that_the_beat_finds_has_all_tables_read),
-		cmocka_unit_test(a_change_of_topology_has_all_tables_read_but_not_more_than_once_a_minute),
+		cmocka_unit_test(all_tables_are_read_twice_and_then_periodically),
+		cmocka_unit_test(periodic_reads_take_no_more_than_their_share),
+		cmocka_unit_test(a_change_found_periodically_causes_a_full_read),
+		cmocka_unit_test(a_topology_change_causes_a_full_read_once_a_minute),
 		cmocka_unit_test(a_limit_spreads_the_reading_over_sweeps),
-		cmocka_unit_test(what_is_stored_at_once_is_limited_too),
-		cmocka_unit_test(never_means_never),
+		cmocka_unit_test(blocks_per_transaction_are_limited),
+		cmocka_unit_test(an_interval_of_zero_disables_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

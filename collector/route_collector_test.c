@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Forwarding tables through the whole collector, on a model of a fabric: from the wire to the store. */
+/* Forwarding tables through the whole collector, from a simulated fabric to the store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ static struct model *with_tables(uint64_t seed)
 	return model;
 }
 
-static void one_sweep_alone_reads_and_stores_all_tables(void **state)
+static void a_single_sweep_reads_and_stores_all_tables(void **state)
 {
 	struct model *model = with_tables(1);
 
@@ -55,7 +55,7 @@ static void one_sweep_alone_reads_and_stores_all_tables(void **state)
 	assert_int_equal(model_run(model, 1, NULL, NULL), 0);
 	assert_true(has_all(model));
 	assert_int_equal(model_events_of(model, EVENT_ROUTES_CHANGED), 0);
-	/* Those who come next know it, and tell what changed in between. */
+	/* The next collector restores the tables and reports what changed in between. */
 	model->nodes[3].lft[17] ^= 1;
 	assert_int_equal(model_run(model, 1, NULL, NULL), 0);
 	assert_true(has_all(model));
@@ -64,7 +64,7 @@ static void one_sweep_alone_reads_and_stores_all_tables(void **state)
 	free(model);
 }
 
-static void fail_now_and_then(struct model *model)
+static void fail_occasionally(struct model *model)
 {
 	model->store_fails = model_random(model) % 3 == 0;
 	if (model_random(model) % 2)
@@ -77,9 +77,9 @@ static void a_store_that_fails_loses_no_change(void **state)
 	unsigned i;
 
 	(void)state;
-	model->before_sweep = fail_now_and_then;
+	model->before_sweep = fail_occasionally;
 	model->routes_interval_us = 60 * US_PER_S;
-	/* The sink holds what it was given against the tables. */
+	/* The sink compares what it receives with the tables. */
 	assert_int_equal(model_run(model, 150, NULL, NULL), 0);
 	model->before_sweep = NULL;
 	model->store_fails = false;
@@ -91,7 +91,7 @@ static void a_store_that_fails_loses_no_change(void **state)
 	free(model);
 }
 
-/* The SM starts anew and gives two switches each other's LID; only a discovery tells. */
+/* The SM restarts and exchanges the LIDs of two switches; only a discovery detects it. */
 static void swap_lids(struct model *model)
 {
 	uint16_t lid = model->nodes[2].lid;
@@ -103,13 +103,13 @@ static void swap_lids(struct model *model)
 	model->sm_act_count = 0;
 }
 
-static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
+static void a_table_is_not_read_from_the_new_owner_of_a_lid(void **state)
 {
 	struct model *model = with_tables(3);
 
 	(void)state;
 	model->sm_act_count = 7;
-	model->routes_interval_us = 10 * US_PER_S; /* all with every sweep */
+	model->routes_interval_us = 10 * US_PER_S; /* all in every sweep */
 	model->before_sweep = swap_lids;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_true(has_all(model));
@@ -119,7 +119,7 @@ static void a_table_is_not_taken_from_whoever_has_the_lid_now(void **state)
 	free(model);
 }
 
-static void tables_are_read_along_paths_where_smps_go_there(void **state)
+static void tables_are_read_by_path_if_smps_are_directed(void **state)
 {
 	struct model *model = with_tables(4);
 
@@ -144,8 +144,8 @@ static unsigned reads_of(const struct model *model)
 static uint64_t throttled_at;
 static unsigned reads_then;
 
-/* One node drops a datagram in each sweep, without an end; a table changes while tables wait for that. */
-static void drop_for_ever(struct model *model)
+/* A node drops a datagram in each sweep, forever; a table changes while tables are deferred. */
+static void drop_forever(struct model *model)
 {
 	model->nodes[LEAF].ports[1].value[COUNTER_VL15_DROPPED] += model->sweeps >= 2;
 	if (!model_events_of(model, EVENT_THROTTLED))
@@ -159,14 +159,14 @@ static void drop_for_ever(struct model *model)
 		assert_int_equal(reads_of(model), reads_then);
 }
 
-static void tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever(void **state)
+static void tables_are_deferred_for_a_minute_at_most(void **state)
 {
 	struct model *model = with_tables(5);
 
 	(void)state;
 	throttled_at = 0;
 	model->routes_interval_us = 30 * US_PER_S;
-	model->before_sweep = drop_for_ever;
+	model->before_sweep = drop_forever;
 	assert_int_equal(model_run(model, 30, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 1);
 	assert_int_equal(model_events_of(model, EVENT_UNTHROTTLED), 0);
@@ -179,11 +179,11 @@ static void tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever(void **sta
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_sweep_alone_reads_and_stores_all_tables),
+		cmocka_unit_test(a_single_sweep_reads_and_stores_all_tables),
 		cmocka_unit_test(a_store_that_fails_loses_no_change),
-		cmocka_unit_test(a_table_is_not_taken_from_whoever_has_the_lid_now),
-		cmocka_unit_test(tables_are_read_along_paths_where_smps_go_there),
-		cmocka_unit_test(tables_wait_a_minute_for_nodes_that_drop_and_not_for_ever),
+		cmocka_unit_test(a_table_is_not_read_from_the_new_owner_of_a_lid),
+		cmocka_unit_test(tables_are_read_by_path_if_smps_are_directed),
+		cmocka_unit_test(tables_are_deferred_for_a_minute_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

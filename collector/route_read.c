@@ -7,14 +7,14 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/mad.h"
 #include "wire/smp.h"
 
-/* A switch that leaves blocks open is asked again after 2, 4, ... sweeps, and at last after 2 to this power. */
-#define FAILED_MOST 6
+/* After timeouts a switch is queried again after 2, 4, ... sweeps, at most 2 to this power. */
+#define BACKOFF_MAX 6
 
 void route_read_done(struct route_read *read)
 {
@@ -62,23 +62,23 @@ static struct route_switch *find_or_add(struct route_read *read, uint64_t guid)
 	if (map_put(&read->by_guid, guid, (uint32_t)read->count) < 0)
 		return NULL;
 	at = &read->switches[read->count++];
-	/* One that was restored is held against what is read now. */
+	/* A restored table is compared with what is read now. */
 	*at = (struct route_switch){ .guid = guid, .complete = is_whole(routes_find(&read->routes, guid)) };
 	return at;
 }
 
-int route_read_want(struct route_read *read, uint64_t node_guid, struct error *err)
+int route_read_request(struct route_read *read, uint64_t node_guid, struct error *err)
 {
 	struct route_switch *at = find_or_add(read, node_guid);
 
 	if (!at)
 		return err_nomem(err);
-	at->wanted = at->urgent = true;
+	at->requested = at->urgent = true;
 	at->not_before = 0;
 	return 0;
 }
 
-/* Blocks of a switch whose LinearFDBTop is this. 0: it said none. */
+/* Number of blocks for a LinearFDBTop. 0: unknown. */
 static uint32_t block_count(uint32_t top)
 {
 	uint32_t blocks = top / ROUTES_BLOCK + 1;
@@ -116,16 +116,16 @@ static bool is_switch(const struct route_read *read, uint32_t node)
 	return read->fabric->nodes[node].type == NODE_SWITCH;
 }
 
-/* Blocks that a switch has: as SwitchInfo said with this sweep, else at the discovery. */
+/* Number of blocks of a switch: from SwitchInfo of this sweep, else of the discovery. */
 static uint32_t blocks_of(const struct route_read *read, uint32_t node)
 {
-	uint16_t top = memory_node(read->memory, node)->lft_top;
+	uint16_t top = node_memory_node(read->memory, node)->lft_top;
 
 	return block_count(top ? top : read->fabric->nodes[node].lft_top);
 }
 
-/* Blocks that a table loses have changed, as far as there was something in them. */
-static void lose_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
+/* Removed blocks are changes if they were not empty. */
+static void remove_blocks(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
 	uint32_t lid;
@@ -138,20 +138,20 @@ static void lose_blocks(struct route_read *read, struct route_switch *at, uint32
 	routes_cut(&read->routes, at->guid, blocks * ROUTES_BLOCK);
 }
 
-/* A table is as large as its switch says; another size is a sign that the SM has written to it. */
-static int fit(struct route_read *read, struct route_switch *at, uint32_t blocks)
+/* Adjust the size of a table. A new size indicates that the SM has written it. */
+static int resize_table(struct route_read *read, struct route_switch *at, uint32_t blocks)
 {
 	const struct route_table *table = routes_find(&read->routes, at->guid);
 	uint32_t known = table ? table->lids / ROUTES_BLOCK : 0;
 
 	if (blocks == known)
 		return 0;
-	at->wanted = true;
-	lose_blocks(read, at, blocks);
+	at->requested = true;
+	remove_blocks(read, at, blocks);
 	return routes_size(&read->routes, at->guid, blocks * ROUTES_BLOCK, read->err);
 }
 
-/* Every switch has its entry, and its table its size. */
+/* Create the entry of every switch, and adjust the size of its table. */
 static int begin(struct route_read *read)
 {
 	uint32_t i;
@@ -166,39 +166,39 @@ static int begin(struct route_read *read)
 		if (!at)
 			return err_nomem(read->err);
 		blocks = blocks_of(read, i);
-		if (blocks && fit(read, at, blocks) < 0)
+		if (blocks && resize_table(read, at, blocks) < 0)
 			return ERR_NOMEM;
 	}
 	return 0;
 }
 
-/* What is wanted becomes blocks to read. */
-static void spread_wants(struct route_read *read)
+/* Convert requested tables to blocks to read. */
+static void expand_requests(struct route_read *read)
 {
 	uint32_t i, block;
 
 	for (i = 0; i < read->fabric->node_count; i++) {
 		struct route_switch *at = is_switch(read, i) ? find(read, read->fabric->nodes[i].guid) : NULL;
-		uint32_t blocks = at && at->wanted ? blocks_of(read, i) : 0;
+		uint32_t blocks = at && at->requested ? blocks_of(read, i) : 0;
 
 		for (block = 0; block < blocks; block++)
 			set_bit(at->todo, block);
 		if (blocks)
-			at->wanted = false;
+			at->requested = false;
 	}
 }
 
-static void want_all(struct route_read *read)
+static void request_all(struct route_read *read)
 {
 	size_t i;
 
 	for (i = 0; i < read->count; i++)
-		read->switches[i].wanted = true;
+		read->switches[i].requested = true;
 	read->marked_us = read->now_us;
 }
 
-/* Are all to be read, once a minute at most: did the topology change since that was done, or a minute ago? */
-static void look_at_topology(struct route_read *read, uint64_t generation)
+/* After a change of topology, request all tables: at once, and again a minute later. */
+static void schedule_all(struct route_read *read, uint64_t generation)
 {
 	bool rested = !read->marked_us || read->now_us - read->marked_us >= ROUTE_READ_AGAIN_US, last;
 
@@ -209,7 +209,7 @@ static void look_at_topology(struct route_read *read, uint64_t generation)
 		return;
 	last = read->now_us - read->changed_us >= ROUTE_READ_AGAIN_US;
 	if (rested && (last || read->marked_us < read->changed_us || !read->marked_us))
-		want_all(read);
+		request_all(read);
 	if (last)
 		read->changed_us = 0;
 }
@@ -225,28 +225,28 @@ static uint64_t all_blocks(const struct route_read *read)
 	return blocks;
 }
 
-double route_read_beat_per_s(unsigned max_mads_per_s)
+double route_read_blocks_per_s(unsigned max_mads_per_s)
 {
 	return (max_mads_per_s ? max_mads_per_s : ROUTE_READ_RATE) * (ROUTE_READ_PERCENT / 100.0);
 }
 
-/* Blocks that are due in such a time: a round in each interval, or as fast as may be. */
-static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, double beat_per_s)
+/* Blocks that are due in @us: one round per interval, within the rate. */
+static double blocks_due(uint64_t all, int64_t us, int64_t routes_interval_us, double blocks_per_s)
 {
-	double due = (double)all * (double)us / (double)routes_interval_us, most = beat_per_s * (double)us / US_PER_S;
+	double due = (double)all * (double)us / (double)routes_interval_us, max = blocks_per_s * (double)us / US_PER_S;
 
-	return beat_per_s > 0 && due > most ? most : due;
+	return blocks_per_s > 0 && due > max ? max : due;
 }
 
-/* By the beat some of them are due, in turn. */
-static void keep_beat(struct route_read *read, double beat_per_s)
+/* Request the tables that are due periodically, in turn. */
+static void schedule_periodic(struct route_read *read, double blocks_per_s)
 {
 	uint64_t all = all_blocks(read);
 	size_t count = read->fabric->node_count, i;
 
-	if (read->beat_us)
-		read->credit += blocks_due(all, read->now_us - read->beat_us, read->interval_us, beat_per_s);
-	read->beat_us = read->now_us;
+	if (read->scheduled_us)
+		read->credit += blocks_due(all, read->now_us - read->scheduled_us, read->interval_us, blocks_per_s);
+	read->scheduled_us = read->now_us;
 	if (read->credit > (double)all)
 		read->credit = (double)all;
 	for (i = 0; i < count && read->credit > 0; i++) {
@@ -256,13 +256,13 @@ static void keep_beat(struct route_read *read, double beat_per_s)
 		blocks = is_switch(read, node) ? blocks_of(read, node) : 0;
 		if (!blocks)
 			continue;
-		find(read, read->fabric->nodes[node].guid)->wanted = true;
+		find(read, read->fabric->nodes[node].guid)->requested = true;
 		read->credit -= blocks;
 	}
 }
 
-/* The block is here. What it changes is told only where the whole table was known before. */
-static void take_block(struct route_read *read, struct route_switch *at, uint32_t block, const uint8_t *ports)
+/* Store a block. Its changes are reported only if the whole table was known before. */
+static void store_block(struct route_read *read, struct route_switch *at, uint32_t block, const uint8_t *ports)
 {
 	bool known = routes_is_read(routes_find(&read->routes, at->guid), (uint16_t)(block * ROUTES_BLOCK));
 	unsigned changed = 0;
@@ -293,61 +293,61 @@ static void on_block(void *ctx, const struct request *request, enum request_resu
 	if (result == REQUEST_CANCELLED)
 		return;
 	if (result == REQUEST_ANSWERED && smp_is_ok(mad) && mad_read_header(mad).modifier == request->modifier) {
-		take_block(read, at, request->modifier, smp_read_lft(mad));
+		store_block(read, at, request->modifier, smp_read_lft(mad));
 		return;
 	}
-	at->left_open = true;
-	/* The rest of its blocks waits with this one. */
+	at->timed_out = true;
+	/* The other blocks of the switch wait with this one. */
 	engine_drop_node(read->engine, request->node);
 }
 
-static bool is_asked(const struct route_read *read, uint32_t node, const struct route_switch *at)
+static bool is_queried(const struct route_read *read, uint32_t node, const struct route_switch *at)
 {
-	const struct node_memory *remembered = memory_node(read->memory, node);
+	const struct node_entry *entry = node_memory_node(read->memory, node);
 
-	return has_any(at->todo) && at->not_before <= read->sweep && !remembered->silent_sweeps && !remembered->locked;
+	return has_any(at->todo) && at->not_before <= read->sweep && !entry->silent_sweeps && !entry->locked;
 }
 
-/* Ask for all that is to be read of a switch. Return: how many blocks. */
-static uint64_t ask(struct route_read *read, uint32_t node, struct route_switch *at)
+/* Query all blocks to be read of a switch. Return: their number. */
+static uint64_t query(struct route_read *read, uint32_t node, struct route_switch *at)
 {
 	struct request request = {
 		.attribute = SMP_LINEAR_FORWARDING_TABLE, .tag = (uint32_t)(at - read->switches), .done = on_block,
 		.ctx = read,
 	};
-	uint64_t asked = 0;
+	uint64_t queried = 0;
 
-	if (!memory_route_smp(read->memory, read->fabric, node, 0, &request))
+	if (!node_memory_route_smp(read->memory, read->fabric, node, 0, &request))
 		return 0;
 	for (request.modifier = 0; request.modifier < ROUTES_BLOCKS && read->code == 0; request.modifier++) {
 		if (!has_bit(at->todo, request.modifier))
 			continue;
 		read->code = engine_submit(read->engine, &request, read->err);
-		asked++;
+		queried++;
 	}
-	return asked;
+	return queried;
 }
 
-/* In turn, until it is enough: those that are urgent, or the others. Return: SMPs asked for. */
-static uint64_t ask_some(struct route_read *read, bool urgent, uint64_t most)
+/* Query switches in turn, urgent or other ones, up to @max SMPs. Return: SMPs queued. */
+static uint64_t query_some(struct route_read *read, bool urgent, uint64_t max)
 {
 	size_t count = read->fabric->node_count, i;
-	uint64_t asked = 0;
+	uint64_t queried = 0;
 
-	for (i = 0; i < count && read->code == 0 && asked < most; i++) {
-		uint32_t node = (uint32_t)((read->next_asked + i) % count);
+	for (i = 0; i < count && read->code == 0 && queried < max; i++) {
+		uint32_t node = (uint32_t)((read->next_queried + i) % count);
 		struct route_switch *at = is_switch(read, node) ? find(read, read->fabric->nodes[node].guid) : NULL;
 
-		if (!at || at->urgent != urgent || !is_asked(read, node, at))
+		if (!at || at->urgent != urgent || !is_queried(read, node, at))
 			continue;
-		asked += ask(read, node, at);
-		if (!urgent && asked >= most)
-			read->next_asked = node + 1;
+		queried += query(read, node, at);
+		if (!urgent && queried >= max)
+			read->next_queried = node + 1;
 	}
-	return asked;
+	return queried;
 }
 
-/* Where one table was written anew, others were or will be. */
+/* A changed table indicates that others were or will be changed. */
 static void note_changes(struct route_read *read)
 {
 	size_t i;
@@ -364,16 +364,16 @@ static void note_failures(struct route_read *read)
 	for (i = 0; i < read->count; i++) {
 		struct route_switch *at = &read->switches[i];
 
-		if (!at->left_open) {
+		if (!at->timed_out) {
 			at->failed = has_any(at->todo) ? at->failed : 0;
 			continue;
 		}
-		at->failed = at->failed < FAILED_MOST ? at->failed + 1 : FAILED_MOST;
+		at->failed = at->failed < BACKOFF_MAX ? at->failed + 1 : BACKOFF_MAX;
 		at->not_before = read->sweep + (UINT64_C(1) << at->failed);
 	}
 }
 
-static void tell(const struct route_read *read, int64_t wall_us, struct events *events)
+static void add_events(const struct route_read *read, int64_t wall_us, struct events *events)
 {
 	uint64_t entries = 0;
 	size_t switches = 0, i;
@@ -398,18 +398,18 @@ static void tell(const struct route_read *read, int64_t wall_us, struct events *
 	}
 }
 
-static int list_blocks(struct route_read *read, size_t most)
+static int list_blocks(struct route_read *read, size_t max)
 {
 	uint32_t block;
 	size_t i;
 
 	read->block_count = 0;
-	for (i = 0; i < read->count && read->block_count < most; i++) {
+	for (i = 0; i < read->count && read->block_count < max; i++) {
 		const struct route_switch *at = &read->switches[i];
 
 		if (!has_any(at->dirty))
 			continue;
-		for (block = 0; block < ROUTES_BLOCKS && read->block_count < most; block++) {
+		for (block = 0; block < ROUTES_BLOCKS && read->block_count < max; block++) {
 			struct route_block *blocks;
 
 			if (!has_bit(at->dirty, block))
@@ -424,11 +424,11 @@ static int list_blocks(struct route_read *read, size_t most)
 	return 0;
 }
 
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
-		   struct events *events, struct error *err)
+int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
+		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err)
 {
-	uint64_t asked;
+	uint64_t queried;
 	int ran;
 
 	read->engine = engine;
@@ -443,22 +443,25 @@ int route_read_run(struct route_read *read, struct engine *engine, const struct 
 	read->code = begin(read);
 	if (read->code < 0)
 		return read->code;
-	/* Single sweeps, too, shall come to all of them in time: so the first turn is anybody's. */
+	/*
+	 * Consecutive single sweeps must cover all switches as well, so the first turn is
+	 * arbitrary.
+	 */
 	if (read->sweep == 1 && fabric->node_count)
-		read->next_due = read->next_asked = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
-	look_at_topology(read, generation);
-	keep_beat(read, limits->beat_per_s);
-	spread_wants(read);
-	asked = ask_some(read, true, limits->smps);
-	if (asked < limits->smps)
-		ask_some(read, false, limits->smps - asked);
-	/* Also after a failure: what is queued must be called back. */
+		read->next_due = read->next_queried = (uint32_t)((uint64_t)now_us / 1000000 % fabric->node_count);
+	schedule_all(read, generation);
+	schedule_periodic(read, limits->blocks_per_s);
+	expand_requests(read);
+	queried = query_some(read, true, limits->smps);
+	if (queried < limits->smps)
+		query_some(read, false, limits->smps - queried);
+	/* Also after a failure: callbacks of queued requests must be called. */
 	ran = engine_run(engine, limits->deadline_us, err);
 	if (ran < 0 || read->code < 0)
 		return ran < 0 ? ran : read->code;
 	note_failures(read);
 	note_changes(read);
-	tell(read, wall_us, events);
+	add_events(read, wall_us, events);
 	return list_blocks(read, limits->blocks ? limits->blocks : SIZE_MAX);
 }
 
@@ -468,11 +471,11 @@ void route_read_skip(struct route_read *read)
 
 	for (i = 0; i < read->count; i++) {
 		read->switches[i].changed = 0;
-		read->switches[i].left_open = false;
+		read->switches[i].timed_out = false;
 	}
 }
 
-void route_read_keep(struct route_read *read)
+void route_read_commit(struct route_read *read)
 {
 	size_t i;
 
@@ -481,7 +484,7 @@ void route_read_keep(struct route_read *read)
 	read->block_count = 0;
 }
 
-uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double beat_per_s,
+uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double blocks_per_s,
 			 int64_t interval_us)
 {
 	uint64_t blocks = 0;
@@ -492,5 +495,5 @@ uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us
 			blocks += block_count(fabric->nodes[i].lft_top);
 	if (!routes_interval_us)
 		return 0;
-	return (uint64_t)(blocks_due(blocks, interval_us, routes_interval_us, beat_per_s) + 0.5);
+	return (uint64_t)(blocks_due(blocks, interval_us, routes_interval_us, blocks_per_s) + 0.5);
 }

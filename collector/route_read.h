@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * route_read.h - the switches' forwarding tables, read beside the sweeps
+ * route_read.h - the switches' forwarding tables, read after the counters of each sweep
  *
- * An SM may change a table within a tenth of a second, and no sign of it need be seen anywhere. So all tables
- * are read when the topology has changed, once more a minute later (the SM may have been at work still), one after
- * the other at a steady beat, and single ones as soon as somebody wants to know (before a fault is laid to
- * routing). A table that is found changed tells that the SM was at work: then, too, all are read. It costs a block of
- * 64 LIDs an SMP: what a sweep reads is limited in number and in time, comes behind the counters, and the rest waits
- * for the next sweep.
+ * An SM can change a table within a tenth of a second without any other sign. So all tables are
+ * read after a topology change, again a minute later (the SM may still have been at work), after
+ * any table was found changed, and periodically; a single one on request (before a fault is
+ * attributed to routing). A block of 64 LIDs takes one SMP. A sweep reads a limited number of them
+ * in a limited time, and the rest follows in the next sweeps.
  *
- * The beat is once a minute, as far as that takes no more than 3 % of the rate limit: 600 SMPs per second by
- * default, where the counters of such a fabric take thousands. 48 switches with tables of 17 blocks are read in 60 s
- * (14 SMPs per second), 1,280 with 280 blocks in 10 min. So this is how late a black hole or a skew is seen.
+ * The period is a minute, as far as that takes no more than 3 % of the rate limit, 600 SMPs per
+ * second by default. 48 switches with tables of 17 blocks are read in 60 s (14 SMPs per second),
+ * 1,280 with 280 blocks in 10 min. This is the delay with which a black hole or a skew is detected.
  *
- * A block that is not answered stays as it was known, and is asked again later, less and less often.
+ * A block that times out keeps its last content, and is retried with increasing delay.
  */
 #ifndef IBWIRE_COLLECTOR_ROUTE_READ_H
 #define IBWIRE_COLLECTOR_ROUTE_READ_H
@@ -30,108 +29,108 @@ struct engine;
 struct error;
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 
-/* How long after a change of the topology the tables are read again; no more often than this for further changes. */
+/* Delay of the second read after a topology change, and shortest time between two full reads. */
 #define ROUTE_READ_AGAIN_US (60 * 1000000LL)
 
-/* More tables than this that changed in one sweep are one event. */
+/* Changes of more tables than this in one sweep are one event. */
 #define ROUTE_READ_EVENTS 20
 
-/* Part of the rate limit that the beat may take; of this many MADs per second where there is no limit. */
+/* Share of the rate limit for periodic reads, and the rate to use if there is no limit. */
 #define ROUTE_READ_PERCENT 3
 #define ROUTE_READ_RATE 20000
 
 enum { ROUTE_READ_WORDS = ROUTES_BLOCKS / 64 };
 
-/* What is to be read of one switch, and what was. */
+/* Read state of one switch. */
 struct route_switch {
 	uint64_t guid;
-	uint64_t todo[ROUTE_READ_WORDS];  /* blocks to be read: bits */
-	uint64_t dirty[ROUTE_READ_WORDS]; /* blocks that are others than in the sweep that was stored last: bits */
-	uint64_t not_before; /* number of the sweep until which it is left alone, for it left blocks open */
-	int64_t read_us;     /* CLOCK_BOOTTIME when the last block came that was to be read; 0: never */
-	uint32_t changed;    /* entries that were others in this sweep than before */
-	uint8_t failed;      /* sweeps in a row that left blocks open */
-	bool left_open;      /* in the sweep in hand */
-	bool wanted;         /* all of its blocks, from the next sweep on */
+	uint64_t todo[ROUTE_READ_WORDS];  /* bits: blocks to be read */
+	uint64_t dirty[ROUTE_READ_WORDS]; /* bits: blocks that differ from the last stored sweep */
+	uint64_t not_before; /* sweep before which it is not queried, after timeouts */
+	int64_t read_us;     /* CLOCK_BOOTTIME of the last requested block; 0: never */
+	uint32_t changed;    /* entries that changed in this sweep */
+	uint8_t failed;      /* consecutive sweeps with timeouts */
+	bool timed_out;      /* in the current sweep */
+	bool requested;         /* all blocks, from the next sweep on */
 	bool urgent;         /* before others */
-	bool complete;       /* was read whole once: what is different now has changed */
+	bool complete;       /* was read completely: differences are changes */
 };
 
 struct route_read {
-	int64_t interval_us;   /* the owner's: each table is read once in so long, or slower; 0: none is ever read */
-	struct routes routes;  /* as they were read last */
+	int64_t interval_us;   /* set by the owner: period of each table, at least; 0: tables are never read */
+	struct routes routes;  /* as last read */
 	struct route_switch *switches;
 	size_t count, capacity;
 	struct map by_guid;
-	uint64_t sweep;        /* counts runs */
-	uint64_t generation;   /* of the topology that tables were last read for */
-	int64_t marked_us;     /* when all were wanted last; 0: never */
-	int64_t changed_us;    /* when the topology or a table changed last; 0: all was read a minute after that */
-	int64_t beat_us;       /* until when the beat was kept; 0: not begun */
-	double credit;         /* blocks that are due by the beat */
-	uint32_t next_due, next_asked; /* nodes at which to go on */
-	struct route_block *blocks; /* of dirty, after route_read_run() */
+	uint64_t sweep;        /* number of runs */
+	uint64_t generation;   /* of the topology of the last full read */
+	int64_t marked_us;     /* CLOCK_BOOTTIME of the last request of all tables; 0: never */
+	int64_t changed_us;    /* CLOCK_BOOTTIME of the last change of the topology or a table; 0: read since */
+	int64_t scheduled_us;       /* CLOCK_BOOTTIME up to which periodic reads are scheduled; 0: not started */
+	double credit;         /* blocks that are due periodically */
+	uint32_t next_due, next_queried; /* next nodes */
+	struct route_block *blocks; /* dirty blocks, after route_read_run() */
 	size_t block_count, block_capacity;
-	/* Of the run in hand. */
+	/* Of the current run. */
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct error *err;
 	int code;
 	int64_t now_us;
 };
 
-/* What a run may cost. */
+/* Limits of a run. */
 struct route_read_limits {
-	uint64_t smps;       /* so many at most, but always one table */
-	double beat_per_s;   /* SMPs per second that the beat may take; 0: as many as it wants */
-	int64_t deadline_us; /* CLOCK_BOOTTIME at which it is cut; 0: never */
-	size_t blocks;       /* so many at most are listed to be stored, the others after later runs; 0: all */
+	uint64_t smps;       /* maximum, but always one table */
+	double blocks_per_s;   /* SMPs per second for periodic reads; 0: no limit */
+	int64_t deadline_us; /* CLOCK_BOOTTIME at which the run is cut; 0: never */
+	size_t blocks;       /* maximum number of dirty blocks to list for storing; 0: no limit */
 };
 
 void route_read_done(struct route_read *read);
 
-/* route_read_restore - go on from tables that were stored. @routes: taken over, empty afterwards */
+/* route_read_restore - start with the stored tables. @routes: moved, empty afterwards */
 void route_read_restore(struct route_read *read, struct routes *routes);
 
 /*
- * route_read_want - read this switch's table with the next sweep, before all others
+ * route_read_request - read the table of this switch in the next sweep, before all others
  * Return: 0; ERR_NOMEM.
  */
-int route_read_want(struct route_read *read, uint64_t node_guid, struct error *err);
+int route_read_request(struct route_read *read, uint64_t node_guid, struct error *err);
 
 /*
- * route_read_run - read what is due
+ * route_read_run - read the tables that are due
  * @engine:      idle; used by this call alone
- * @memory:      follows @fabric; knows LinearFDBTop of switches that answered SwitchInfo, and who is silent or locked
- * @generation:  of @fabric: where it rose, tables are read again
+ * @memory:      indexed by @fabric; LinearFDBTop, unresponsive and locked switches
+ * @generation:  of @fabric: when it increases, all tables are read again
  * @now_us:      CLOCK_BOOTTIME
- * @wall_us, @events:  EVENT_ROUTES_CHANGED of what is different from what was known
+ * @wall_us, @events:  EVENT_ROUTES_CHANGED of changed tables
  *
- * Afterwards read->blocks are the blocks that changed and were not kept yet, or the first of them.
- * Return: 0, also where it was cut short; ERR_UNAVAILABLE where the local device failed; ERR_NOMEM.
+ * Afterwards read->blocks lists changed blocks that are not stored yet.
+ * Return: 0, also if it was cut; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
  */
-int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric, struct memory *memory,
-		   uint64_t generation, const struct route_read_limits *limits, int64_t now_us, int64_t wall_us,
-		   struct events *events, struct error *err);
+int route_read_run(struct route_read *read, struct engine *engine, const struct fabric *fabric,
+		   struct node_memory *memory, uint64_t generation, const struct route_read_limits *limits,
+		   int64_t now_us, int64_t wall_us, struct events *events, struct error *err);
 
-/* route_read_skip - a sweep without a run: no table is other than in the sweep before. */
+/* route_read_skip - a sweep without a run: no table changed in it. */
 void route_read_skip(struct route_read *read);
 
-/* route_read_keep - what read->blocks says is stored. */
-void route_read_keep(struct route_read *read);
+/* route_read_commit - read->blocks were stored. */
+void route_read_commit(struct route_read *read);
 
-/* route_read_beat_per_s - what the beat may take of a rate limit. @max_mads_per_s: 0: none */
-double route_read_beat_per_s(unsigned max_mads_per_s);
+/* route_read_blocks_per_s - share of a rate limit for periodic reads. @max_mads_per_s: 0: none */
+double route_read_blocks_per_s(unsigned max_mads_per_s);
 
 /*
- * route_read_cost - SMPs that one sweep takes for the beat, on average
- * @routes_interval_us, @beat_per_s:  as in struct route_read and its limits
- * @interval_us:                      from sweep to sweep
+ * route_read_cost - average number of SMPs per sweep for periodic reads
+ * @routes_interval_us, @blocks_per_s:  as in struct route_read and its limits
+ * @interval_us:                        between sweeps
  */
-uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double beat_per_s,
+uint64_t route_read_cost(const struct fabric *fabric, int64_t routes_interval_us, double blocks_per_s,
 			 int64_t interval_us);
 
 #endif

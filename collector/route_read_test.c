@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What reading forwarding tables brings and tells: changes, switches that do not answer, other sizes, a lossy wire. */
+/* Reading forwarding tables: changes, unresponsive switches, other sizes, losses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "collector/test_route_bed.h"
 
-static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **state)
+static void changes_are_one_event_per_switch_or_one_for_many(void **state)
 {
 	struct bed bed;
 	unsigned i;
@@ -24,8 +24,8 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	bed.tables[4][71] ^= 1;
 	bed.tables[4][500] ^= 1;
 	bed.tables[9][1] ^= 1;
-	assert_int_equal(route_read_want(&bed.read, 104, NULL), 0);
-	assert_int_equal(route_read_want(&bed.read, 109, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 104, NULL), 0);
+	assert_int_equal(route_read_request(&bed.read, 109, NULL), 0);
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 4) && bed_is_known(&bed, 9));
 	assert_int_equal(bed.events.count, 2);
@@ -35,7 +35,9 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	assert_string_equal(bed.events.list[1].text, "LFT of switch09 changed: 1 entry");
 	assert_int_equal(bed.read.block_count, 3);
 	assert_int_equal(bed.read.switches[4].changed, 3);
-	/* A sweep that was not stored leaves what changed to the next one; what it tells is its own. */
+	/*
+	 * Changes of a sweep that was not stored are stored with the next one, and reported once.
+	 */
 	route_read_skip(&bed.read);
 	assert_int_equal(bed.read.switches[4].changed, 0);
 	bed_sweep(&bed);
@@ -59,7 +61,7 @@ static void what_changed_is_one_event_for_each_switch_or_one_for_many(void **sta
 	bed_done(&bed);
 }
 
-static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
+static void an_unresponsive_switch_keeps_its_table_and_is_queried_rarely(void **state)
 {
 	unsigned i, before;
 	struct bed bed;
@@ -77,7 +79,7 @@ static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
 	assert_int_equal(routes_out_port(routes_find(&bed.read.routes, 107), 99), bed.tables[7][99]);
 	assert_true(routes_is_read(routes_find(&bed.read.routes, 107), 100));
 	assert_int_equal(bed.events.count, 0);
-	/* 600 s: after 2, 4, 8, ... sweeps, three MADs each; a refusal one. */
+	/* 600 s: after 2, 4, 8, ... sweeps, three MADs each; a rejection takes one. */
 	assert_in_range(bed.asked[7] - BLOCKS, 3, 24);
 	assert_in_range(bed.asked[8] - BLOCKS, 1, 16);
 	before = bed.asked[7];
@@ -87,10 +89,10 @@ static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
 	assert_true(bed_is_known(&bed, 7) && bed_is_known(&bed, 8));
 	assert_true(bed.asked[7] > before);
 	assert_int_equal(bed.events.count, 2);
-	/* Those that the sweeps find silent, or that are locked, are not asked at all. */
+	/* Unresponsive and locked switches are not queried. */
 	before = bed.asked[3] + bed.asked[5];
-	memory_node(&bed.memory, 3)->silent_sweeps = 1;
-	memory_node(&bed.memory, 5)->locked = true;
+	node_memory_node(&bed.memory, 3)->silent_sweeps = 1;
+	node_memory_node(&bed.memory, 5)->locked = true;
 	bed.generation++;
 	for (i = 0; i < 20; i++)
 		bed_sweep(&bed);
@@ -98,7 +100,7 @@ static void who_does_not_answer_stays_as_known_and_is_asked_seldom(void **state)
 	bed_done(&bed);
 }
 
-static void a_table_follows_its_top(void **state)
+static void a_table_has_the_size_of_its_top(void **state)
 {
 	struct bed bed;
 	unsigned lid, gone = 0;
@@ -107,7 +109,7 @@ static void a_table_follows_its_top(void **state)
 	bed_init(&bed, 6);
 	bed_sweep(&bed);
 	bed_store(&bed);
-	memory_node(&bed.memory, 2)->lft_top = 200;
+	node_memory_node(&bed.memory, 2)->lft_top = 200;
 	for (lid = 256; lid < LIDS; lid++)
 		gone += bed.tables[2][lid] != ROUTES_NO_PORT;
 	assert_in_range(bed_sweep(&bed), 4, 4 + BLOCKS);
@@ -116,7 +118,7 @@ static void a_table_follows_its_top(void **state)
 	assert_int_equal(bed.events.count, 1);
 	assert_int_equal(strtoul(strchr(bed.events.list[0].text, ':') + 2, NULL, 10), gone);
 	bed_store(&bed);
-	memory_node(&bed.memory, 2)->lft_top = 511;
+	node_memory_node(&bed.memory, 2)->lft_top = 511;
 	bed_sweep(&bed);
 	assert_true(bed_is_known(&bed, 2));
 	assert_int_equal(bed.events.count, 2);
@@ -124,7 +126,7 @@ static void a_table_follows_its_top(void **state)
 	bed_done(&bed);
 }
 
-static void a_lossy_wire_brings_every_table_in_the_end(void **state)
+static void every_table_is_read_despite_losses(void **state)
 {
 	uint64_t seed;
 
@@ -151,10 +153,10 @@ static void a_lossy_wire_brings_every_table_in_the_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_changed_is_one_event_for_each_switch_or_one_for_many),
-		cmocka_unit_test(who_does_not_answer_stays_as_known_and_is_asked_seldom),
-		cmocka_unit_test(a_table_follows_its_top),
-		cmocka_unit_test(a_lossy_wire_brings_every_table_in_the_end),
+		cmocka_unit_test(changes_are_one_event_per_switch_or_one_for_many),
+		cmocka_unit_test(an_unresponsive_switch_keeps_its_table_and_is_queried_rarely),
+		cmocka_unit_test(a_table_has_the_size_of_its_top),
+		cmocka_unit_test(every_table_is_read_despite_losses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The collector on fabrics that are sick for long, in virtual time: what it must not miss, and what it must not say. */
+/* The collector on persistently faulty fabrics, in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* The store takes longer than the interval, for ever: changes of the topology are seen all the same. */
-static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state)
+/* The store always takes longer than the interval: topology changes are still detected. */
+static void discovery_proceeds_despite_late_sweeps(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(1);
@@ -32,7 +32,7 @@ static void discovery_is_not_starved_by_sweeps_that_are_always_late(void **state
 	free(model);
 }
 
-static void a_host_with_drops_takes_anothers_lid(struct model *model)
+static void give_lid_to_host_with_drops(struct model *model)
 {
 	uint16_t lid = model->nodes[HOST].lid;
 
@@ -42,27 +42,27 @@ static void a_host_with_drops_takes_anothers_lid(struct model *model)
 	model->nodes[HOST].lid = 500;
 }
 
-/* What another node has counted in its life is not what was dropped now. */
-static void readings_that_are_taken_back_are_no_drops(void **state)
+/* The total of another node's counter is not the number of datagrams dropped now. */
+static void discarded_readings_do_not_count_as_drops(void **state)
 {
 	struct model *model = model_create(3);
 
 	(void)state;
 	model->nodes[HOST + 4].ports[1].value[COUNTER_VL15_DROPPED] = 1000;
-	model->before_sweep = a_host_with_drops_takes_anothers_lid;
+	model->before_sweep = give_lid_to_host_with_drops;
 	model_run(model, 6, NULL, NULL);
 	assert_true(model_events_of(model, EVENT_NODE_LID) > 0);
 	assert_int_equal(model_events_of(model, EVENT_THROTTLED), 0);
 	free(model);
 }
 
-static void a_queue_pair_gets_another_owner(struct model *model)
+static void reassign_queue_pair(struct model *model)
 {
 	model->queue_pairs_moved = model->sweeps >= 5;
 }
 
-/* Where a node sent us answers another one by now: its counts are not booked, and the node is asked itself. */
-static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
+/* The redirection leads to another node now: its counts are discarded, and the node is queried. */
+static void a_redirection_to_another_node_adds_nothing(void **state)
 {
 	struct model *model = model_create(4);
 	const struct model_port *port = &model->nodes[HOST].ports[1];
@@ -70,7 +70,7 @@ static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
 	(void)state;
 	model->nodes[HOST].redirect = model->nodes[LEAF].lid;
 	model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA] = UINT32_MAX / 2;
-	model->before_sweep = a_queue_pair_gets_another_owner;
+	model->before_sweep = reassign_queue_pair;
 	model_run(model, 9, NULL, NULL);
 	assert_int_equal(port->status, SAMPLE_OK);
 	assert_false(port->sum.reset);
@@ -79,8 +79,8 @@ static void a_redirection_that_leads_to_another_node_books_nothing(void **state)
 	free(model);
 }
 
-/* Busy once with its first question is not silent. */
-static void a_node_that_is_busy_at_first_is_asked_again(void **state)
+/* A busy status at the first query does not make the node unresponsive. */
+static void a_busy_node_is_queried_again(void **state)
 {
 	struct model *model = model_create(5);
 
@@ -92,8 +92,8 @@ static void a_node_that_is_busy_at_first_is_asked_again(void **state)
 	free(model);
 }
 
-/* Counters that were full before the restart are no news. */
-static void full_counters_are_not_told_again_after_a_restart(void **state)
+/* Counters that were saturated before the restart are not news. */
+static void saturated_counters_are_not_reported_again_after_a_restart(void **state)
 {
 	struct model *model = model_create(6);
 
@@ -109,7 +109,7 @@ static void full_counters_are_not_told_again_after_a_restart(void **state)
 	free(model);
 }
 
-/* One switch's links stay in state Init for hours. A sweep looks at a tenth of all links: it is told once. */
+/* The links of a switch stay in Init for hours. A sweep checks a tenth of all links: one event. */
 static void links_that_stay_in_init_throttle_once(void **state)
 {
 	struct model *model = model_create(7);
@@ -127,29 +127,29 @@ static void links_that_stay_in_init_throttle_once(void **state)
 
 static uint64_t reads_before;
 
-static void the_wire_is_bad_for_hours(struct model *model)
+static void lose_mads_for_hours(struct model *model)
 {
 	model->loss_percent = model->sweeps < 3000 ? 40 : 0;
 	if (model->sweeps == 3000 + 3600)
 		reads_before = model_reads_of(model, DETAIL_XMIT_DISCARDS);
 }
 
-/* Questions that are lost are no proof that a node has no such counters: a better day, all are read again. */
-static void slow_counters_come_back_after_a_bad_day(void **state)
+/* Lost queries do not prove that counters are unsupported: later all are read again. */
+static void detail_counters_recover_after_rejections(void **state)
 {
 	struct model *model = model_create(8);
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_wire_is_bad_for_hours;
+	model->before_sweep = lose_mads_for_hours;
 	model_run(model, 3000 + 3600 + 122, NULL, NULL);
 	assert_in_range(model_reads_of(model, DETAIL_XMIT_DISCARDS) - reads_before, 2 * LIVE_PORTS, 3 * LIVE_PORTS);
 	assert_true(model_check_details(model) > 0);
 	free(model);
 }
 
-/* A switch that answers no slow question takes three timeouts for each, whatever its number of ports. */
-static void a_switch_without_slow_counters_takes_no_time(void **state)
+/* A switch that answers no detail query takes three timeouts for each, whatever its port count. */
+static void a_switch_without_detail_counters_takes_no_time(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(9);
@@ -167,14 +167,14 @@ static void a_switch_without_slow_counters_takes_no_time(void **state)
 	free(model);
 }
 
-static void a_link_goes(struct model *model)
+static void take_link_down(struct model *model)
 {
 	if (model->sweeps == 3)
 		model->nodes[LEAF].ports[1].down = true;
 }
 
-/* Where no sweep comes to its end, changes are seen, slow counters and forwarding tables are read all the same. */
-static void sweeps_that_are_always_cut_starve_nothing(void **state)
+/* If no sweep completes, changes are detected, detail counters and tables are read all the same. */
+static void every_task_proceeds_if_all_sweeps_are_cut(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(10);
@@ -188,13 +188,15 @@ static void sweeps_that_are_always_cut_starve_nothing(void **state)
 	model->routes_interval_us = 60 * US_PER_S;
 	for (i = 0; i < HOST; i++)
 		model->nodes[i].lft_top = 150;
-	model->before_sweep = a_link_goes;
+	model->before_sweep = take_link_down;
 	assert_int_equal(model_run(model, 1500, &report, NULL), 0);
 	assert_true(report.sweeps_cut > 1480);
 	for (i = 0; i < HOST; i++)
 		assert_true(model->nodes[i].lft_reads >= 3);
 	assert_int_equal(model_events_of(model, EVENT_LINK_DOWN), 1);
-	/* A third of 25 turns, at least one; the two ends of the link that went have had none. */
+	/*
+	 * A third of 25 turns, at least one; the two ends of the link that went down have had none.
+	 */
 	for (i = 0; i < MODEL_NODES; i++)
 		for (port = 1; port <= MODEL_PORTS_MAX; port++)
 			if (model->nodes[i].ports[port].has_first && model->nodes[i].ports[port].status != SAMPLE_DOWN)
@@ -208,7 +210,7 @@ static uint16_t extended_status_until(const struct model *model, uint64_t sweep)
 	return model->sweeps < sweep ? 0x001c : 0;
 }
 
-static void extended_counters_fail(struct model *model)
+static void fail_extended_counters(struct model *model)
 {
 	model->nodes[LEAF].extended_status = extended_status_until(model, 30);
 	model->nodes[HOST].extended_status = extended_status_until(model, 30);
@@ -221,15 +223,15 @@ static bool is_read_wide(const struct model *model, size_t node)
 	return model->nodes[node].ports[1].last.wide & COUNTER_BIT(COUNTER_XMIT_DATA);
 }
 
-/* An error that is not "unsupported", each time: the port is read by PortCounters then, and in full when it is over. */
-static void a_port_whose_extended_counters_always_fail_is_read_by_the_others(void **state)
+/* A persistent error other than "unsupported": the port is read by PortCounters until it ends. */
+static void a_port_with_failing_extended_counters_is_read_by_portcounters(void **state)
 {
 	struct model *model = model_create(12);
 	const struct model_port *port = &model->nodes[HOST].ports[1], *switch_port = &model->nodes[LEAF].ports[1];
 
 	(void)state;
-	model->before_sweep = extended_counters_fail;
-	extended_counters_fail(model);
+	model->before_sweep = fail_extended_counters;
+	fail_extended_counters(model);
 	model->nodes[LEAF].caps.cap_mask = model->nodes[LEAF + 1].caps.cap_mask = PMA_CAP_EXTENDED;
 	model->nodes[HOST].caps.cap_mask = PMA_CAP_EXTENDED;
 	model_run(model, 5, NULL, NULL);
@@ -246,7 +248,7 @@ static void a_port_whose_extended_counters_always_fail_is_read_by_the_others(voi
 	free(model);
 }
 
-static void hosts_come_and_go(struct model *model)
+static void toggle_hosts(struct model *model)
 {
 	size_t i;
 
@@ -254,15 +256,15 @@ static void hosts_come_and_go(struct model *model)
 		model->nodes[i].silent = (model->sweeps + i) % 2;
 }
 
-/* Fifteen hosts that answer every other sweep, for long: who reads the events is not drowned in them. */
-static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
+/* Fifteen hosts that respond in every second sweep, for a long time. */
+static void events_of_unstable_nodes_are_limited(void **state)
 {
 	struct model *model = model_create(11);
 
 	(void)state;
 	model->traffic = false;
 	model->interval_us = US_PER_S;
-	model->before_sweep = hosts_come_and_go;
+	model->before_sweep = toggle_hosts;
 	model_run(model, 45 * 60, NULL, NULL);
 	/* Of some 20,000. */
 	assert_in_range(model_events_of(model, EVENT_NODE_SILENT), 1700, 1760);
@@ -271,7 +273,7 @@ static void nodes_that_come_and_go_for_hours_are_told_a_part_of(void **state)
 	free(model);
 }
 
-static void lids_and_rates_may_change(struct model *model)
+static void change_lids_and_rates(struct model *model)
 {
 	struct model_node *node = &model->nodes[HOST + model_random(model) % MODEL_HOSTS];
 	struct model_node *other = &model->nodes[model_random(model) % MODEL_NODES];
@@ -300,10 +302,11 @@ static void lids_and_rates_may_change(struct model *model)
 }
 
 /*
- * LIDs change hands, sweeps are late, agents are busy: each reading is the port's own. Not where MADs are lost or
- * sweeps are cut: there of two that change places one may be read alone, and look credible.
+ * LIDs are reassigned, sweeps are late, agents are busy: each reading is the port's own. Without
+ * lost MADs and cut sweeps: with them, one of two exchanged nodes may be read alone and look
+ * plausible.
  */
-static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
+static void no_reading_is_added_to_another_port_under_random_faults(void **state)
 {
 	uint64_t seed;
 
@@ -314,7 +317,7 @@ static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
 
 		model->interval_us = US_PER_S;
 		for (run = 0; run < 6; run++) {
-			model->before_sweep = run ? lids_and_rates_may_change : NULL;
+			model->before_sweep = run ? change_lids_and_rates : NULL;
 			model_run(model, 60, NULL, NULL);
 		}
 		assert_true(model_check(model) > 0);
@@ -323,7 +326,7 @@ static void whatever_happens_no_reading_is_booked_on_another_port(void **state)
 	}
 }
 
-static void somebody_stops_it(struct model *model)
+static void request_stop(struct model *model)
 {
 	if (model->sweeps != 3)
 		return;
@@ -331,14 +334,14 @@ static void somebody_stops_it(struct model *model)
 	model->stop_after = 5;
 }
 
-/* Somebody ends the collector while its question to the subnet manager is open: that is no silence. */
-static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
+/* The collector is stopped while its query to the subnet manager is pending. */
+static void a_stop_in_mid_sweep_reports_no_lost_sm(void **state)
 {
 	struct model *model = model_create(2);
 
 	(void)state;
 	stop_install();
-	model->before_sweep = somebody_stops_it;
+	model->before_sweep = request_stop;
 	model_run(model, 10, NULL, NULL);
 	assert_true(stop_requested());
 	assert_int_equal(model->sweeps, 4);
@@ -350,20 +353,20 @@ static void a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(discovery_is_not_starved_by_sweeps_that_are_always_late),
-		cmocka_unit_test(readings_that_are_taken_back_are_no_drops),
-		cmocka_unit_test(a_redirection_that_leads_to_another_node_books_nothing),
-		cmocka_unit_test(a_node_that_is_busy_at_first_is_asked_again),
-		cmocka_unit_test(full_counters_are_not_told_again_after_a_restart),
+		cmocka_unit_test(discovery_proceeds_despite_late_sweeps),
+		cmocka_unit_test(discarded_readings_do_not_count_as_drops),
+		cmocka_unit_test(a_redirection_to_another_node_adds_nothing),
+		cmocka_unit_test(a_busy_node_is_queried_again),
+		cmocka_unit_test(saturated_counters_are_not_reported_again_after_a_restart),
 		cmocka_unit_test(links_that_stay_in_init_throttle_once),
-		cmocka_unit_test(slow_counters_come_back_after_a_bad_day),
-		cmocka_unit_test(a_switch_without_slow_counters_takes_no_time),
-		cmocka_unit_test(sweeps_that_are_always_cut_starve_nothing),
-		cmocka_unit_test(a_port_whose_extended_counters_always_fail_is_read_by_the_others),
-		cmocka_unit_test(nodes_that_come_and_go_for_hours_are_told_a_part_of),
-		cmocka_unit_test(whatever_happens_no_reading_is_booked_on_another_port),
-		/* The last one: nobody takes a stop back. */
-		cmocka_unit_test(a_stop_in_mid_sweep_tells_of_no_lost_subnet_manager),
+		cmocka_unit_test(detail_counters_recover_after_rejections),
+		cmocka_unit_test(a_switch_without_detail_counters_takes_no_time),
+		cmocka_unit_test(every_task_proceeds_if_all_sweeps_are_cut),
+		cmocka_unit_test(a_port_with_failing_extended_counters_is_read_by_portcounters),
+		cmocka_unit_test(events_of_unstable_nodes_are_limited),
+		cmocka_unit_test(no_reading_is_added_to_another_port_under_random_faults),
+		/* The last one: a stop cannot be revoked. */
+		cmocka_unit_test(a_stop_in_mid_sweep_reports_no_lost_sm),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -7,8 +7,8 @@
 
 #include "base/err.h"
 #include "collector/details.h"
-#include "collector/link_check.h"
-#include "collector/memory.h"
+#include "collector/topology_probe.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_port.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
@@ -18,22 +18,22 @@
 #include "wire/pma.h"
 #include "wire/smp.h"
 
-/* Sweeps of silence after which a node's one question is no longer repeated. */
-#define SILENT_UNTIL_ONCE 3
+/* Sweeps without a response after which a node's single query is not retried. */
+#define SWEEPS_UNTIL_NO_RETRY 3
 
-/* The engine's lane of questions to the subnet manager; nodes have the others (memory_lane). */
-#define SM_LANE 0
+/* The engine's agent identifier for the SM; other agents: node_memory_agent_id(). */
+#define SM_AGENT 0
 
-/* How often a port that says "busy", or to ask elsewhere, is asked again within a sweep. */
-#define ASK_AGAIN 2
+/* Retries per sweep of a query with the status "busy" or "redirect". */
+#define RETRIES_PER_QUERY 2
 
 static bool is_switch(const struct sweep_state *state, uint32_t node)
 {
 	return state->fabric->nodes[node].type == NODE_SWITCH;
 }
 
-/* Will this port be asked in this sweep, if its node answers? */
-static bool is_asked(const struct sweep_state *state, uint32_t port_index)
+/* Is this port polled in this sweep, if its node responds? */
+static bool is_queried(const struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t sample = state->sample_of[port_index];
 
@@ -42,7 +42,7 @@ static bool is_asked(const struct sweep_state *state, uint32_t port_index)
 	       state->result->samples[sample].status != SAMPLE_UNSUPPORTED;
 }
 
-/* Something to ask, and when it was read the last time. */
+/* A port or node, and the time of its last reading. */
 struct turn {
 	int64_t read_us; /* INT64_MIN: never */
 	uint32_t index;
@@ -59,13 +59,13 @@ static int compare_turns(const void *left, const void *right)
 
 static int64_t read_us(const struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	return port->has_last ? port->last.at_us : INT64_MIN;
 }
 
-/* Ask all live ports of a node whose capabilities are known. */
-static void ask_ports(struct sweep_state *state, uint32_t node_index)
+/* Query all live ports of a node whose capabilities are known. */
+static void query_ports(struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
 	struct turn turns[UINT8_MAX + 1];
@@ -73,41 +73,41 @@ static void ask_ports(struct sweep_state *state, uint32_t node_index)
 	uint32_t port;
 
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (is_asked(state, port))
+		if (is_queried(state, port))
 			turns[count++] = (struct turn){ read_us(state, port), port };
-	if (state->by_age)
+	if (state->oldest_first)
 		qsort(turns, count, sizeof(*turns), compare_turns);
 	for (i = 0; i < count; i++)
-		sweep_port_ask(state, turns[i].index);
+		sweep_port_submit(state, turns[i].index);
 }
 
 static void on_caps(void *ctx, const struct request *request, enum request_result result,
 		    const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* Ask what a node's agent can do, at one of its ports. */
-static void ask_caps(struct sweep_state *state, uint32_t port_index)
+/* Query the capabilities of a node's agent, at one of its ports. */
+static void query_caps(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t node = state->fabric->ports[port_index].node;
 
 	sweep_submit(state, &(struct request){
-		.node = memory_lane(state->memory, state->fabric, port_index),
-		.to = memory_address(state->memory, state->fabric, port_index),
+		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
+		.to = node_memory_address(state->memory, state->fabric, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.attribute = PMA_CLASS_PORT_INFO,
 		.tag = port_index,
-		.once = memory_node(state->memory, node)->silent_sweeps >= SILENT_UNTIL_ONCE,
+		.once = node_memory_node(state->memory, node)->silent_sweeps >= SWEEPS_UNTIL_NO_RETRY,
 		.done = on_caps,
 		.ctx = state,
 	});
 }
 
-/* The first port from @from on that can be asked, FABRIC_NONE where the node has no more. */
-static uint32_t next_asked(const struct sweep_state *state, uint32_t node_index, uint32_t from)
+/* The first port from @from on that is polled, FABRIC_NONE if there is none. */
+static uint32_t next_queried(const struct sweep_state *state, uint32_t node_index, uint32_t from)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
 
 	for (; from < node->first_port + node->ports; from++)
-		if (is_asked(state, from))
+		if (is_queried(state, from))
 			return from;
 	return FABRIC_NONE;
 }
@@ -117,21 +117,21 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 {
 	struct sweep_state *state = ctx;
 	uint32_t node_index = state->fabric->ports[request->tag].node;
-	struct node_memory *node = memory_node(state->memory, node_index);
+	struct node_entry *node = node_memory_node(state->memory, node_index);
 
 	(void)at_us;
 	if (result == REQUEST_TIMED_OUT)
-		*memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
+		*node_memory_redirect(state->memory, state->fabric, request->tag) = (struct mad_address){ 0 };
 	if (result != REQUEST_ANSWERED)
 		return;
-	sweep_port_answered(state, request->tag);
+	sweep_port_responded(state, request->tag);
 	switch (answer_status(mad)) {
 	case ANSWER_OK:
 		if (!node->caps.known)
 			node->caps = pma_read_caps(mad);
 		break;
 	case ANSWER_UNSUPPORTED:
-		/* No ClassPortInfo: PortCounters is mandatory all the same, and nothing else can be believed. */
+		/* Without ClassPortInfo only PortCounters, which is mandatory, can be expected. */
 		if (!node->caps.known)
 			node->caps = (struct pma_caps){ .known = true };
 		break;
@@ -140,17 +140,17 @@ static void on_caps(void *ctx, const struct request *request, enum request_resul
 			return;
 		/* fallthrough */
 	case ANSWER_BUSY:
-		if (sweep_port_again(state, request->tag))
-			ask_caps(state, request->tag);
+		if (sweep_port_retry(state, request->tag))
+			query_caps(state, request->tag);
 		return;
 	case ANSWER_BAD:
-		state->result->bad_answers++;
+		state->result->bad_responses++;
 		return;
 	}
 	if (is_switch(state, node_index))
-		ask_ports(state, node_index);
+		query_ports(state, node_index);
 	else
-		sweep_port_ask(state, request->tag);
+		sweep_port_submit(state, request->tag);
 }
 
 static void on_sm_info(void *ctx, const struct request *request, enum request_result result,
@@ -162,7 +162,7 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 
 	(void)request;
 	(void)at_us;
-	state->result->sm_open = result == REQUEST_CANCELLED;
+	state->result->sm_pending = result == REQUEST_CANCELLED;
 	if (result != REQUEST_ANSWERED || answer_status(mad) != ANSWER_OK)
 		return;
 	info = smp_read_sm_info(mad);
@@ -174,31 +174,30 @@ static void on_sm_info(void *ctx, const struct request *request, enum request_re
 }
 
 /*
- * Start a node's questions: its ports, or its capabilities where they are not
- * known. A node that was silent is asked that alone, and soon without retries: it
- * costs one MAD a sweep while it is dead, and is read in full in the sweep in
- * which it answers. Each port of an HCA is asked that by itself, at the same time: one may be well
- * while the other is dead, and two that are dead are not waited for one after the other.
+ * Query a node's ports, or its capabilities if they are unknown. An unresponsive node is sent only
+ * that, soon without retries: one MAD per sweep, and it is read completely in the sweep in which it
+ * responds. Each port of an HCA is queried separately and in parallel, so that an unresponsive one
+ * does not delay the others.
  */
-static void ask_node(struct sweep_state *state, uint32_t node_index)
+static void query_node(struct sweep_state *state, uint32_t node_index)
 {
-	const struct node_memory *memory = memory_node(state->memory, node_index);
-	uint32_t port = next_asked(state, node_index, state->fabric->nodes[node_index].first_port);
+	const struct node_entry *memory = node_memory_node(state->memory, node_index);
+	uint32_t port = next_queried(state, node_index, state->fabric->nodes[node_index].first_port);
 
 	if (port == FABRIC_NONE)
 		return;
 	if (memory->caps.known && !memory->silent_sweeps) {
-		ask_ports(state, node_index);
+		query_ports(state, node_index);
 		return;
 	}
-	ask_caps(state, port);
+	query_caps(state, port);
 	if (is_switch(state, node_index))
 		return;
-	while ((port = next_asked(state, node_index, port + 1)) != FABRIC_NONE)
-		ask_caps(state, port);
+	while ((port = next_queried(state, node_index, port + 1)) != FABRIC_NONE)
+		query_caps(state, port);
 }
 
-/* The oldest of a node's readings. */
+/* Time of the oldest reading of a node. */
 static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 {
 	const struct node *node = &state->fabric->nodes[node_index];
@@ -206,20 +205,20 @@ static int64_t oldest_us(const struct sweep_state *state, uint32_t node_index)
 	uint32_t port;
 
 	for (port = node->first_port; port < node->first_port + node->ports; port++)
-		if (is_asked(state, port) && read_us(state, port) < oldest)
+		if (is_queried(state, port) && read_us(state, port) < oldest)
 			oldest = read_us(state, port);
 	return oldest;
 }
 
-/* After a sweep that was cut, what waits longest comes first: so everybody's turn comes, whatever the interval. */
-static int ask_nodes(struct sweep_state *state)
+/* After a cut sweep the nodes with the oldest readings come first, so all are read eventually. */
+static int query_nodes(struct sweep_state *state)
 {
 	size_t count = state->fabric->node_count, i;
 	struct turn *turns;
 
-	if (!state->by_age) {
+	if (!state->oldest_first) {
 		for (i = 0; i < count; i++)
-			ask_node(state, (uint32_t)i);
+			query_node(state, (uint32_t)i);
 		return 0;
 	}
 	turns = calloc(count, sizeof(*turns));
@@ -229,24 +228,24 @@ static int ask_nodes(struct sweep_state *state)
 		turns[i] = (struct turn){ oldest_us(state, (uint32_t)i), (uint32_t)i };
 	qsort(turns, count, sizeof(*turns), compare_turns);
 	for (i = 0; i < count; i++)
-		ask_node(state, turns[i].index);
+		query_node(state, turns[i].index);
 	free(turns);
 	return 0;
 }
 
 static enum sample_status first_status(const struct sweep_state *state, const struct port *port)
 {
-	/* Not all planes need have a LID. */
+	/* Not all planes have a LID. */
 	if (port->state >= PORT_INIT && port_is_plane(state->fabric, (uint32_t)(port - state->fabric->ports)))
 		return SAMPLE_UNSUPPORTED;
 	if (!port_is_live(state->fabric, port))
 		return SAMPLE_DOWN;
 	if (state->settings->switches_only && !is_switch(state, port->node))
 		return SAMPLE_UNPLANNED;
-	return memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
+	return node_memory_node(state->memory, port->node)->silent_sweeps ? SAMPLE_BACKOFF : SAMPLE_SILENT;
 }
 
-/* One sample per pollable port; live ones are silent until they have answered. */
+/* Create one sample per pollable port; live ones are unresponsive until they respond. */
 static void plan(struct sweep_state *state)
 {
 	const struct fabric *fabric = state->fabric;
@@ -258,7 +257,7 @@ static void plan(struct sweep_state *state)
 		enum sample_status status;
 
 		state->sample_of[i] = FABRIC_NONE;
-		memory_agent(state->memory, fabric, i)->redirect_new = false;
+		node_memory_agent(state->memory, fabric, i)->redirect_new = false;
 		if (!port_is_pollable(fabric, &fabric->ports[i]))
 			continue;
 		status = first_status(state, &fabric->ports[i]);
@@ -266,12 +265,12 @@ static void plan(struct sweep_state *state)
 		result->readings[result->count] = (struct reading){ 0 };
 		result->samples[result->count++] = (struct port_sample){ .port = i, .status = status };
 		result->ports_asked += status == SAMPLE_SILENT || status == SAMPLE_BACKOFF;
-		state->by_age |= memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
+		state->oldest_first |= node_memory_port(state->memory, fabric, i)->status == SAMPLE_UNFINISHED;
 	}
-	memset(state->again_left, ASK_AGAIN, result->count);
+	memset(state->retries_left, RETRIES_PER_QUERY, result->count);
 }
 
-/* The sweep was cut: a port without an answer may have been silent, or its time had not come. */
+/* The sweep was cut: a port without a response may be unresponsive, or was not queried in time. */
 static void mark_unfinished(struct sweep_state *state)
 {
 	size_t i;
@@ -280,52 +279,52 @@ static void mark_unfinished(struct sweep_state *state)
 		struct port_sample *sample = &state->result->samples[i];
 		uint32_t agent = fabric_port_agent(state->fabric, sample->port);
 
-		if (sample->status == SAMPLE_SILENT && (state->answered[agent] || !state->timeouts[agent])) {
+		if (sample->status == SAMPLE_SILENT && (state->responded[agent] || !state->timeouts[agent])) {
 			sample->status = SAMPLE_UNFINISHED;
 			state->result->ports_unfinished++;
 		}
 	}
 }
 
-/* After a sweep that was cut: SMPs that look for changes would never be sent, were they last. */
-static int ask_after_cut(struct sweep_state *state, struct link_check *check, struct error *err)
+/* After a cut sweep: SMPs that detect changes would never be sent if they came last. */
+static int query_after_cut(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
-	int code = link_check_submit(check, state->engine, state->fabric, state->memory, err), ran;
+	int code = topology_probe_submit(probe, state->engine, state->fabric, state->memory, err), ran;
 
 	ran = engine_run(state->engine, state->settings->deadline_us, err);
 	if (ran < 0 || code < 0)
 		return ran < 0 ? ran : code;
-	code = ask_nodes(state);
-	return code ? code : details_turn(state->details, state->settings->switches_only);
+	code = query_nodes(state);
+	return code ? code : details_submit_turn(state->details, state->settings->switches_only);
 }
 
-static int ask_all(struct sweep_state *state, struct link_check *check, struct error *err)
+static int query_all(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
-	int code = ask_nodes(state);
+	int code = query_nodes(state);
 
 	if (code == 0)
-		code = details_turn(state->details, state->settings->switches_only);
-	return code ? code : link_check_submit(check, state->engine, state->fabric, state->memory, err);
+		code = details_submit_turn(state->details, state->settings->switches_only);
+	return code ? code : topology_probe_submit(probe, state->engine, state->fabric, state->memory, err);
 }
 
-static int ask_and_wait(struct sweep_state *state, struct link_check *check, struct error *err)
+static int query_and_wait(struct sweep_state *state, struct topology_probe *probe, struct error *err)
 {
 	const struct sweep_settings *settings = state->settings;
-	struct request sm_info = { .node = SM_LANE, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
-	bool beside_first;
+	struct request sm_info = { .node = SM_AGENT, .attribute = SMP_SM_INFO, .done = on_sm_info, .ctx = state };
+	bool probe_first;
 	int code, ran;
 
 	if (settings->sm_lid) {
 		state->result->sm.lid = settings->sm_lid;
-		if (memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
+		if (node_memory_route_smp_to_lid(state->memory, state->fabric, settings->sm_lid, &sm_info))
 			sweep_submit(state, &sm_info);
 	}
 	details_begin(state->details, state->engine, state->fabric, state->memory, err);
-	engine_finish_nodes(state->engine, state->by_age);
-	/* Every third sweep, and of each turn of slow counters another third: time is short for the counters. */
-	beside_first = state->by_age && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
-	code = beside_first ? ask_after_cut(state, check, err) : ask_all(state, check, err);
-	/* Also after a failure: what is queued must be called back before our arrays go. */
+	engine_finish_nodes(state->engine, state->oldest_first);
+	/* In every third sweep, and in a different third of each turn of detail queries. */
+	probe_first = state->oldest_first && (state->details->sweep + state->details->sweep / DETAILS_SWEEPS) % 3 == 0;
+	code = probe_first ? query_after_cut(state, probe, err) : query_all(state, probe, err);
+	/* Also after a failure: queued requests refer to our arrays. */
 	ran = engine_run(state->engine, settings->deadline_us, err);
 	engine_finish_nodes(state->engine, false);
 	state->result->cut = ran == ENGINE_CUT;
@@ -334,9 +333,9 @@ static int ask_and_wait(struct sweep_state *state, struct link_check *check, str
 	return state->code < 0 ? state->code : code;
 }
 
-int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory *memory, struct link_check *check,
-	      struct details *details, const struct sweep_settings *settings, struct sweep_result *result,
-	      struct error *err)
+int sweep_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+	      struct topology_probe *probe, struct details *details, const struct sweep_settings *settings,
+	      struct sweep_result *result, struct error *err)
 {
 	struct sweep_state state = {
 		.engine = engine, .fabric = fabric, .memory = memory, .details = details, .settings = settings,
@@ -346,11 +345,12 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	int code;
 
 	state.sample_of = calloc(ports, sizeof(*state.sample_of));
-	state.attributes_open = calloc(ports, 1);
-	state.again_left = calloc(ports, 1);
+	state.attributes_pending = calloc(ports, 1);
+	state.retries_left = calloc(ports, 1);
 	state.timeouts = calloc(ports, 1);
-	state.answered = calloc(ports, sizeof(*state.answered));
-	if (!state.sample_of || !state.attributes_open || !state.again_left || !state.timeouts || !state.answered) {
+	state.responded = calloc(ports, sizeof(*state.responded));
+	if (!state.sample_of || !state.attributes_pending || !state.retries_left || !state.timeouts ||
+	    !state.responded) {
 		code = err_nomem(err);
 		goto out;
 	}
@@ -358,16 +358,16 @@ int sweep_run(struct engine *engine, const struct fabric *fabric, struct memory 
 	if (code < 0)
 		goto out;
 	plan(&state);
-	code = ask_and_wait(&state, check, err);
+	code = query_and_wait(&state, probe, err);
 	if (code == 0 && result->cut)
 		mark_unfinished(&state);
 	if (code == 0)
 		sweep_result_finish(result, fabric, memory);
 out:
 	free(state.sample_of);
-	free(state.attributes_open);
-	free(state.again_left);
+	free(state.attributes_pending);
+	free(state.retries_left);
 	free(state.timeouts);
-	free(state.answered);
+	free(state.responded);
 	return code;
 }

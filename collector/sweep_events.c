@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "collector/events.h"
-#include "collector/layout.h"
-#include "collector/locked.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "fabric/planes.h"
@@ -33,11 +31,11 @@ static void list_counters(counter_set set, char *ret, size_t size)
 }
 
 /*
- * A port's counters fell: once in a window, however often. While the window's ports are few the event that tells of it
- * is added to @few.
+ * Counters of a port decreased: counted once per window. While the ports of the window are few, its
+ * event is added to @few.
  */
-static void count_cleared(struct sweep_events *state, struct events *few, int64_t now_us, int64_t wall_us,
-			  const struct fabric *fabric, const struct port_sample *sample, struct port_memory *memory)
+static void count_cleared(struct sweep_events *state, struct events *pending, int64_t now_us, int64_t wall_us,
+			  const struct fabric *fabric, const struct port_sample *sample, struct port_entry *memory)
 {
 	const struct port *port = &fabric->ports[sample->port];
 	char name[128], keys[128];
@@ -53,17 +51,18 @@ static void count_cleared(struct sweep_events *state, struct events *few, int64_
 	if (++state->cleared >= CLEARED_TOGETHER)
 		return;
 	list_counters(sample->delta->reset, keys, sizeof(keys));
-	events_add(few, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
-		   "somebody cleared counters of %s: %s", events_port_name(fabric, sample->port, name, sizeof(name)),
+	events_add(pending, wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, fabric, port->node, port->num,
+		   "counters of %s were reset externally: %s",
+		   events_port_name(fabric, sample->port, name, sizeof(name)),
 		   keys);
 }
 
 /*
- * Told at once: who has just cleared a port looks for it. When it turns out that it is many, one event is told
- * instead of what the window told so far.
+ * Reported at once, for the operator who has just cleared a port. If many ports follow, one event
+ * replaces those of the window.
  */
-static void tell_cleared(struct sweep_events *state, struct events *events, const struct events *few,
-			 size_t cleared_before)
+static void report_cleared(struct sweep_events *state, struct events *events, const struct events *pending,
+			   size_t cleared_before)
 {
 	size_t i;
 
@@ -71,25 +70,25 @@ static void tell_cleared(struct sweep_events *state, struct events *events, cons
 		return;
 	if (state->cleared >= CLEARED_TOGETHER) {
 		events_add(events, state->window_wall_us, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "somebody cleared counters of %zu ports", state->cleared)->replaces = state->told;
-		state->told = 1;
+			   "counters of %zu ports were reset externally", state->cleared)->replaces = state->reported;
+		state->reported = 1;
 		return;
 	}
-	for (i = 0; i < few->count; i++)
+	for (i = 0; i < pending->count; i++)
 		*events_add(events, 0, EVENT_COUNTERS_CLEARED, EVENT_INFO, NULL, FABRIC_NONE, 0, "%s", "") =
-			few->list[i];
-	state->told = (unsigned)state->cleared;
+			pending->list[i];
+	state->reported = (unsigned)state->cleared;
 }
 
-/* A counter that sits at its maximum is told once, and again after it was cleared. */
-static void tell_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
-			   const struct port_sample *sample, struct port_memory *port)
+/* Report a counter at its maximum once, and again after it was cleared. */
+static void report_saturated(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			     const struct port_sample *sample, struct port_entry *port)
 {
 	const struct port *which = &fabric->ports[sample->port];
 	const struct delta *delta = sample->delta;
-	/* A delta of all that was read says it; else each counter has to be looked at. */
+	/* The delta shows it if it covers all counters; otherwise each one is checked. */
 	counter_set now = delta && delta->known == sample->reading->present ? delta->saturated
-									    : memory_full(sample->reading);
+									    : counters_saturated(sample->reading);
 	counter_set fresh = now & ~port->saturated;
 	char name[128], keys[128];
 
@@ -98,147 +97,209 @@ static void tell_saturated(struct events *events, int64_t wall_us, const struct 
 		return;
 	list_counters(fresh, keys, sizeof(keys));
 	events_add(events, wall_us, EVENT_COUNTER_SATURATED, EVENT_INFO, fabric, which->node, which->num,
-		   "counters of %s are full and count no more until they are cleared: %s",
+		   "counters of %s are saturated until they are cleared: %s",
 		   events_port_name(fabric, sample->port, name, sizeof(name)), keys);
 }
 
-/* What a sweep says of one node. The samples of a node stand together. */
-struct node_answers {
+/* Responses of one node in a sweep. The samples of a node are consecutive. */
+struct node_responses {
 	uint32_t node;
-	size_t asked;    /* ports of which an answer was due */
-	size_t answered;
+	size_t queried;    /* ports that were to be read */
+	size_t responded;
 };
 
-/* The node at sample *i, which moves behind it. */
-static struct node_answers next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
+/* The node of sample *i, which is advanced beyond it. */
+static struct node_responses next_node(const struct fabric *fabric, const struct sweep_result *result, size_t *i)
 {
-	struct node_answers ret = { .node = fabric->ports[result->samples[*i].port].node };
+	struct node_responses ret = { .node = fabric->ports[result->samples[*i].port].node };
 
 	for (; *i < result->count && fabric->ports[result->samples[*i].port].node == ret.node; ++*i) {
 		enum sample_status status = result->samples[*i].status;
 
-		/* Of planes nothing is asked: they say nothing of who is there. */
+		/* Planes are not polled, and do not show whether the node responds. */
 		if (status == SAMPLE_UNSUPPORTED && port_is_plane(fabric, result->samples[*i].port))
 			continue;
-		ret.answered += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
-		/* In backoff too: the node was asked for all of them. */
-		ret.asked += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
+		ret.responded += status == SAMPLE_OK || status == SAMPLE_UNSUPPORTED;
+		/* Ports in backoff count too: the node was sent one query for all of them. */
+		ret.queried += status != SAMPLE_DOWN && status != SAMPLE_UNPLANNED && status != SAMPLE_UNFINISHED;
 	}
 	return ret;
 }
 
-/* How much is silent at once. Not this host's own node: it answers without a fabric. */
+/* Extent of unresponsiveness, without this host's node, which responds without a fabric. */
 enum silence { SILENCE_NONE, SILENCE_HCAS, SILENCE_ALL };
 
-/*
- * Does no HCA answer while switches do, or nobody at all? Then it is not the nodes:
- * something keeps us away from all of them.
- */
+/* If no HCA responds while switches do, or no node at all, the cause is not in the nodes. */
 static enum silence silence_of(const struct fabric *fabric, const struct sweep_result *result)
 {
-	size_t asked[2] = { 0 }, answered[2] = { 0 }, i = 0;
+	size_t queried[2] = { 0 }, responded[2] = { 0 }, i = 0;
 
 	while (i < result->count) {
-		struct node_answers node = next_node(fabric, result, &i);
+		struct node_responses node = next_node(fabric, result, &i);
 		bool is_switch = fabric->nodes[node.node].type == NODE_SWITCH;
 
-		if (!node.asked || node.node == fabric->from_node)
+		if (!node.queried || node.node == fabric->from_node)
 			continue;
-		asked[is_switch]++;
-		answered[is_switch] += node.answered > 0;
+		queried[is_switch]++;
+		responded[is_switch] += node.responded > 0;
 	}
-	if (asked[false] + asked[true] >= 2 && !answered[false] && !answered[true])
+	if (queried[false] + queried[true] >= 2 && !responded[false] && !responded[true])
 		return SILENCE_ALL;
-	return asked[false] >= 2 && !answered[false] ? SILENCE_HCAS : SILENCE_NONE;
+	return queried[false] >= 2 && !responded[false] ? SILENCE_HCAS : SILENCE_NONE;
 }
 
-static void tell_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
+static void report_together(struct events *events, int64_t wall_us, enum silence before, enum silence now)
 {
 	if (now == before)
 		return;
 	if (before == SILENCE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_ANSWERS, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "the fabric answers again");
+			   "the fabric responds again");
 	if (now == SILENCE_ALL)
 		events_add(events, wall_us, EVENT_FABRIC_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
-			   "nobody answers: this host's link, its switch or its device is down");
+			   "no node responds: this host's link, its switch or its device is down");
 	if (before == SILENCE_HCAS && now == SILENCE_NONE)
 		events_add(events, wall_us, EVENT_HCAS_ANSWER, EVENT_INFO, NULL, FABRIC_NONE, 0,
-			   "HCAs answer performance queries again");
+			   "HCAs respond to performance queries again");
 	if (now == SILENCE_HCAS)
 		events_add(events, wall_us, EVENT_HCAS_SILENT, EVENT_CRITICAL, NULL, FABRIC_NONE, 0,
-			   "no HCA answers performance queries while switches do: a PM_Key is set, or this host is no "
-			   "full member of the default partition");
+			   "no HCA responds to performance queries while switches do: a PM_Key is set, or this host "
+			   "is not a full member of the default partition");
 }
 
-/* Is a node's silence part of what was told of all of its kind? */
+/* Is the node covered by an event about all nodes of its kind? */
 static bool is_covered(const struct node *node, enum silence silence)
 {
 	return silence == SILENCE_ALL || (silence == SILENCE_HCAS && node->type != NODE_SWITCH);
 }
 
 /*
- * Is a node's silence told now? Agents that are slow and have much else to do answer us too late, and none is dead for
- * that: while the fabric is busy it takes a second sweep.
+ * Is the node reported as unresponsive? While a discovery or the SM keeps slow agents busy, only
+ * after a second sweep.
  */
-static bool is_told(const struct sweep_events *state, const struct node *node, const struct node_memory *remembered)
+static bool is_reported(const struct sweep_events *state, const struct node *node, const struct node_entry *entry)
 {
-	if (remembered->silent_told)
+	if (entry->silence_reported)
 		return true;
-	return !is_covered(node, (enum silence)state->silence) && (!state->busy || remembered->silent_sweeps > 1);
+	return !is_covered(node, (enum silence)state->silence) && (!state->busy || entry->silent_sweeps > 1);
 }
 
-static void tell_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
-			 const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+static void report_silence(struct sweep_events *state, struct events *events, int64_t wall_us,
+			   const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
 {
 	enum silence before = (enum silence)state->silence, now = silence_of(fabric, result);
 	size_t i = 0;
 
-	tell_together(events, wall_us, before, now);
+	report_together(events, wall_us, before, now);
 	state->silence = now;
 	while (i < result->count) {
-		struct node_answers answers = next_node(fabric, result, &i);
-		const struct node *node = &fabric->nodes[answers.node];
-		struct node_memory *remembered = memory_node(memory, answers.node);
-		bool was_told = remembered->silent_told;
+		struct node_responses responses = next_node(fabric, result, &i);
+		const struct node *node = &fabric->nodes[responses.node];
+		struct node_entry *entry = node_memory_node(memory, responses.node);
+		bool was_reported = entry->silence_reported;
 
-		if (!answers.asked)
+		if (!responses.queried)
 			continue;
-		remembered->silent_sweeps = answers.answered ? 0 : remembered->silent_sweeps + 1;
-		remembered->silent_told = !answers.answered && is_told(state, node, remembered);
-		if (remembered->silent_told && !was_told)
+		entry->silent_sweeps = responses.responded ? 0 : entry->silent_sweeps + 1;
+		entry->silence_reported = !responses.responded && is_reported(state, node, entry);
+		if (entry->silence_reported && !was_reported)
 			events_add(events, wall_us, EVENT_NODE_SILENT,
-				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, answers.node, 0,
-				   "%s does not answer", node->name);
-		else if (answers.answered && was_told)
-			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, answers.node, 0,
-				   "%s answers again", node->name);
+				   node->type == NODE_SWITCH ? EVENT_CRITICAL : EVENT_WARNING, fabric, responses.node,
+				   0, "%s does not respond", node->name);
+		else if (responses.responded && was_reported)
+			events_add(events, wall_us, EVENT_NODE_ANSWERS, EVENT_INFO, fabric, responses.node, 0,
+				   "%s responds again", node->name);
 	}
 }
 
-void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory)
+/* Report nodes whose ports are planes of one port (fabric/planes.h), also if their number changed. */
+static void report_planes(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			  struct node_memory *memory)
 {
-	struct events few = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		struct node_entry *entry = node_memory_node(memory, i);
+		unsigned planes = node_planes(fabric, i);
+
+		if (planes && planes != entry->planes_reported)
+			events_add(events, wall_us, EVENT_LAYOUT_UNSUPPORTED, EVENT_WARNING, fabric, i, 0,
+				   "%.100s: %u ports share one GUID, so they are planes of one port. What their own "
+				   "counters count is unknown; the counters of the connected switch ports apply",
+				   fabric->nodes[i].name, planes);
+		entry->planes_reported = (uint8_t)planes;
+	}
+}
+
+/*
+ * A node is locked if it responds to PMA queries, but not to SMPs: its M_Key is not known, or a
+ * firewall drops SMPs. Its counters are valid, but changes of its links are detected by a discovery
+ * at best. A lost SMP does not make a node locked: it is queried again in the next sweeps, with
+ * retries.
+ */
+static void update_locked(struct events *events, int64_t wall_us, const struct fabric *fabric, uint32_t node,
+			  struct node_memory *memory, bool pma_responded)
+{
+	struct node_entry *entry = node_memory_node(memory, node);
+	enum smp_result result = entry->smp_result;
+
+	entry->smp_result = SMP_NOT_SENT;
+	if (result == SMP_RESPONDED) {
+		if (entry->locked)
+			events_add(events, wall_us, EVENT_NODE_UNLOCKED, EVENT_INFO, fabric, node, 0,
+				   "%s responds to SMPs again", fabric->nodes[node].name);
+		entry->locked = false;
+		entry->smp_timeout_sweeps = 0;
+	} else if (result == SMP_NO_RESPONSE && pma_responded && !entry->planes_reported && !entry->locked &&
+		   ++entry->smp_timeout_sweeps >= LOCKED_AFTER_SWEEPS) {
+		entry->locked = true;
+		events_add(events, wall_us, EVENT_NODE_LOCKED, EVENT_WARNING, fabric, node, 0,
+			   "%.100s responds to PMA queries, but not to SMPs: its M_Key is probably %s",
+			   fabric->nodes[node].name, memory->keys ? "not the configured one"
+								  : "not configured (--security-keys)");
+	}
+}
+
+/* Report nodes that this sweep found locked or unlocked. Consumes smp_result of each node. */
+static void report_locked(struct events *events, int64_t wall_us, const struct fabric *fabric,
+			  const struct sweep_result *result, struct node_memory *memory)
+{
+	size_t i = 0;
+
+	while (i < result->count) {
+		uint32_t node = fabric->ports[result->samples[i].port].node;
+		bool responded = false;
+
+		for (; i < result->count && fabric->ports[result->samples[i].port].node == node; i++)
+			responded |= result->samples[i].status == SAMPLE_OK ||
+				     result->samples[i].status == SAMPLE_UNSUPPORTED;
+		update_locked(events, wall_us, fabric, node, memory, responded);
+	}
+}
+
+void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory)
+{
+	struct events pending = { 0 };
 	size_t cleared_before, i;
 
 	if (state->window_us && now_us - state->window_us >= CLEARED_WINDOW_US) {
 		state->window_us = 0;
-		state->cleared = state->told = 0;
+		state->cleared = state->reported = 0;
 	}
 	cleared_before = state->cleared;
-	tell_silence(state, events, wall_us, fabric, result, memory);
-	layout_tell(events, wall_us, fabric, memory);
-	locked_from_sweep(events, wall_us, fabric, result, memory);
+	report_silence(state, events, wall_us, fabric, result, memory);
+	report_planes(events, wall_us, fabric, memory);
+	report_locked(events, wall_us, fabric, result, memory);
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_memory *port = memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
 
 		if (sample->reading)
-			tell_saturated(events, wall_us, fabric, sample, port);
+			report_saturated(events, wall_us, fabric, sample, port);
 		if (sample->delta && sample->delta->reset)
-			count_cleared(state, &few, now_us, wall_us, fabric, sample, port);
+			count_cleared(state, &pending, now_us, wall_us, fabric, sample, port);
 	}
-	tell_cleared(state, events, &few, cleared_before);
-	events_done(&few);
+	report_cleared(state, events, &pending, cleared_before);
+	events_done(&pending);
 }

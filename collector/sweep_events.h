@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sweep_events.h - what the readings of sweep after sweep tell as events
+ * sweep_events.h - events derived from the readings of consecutive sweeps
  *
- * Nodes that fall silent or answer again, counters that somebody cleared, counters
- * that are full. What many ports do at once is told once.
+ * Nodes that become unresponsive, locked or respond again, counters that were reset externally,
+ * saturated counters, unsupported planes. What happens to many ports at once is one event.
  */
 #ifndef IBWIRE_COLLECTOR_SWEEP_EVENTS_H
 #define IBWIRE_COLLECTOR_SWEEP_EVENTS_H
@@ -16,31 +16,34 @@
 
 struct events;
 struct fabric;
-struct memory;
+struct node_memory;
 struct sweep_result;
 
-/* So many ports cleared within so long are one event. */
+/* This number of ports with cleared counters within this time is one event. */
 #define CLEARED_TOGETHER 10
 #define CLEARED_WINDOW_US (60 * 1000000LL)
 
-/* A zeroed struct is the start. */
+/* Consecutive sweeps with a PMA response and without an SMP response that make a node locked. */
+#define LOCKED_AFTER_SWEEPS 3
+
+/* A zeroed struct is the initial state. */
 struct sweep_events {
-	/* Ports cleared since the first of them, within CLEARED_WINDOW_US. */
-	uint32_t window;         /* its number, from 1; in port_memory too */
-	int64_t window_us;       /* CLOCK_BOOTTIME when it began, 0: none is open */
+	/* Ports whose counters were cleared within CLEARED_WINDOW_US of the first one. */
+	uint32_t window;         /* sequence number, from 1; also in port_entry */
+	int64_t window_us;       /* CLOCK_BOOTTIME of its start, 0: no window */
 	int64_t window_wall_us;
 	size_t cleared;
-	unsigned told;           /* events of this window: one of each port, or one of all */
-	bool busy;               /* the fabric is, with a discovery or with itself; to be set before each call */
-	int silence;             /* told of many nodes together: enum silence of sweep_events.c */
+	unsigned reported;           /* events of this window: one per port, or one for all */
+	bool busy;               /* a discovery or the SM is active; set before each call */
+	int silence;             /* of many nodes, as reported: enum silence of sweep_events.c */
 };
 
 /*
- * sweep_events_tell - the events of one sweep
+ * sweep_events_report - add the events of one sweep
  * @now_us, @wall_us:  CLOCK_BOOTTIME and the wall clock at its start
- * @memory:            follows @fabric; what was told already is kept there
+ * @memory:            indexed by @fabric; remembers what was reported
  */
-void sweep_events_tell(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
-		       const struct fabric *fabric, const struct sweep_result *result, struct memory *memory);
+void sweep_events_report(struct sweep_events *state, struct events *events, int64_t now_us, int64_t wall_us,
+			 const struct fabric *fabric, const struct sweep_result *result, struct node_memory *memory);
 
 #endif

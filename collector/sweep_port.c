@@ -2,24 +2,25 @@
 #include "collector/sweep_port.h"
 
 #include "collector/details.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/sweep_result.h"
 #include "fabric/fabric.h"
 #include "wire/engine.h"
 #include "wire/pma.h"
 
 /*
- * Questions in a row that a node may leave open before the rest is dropped: one
- * where it has not answered at all in this sweep.
+ * Consecutive timeouts of a node that has responded in this sweep after which its queries are
+ * dropped.
  */
 #define TIMEOUTS_UNTIL_SILENT 2
 
 /*
- * Sweeps in a row in which a port answers PortCountersExtended with an error until PortCounters is taken alone, and
- * until it is asked again. "Unsupported" is none of these errors: it holds at once, for the whole node.
+ * Consecutive sweeps with an error status of PortCountersExtended until a port is polled for
+ * PortCounters only, and until it is queried again. The status "unsupported" has immediate effect,
+ * for the whole node.
  */
-#define EXTENDED_BAD_MAX 8
-#define EXTENDED_BAD_AGAIN 68
+#define EXTENDED_FAILURES_MAX 8
+#define EXTENDED_RETRY_AFTER 68
 
 void sweep_submit(struct sweep_state *state, const struct request *request)
 {
@@ -30,12 +31,12 @@ void sweep_submit(struct sweep_state *state, const struct request *request)
 static void on_counters(void *ctx, const struct request *request, enum request_result result,
 			const uint8_t mad[MAD_SIZE], int64_t at_us);
 
-/* The question for a port's counters. */
+/* The query for a port's counters. */
 static struct request port_question(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	return (struct request){
-		.node = memory_lane(state->memory, state->fabric, port_index),
-		.to = memory_address(state->memory, state->fabric, port_index),
+		.node = node_memory_agent_id(state->memory, state->fabric, port_index),
+		.to = node_memory_address(state->memory, state->fabric, port_index),
 		.mgmt_class = CLASS_PERFORMANCE,
 		.port_select = state->fabric->ports[port_index].num,
 		.attribute = pma_attribute_id(attribute),
@@ -45,7 +46,7 @@ static struct request port_question(struct sweep_state *state, uint32_t port_ind
 	};
 }
 
-static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
+static void query_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	struct request request = port_question(state, port_index, attribute);
 
@@ -54,88 +55,88 @@ static void ask_attribute(struct sweep_state *state, uint32_t port_index, enum c
 
 static bool has_extended(const struct sweep_state *state, uint32_t node)
 {
-	return pma_caps_meet(&memory_node(state->memory, node)->caps, NEED_EXTENDED);
+	return pma_caps_meet(&node_memory_node(state->memory, node)->caps, NEED_EXTENDED);
 }
 
-/* Is PortCountersExtended to be asked for? To be called once a sweep. */
-static bool wants_extended(struct sweep_state *state, uint32_t port_index)
+/* Is PortCountersExtended to be queried? To be called once per sweep. */
+static bool needs_extended(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	if (!has_extended(state, state->fabric->ports[port_index].node))
 		return false;
-	if (port->extended_bad >= EXTENDED_BAD_MAX && ++port->extended_bad < EXTENDED_BAD_AGAIN)
+	if (port->extended_failures >= EXTENDED_FAILURES_MAX && ++port->extended_failures < EXTENDED_RETRY_AFTER)
 		return false;
-	if (port->extended_bad == EXTENDED_BAD_AGAIN)
-		port->extended_bad = EXTENDED_BAD_MAX;
+	if (port->extended_failures == EXTENDED_RETRY_AFTER)
+		port->extended_failures = EXTENDED_FAILURES_MAX;
 	return true;
 }
 
-void sweep_port_ask(struct sweep_state *state, uint32_t port_index)
+void sweep_port_submit(struct sweep_state *state, uint32_t port_index)
 {
 	struct request request = port_question(state, port_index, ATTRIBUTE_PORT_COUNTERS);
 	uint32_t sample = state->sample_of[port_index];
 
 	state->result->samples[sample].status = SAMPLE_SILENT;
-	state->attributes_open[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
+	state->attributes_pending[sample] = 1 << ATTRIBUTE_PORT_COUNTERS;
 	sweep_submit(state, &request);
-	if (!wants_extended(state, port_index))
+	if (!needs_extended(state, port_index))
 		return;
-	state->attributes_open[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
+	state->attributes_pending[sample] |= 1 << ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	request.attribute = pma_attribute_id(ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 	sweep_submit(state, &request);
 }
 
-/* A question about a port was left open: what else its agent was to be asked is dropped. */
+/* A query timed out: the remaining ones of its agent are dropped. */
 static void count_timeout(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
-	/* Where it sent us may be the reason; the next sweep asks the node itself. */
-	*memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
-	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->answered[agent])
-		engine_drop_node(state->engine, memory_lane(state->memory, state->fabric, port_index));
+	/* The redirection may be the cause; the next sweep queries the node itself. */
+	*node_memory_redirect(state->memory, state->fabric, port_index) = (struct mad_address){ 0 };
+	if (++state->timeouts[agent] >= TIMEOUTS_UNTIL_SILENT || !state->responded[agent])
+		engine_drop_node(state->engine, node_memory_agent_id(state->memory, state->fabric, port_index));
 }
 
-void sweep_port_answered(struct sweep_state *state, uint32_t port_index)
+void sweep_port_responded(struct sweep_state *state, uint32_t port_index)
 {
 	uint32_t agent = fabric_port_agent(state->fabric, port_index);
 
 	state->timeouts[agent] = 0;
-	state->answered[agent] = true;
+	state->responded[agent] = true;
 }
 
-bool sweep_port_again(struct sweep_state *state, uint32_t port_index)
+bool sweep_port_retry(struct sweep_state *state, uint32_t port_index)
 {
-	uint8_t *left = &state->again_left[state->sample_of[port_index]];
+	uint8_t *left = &state->retries_left[state->sample_of[port_index]];
 
 	return *left && (*left)--;
 }
 
 bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE])
 {
-	struct port_memory *agent = memory_agent(state->memory, state->fabric, port_index);
+	struct port_entry *agent = node_memory_agent(state->memory, state->fabric, port_index);
 
 	agent->redirect_new = pma_read_redirect(mad, &agent->redirect);
-	state->result->bad_answers += !agent->redirect_new;
+	state->result->bad_responses += !agent->redirect_new;
 	return agent->redirect_new;
 }
 
-/* A port's attribute is there, or will not come: with the last one the port is done. */
+/* An attribute is complete or failed; with the last one the port is finished. */
 static void close_attribute(struct sweep_state *state, uint32_t port_index, enum counter_attribute attribute)
 {
 	uint32_t sample = state->sample_of[port_index];
 
-	state->attributes_open[sample] &= (uint8_t)~(1u << attribute);
-	if (!state->attributes_open[sample] && state->result->readings[sample].present)
+	state->attributes_pending[sample] &= (uint8_t)~(1u << attribute);
+	if (!state->attributes_pending[sample] && state->result->readings[sample].present)
 		state->result->samples[sample].status = SAMPLE_OK;
 }
 
-/* Counters that slow questions explain: have they moved since the last stored reading? */
-static void look_at_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
+/* Query the details of counters that have increased since the last stored reading. */
+static void apply_details(struct sweep_state *state, uint32_t port_index, const struct reading *reading)
 {
 	static const enum counter explained[] = { COUNTER_RCV_ERRORS, COUNTER_XMIT_DISCARDS, COUNTER_XMIT_WAIT };
-	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 	counter_set both = port->has_last ? port->last.present & reading->present : 0, moved = 0;
 	size_t i;
 
@@ -147,71 +148,80 @@ static void look_at_details(struct sweep_state *state, uint32_t port_index, cons
 		details_moved(state->details, port_index, moved);
 }
 
-/* What look_at_details() needs when the port's other attribute is here: it has not been touched for a whole sweep. */
-static void expect_details(struct sweep_state *state, uint32_t port_index)
+/* Prefetch what apply_details() reads when the port's other attribute arrives. */
+static void prefetch_details(struct sweep_state *state, uint32_t port_index)
 {
-	const struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	const struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
 	__builtin_prefetch(port);
 	__builtin_prefetch(&port->last.value[COUNTER_XMIT_WAIT]);
 	__builtin_prefetch(&port->last.value[COUNTER_RCV_ERRORS]);
 }
 
-/* PortCountersExtended was answered with an error: once is a garbled MAD, always is a port that has none to give. */
-static void count_bad_extended(struct sweep_state *state, uint32_t port_index)
+/*
+ * One error of PortCountersExtended is a garbled MAD; persistent errors mean that it is
+ * unsupported.
+ */
+static void count_extended_failure(struct sweep_state *state, uint32_t port_index)
 {
-	struct port_memory *port = memory_port(state->memory, state->fabric, port_index);
+	struct port_entry *port = node_memory_port(state->memory, state->fabric, port_index);
 
-	if (port->extended_bad < EXTENDED_BAD_MAX)
-		port->extended_bad++;
-	if (port->extended_bad == EXTENDED_BAD_MAX)
+	if (port->extended_failures < EXTENDED_FAILURES_MAX)
+		port->extended_failures++;
+	if (port->extended_failures == EXTENDED_FAILURES_MAX)
 		close_attribute(state, port_index, ATTRIBUTE_PORT_COUNTERS_EXTENDED);
 }
 
-/* An attribute was answered, as @status says: read, ask again, or do without. */
-static void take_counters(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
-			  int64_t at_us)
+/* Process the response for an attribute, by its status. */
+static void apply_response(struct sweep_state *state, const struct request *request, const uint8_t mad[MAD_SIZE],
+			   int64_t at_us)
 {
 	enum counter_attribute attribute = request->attribute == PMA_PORT_COUNTERS ? ATTRIBUTE_PORT_COUNTERS
 										   : ATTRIBUTE_PORT_COUNTERS_EXTENDED;
 	uint32_t node_index = state->fabric->ports[request->tag].node, sample = state->sample_of[request->tag];
-	struct node_memory *node = memory_node(state->memory, node_index);
+	struct node_entry *node = node_memory_node(state->memory, node_index);
 	struct reading *reading = &state->result->readings[sample];
 
 	switch (pma_read_counters(mad, attribute, request->port_select, &node->caps, reading)) {
 	case ANSWER_OK:
-		/* The answer with the traffic counters dates the reading; it is not always the later one. */
+		/*
+		 * The reading has the time of the response with traffic counters, which may be the
+		 * earlier one.
+		 */
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED || !(reading->wide & COUNTER_BIT(COUNTER_XMIT_DATA)))
 			reading->at_us = at_us;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			memory_port(state->memory, state->fabric, request->tag)->extended_bad = 0;
+			node_memory_port(state->memory, state->fabric, request->tag)->extended_failures = 0;
 		close_attribute(state, request->tag, attribute);
 		if (state->result->samples[sample].status == SAMPLE_OK)
-			look_at_details(state, request->tag, reading);
+			apply_details(state, request->tag, reading);
 		else
-			expect_details(state, request->tag);
+			prefetch_details(state, request->tag);
 		break;
 	case ANSWER_REDIRECT:
 		if (!sweep_port_redirect(state, request->tag, mad))
 			break;
 		/* fallthrough */
 	case ANSWER_BUSY:
-		if (sweep_port_again(state, request->tag))
-			ask_attribute(state, request->tag, attribute);
+		if (sweep_port_retry(state, request->tag))
+			query_attribute(state, request->tag, attribute);
 		break;
 	case ANSWER_UNSUPPORTED:
 		if (attribute == ATTRIBUTE_PORT_COUNTERS) {
 			state->result->samples[sample].status = SAMPLE_UNSUPPORTED;
 			break;
 		}
-		/* It said that it had them, and has not: do not ask again, until its ClassPortInfo is. */
+		/*
+		 * Reported as supported, but it is not: query it again only after its
+		 * ClassPortInfo.
+		 */
 		node->caps.missing |= PMA_MISSING_EXTENDED;
 		close_attribute(state, request->tag, attribute);
 		break;
 	case ANSWER_BAD:
-		state->result->bad_answers++;
+		state->result->bad_responses++;
 		if (attribute == ATTRIBUTE_PORT_COUNTERS_EXTENDED)
-			count_bad_extended(state, request->tag);
+			count_extended_failure(state, request->tag);
 		break;
 	}
 }
@@ -225,6 +235,6 @@ static void on_counters(void *ctx, const struct request *request, enum request_r
 		count_timeout(state, request->tag);
 	if (result != REQUEST_ANSWERED)
 		return;
-	sweep_port_answered(state, request->tag);
-	take_counters(state, request, mad, at_us);
+	sweep_port_responded(state, request->tag);
+	apply_response(state, request, mad, at_us);
 }

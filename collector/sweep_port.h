@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * sweep_port.h - one port's counters within a sweep: its questions, and what their answers mean
+ * sweep_port.h - the queries for one port's counters within a sweep, and their responses
  *
- * sweep.c says which ports are asked, and in what order; it alone uses this.
+ * Private to sweep.c, which determines the ports and their order.
  */
 #ifndef IBWIRE_COLLECTOR_SWEEP_PORT_H
 #define IBWIRE_COLLECTOR_SWEEP_PORT_H
@@ -16,48 +16,48 @@ struct details;
 struct engine;
 struct error;
 struct fabric;
-struct memory;
+struct node_memory;
 struct request;
 struct sweep_result;
 struct sweep_settings;
 
-/* What a sweep knows while it runs. */
+/* State of a running sweep. */
 struct sweep_state {
 	struct engine *engine;
 	const struct fabric *fabric;
-	struct memory *memory;
+	struct node_memory *memory;
 	struct details *details;
 	const struct sweep_settings *settings;
 	struct sweep_result *result;
 	uint32_t *sample_of;        /* port index to sample index */
-	uint8_t *attributes_open;   /* per sample: mask of attributes not answered yet */
-	uint8_t *again_left;        /* per sample */
-	uint8_t *timeouts;          /* per agent (fabric_port_agent), in a row */
-	bool *answered;             /* per agent: anything at all */
-	bool by_age;                /* the last sweep was cut: what it did not come to goes first */
+	uint8_t *attributes_pending;   /* per sample: mask of attributes without a response */
+	uint8_t *retries_left;        /* per sample */
+	uint8_t *timeouts;          /* per agent (fabric_port_agent), consecutive */
+	bool *responded;             /* per agent: any response */
+	bool oldest_first;                /* the last sweep was cut: ports with the oldest readings are polled first */
 	struct error *err;
-	int code;                   /* the first failure of a callback */
+	int code;                   /* first error of a callback */
 };
 
-/* sweep_submit - queue a question; after a failure, which the state keeps, none is queued any more. */
+/* sweep_submit - queue a request, unless one has failed. */
 void sweep_submit(struct sweep_state *state, const struct request *request);
 
 /*
- * sweep_port_ask - ask one port for PortCounters, and for PortCountersExtended where it has them
- * @port_index:  into the fabric, of a port with a sample; its node's capabilities are known
+ * sweep_port_submit - query PortCounters of a port, and PortCountersExtended if supported
+ * @port_index:  a port with a sample, whose node's capabilities are known
  *
- * To be called once a sweep. As answers come the port's reading is filled, and its sample becomes SAMPLE_OK with the
- * last of them, or SAMPLE_UNSUPPORTED; else it stays SAMPLE_SILENT.
+ * To be called once per sweep. Responses fill the port's reading. Its sample becomes SAMPLE_OK with
+ * the last of them, or SAMPLE_UNSUPPORTED; otherwise it remains SAMPLE_SILENT.
  */
-void sweep_port_ask(struct sweep_state *state, uint32_t port_index);
+void sweep_port_submit(struct sweep_state *state, uint32_t port_index);
 
-/* sweep_port_answered - its agent answered a question about this port, whatever it said. */
-void sweep_port_answered(struct sweep_state *state, uint32_t port_index);
+/* sweep_port_responded - the agent responded to a query for this port, with any status. */
+void sweep_port_responded(struct sweep_state *state, uint32_t port_index);
 
-/* sweep_port_again - may a port that is busy, or answers elsewhere, be asked once more? Each call uses up one. */
-bool sweep_port_again(struct sweep_state *state, uint32_t port_index);
+/* sweep_port_retry - may a busy or redirected port be queried again? Each call consumes a retry. */
+bool sweep_port_retry(struct sweep_state *state, uint32_t port_index);
 
-/* sweep_port_redirect - @mad says to ask elsewhere. Return: whether that is somewhere to go; else it counts as bad. */
+/* sweep_port_redirect - follow a redirection. Return: false if its address is invalid. */
 bool sweep_port_redirect(struct sweep_state *state, uint32_t port_index, const uint8_t mad[MAD_SIZE]);
 
 #endif

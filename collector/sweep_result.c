@@ -5,7 +5,7 @@
 
 #include "analysis/delta.h"
 #include "base/err.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 
 void sweep_result_done(struct sweep_result *result)
@@ -34,14 +34,15 @@ int sweep_result_reserve(struct sweep_result *result, size_t count, struct error
 
 void sweep_result_clear(struct sweep_result *result)
 {
-	struct sweep_result kept = *result;
+	struct sweep_result buffers = *result;
 
 	*result = (struct sweep_result){
-		.samples = kept.samples, .readings = kept.readings, .deltas = kept.deltas, .capacity = kept.capacity,
+		.samples = buffers.samples, .readings = buffers.readings, .deltas = buffers.deltas,
+		.capacity = buffers.capacity,
 	};
 }
 
-/* Times of readings, of all ports or of one switch's. */
+/* Times of the readings of all ports or of one switch. */
 struct spread {
 	int64_t first_us, last_us; /* 0: none */
 };
@@ -55,7 +56,7 @@ static int64_t widen(struct spread *spread, int64_t at_us)
 	return spread->last_us - spread->first_us;
 }
 
-/* How far apart in time are the readings? */
+/* Time between the first and the last reading. */
 static void measure_spread(struct sweep_result *result, const struct fabric *fabric)
 {
 	struct spread all = { 0 }, own = { 0 };
@@ -78,13 +79,13 @@ static void measure_spread(struct sweep_result *result, const struct fabric *fab
 	}
 }
 
-void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
+void sweep_result_finish(struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory)
 {
 	size_t i;
 
 	for (i = 0; i < result->count; i++) {
 		struct port_sample *sample = &result->samples[i];
-		const struct port_memory *port = memory_port(memory, fabric, sample->port);
+		const struct port_entry *port = node_memory_port(memory, fabric, sample->port);
 
 		if (sample->status != SAMPLE_OK)
 			continue;
@@ -101,7 +102,7 @@ void sweep_result_finish(struct sweep_result *result, const struct fabric *fabri
 uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_port)
 {
 	static const enum counter counters[] = { COUNTER_VL15_DROPPED, COUNTER_QP1_DROPPED };
-	uint64_t drops = 0, most = 0;
+	uint64_t drops = 0, max = 0;
 	size_t i, j;
 
 	*ret_port = FABRIC_NONE;
@@ -112,8 +113,8 @@ uint64_t sweep_result_drops(const struct sweep_result *result, uint32_t *ret_por
 		for (j = 0; delta && j < sizeof(counters) / sizeof(counters[0]); j++)
 			if (delta->known & ~delta->reset & COUNTER_BIT(counters[j]))
 				drops += delta->value[counters[j]];
-		if (drops - before > most) {
-			most = drops - before;
+		if (drops - before > max) {
+			max = drops - before;
 			*ret_port = result->samples[i].port;
 		}
 	}
@@ -133,13 +134,13 @@ void sweep_result_fill(const struct sweep_result *result, struct sweep *sweep)
 	sweep->sample_count = result->count;
 }
 
-void sweep_keep(const struct sweep_result *result, const struct fabric *fabric, struct memory *memory)
+void sweep_commit(const struct sweep_result *result, const struct fabric *fabric, struct node_memory *memory)
 {
 	size_t i;
 
 	for (i = 0; i < result->count; i++) {
 		const struct port_sample *sample = &result->samples[i];
-		struct port_memory *port = memory_port(memory, fabric, sample->port);
+		struct port_entry *port = node_memory_port(memory, fabric, sample->port);
 
 		port->status = sample->status;
 		if (!sample->reading)

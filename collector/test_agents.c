@@ -236,7 +236,7 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 {
 	struct model *model = ctx;
 	struct model_node *node;
-	uint8_t *answered;
+	uint8_t *responded;
 	size_t index;
 
 	(void)timeout_ms;
@@ -260,12 +260,12 @@ static int model_send(void *ctx, const struct mad_address *to, const uint8_t mad
 	if (!is_heard(model, node, mad))
 		return 0;
 	assert_true(model->flying_count < 256);
-	answered = model->flying[model->flying_count].mad;
-	memcpy(answered, mad, MAD_SIZE);
+	responded = model->flying[model->flying_count].mad;
+	memcpy(responded, mad, MAD_SIZE);
 	if (node->redirect && mad[1] == CLASS_PERFORMANCE && !to->qp)
-		redirect(model, index, answered);
+		redirect(model, index, responded);
 	else
-		answer(model, index, answered);
+		answer(model, index, responded);
 	if (model_random(model) % 100 < model->loss_percent)
 		return 0;
 	model->flying[model->flying_count++].at_us = model->now_us + node->answer_us + 10 +

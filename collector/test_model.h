@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "collector/collector.h"
-#include "collector/fabric_watch.h"
+#include "collector/topology_monitor.h"
 #include "collector/sink.h"
 #include "fabric/counter.h"
 #include "fabric/detail.h"

@@ -109,7 +109,7 @@ void bed_init(struct bed *bed, uint64_t seed)
 	bed->transport = (struct transport){ bed_send, bed_receive, bed };
 	bed->read.interval_us = 600 * US_PER_S;
 	make_fabric(bed);
-	assert_int_equal(memory_follow(&bed->memory, bed->fabric, NULL), 0);
+	assert_int_equal(node_memory_set_fabric(&bed->memory, bed->fabric, NULL), 0);
 	for (i = 0; i < SWITCHES; i++)
 		for (lid = 0; lid < LIDS; lid++)
 			bed->tables[i][lid] = (uint8_t)bed_random(bed);
@@ -120,7 +120,7 @@ void bed_done(struct bed *bed)
 {
 	engine_destroy(bed->engine);
 	route_read_done(&bed->read);
-	memory_done(&bed->memory);
+	node_memory_done(&bed->memory);
 	events_done(&bed->events);
 	routes_done(&bed->stored);
 	fabric_destroy(bed->fabric);
@@ -140,7 +140,7 @@ void bed_store_blocks(struct bed *bed)
 		else
 			routes_cut(&bed->stored, block->node_guid, lid);
 	}
-	route_read_keep(&bed->read);
+	route_read_commit(&bed->read);
 }
 
 void bed_store(struct bed *bed)
@@ -151,7 +151,7 @@ void bed_store(struct bed *bed)
 
 unsigned bed_sweep(struct bed *bed)
 {
-	const struct route_read_limits limits = { .smps = bed->smps_per_sweep, .beat_per_s = bed->beat_per_s,
+	const struct route_read_limits limits = { .smps = bed->smps_per_sweep, .blocks_per_s = bed->blocks_per_s,
 						  .blocks = bed->blocks_per_sweep };
 	unsigned before = 0, after = 0, i;
 	int64_t began_us = bed->now_us;

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "collector/events.h"
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "collector/route_read.h"
 #include "fabric/routes.h"
 #include "wire/mad.h"
@@ -31,13 +31,13 @@ struct bed {
 	struct transport transport;
 	struct engine *engine;
 	struct fabric *fabric;
-	struct memory memory;
+	struct node_memory memory;
 	struct route_read read;
 	struct events events;
 	struct routes stored;     /* what a sink would have */
 	int64_t now_us;
 	uint64_t random, generation, smps_per_sweep, blocks_per_sweep;
-	double beat_per_s;
+	double blocks_per_s;
 	uint8_t tables[SWITCHES][LIDS];
 	unsigned asked[SWITCHES]; /* MADs that reached it */
 	bool silent[SWITCHES];

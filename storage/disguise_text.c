@@ -36,7 +36,10 @@ static const char own_words[] =
 	"start started starts state stay stays step stopped stored subnet sums sweep sweeps switch switches "
 	"symbol take takes tb than that the their them themselves there these they this thread till time "
 	"times to told too took topology touched training two under unknown until up us wall was way were "
-	"what when where which while who why will with within without would written x xdr ";
+	"what when where which while who why will with within without would written x xdr "
+	"added affected after apply attributes coming connected continues different entries externally "
+	"increase lft lfts memory peer peers pma polled remains renamed respond responds saturated "
+	"suppressed use ";
 
 static bool is_own(const char *word, size_t len)
 {

@@ -66,7 +66,7 @@ SHORT_FAULTS = {"link": (5, 2, 4), "hosts": (4, 2, 4), "switch": (12, 2, 3), "op
 # What a collector may say.
 KNOWN_WORDS = [
     r"fabric: \d+ nodes, \d+ ports \(discovered in",
-    r"\d+ LIDs belong to other nodes by now",
+    r"\d+ LIDs belong to other nodes now",
     r"\d+ sweeps stored",
     r"discovery[: ]",
 ]

@@ -71,7 +71,7 @@ class Collector:
 
     def complaints(self):
         """Of the trouble that there is; those of earlier ones are told."""
-        return [line for line in self.said().splitlines() if "polling goes on" in line][self.told:]
+        return [line for line in self.said().splitlines() if "polling continues" in line][self.told:]
 
     def memory_kb(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
@@ -138,7 +138,7 @@ def after_trouble(name, sim, collector, stuck):
                f"sweep {newest(sim)} behind {stuck}\n{collector.said()}")
     tap.equal(f"{name}: it is the same one", collector.process.poll(), None)
     collector.told += 1
-    tap.equal(f"{name}: it says so", collector.said().count("takes sweeps again"), collector.told)
+    tap.equal(f"{name}: it says so", collector.said().count("sweeps are stored again"), collector.told)
     rows = failures(sim)
     tap.result([row["sweep"] for row in rows].count(stuck + 1) == 1 and len(rows) == collector.told - collector.lost_events,
                f"{name}: one event stands where sweeps are missing", f"behind sweep {stuck}: {rows}")

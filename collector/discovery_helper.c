@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/helper.h"
+#include "collector/discovery_helper.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,16 +7,16 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "collector/fabric_watch.h"
+#include "collector/topology_monitor.h"
 
 #define LINES_LOGGED 10
 
-struct helper {
+struct discovery_helper {
 	struct discoverer table;
 	const struct discovery_settings *settings;
 	const struct clock *clock;
-	struct discovery *discovery; /* NULL when none runs */
-	struct discovery *parting;   /* it has said all, and ends; or NULL */
+	struct discovery *discovery; /* NULL if none is running */
+	struct discovery *finished;   /* its result is complete, the process may still be ending; or NULL */
 };
 
 static void log_messages(const struct discovery *discovery)
@@ -34,34 +34,34 @@ static void log_messages(const struct discovery *discovery)
 		line += len + (line[len] == '\n');
 	}
 	if (lines > LINES_LOGGED)
-		log_warning("discovery: and %zu lines more", lines - LINES_LOGGED);
+		log_warning("discovery: %zu more lines", lines - LINES_LOGGED);
 }
 
-/* What is left of the last one goes. It was believed; that it ended badly is told all the same. */
-static void see_off(struct helper *helper)
+/* Free a finished discovery. Its result was used; an abnormal end of the process is logged. */
+static void reap(struct discovery_helper *helper)
 {
-	if (!helper->parting)
+	if (!helper->finished)
 		return;
-	if (!discovery_end(helper->parting))
-		log_warning("the discovery helper ended badly after it had told what it found");
-	log_messages(helper->parting);
-	discovery_destroy(helper->parting);
-	helper->parting = NULL;
+	if (!discovery_end(helper->finished))
+		log_warning("the discovery helper failed after it had reported its result");
+	log_messages(helper->finished);
+	discovery_destroy(helper->finished);
+	helper->finished = NULL;
 }
 
 static int helper_start(void *ctx, struct error *err)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 
-	see_off(helper);
+	reap(helper);
 	return discovery_start(helper->settings, helper->clock, &helper->discovery, err);
 }
 
 static void helper_cancel(void *ctx)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 
-	see_off(helper);
+	reap(helper);
 	discovery_destroy(helper->discovery);
 	helper->discovery = NULL;
 }
@@ -69,7 +69,7 @@ static void helper_cancel(void *ctx)
 static int helper_step(void *ctx, unsigned timeout_ms, struct fabric **ret, struct record_trailer *trailer,
 		       struct error *err)
 {
-	struct helper *helper = ctx;
+	struct discovery_helper *helper = ctx;
 	int code;
 
 	if (discovery_step(helper->discovery, timeout_ms) == DISCOVERY_RUNNING)
@@ -80,15 +80,15 @@ static int helper_step(void *ctx, unsigned timeout_ms, struct fabric **ret, stru
 		helper_cancel(helper);
 		return code;
 	}
-	helper->parting = helper->discovery;
+	helper->finished = helper->discovery;
 	helper->discovery = NULL;
 	return 1;
 }
 
-int helper_create(const struct discovery_settings *settings, const struct clock *clock, struct helper **ret,
-		  struct error *err)
+int discovery_helper_create(const struct discovery_settings *settings, const struct clock *clock,
+			    struct discovery_helper **ret, struct error *err)
 {
-	struct helper *helper = calloc(1, sizeof(*helper));
+	struct discovery_helper *helper = calloc(1, sizeof(*helper));
 
 	if (!helper)
 		return err_nomem(err);
@@ -99,7 +99,7 @@ int helper_create(const struct discovery_settings *settings, const struct clock 
 	return 0;
 }
 
-void helper_destroy(struct helper *helper)
+void discovery_helper_destroy(struct discovery_helper *helper)
 {
 	if (!helper)
 		return;
@@ -107,7 +107,7 @@ void helper_destroy(struct helper *helper)
 	free(helper);
 }
 
-const struct discoverer *helper_discoverer(struct helper *helper)
+const struct discoverer *discovery_helper_discoverer(struct discovery_helper *helper)
 {
 	return &helper->table;
 }

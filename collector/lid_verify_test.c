@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* LIDs that move between two discoveries: nothing is booked on the wrong port. */
+/* LIDs that are reassigned between two discoveries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,8 +12,8 @@
 #include "collector/events.h"
 #include "collector/test_model.h"
 
-/* Between two discoveries the subnet manager gives LIDs to others: nothing is booked on the wrong port. */
-static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state)
+/* The subnet manager reassigns LIDs: no port gets the counters of another. */
+static void exchanged_lids_add_nothing_to_the_wrong_port(void **state)
 {
 	uint64_t seed;
 
@@ -35,27 +35,27 @@ static void lids_that_changed_places_book_nothing_on_the_wrong_port(void **state
 	}
 }
 
-static void the_sm_starts_anew_and_gives_out_lids(struct model *model)
+static void restart_sm_and_reassign_lids(struct model *model)
 {
 	model->sm_act_count = model->sweeps < 3 ? 1000 + (uint32_t)model->sweeps : 1;
 	model_swap_lids(model);
 }
 
-/* Two hosts that count the same change places: nothing falls or is too fast, but the subnet manager was restarted. */
-static void lids_are_doubted_where_the_sm_was_restarted(void **state)
+/* Two hosts with equal counters exchange LIDs: the only indication is the restart of the SM. */
+static void lids_are_verified_after_a_restart_of_the_sm(void **state)
 {
 	struct collector_report report;
 	struct model *model = model_create(298);
 
 	(void)state;
 	model->traffic = false;
-	model->before_sweep = the_sm_starts_anew_and_gives_out_lids;
+	model->before_sweep = restart_sm_and_reassign_lids;
 	assert_int_equal(model_run(model, 4, &report, NULL), 0);
 	assert_int_equal(report.ports_answered, LIVE_PORTS - 2);
 	free(model);
 }
 
-static void hosts_that_change_lids_are_told(void **state)
+static void hosts_that_change_lids_are_reported(void **state)
 {
 	struct model *model = model_create(299);
 
@@ -68,7 +68,7 @@ static void hosts_that_change_lids_are_told(void **state)
 	free(model);
 }
 
-static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
+static void a_host_gets_the_lid_of_a_removed_one(struct model *model)
 {
 	struct model_node *gone = &model->nodes[HOST], *heir = &model->nodes[HOST + 4];
 	int counter;
@@ -78,19 +78,19 @@ static void a_host_takes_the_lid_of_one_that_is_gone(struct model *model)
 	gone->absent = true;
 	heir->lid = gone->lid;
 	model->traffic = false;
-	/* Nothing falls and nothing is too fast: only that the heir is not where it was tells. */
+	/* No counter decreases or is too fast: the only indication is the missing former node. */
 	for (counter = 0; counter < COUNTER_COUNT; counter++)
 		if (heir->ports[1].value[counter] < gone->ports[1].value[counter])
 			heir->ports[1].value[counter] = gone->ports[1].value[counter];
 	heir->ports[1].value[COUNTER_XMIT_DATA] += 1000;
 }
 
-static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
+static void a_reassigned_lid_adds_nothing_to_the_former_node(void **state)
 {
 	struct model *model = model_create(18);
 
 	(void)state;
-	model->before_sweep = a_host_takes_the_lid_of_one_that_is_gone;
+	model->before_sweep = a_host_gets_the_lid_of_a_removed_one;
 	assert_int_equal(model_run(model, 8, NULL, NULL), 0);
 	assert_true(model->nodes[HOST].ports[1].last.value[COUNTER_XMIT_DATA] <
 		    model->nodes[HOST].ports[1].value[COUNTER_XMIT_DATA]);
@@ -101,10 +101,10 @@ static void a_lid_that_was_inherited_books_nothing_on_the_dead(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lids_that_changed_places_book_nothing_on_the_wrong_port),
-		cmocka_unit_test(lids_are_doubted_where_the_sm_was_restarted),
-		cmocka_unit_test(hosts_that_change_lids_are_told),
-		cmocka_unit_test(a_lid_that_was_inherited_books_nothing_on_the_dead),
+		cmocka_unit_test(exchanged_lids_add_nothing_to_the_wrong_port),
+		cmocka_unit_test(lids_are_verified_after_a_restart_of_the_sm),
+		cmocka_unit_test(hosts_that_change_lids_are_reported),
+		cmocka_unit_test(a_reassigned_lid_adds_nothing_to_the_former_node),
 	};
 
 	log_init("test", LOG_LEVEL_NONE);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 #include "fabric/fabric.h"
 
 #define NODES 3
@@ -16,7 +16,7 @@
 static struct node nodes[NODES];
 static struct restored_port ports[NODES * PORTS];
 
-/* What a store gives back of three switches, ports in their order. */
+/* The stored state of three switches, with ports in order. */
 static struct restored store_of(struct fabric *fabric)
 {
 	size_t i;
@@ -34,53 +34,53 @@ static struct restored store_of(struct fabric *fabric)
 	return (struct restored){ .fabric = fabric, .ports = ports, .port_count = NODES * PORTS };
 }
 
-static void what_is_restored_takes_no_more_room_than_the_fabric(void **state)
+static void restored_nodes_take_no_more_memory_than_the_fabric(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 	size_t i;
 
 	(void)state;
-	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
-	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
+	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
 	assert_int_equal(memory.node_count, NODES);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
 	for (i = 0; i < NODES * PORTS; i++) {
-		const struct node_memory *node = memory_node(&memory, (uint32_t)(i / PORTS));
-		const struct port_memory *port = &memory.ports[node->first_port + i % PORTS + 1];
+		const struct node_entry *node = node_memory_node(&memory, (uint32_t)(i / PORTS));
+		const struct port_entry *port = &memory.ports[node->first_port + i % PORTS + 1];
 
 		assert_true(port->has_last);
 		assert_int_equal(port->last.value[COUNTER_XMIT_DATA], i);
 	}
-	memory_done(&memory);
+	node_memory_done(&memory);
 }
 
-/* A store may know ports of nodes that are not in its newest fabric. */
-static void ports_of_nodes_that_left_are_restored_too(void **state)
+/* The store may contain ports of nodes that are not in its newest fabric. */
+static void ports_of_removed_nodes_are_restored_too(void **state)
 {
 	struct fabric fabric;
 	struct restored restored = store_of(&fabric);
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 
 	(void)state;
 	fabric.node_count = 1;
-	assert_int_equal(memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
+	assert_int_equal(node_memory_restore(&memory, &restored, "boot", 1000, 1000, NULL), 0);
 	assert_int_equal(memory.port_count, NODES * (PORTS + 1));
 	fabric.node_count = NODES;
-	assert_int_equal(memory_follow(&memory, &fabric, NULL), 0);
-	assert_int_equal(memory.ports[memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
+	assert_int_equal(node_memory_set_fabric(&memory, &fabric, NULL), 0);
+	assert_int_equal(memory.ports[node_memory_node(&memory, 2)->first_port + 7].last.value[COUNTER_XMIT_DATA],
 			 2 * PORTS + 6);
-	memory_done(&memory);
+	node_memory_done(&memory);
 }
 
-/* The agent of one port of an HCA speaks for that port; that of a switch for all of them. */
-static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
+/* The agent of an HCA port is responsible for that port; that of a switch for all of them. */
+static void a_redirection_applies_to_the_ports_of_one_agent(void **state)
 {
 	struct fabric *fabric = fabric_create(NULL);
 	const struct node added[] = { { .guid = 1, .type = NODE_CA, .port_count = 2 },
 				      { .guid = 2, .type = NODE_SWITCH, .port_count = 2, .lid = 9 } };
-	struct memory memory = { 0 };
+	struct node_memory memory = { 0 };
 	uint8_t num;
 
 	(void)state;
@@ -91,22 +91,22 @@ static void a_redirection_holds_for_the_ports_of_one_agent(void **state)
 	for (num = 1; num <= 2; num++)
 		fabric_add_port(fabric, &(struct port){ .num = num }, NULL);
 	assert_int_equal(fabric_finish(fabric, NULL, NULL), 0);
-	assert_int_equal(memory_follow(&memory, fabric, NULL), 0);
-	memory_redirect(&memory, fabric, 0)->lid = 50;
-	assert_int_equal(memory_address(&memory, fabric, 0).lid, 50);
-	assert_int_equal(memory_address(&memory, fabric, 1).lid, 6);
-	memory_redirect(&memory, fabric, 2)->lid = 60;
-	assert_int_equal(memory_address(&memory, fabric, 3).lid, 60);
-	memory_done(&memory);
+	assert_int_equal(node_memory_set_fabric(&memory, fabric, NULL), 0);
+	node_memory_redirect(&memory, fabric, 0)->lid = 50;
+	assert_int_equal(node_memory_address(&memory, fabric, 0).lid, 50);
+	assert_int_equal(node_memory_address(&memory, fabric, 1).lid, 6);
+	node_memory_redirect(&memory, fabric, 2)->lid = 60;
+	assert_int_equal(node_memory_address(&memory, fabric, 3).lid, 60);
+	node_memory_done(&memory);
 	fabric_destroy(fabric);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_restored_takes_no_more_room_than_the_fabric),
-		cmocka_unit_test(ports_of_nodes_that_left_are_restored_too),
-		cmocka_unit_test(a_redirection_holds_for_the_ports_of_one_agent),
+		cmocka_unit_test(restored_nodes_take_no_more_memory_than_the_fabric),
+		cmocka_unit_test(ports_of_removed_nodes_are_restored_too),
+		cmocka_unit_test(a_redirection_applies_to_the_ports_of_one_agent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Two masters of one fabric are told soon and surely; standbys, handovers and SMs that do not answer are not. */
+/* Two masters are reported soon and reliably; standbys, handovers and unresponsive SMs are not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,21 +11,21 @@
 
 #include "base/clock.h"
 #include "collector/events.h"
-#include "collector/sm_watch.h"
+#include "collector/sm_monitor.h"
 #include "collector/test_model.h"
 
 enum { STANDBY = 2, MASTER = 3 };
 
-/* The collector's host runs one master; these two more SMs. */
+/* The collector's host runs one master; these two run more SMs. */
 #define SECOND HOST
 #define THIRD (HOST + 5)
 
-/* What happens in which sweep; 0: never. */
+/* Sweeps of events; 0: never. */
 static struct {
-	uint64_t second_from, second_until; /* SECOND says that it is the master, too */
-	uint64_t handover;                  /* the other one is what this host's port names from then on */
-	uint64_t appears;                   /* THIRD was not there before */
-	uint64_t every;                     /* SECOND says so in one of so many sweeps */
+	uint64_t second_from, second_until; /* SECOND is in state master */
+	uint64_t handover;                  /* from then on this host's port names the other one */
+	uint64_t appears;                   /* first sweep with THIRD */
+	uint64_t every;                     /* SECOND is in state master in one of this number of sweeps */
 } script;
 
 static struct model *create(void)
@@ -65,8 +65,8 @@ static void run(struct model *model, uint64_t sweeps)
 	assert_int_equal(model_run(model, sweeps, NULL, NULL), 0);
 }
 
-/* The event of this kind that speaks of two masters; NULL: there is none. */
-static const struct event *told(const struct model *model, const char *kind)
+/* The event of this kind about two masters; NULL: none. */
+static const struct event *reported(const struct model *model, const char *kind)
 {
 	for (size_t i = 0; i < model->event_count; i++)
 		if (!strcmp(model->events[i].kind, kind) && strstr(model->events[i].text, "sm-lost") &&
@@ -75,14 +75,14 @@ static const struct event *told(const struct model *model, const char *kind)
 	return NULL;
 }
 
-static int64_t told_us(const struct model *model, const char *kind)
+static int64_t reported_us(const struct model *model, const char *kind)
 {
-	const struct event *event = told(model, kind);
+	const struct event *event = reported(model, kind);
 
 	return event ? event->wall_us - model->wall_offset_us : 0;
 }
 
-/* At most a minute until they are asked, and half a minute until it is no handover; 3 sweeps at least. */
+/* A minute at most until the query, half a minute to rule out a handover; 3 sweeps at least. */
 static void two_masters_are_critical_within_two_minutes(void **state)
 {
 	static const int64_t intervals_s[] = { 1, 10, 30 };
@@ -96,18 +96,18 @@ static void two_masters_are_critical_within_two_minutes(void **state)
 		script.second_from = 7;
 		run(model, (uint64_t)(200 / intervals_s[i]) + 10);
 		began_us = (int64_t)script.second_from * interval_us;
-		took_us = told_us(model, EVENT_FINDING_OPENED) - began_us;
-		assert_non_null(told(model, EVENT_FINDING_OPENED));
-		assert_int_equal(told(model, EVENT_FINDING_OPENED)->severity, EVENT_CRITICAL);
+		took_us = reported_us(model, EVENT_FINDING_OPENED) - began_us;
+		assert_non_null(reported(model, EVENT_FINDING_OPENED));
+		assert_int_equal(reported(model, EVENT_FINDING_OPENED)->severity, EVENT_CRITICAL);
 		assert_true(took_us >= 30 * US_PER_S);
-		assert_true(took_us <= SM_WATCH_US + 30 * US_PER_S + 3 * interval_us);
-		assert_null(told(model, EVENT_FINDING_CLOSED));
+		assert_true(took_us <= SM_MONITOR_US + 30 * US_PER_S + 3 * interval_us);
+		assert_null(reported(model, EVENT_FINDING_CLOSED));
 		free(model);
 	}
 }
 
-/* When one of them gives way the finding closes, once, a while later. */
-static void it_closes_when_one_is_left(void **state)
+/* When one of them steps down, the finding closes once, with a delay. */
+static void the_finding_closes_when_one_master_is_left(void **state)
 {
 	struct model *model = create();
 
@@ -115,15 +115,15 @@ static void it_closes_when_one_is_left(void **state)
 	script.second_from = 7;
 	script.second_until = 40;
 	run(model, 120);
-	assert_non_null(told(model, EVENT_FINDING_OPENED));
-	assert_non_null(told(model, EVENT_FINDING_CLOSED));
-	assert_true(told_us(model, EVENT_FINDING_CLOSED) >= 40 * model->interval_us);
-	assert_true(told_us(model, EVENT_FINDING_CLOSED) <= 60 * model->interval_us);
+	assert_non_null(reported(model, EVENT_FINDING_OPENED));
+	assert_non_null(reported(model, EVENT_FINDING_CLOSED));
+	assert_true(reported_us(model, EVENT_FINDING_CLOSED) >= 40 * model->interval_us);
+	assert_true(reported_us(model, EVENT_FINDING_CLOSED) <= 60 * model->interval_us);
 	free(model);
 }
 
-/* Two say so for 20 s: the one that this host's port named before, and the new one. */
-static void a_handover_with_an_overlap_is_told_as_such(void **state)
+/* Both are master for 20 s: the one that this host's port named before, and the new one. */
+static void an_overlapping_handover_is_reported_as_handover(void **state)
 {
 	struct model *model = create();
 
@@ -131,7 +131,7 @@ static void a_handover_with_an_overlap_is_told_as_such(void **state)
 	script.handover = 20;
 	script.second_until = 22;
 	run(model, 80);
-	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_null(reported(model, EVENT_FINDING_OPENED));
 	assert_int_equal(model_events_of(model, EVENT_SM_CHANGED), 1);
 	/* The former one is a standby now. */
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
@@ -142,8 +142,8 @@ static void a_handover_with_an_overlap_is_told_as_such(void **state)
 	free(model);
 }
 
-/* The former master does not answer any more; whether its node does or not. */
-static void one_that_does_not_answer_is_not_counted(void **state)
+/* The former master is unresponsive, with or without its node. */
+static void an_unresponsive_sm_is_not_counted(void **state)
 {
 	(void)state;
 	for (unsigned dead = 0; dead < 2; dead++) {
@@ -153,14 +153,14 @@ static void one_that_does_not_answer_is_not_counted(void **state)
 		model->nodes[SECOND].sm_silent = true;
 		model->nodes[SECOND].silent = dead;
 		run(model, 60);
-		assert_null(told(model, EVENT_FINDING_OPENED));
+		assert_null(reported(model, EVENT_FINDING_OPENED));
 		assert_int_equal(model_events_of(model, EVENT_SM_LOST), 0);
 		free(model);
 	}
 }
 
-/* Now and then, never for half a minute: they are asked with each sweep as soon as two were seen. */
-static void an_answer_now_and_then_is_not_enough(void **state)
+/* Never for half a minute: both are queried in each sweep as soon as two were found. */
+static void occasional_responses_are_not_enough(void **state)
 {
 	struct model *model = create();
 
@@ -168,12 +168,12 @@ static void an_answer_now_and_then_is_not_enough(void **state)
 	script.second_from = 1;
 	script.every = 3;
 	run(model, 200);
-	assert_null(told(model, EVENT_FINDING_OPENED));
+	assert_null(reported(model, EVENT_FINDING_OPENED));
 	free(model);
 }
 
-/* Standbys cost an SMP a minute; who appears is asked once the topology is read anew. */
-static void standbys_are_asked_once_a_minute(void **state)
+/* Standbys cost an SMP per minute; a new one is queried after the topology was read again. */
+static void standbys_are_queried_once_a_minute(void **state)
 {
 	struct model *model = create();
 
@@ -183,27 +183,27 @@ static void standbys_are_asked_once_a_minute(void **state)
 	run(model, 1300);
 	assert_in_range(model->nodes[SECOND].sm_asked, 20, 26);
 	assert_in_range(model->nodes[THIRD].sm_asked, 9, 16);
-	/* The master is asked with every sweep as well. */
+	/* The master is queried in every sweep as well. */
 	assert_in_range(model->nodes[MODEL_OWN_NODE].sm_asked, 1300, 1330);
-	assert_null(told(model, EVENT_FINDING_OPENED));
-	/* What was there at the beginning is no news; who came is. */
+	assert_null(reported(model, EVENT_FINDING_OPENED));
+	/* SMs that are present at the start are not news; a new one is. */
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 1);
 	free(model);
 }
 
-static void fall_silent(struct model *model)
+static void silence_nodes(struct model *model)
 {
 	model->sm_act_count++;
 	model->nodes[SECOND].sm_silent = model->sweeps >= 20 && model->sweeps < 60;
 }
 
-/* No finding: the fabric has its master. But the one who keeps it wants to know. */
-static void a_standby_that_falls_silent_is_told_once(void **state)
+/* An event, not a finding: the fabric has its master. */
+static void an_unresponsive_standby_is_reported_once(void **state)
 {
 	struct model *model = create();
 
 	(void)state;
-	model->before_sweep = fall_silent;
+	model->before_sweep = silence_nodes;
 	assert_int_equal(model_run(model, 100, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_SM_OTHER), 2);
 	assert_int_equal(model_events_of(model, EVENT_FINDING_OPENED), 0);
@@ -220,8 +220,8 @@ static void become_slow_and_lose_a_host(struct model *model)
 	model->nodes[THIRD].ports[1].down = model->sweeps >= 20;
 }
 
-/* It answers after a tenth of the interval, when nobody waits any more: also in the round after a new topology. */
-static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
+/* It responds after a tenth of the interval, when the round is over; after a new topology too. */
+static void a_cut_query_is_not_reported_as_unresponsive(void **state)
 {
 	struct model *model = create();
 
@@ -236,20 +236,20 @@ static void one_that_is_not_waited_for_is_not_told_as_silent(void **state)
 	free(model);
 }
 
-static void the_master_stops_and_starts(struct model *model)
+static void restart_master(struct model *model)
 {
 	model->sm_act_count++;
 	model->nodes[MODEL_OWN_NODE].sm_silent = model->sweeps == 20 || model->sweeps >= 40;
 }
 
-/* One sweep without it is no finding, which would end: the event has an end of its own. */
-static void a_master_that_answers_again_is_told(void **state)
+/* One sweep without it is no finding: the event has its own end. */
+static void a_master_that_responds_again_is_reported(void **state)
 {
 	struct model *model = create();
 
 	(void)state;
 	model->interval_us = US_PER_S;
-	model->before_sweep = the_master_stops_and_starts;
+	model->before_sweep = restart_master;
 	assert_int_equal(model_run(model, 50, NULL, NULL), 0);
 	assert_int_equal(model_events_of(model, EVENT_SM_LOST), 2);
 	assert_int_equal(model_events_of(model, EVENT_SM_ANSWERS), 1);
@@ -257,8 +257,7 @@ static void a_master_that_answers_again_is_told(void **state)
 	free(model);
 }
 
-/* A single sweep asks them, too. */
-static void a_single_sweep_asks_them(void **state)
+static void a_single_sweep_queries_all_sms(void **state)
 {
 	struct model *model = create();
 
@@ -272,16 +271,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_masters_are_critical_within_two_minutes),
-		cmocka_unit_test(it_closes_when_one_is_left),
-		cmocka_unit_test(a_handover_with_an_overlap_is_told_as_such),
-		cmocka_unit_test(one_that_does_not_answer_is_not_counted),
-		cmocka_unit_test(an_answer_now_and_then_is_not_enough),
-		cmocka_unit_test(standbys_are_asked_once_a_minute),
-		cmocka_unit_test(a_standby_that_falls_silent_is_told_once),
-		cmocka_unit_test(one_that_is_not_waited_for_is_not_told_as_silent),
-		cmocka_unit_test(a_master_that_answers_again_is_told),
-		cmocka_unit_test(a_single_sweep_asks_them),
+		cmocka_unit_test(the_finding_closes_when_one_master_is_left),
+		cmocka_unit_test(an_overlapping_handover_is_reported_as_handover),
+		cmocka_unit_test(an_unresponsive_sm_is_not_counted),
+		cmocka_unit_test(occasional_responses_are_not_enough),
+		cmocka_unit_test(standbys_are_queried_once_a_minute),
+		cmocka_unit_test(an_unresponsive_standby_is_reported_once),
+		cmocka_unit_test(a_cut_query_is_not_reported_as_unresponsive),
+		cmocka_unit_test(a_master_that_responds_again_is_reported),
+		cmocka_unit_test(a_single_sweep_queries_all_sms),
 	};
 
-	return cmocka_run_group_tests_name("sm_watch", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sm_monitor", tests, NULL, NULL);
 }

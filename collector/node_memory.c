@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "collector/memory.h"
+#include "collector/node_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "wire/engine.h"
 #include "wire/keys.h"
 
-void memory_done(struct memory *memory)
+void node_memory_done(struct node_memory *memory)
 {
 	size_t i;
 
@@ -22,13 +22,13 @@ void memory_done(struct memory *memory)
 	free(memory->node_of);
 	free(memory->paths);
 	map_done(&memory->by_guid);
-	*memory = (struct memory){ 0 };
+	*memory = (struct node_memory){ 0 };
 }
 
-static int grow_ports(struct memory *memory, size_t more)
+static int grow_ports(struct node_memory *memory, size_t more)
 {
 	size_t capacity = memory->port_capacity ? memory->port_capacity : 1024;
-	struct port_memory *ports;
+	struct port_entry *ports;
 
 	while (capacity < memory->port_count + more)
 		capacity *= 2;
@@ -42,15 +42,17 @@ static int grow_ports(struct memory *memory, size_t more)
 	return 0;
 }
 
-/* The index of a node of @port_count ports; made where it is new, moved where it has grown. */
-static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_count)
+/*
+ * The index of a node with @port_count ports; it is added if new, and moved if it has more ports.
+ */
+static int64_t find_or_add(struct node_memory *memory, uint64_t guid, unsigned port_count)
 {
 	uint32_t index, ports = port_count + 1;
-	struct node_memory *node;
+	struct node_entry *node;
 
 	if (!map_get(&memory->by_guid, guid, &index)) {
-		struct node_memory *nodes = array_grow(memory->nodes, memory->node_count, &memory->node_capacity,
-						       sizeof(*nodes));
+		struct node_entry *nodes = array_grow(memory->nodes, memory->node_count, &memory->node_capacity,
+						      sizeof(*nodes));
 
 		if (!nodes)
 			return ERR_NOMEM;
@@ -58,7 +60,7 @@ static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_c
 		index = (uint32_t)memory->node_count;
 		if (map_put(&memory->by_guid, guid, index) < 0)
 			return ERR_NOMEM;
-		memory->nodes[memory->node_count++] = (struct node_memory){ .guid = guid };
+		memory->nodes[memory->node_count++] = (struct node_entry){ .guid = guid };
 	}
 	node = &memory->nodes[index];
 	if (ports <= node->ports)
@@ -75,7 +77,7 @@ static int64_t find_or_add(struct memory *memory, uint64_t guid, unsigned port_c
 	return index;
 }
 
-int memory_follow(struct memory *memory, const struct fabric *fabric, struct error *err)
+int node_memory_set_fabric(struct node_memory *memory, const struct fabric *fabric, struct error *err)
 {
 	uint32_t *node_of = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(*node_of));
 	struct path *paths = NULL;
@@ -104,22 +106,24 @@ int memory_follow(struct memory *memory, const struct fabric *fabric, struct err
 	return 0;
 }
 
-/* The number of the port that stands for a port's agent, also where the fabric has no port 0 of that switch. */
+/*
+ * The port number that represents a port's agent, also if the fabric has no port 0 of the switch.
+ */
 static uint8_t agent_num(const struct node *node, uint8_t num)
 {
 	return node->type == NODE_SWITCH ? 0 : num;
 }
 
-uint32_t memory_lane(const struct memory *memory, const struct fabric *fabric, uint32_t port)
+uint32_t node_memory_agent_id(const struct node_memory *memory, const struct fabric *fabric, uint32_t port)
 {
 	const struct port *which = &fabric->ports[port];
-	const struct node_memory *node = &memory->nodes[memory->node_of[which->node]];
+	const struct node_entry *node = &memory->nodes[memory->node_of[which->node]];
 
 	return node->first_port + agent_num(&fabric->nodes[which->node], which->num) + 1;
 }
 
-bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
-		      struct request *request)
+bool node_memory_route_smp(const struct node_memory *memory, const struct fabric *fabric, uint32_t node, uint8_t num,
+			   struct request *request)
 {
 	uint32_t port = fabric_node_port(fabric, node, agent_num(&fabric->nodes[node], num));
 	uint64_t guid;
@@ -127,7 +131,7 @@ bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, 
 	if (port == FABRIC_NONE)
 		return false;
 	guid = fabric->ports[port].guid;
-	request->node = memory_lane(memory, fabric, port);
+	request->node = node_memory_agent_id(memory, fabric, port);
 	request->mkey = guid ? keys_find(memory->keys, guid) : 0;
 	if (!request->mkey)
 		request->mkey = keys_find(memory->keys, fabric->nodes[node].guid);
@@ -142,16 +146,17 @@ bool memory_route_smp(const struct memory *memory, const struct fabric *fabric, 
 	return request->to.lid != 0;
 }
 
-bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *fabric, uint16_t lid,
-			     struct request *request)
+bool node_memory_route_smp_to_lid(const struct node_memory *memory, const struct fabric *fabric, uint16_t lid,
+				  struct request *request)
 {
-	uint32_t lane = request->node, i;
+	uint32_t agent = request->node, i;
 	bool found = false;
 
 	for (i = 0; i < fabric->port_count && !found; i++)
 		if (fabric_port_lid(fabric, &fabric->ports[i]) == lid)
-			found = memory_route_smp(memory, fabric, fabric->ports[i].node, fabric->ports[i].num, request);
-	request->node = lane;
+			found = node_memory_route_smp(memory, fabric, fabric->ports[i].node, fabric->ports[i].num,
+						      request);
+	request->node = agent;
 	if (found)
 		return true;
 	request->mgmt_class = CLASS_SUBN_LID;
@@ -159,42 +164,42 @@ bool memory_route_smp_to_lid(const struct memory *memory, const struct fabric *f
 	return !memory->directed;
 }
 
-void memory_note_smp(struct memory *memory, uint32_t node, bool answered)
+void node_memory_note_smp(struct node_memory *memory, uint32_t node, bool responded)
 {
-	struct node_memory *remembered = memory_node(memory, node);
+	struct node_entry *entry = node_memory_node(memory, node);
 
-	if (answered)
-		remembered->smp_seen = SMP_ANSWERED;
-	else if (remembered->smp_seen == SMP_NOT_ASKED)
-		remembered->smp_seen = SMP_LEFT_OPEN;
+	if (responded)
+		entry->smp_result = SMP_RESPONDED;
+	else if (entry->smp_result == SMP_NOT_SENT)
+		entry->smp_result = SMP_NO_RESPONSE;
 }
 
-struct node_memory *memory_node(struct memory *memory, uint32_t node)
+struct node_entry *node_memory_node(struct node_memory *memory, uint32_t node)
 {
 	return &memory->nodes[memory->node_of[node]];
 }
 
-struct port_memory *memory_port(struct memory *memory, const struct fabric *fabric, uint32_t port)
+struct port_entry *node_memory_port(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
 {
 	const struct port *which = &fabric->ports[port];
 
-	return &memory->ports[memory_node(memory, which->node)->first_port + which->num];
+	return &memory->ports[node_memory_node(memory, which->node)->first_port + which->num];
 }
 
-struct port_memory *memory_agent(struct memory *memory, const struct fabric *fabric, uint32_t port)
+struct port_entry *node_memory_agent(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
 {
 	const struct port *which = &fabric->ports[port];
 	const struct node *node = &fabric->nodes[which->node];
 
-	return &memory->ports[memory_node(memory, which->node)->first_port + agent_num(node, which->num)];
+	return &memory->ports[node_memory_node(memory, which->node)->first_port + agent_num(node, which->num)];
 }
 
-struct mad_address *memory_redirect(struct memory *memory, const struct fabric *fabric, uint32_t port)
+struct mad_address *node_memory_redirect(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
 {
-	return &memory_agent(memory, fabric, port)->redirect;
+	return &node_memory_agent(memory, fabric, port)->redirect;
 }
 
-counter_set memory_full(const struct reading *reading)
+counter_set counters_saturated(const struct reading *reading)
 {
 	counter_set full = 0;
 	int counter;
@@ -206,16 +211,16 @@ counter_set memory_full(const struct reading *reading)
 	return full;
 }
 
-struct mad_address memory_address(struct memory *memory, const struct fabric *fabric, uint32_t port)
+struct mad_address node_memory_address(struct node_memory *memory, const struct fabric *fabric, uint32_t port)
 {
-	const struct mad_address *redirect = memory_redirect(memory, fabric, port);
+	const struct mad_address *redirect = node_memory_redirect(memory, fabric, port);
 
 	if (redirect->lid)
 		return *redirect;
 	return (struct mad_address){ .lid = fabric_port_lid(fabric, &fabric->ports[port]) };
 }
 
-int memory_keep_detail(struct port_memory *port, const struct detail_reading *reading)
+int node_memory_set_detail(struct port_entry *port, const struct detail_reading *reading)
 {
 	if (!port->details)
 		port->details = calloc(DETAIL_ATTRIBUTE_COUNT, sizeof(*port->details));
@@ -225,17 +230,17 @@ int memory_keep_detail(struct port_memory *port, const struct detail_reading *re
 	return 0;
 }
 
-/* A reading of another boot, on this boot's time line. */
-static int64_t moved_here(int64_t at_us, int64_t wall_us, bool same_boot, int64_t now_us, int64_t wall_now_us)
+/* Convert the time of a reading of another boot to this boot. */
+static int64_t moved(int64_t at_us, int64_t wall_us, bool same_boot, int64_t now_us, int64_t wall_now_us)
 {
 	if (same_boot)
 		return at_us;
 	at_us = now_us - (wall_now_us - wall_us);
-	/* The wall clock may be wrong, but another boot's readings are older than this boot. */
+	/* The wall clock may be wrong, but readings of another boot are older than this boot. */
 	return at_us > 0 ? 0 : at_us;
 }
 
-/* The highest number among the ports of one node that stand together from @first on. */
+/* The highest port number of the node whose ports begin at @first. */
 static uint8_t highest_port(const struct restored *restored, size_t first)
 {
 	uint64_t guid = restored->ports[first].node_guid;
@@ -248,37 +253,37 @@ static uint8_t highest_port(const struct restored *restored, size_t first)
 	return highest;
 }
 
-int memory_restore(struct memory *memory, const struct restored *restored, const char *boot_id, int64_t now_us,
-		   int64_t wall_now_us, struct error *err)
+int node_memory_restore(struct node_memory *memory, const struct restored *restored, const char *boot_id,
+			int64_t now_us, int64_t wall_now_us, struct error *err)
 {
 	bool same_boot = boot_id[0] && !strcmp(boot_id, restored->boot_id);
 	size_t i;
 
-	/* All ports of a node at once: made one by one, each would move those before it and leave their room behind. */
-	if (restored->fabric && memory_follow(memory, restored->fabric, err) < 0)
+	/* All ports of a node at once: adding them one by one would move and fragment the array. */
+	if (restored->fabric && node_memory_set_fabric(memory, restored->fabric, err) < 0)
 		return ERR_NOMEM;
 	for (i = 0; i < restored->port_count; i++) {
 		const struct restored_port *from = &restored->ports[i];
 		int64_t index = find_or_add(memory, from->node_guid, highest_port(restored, i));
-		struct port_memory *to;
+		struct port_entry *to;
 
 		if (index < 0)
 			return err_nomem(err);
 		to = &memory->ports[memory->nodes[index].first_port + from->port];
 		to->has_last = true;
 		to->last = from->reading;
-		to->last.at_us = moved_here(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
-		/* What was full then was told then. */
-		to->saturated = memory_full(&to->last);
+		to->last.at_us = moved(from->reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+		/* Counters that were saturated before have been reported. */
+		to->saturated = counters_saturated(&to->last);
 	}
 	for (i = 0; i < restored->detail_count; i++) {
 		const struct restored_detail *from = &restored->details[i];
 		int64_t index = find_or_add(memory, from->node_guid, from->port);
 		struct detail_reading reading = from->reading;
 
-		reading.at_us = moved_here(reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
+		reading.at_us = moved(reading.at_us, from->wall_us, same_boot, now_us, wall_now_us);
 		if (index < 0 ||
-		    memory_keep_detail(&memory->ports[memory->nodes[index].first_port + from->port], &reading) < 0)
+		    node_memory_set_detail(&memory->ports[memory->nodes[index].first_port + from->port], &reading) < 0)
 			return err_nomem(err);
 	}
 	for (i = 0; i < restored->caps_count; i++) {

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/findings_step.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "collector/details.h"
+#include "collector/events.h"
+#include "collector/node_memory.h"
+#include "collector/route_read.h"
+#include "collector/sink.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+int findings_step_init(struct findings_step *step, const struct health_settings *settings,
+		       const struct shape_settings *shape_settings, struct error *err)
+{
+	struct health_settings defaults;
+
+	*step = (struct findings_step){ .shape_settings = shape_settings };
+	health_settings_default(&defaults);
+	step->health = health_create(settings ? settings : &defaults);
+	return step->health ? 0 : err_nomem(err);
+}
+
+void findings_step_done(struct findings_step *step)
+{
+	health_destroy(step->health);
+	shape_destroy(step->shape);
+	free(step->samples);
+	free(step->caps);
+	free(step->locked);
+	free(step->changed_guids);
+	free(step->changed_entries);
+	free(step->read_guids);
+	free(step->adaptive);
+	free(step->details);
+	free(step->restored);
+	memset(step, 0, sizeof(*step));
+}
+
+int findings_step_restore(struct findings_step *step, const struct restored *restored, struct error *err)
+{
+	int code = 0;
+
+	step->restored = calloc(restored->finding_count + 1, sizeof(*step->restored));
+	if (!step->restored)
+		return err_nomem(err);
+	for (size_t i = 0; code == 0 && i < restored->finding_count; i++) {
+		struct restored_finding *one = &step->restored[i];
+
+		*one = restored->findings[i];
+		one->finding.cause = one->cause;
+		for (unsigned j = 0; j < one->finding.number_count; j++)
+			one->finding.numbers[j].key = one->keys[j];
+		code = health_restore(step->health, &one->finding, err);
+	}
+	return code;
+}
+
+/* Room for @count elements; the content is discarded. */
+static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
+{
+	void *room;
+
+	if (count <= *capacity && *array)
+		return true;
+	room = calloc(count + 1, size);
+	if (!room)
+		return false;
+	free(*array);
+	*array = room;
+	*capacity = count;
+	return true;
+}
+
+/* Configured adaptive routing of each switch of a new fabric. */
+static int update_adaptive(struct findings_step *step, const struct fabric *fabric, struct error *err)
+{
+	free(step->adaptive);
+	return balance_adaptive_create(step->shape_settings, fabric, &step->adaptive, err);
+}
+
+/* Update the shape if the fabric has changed. */
+static int update_shape(struct findings_step *step, const struct sweep *sweep, bool *ret_changed, struct error *err)
+{
+	struct shape *shape;
+	int code;
+
+	*ret_changed = !step->has_shape || step->generation != sweep->generation;
+	if (!*ret_changed)
+		return 0;
+	code = update_adaptive(step, sweep->fabric, err);
+	if (code == 0)
+		code = shape_create(sweep->fabric, step->shape_settings, &shape, err);
+	if (code < 0)
+		return code;
+	shape_destroy(step->shape);
+	step->shape = shape;
+	step->generation = sweep->generation;
+	step->has_shape = true;
+	return 0;
+}
+
+static int gather(struct findings_step *step, const struct sweep_result *result, const struct details *details,
+		  const struct fabric *fabric, struct node_memory *memory, struct health_input *input,
+		  struct error *err)
+{
+	if (!reserve((void **)&step->samples, &step->sample_capacity, result->count, sizeof(*step->samples)) ||
+	    !reserve((void **)&step->caps, &step->caps_capacity, fabric->node_count, sizeof(*step->caps)) ||
+	    !reserve((void **)&step->locked, &step->locked_capacity, fabric->node_count, sizeof(*step->locked)) ||
+	    !reserve((void **)&step->details, &step->detail_capacity, details->sample_count,
+		     sizeof(*step->details)))
+		return err_nomem(err);
+	for (size_t i = 0; i < result->count; i++) {
+		const struct port_sample *sample = &result->samples[i];
+
+		step->samples[i] = (struct health_sample){ sample->port, sample->status, sample->delta };
+	}
+	for (uint32_t i = 0; i < fabric->node_count; i++) {
+		const struct node_entry *node = node_memory_node(memory, i);
+
+		step->caps[i] = node->caps;
+		if (node->locked)
+			step->locked[input->locked_count++] = node->guid;
+	}
+	for (size_t i = 0; i < details->sample_count; i++) {
+		const struct detail_sample *detail = &details->samples[i];
+
+		if (detail->delta)
+			step->details[input->detail_count++] = (struct health_detail){
+				detail->port, (uint8_t)detail->reading->attribute, detail->delta };
+	}
+	input->details = step->details;
+	input->adaptive = step->adaptive;
+	input->samples = step->samples;
+	input->sample_count = result->count;
+	input->caps = step->caps;
+	input->locked_guids = step->locked;
+	return 0;
+}
+
+/* The tables, and those that changed in this sweep. */
+static int gather_routes(struct findings_step *step, const struct route_read *routes, int64_t wall_us,
+			 struct health_input *input, struct error *err)
+{
+	int64_t newest_us = step->tables_read_us;
+
+	if (!routes->interval_us)
+		return 0;
+	if (!reserve((void **)&step->changed_guids, &step->changed_capacity, routes->count,
+		     sizeof(*step->changed_guids)) ||
+	    !reserve((void **)&step->changed_entries, &step->entries_capacity, routes->count,
+		     sizeof(*step->changed_entries)) ||
+	    !reserve((void **)&step->read_guids, &step->read_capacity, routes->count,
+		     sizeof(*step->read_guids)))
+		return err_nomem(err);
+	for (size_t i = 0; i < routes->count; i++) {
+		const struct route_switch *one = &routes->switches[i];
+
+		if (one->read_us > step->tables_read_us) {
+			step->read_guids[input->routes_read_count++] = one->guid;
+			newest_us = one->read_us > newest_us ? one->read_us : newest_us;
+		}
+		if (!one->changed)
+			continue;
+		step->changed_us = wall_us;
+		step->changed_guids[input->routes_changed_count] = one->guid;
+		step->changed_entries[input->routes_changed_count++] = one->changed;
+	}
+	step->tables_read_us = newest_us;
+	input->routes_read_guids = step->read_guids;
+	input->routes = &routes->routes;
+	input->routes_changed_us = step->changed_us;
+	input->routes_changed_guids = step->changed_guids;
+	input->routes_changed_entries = step->changed_entries;
+	return 0;
+}
+
+/* A table is read again before a fault is attributed to it. */
+static int request_tables(const struct findings_step *step, struct route_read *routes, struct error *err)
+{
+	const uint64_t *guids;
+	size_t count = health_wants_tables(step->health, &guids);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && routes->interval_us && i < count; i++)
+		code = route_read_request(routes, guids[i], err);
+	return code;
+}
+
+/* Is there a master SM that responds, and whose ActCount increases? */
+static void update_sm(struct findings_step *step, const struct sweep_result *result, int64_t now_us,
+		      struct health_input *input)
+{
+	const struct sm_state *sm = &result->sm;
+
+	/* If the sweep was cut before the response, the former state remains. */
+	if (!result->sm_pending) {
+		if (sm->known && (sm->guid != step->sm_guid || sm->act_count != step->sm_act_count ||
+				  !step->sm_moved_us))
+			step->sm_moved_us = now_us;
+		step->sm_known = sm->known && now_us - step->sm_moved_us < SM_STALLED_US;
+		if (sm->known) {
+			step->sm_guid = sm->guid;
+			step->sm_act_count = sm->act_count;
+		}
+	}
+	input->sm_known = step->sm_known;
+	input->sm_guid = step->sm_guid;
+	input->sm_masters = result->sm_masters;
+}
+
+struct reporting {
+	struct events *events;
+	const struct sweep *sweep;
+};
+
+static void add_events(void *ctx, enum health_change change, struct finding *finding)
+{
+	static const char *const kinds[] = {
+		[HEALTH_OPENED] = EVENT_FINDING_OPENED, [HEALTH_CHANGED] = EVENT_FINDING_CHANGED,
+		[HEALTH_CLOSED] = EVENT_FINDING_CLOSED,
+	};
+	static const enum event_severity severities[] = {
+		[FINDING_INFO] = EVENT_INFO, [FINDING_WARNING] = EVENT_WARNING, [FINDING_CRITICAL] = EVENT_CRITICAL,
+	};
+	const struct reporting *reporting = ctx;
+	struct event *event = events_add(reporting->events, reporting->sweep->wall_us, kinds[change],
+					 change == HEALTH_CLOSED ? EVENT_INFO : severities[finding->severity], NULL,
+					 FABRIC_NONE, 0, "%s %s: %s", finding_kind_name(finding->kind),
+					 finding->subject, finding->text);
+
+	event->node_guid = finding->node_guid;
+	event->port = finding->port;
+	event->peer_guid = finding->peer_guid;
+	event->peer_port = finding->peer_port;
+}
+
+int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
+		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
+		      struct error *err)
+{
+	struct health_input input = {
+		.wall_us = sweep->wall_us, .boot_us = sweep->start_us, .interval_us = sweep->interval_us,
+		.fabric = sweep->fabric, .log_bytes = step->log_bytes, .log_holders = step->log_holders,
+	};
+	struct reporting reporting = { events, sweep };
+	int code = update_shape(step, sweep, &input.topology_changed, err);
+
+	if (code == 0)
+		code = gather(step, result, details, sweep->fabric, memory, &input, err);
+	if (code == 0)
+		code = gather_routes(step, routes, sweep->wall_us, &input, err);
+	if (code < 0)
+		return code;
+	input.shape = step->shape;
+	update_sm(step, result, sweep->end_us, &input);
+	code = health_step(step->health, &input, add_events, &reporting, err);
+	if (code == 0)
+		code = request_tables(step, routes, err);
+	if (code < 0)
+		return code;
+	sweep->finding_count = health_open(step->health, &sweep->findings);
+	return 0;
+}

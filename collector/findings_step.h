@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * findings_step.h - update the findings with each sweep
+ *
+ * Passes samples, shape, forwarding tables, locked nodes and SM state to analysis/health, and adds
+ * an event for each finding that opens, changes or closes.
+ */
+#ifndef IBWIRE_COLLECTOR_FINDINGS_STEP_H
+#define IBWIRE_COLLECTOR_FINDINGS_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/health.h"
+#include "collector/sink.h"
+
+struct details;
+struct error;
+struct events;
+struct fabric;
+struct node_memory;
+struct restored;
+struct restored_finding;
+struct route_read;
+struct shape;
+struct shape_settings;
+struct sweep;
+struct sweep_result;
+
+/* Initialised by findings_step_init(), freed by findings_step_done(). */
+struct findings_step {
+	struct health *health;
+	const struct shape_settings *shape_settings; /* or NULL */
+	struct shape *shape;     /* of the fabric of this generation */
+	uint64_t generation;
+	bool has_shape;
+	struct health_sample *samples;
+	size_t sample_capacity;
+	struct pma_caps *caps;   /* by node */
+	size_t caps_capacity;
+	uint64_t *locked;
+	size_t locked_capacity;
+	/*
+	 * Switches whose tables changed in this sweep, and the number of entries; time of the last
+	 * change.
+	 */
+	uint64_t *changed_guids;
+	uint32_t *changed_entries;
+	size_t changed_capacity, entries_capacity;
+	int64_t changed_us;
+	uint64_t *read_guids;    /* switches whose tables were read completely in this sweep */
+	size_t read_capacity;
+	int64_t tables_read_us;  /* CLOCK_BOOTTIME of the newest table passed to health */
+	uint8_t *adaptive;       /* by node: configured, enum balance_adaptive */
+	struct health_detail *details;
+	size_t detail_capacity;
+	/* SMInfo.ActCount of the master, and CLOCK_BOOTTIME of its last increment. */
+	uint64_t sm_guid;
+	uint32_t sm_act_count;
+	int64_t sm_moved_us;
+	bool sm_known;
+	/*
+	 * Set before findings_step_run(): a log that readers keep from being checkpointed (sink.h).
+	 */
+	int64_t log_bytes;
+	char log_holders[SINK_HOLDERS_SIZE];
+	struct restored_finding *restored; /* strings of restored findings */
+};
+
+/*
+ * A master whose ActCount does not change for this long counts as lost. Source: IBA Vol 1, 14.4.1.
+ */
+#define SM_STALLED_US INT64_C(60000000)
+
+/*
+ * findings_step_init - start without a history
+ * @settings:        thresholds, or NULL: the defaults
+ * @shape_settings:  or NULL; borrowed
+ */
+int findings_step_init(struct findings_step *step, const struct health_settings *settings,
+		       const struct shape_settings *shape_settings, struct error *err);
+void findings_step_done(struct findings_step *step);
+
+/* findings_step_restore - findings that were open in the store. Return: 0 or ERR_NOMEM. */
+int findings_step_restore(struct findings_step *step, const struct restored *restored, struct error *err);
+
+/*
+ * findings_step_run - update with one sweep
+ * @result, @details:  its readings
+ * @routes:  known tables; those to read again before a cause is named are requested
+ * @sweep:   its times, fabric and generation; findings are set, valid until the next call
+ * @events:  findings that opened, changed or closed are added
+ *
+ * Return: 0 or ERR_NOMEM; then the findings are not updated.
+ */
+int findings_step_run(struct findings_step *step, const struct sweep_result *result, const struct details *details,
+		      struct node_memory *memory, struct route_read *routes, struct sweep *sweep, struct events *events,
+		      struct error *err);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/lid_verify.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "analysis/rate.h"
+#include "base/err.h"
+#include "collector/node_memory.h"
+#include "collector/sweep_result.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/smp.h"
+
+/* A higher share of the link's rate is not credible. Readings are time-stamped a little late. */
+#define CREDIBLE_PERCENT 150.0
+
+struct lid_verify {
+	struct engine *engine;
+	const struct fabric *fabric;
+	struct node_memory *memory;
+	struct sweep_result *result;
+	bool *queried;    /* per sample, at the first sample of a LID: the LID was queried */
+	uint32_t moved; /* LIDs that belong to another node */
+};
+
+/*
+ * The samples of one LID: all ports of a switch, one of another node. Return: index of the next
+ * LID.
+ */
+static size_t lid_end(const struct lid_verify *verify, size_t first)
+{
+	const struct port *port = &verify->fabric->ports[verify->result->samples[first].port];
+	size_t end = first + 1;
+
+	if (verify->fabric->nodes[port->node].type != NODE_SWITCH)
+		return end;
+	while (end < verify->result->count &&
+	       verify->fabric->ports[verify->result->samples[end].port].node == port->node)
+		end++;
+	return end;
+}
+
+static bool is_implausible(const struct lid_verify *verify, const struct port_sample *sample)
+{
+	const struct port *port = &verify->fabric->ports[sample->port];
+	uint64_t bits_per_s = port_rate_bits_per_s(port);
+
+	if (!sample->delta)
+		return false;
+	return sample->delta->reset ||
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_XMIT_DATA), bits_per_s) >
+		       CREDIBLE_PERCENT ||
+	       rate_utilization_percent(rate_bytes_per_s(sample->delta, COUNTER_RCV_DATA), bits_per_s) >
+		       CREDIBLE_PERCENT;
+}
+
+static void discard(struct lid_verify *verify, size_t first)
+{
+	size_t end = lid_end(verify, first), i;
+
+	for (i = first; i < end; i++) {
+		struct port_sample *sample = &verify->result->samples[i];
+
+		if (sample->status == SAMPLE_UNSUPPORTED)
+			sample->status = SAMPLE_SILENT;
+		if (!sample->reading)
+			continue;
+		*sample = (struct port_sample){ .port = sample->port, .status = SAMPLE_SILENT };
+		verify->result->ports_answered--;
+	}
+}
+
+/* SMPs by LID: is it the expected node and port? Without a response it is accepted. */
+static bool is_at_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
+		      const uint8_t *mad)
+{
+	const struct node *node = &verify->fabric->nodes[port->node];
+	struct smp_node_info info;
+
+	if (result != REQUEST_ANSWERED || !smp_is_ok(mad))
+		return true;
+	info = smp_read_node_info(mad);
+	return info.guid == node->guid && (node->type == NODE_SWITCH || info.port == port->num);
+}
+
+/*
+ * SMPs by path: does the port still have the LID that its counters were read from? A node that is
+ * gone does not respond here, while another may have its LID: without a response only a locked node
+ * is accepted.
+ */
+static bool has_lid(const struct lid_verify *verify, const struct port *port, enum request_result result,
+		    const uint8_t *mad)
+{
+	if (result == REQUEST_CANCELLED)
+		return true;
+	if (result != REQUEST_ANSWERED)
+		return node_memory_node(verify->memory, port->node)->locked;
+	return smp_is_ok(mad) && smp_read_lid(mad) == fabric_port_lid(verify->fabric, port);
+}
+
+/*
+ * Implausible readings through a redirection of an earlier sweep: the owner of that LID cannot be
+ * verified. The next sweep queries the agent itself.
+ */
+static bool drop_redirect(struct lid_verify *verify, size_t first)
+{
+	struct port_entry *agent = node_memory_agent(verify->memory, verify->fabric,
+						     verify->result->samples[first].port);
+
+	if (!agent->redirect.lid || agent->redirect_new)
+		return false;
+	agent->redirect = (struct mad_address){ 0 };
+	discard(verify, first);
+	return true;
+}
+
+static void on_response(void *ctx, const struct request *request, enum request_result result,
+			const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct lid_verify *verify = ctx;
+	const struct port *port = &verify->fabric->ports[verify->result->samples[request->tag].port];
+
+	(void)at_us;
+	if (result != REQUEST_CANCELLED)
+		node_memory_note_smp(verify->memory, port->node, result == REQUEST_ANSWERED);
+	if (verify->memory->directed ? has_lid(verify, port, result, mad) : is_at_lid(verify, port, result, mad))
+		return;
+	verify->moved++;
+	discard(verify, request->tag);
+	/* The redirection and capabilities may be those of the other node. */
+	*node_memory_redirect(verify->memory, verify->fabric, verify->result->samples[request->tag].port) =
+		(struct mad_address){ 0 };
+	node_memory_node(verify->memory, port->node)->caps = (struct pma_caps){ 0 };
+	node_memory_node(verify->memory, port->node)->caps_stored = false;
+}
+
+static int query(struct lid_verify *verify, size_t sample, struct error *err)
+{
+	const struct port *port = &verify->fabric->ports[verify->result->samples[sample].port];
+	struct request request = {
+		.attribute = verify->memory->directed ? SMP_PORT_INFO : SMP_NODE_INFO,
+		.tag = (uint32_t)sample,
+		.done = on_response,
+		.ctx = verify,
+	};
+
+	verify->queried[sample] = true;
+	if (!node_memory_route_smp(verify->memory, verify->fabric, port->node, port->num, &request))
+		return 0;
+	if (verify->memory->directed && verify->fabric->nodes[port->node].type != NODE_SWITCH)
+		request.modifier = port->num;
+	return engine_submit(verify->engine, &request, err);
+}
+
+static bool was_silent(const struct lid_verify *verify, const struct port_sample *sample)
+{
+	return node_memory_node(verify->memory, verify->fabric->ports[sample->port].node)->silent_sweeps > 0;
+}
+
+/* Query each LID with a reading that was not queried yet and is implausible, or @all of them. */
+static int query_each(struct lid_verify *verify, bool all, struct error *err)
+{
+	size_t first, end, i;
+	int code = 0, ran;
+
+	for (first = 0; first < verify->result->count && code == 0; first = end) {
+		bool requested = false, implausible = false;
+
+		end = lid_end(verify, first);
+		for (i = first; i < end && !implausible; i++) {
+			const struct port_sample *sample = &verify->result->samples[i];
+
+			implausible = sample->reading && is_implausible(verify, sample);
+			/* The LID of an unresponsive node may have been reassigned meanwhile. */
+			requested |= implausible || (sample->reading && (all || was_silent(verify, sample)));
+		}
+		if (implausible && drop_redirect(verify, first))
+			continue;
+		if (requested && !verify->queried[first])
+			code = query(verify, first, err);
+	}
+	ran = engine_run(verify->engine, 0, err);
+	return ran < 0 ? ran : code;
+}
+
+int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err)
+{
+	struct lid_verify verify = { .engine = engine, .fabric = fabric, .memory = memory, .result = result };
+	int code;
+
+	*ret_moved = 0;
+	verify.queried = calloc(result->count ? result->count : 1, sizeof(*verify.queried));
+	if (!verify.queried)
+		return err_nomem(err);
+	code = query_each(&verify, all, err);
+	if (code == 0 && verify.moved && !all)
+		code = query_each(&verify, true, err);
+	free(verify.queried);
+	*ret_moved = verify.moved;
+	return code;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * lid_verify.h - verify that responses came from the queried nodes
+ *
+ * A counter response does not identify its node: it comes from the current owner of the LID, and a
+ * subnet manager may reassign LIDs between discoveries. So NodeInfo of a LID is queried if a
+ * counter decreased or increased faster than the link's rate. Two nodes that exchanged LIDs show
+ * one of these. As soon as one LID has moved, all of them are verified.
+ */
+#ifndef IBWIRE_COLLECTOR_LID_VERIFY_H
+#define IBWIRE_COLLECTOR_LID_VERIFY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct engine;
+struct error;
+struct fabric;
+struct node_memory;
+struct sweep_result;
+
+/*
+ * lid_verify_run - verify LIDs, and discard readings of other nodes
+ * @engine:    idle
+ * @result:    of the current sweep; a discarded reading leaves an unresponsive sample
+ * @memory:    indexed by @fabric; capabilities of nodes whose LID moved are reset
+ * @all:       verify every LID with a reading
+ * @ret_moved: number of LIDs that belong to another node
+ *
+ * A LID without a response to NodeInfo is accepted: not every node responds to SMPs.
+ * Return: 0; ERR_UNAVAILABLE if the local device failed; ERR_NOMEM.
+ */
+int lid_verify_run(struct engine *engine, const struct fabric *fabric, struct node_memory *memory,
+		   struct sweep_result *result, bool all, uint32_t *ret_moved, struct error *err);
+
+#endif

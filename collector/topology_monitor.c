@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/topology_monitor.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "fabric/diff.h"
+#include "fabric/fabric.h"
+#include "fabric/keep.h"
+
+void topology_monitor_init(struct topology_monitor *monitor, const struct discoverer *discoverer,
+			   const struct clock *clock, int64_t interval_us)
+{
+	*monitor = (struct topology_monitor){
+		.discoverer = discoverer,
+		.clock = clock,
+		.next_us = clock_boottime_us(clock),
+		.interval_us = interval_us,
+	};
+}
+
+void topology_monitor_done(struct topology_monitor *monitor)
+{
+	monitor->discoverer->cancel(monitor->discoverer->ctx);
+	fabric_destroy(monitor->fabric);
+	monitor->fabric = NULL;
+	monitor->running = false;
+}
+
+void topology_monitor_reap(struct topology_monitor *monitor)
+{
+	if (!monitor->running)
+		monitor->discoverer->cancel(monitor->discoverer->ctx);
+}
+
+static int start(struct topology_monitor *monitor, int64_t now_us, struct error *err)
+{
+	int code;
+
+	monitor->started_us = now_us;
+	monitor->next_us = now_us + monitor->interval_us;
+	code = monitor->discoverer->start(monitor->discoverer->ctx, err);
+	monitor->running = code == 0;
+	return code;
+}
+
+void topology_monitor_start(struct topology_monitor *monitor)
+{
+	int64_t now_us = clock_boottime_us(monitor->clock);
+	struct error ignored;
+
+	if (start(monitor, now_us, &ignored) < 0)
+		monitor->next_us = now_us;
+}
+
+void topology_monitor_restore(struct topology_monitor *monitor, struct fabric *fabric)
+{
+	monitor->fabric = fabric;
+	monitor->generation = fabric ? 1 : 0;
+}
+
+void topology_monitor_rediscover(struct topology_monitor *monitor, enum topology_hint sign)
+{
+	unsigned wasted = monitor->unchanged_in_a_row[sign] + monitor->failed_in_a_row;
+	int64_t soon_us = monitor->started_us + (TOPOLOGY_CHANGE_INTERVAL_US << (wasted < 16 ? wasted : 16));
+	int64_t now_us = clock_boottime_us(monitor->clock);
+
+	if (monitor->busy_in_a_row >= TOPOLOGY_BUSY_REPEATS && soon_us < monitor->started_us + TOPOLOGY_BUSY_US)
+		soon_us = monitor->started_us + TOPOLOGY_BUSY_US;
+	if (sign > monitor->pending_hint)
+		monitor->pending_hint = sign;
+	if (soon_us < now_us)
+		soon_us = now_us;
+	if (soon_us < monitor->next_us)
+		monitor->next_us = soon_us;
+}
+
+void topology_monitor_invalidate(struct topology_monitor *monitor)
+{
+	monitor->confirmed = false;
+	topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
+}
+
+static int fail(struct topology_monitor *monitor, struct events *events, const struct error *cause, struct error *err)
+{
+	topology_monitor_invalidate(monitor);
+	monitor->failed_in_a_row++;
+	if (!monitor->fabric)
+		return err_set(err, cause->code, "%s", cause->text);
+	log_warning("%s; the last topology remains in use", cause->text);
+	events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_FAILED, EVENT_WARNING, NULL, FABRIC_NONE, 0,
+		   "%s; the last topology remains in use", cause->text);
+	return 0;
+}
+
+/* Did discovery see only this host, because its port is down or its peer did not respond? */
+static bool is_cut_off(const struct fabric *found)
+{
+	uint32_t port = found->from_node == FABRIC_NONE ? FABRIC_NONE
+							: fabric_node_port(found, found->from_node, found->from_port);
+
+	return port != FABRIC_NONE &&
+	       (found->ports[port].state < PORT_INIT || found->ports[port].peer == FABRIC_NONE);
+}
+
+static bool has_shrunk(const struct fabric *known, const struct fabric *found)
+{
+	return found->node_count * 100 < known->node_count * TOPOLOGY_SHRUNK_PERCENT;
+}
+
+/*
+ * Nodes without the description or LID that they had: an SMP was lost, which discovery does not
+ * report.
+ */
+static size_t count_holes(const struct fabric *known, const struct fabric *found)
+{
+	size_t holes = 0, i;
+
+	for (i = 0; i < found->node_count; i++) {
+		const struct node *now = &found->nodes[i];
+		uint32_t was = fabric_find_node(known, now->guid);
+
+		if (was != FABRIC_NONE)
+			holes += (known->nodes[was].desc[0] && !now->desc[0]) || (known->nodes[was].lid && !now->lid);
+	}
+	return holes;
+}
+
+/* Must @found be repeated before it is accepted, because it is too small or incomplete? */
+static bool is_suspicious(struct topology_monitor *monitor, const struct fabric *found)
+{
+	const struct fabric *known = monitor->fabric;
+
+	if (!known || (!has_shrunk(known, found) && !count_holes(known, found))) {
+		monitor->suspicious_in_a_row = 0;
+		return false;
+	}
+	return ++monitor->suspicious_in_a_row < TOPOLOGY_SUSPICIOUS_REPEATS;
+}
+
+/*
+ * Keep the last topology until a discovery is accepted. A smaller fabric is reported, a lost SMP is
+ * not.
+ */
+static void reject(struct topology_monitor *monitor, const struct fabric *found, struct events *events)
+{
+	const struct fabric *known = monitor->fabric;
+
+	if (has_shrunk(known, found)) {
+		log_warning("discovery found %zu of %zu known nodes; the last topology remains in use",
+			    found->node_count, known->node_count);
+		events_add(events, clock_wall_us(monitor->clock), EVENT_DISCOVERY_SHRUNK, EVENT_WARNING, NULL,
+			   FABRIC_NONE, 0, "discovery found %zu of %zu known nodes (%u of %u times); the last "
+			   "topology remains in use", found->node_count, known->node_count,
+			   monitor->suspicious_in_a_row,
+			   TOPOLOGY_SUSPICIOUS_REPEATS);
+	} else {
+		log_info("discovery lost attributes of %zu nodes; the last topology remains in use",
+			 count_holes(known, found));
+	}
+	topology_monitor_invalidate(monitor);
+}
+
+static void ignore_change(void *ctx, enum fabric_change change, uint32_t before, uint32_t after)
+{
+	(void)ctx;
+	(void)change;
+	(void)before;
+	(void)after;
+}
+
+/* Do attributes differ that have no event, but must be stored or affect polling? */
+static bool differs(const struct fabric *before, const struct fabric *after)
+{
+	size_t i;
+
+	if (before->port_count != after->port_count ||
+	    fabric_diff(before, after, ignore_change, NULL) > 0)
+		return true;
+	for (i = 0; i < after->port_count; i++) {
+		const struct port *new = &after->ports[i];
+		uint32_t was = fabric_find_port(before, after->nodes[new->node].guid, new->num);
+		const struct port *old = was == FABRIC_NONE ? NULL : &before->ports[was];
+
+		if (!old || old->lid != new->lid || old->sm_lid != new->sm_lid || old->lmc != new->lmc ||
+		    old->state != new->state || old->phys_state != new->phys_state || old->guid != new->guid ||
+		    old->speed != new->speed || old->width != new->width || old->cap_mask != new->cap_mask ||
+		    old->speed_enabled != new->speed_enabled || old->speed_supported != new->speed_supported ||
+		    old->width_enabled != new->width_enabled || old->width_supported != new->width_supported)
+			return true;
+	}
+	return false;
+}
+
+static void reset_unchanged(struct topology_monitor *monitor)
+{
+	int sign;
+
+	for (sign = TOPOLOGY_HINT_STATE_CHANGE; sign < TOPOLOGY_HINT_COUNT; sign++)
+		monitor->unchanged_in_a_row[sign] = 0;
+}
+
+/* Nodes that did not respond to discovery are queried again, with increasing delay. */
+static void follow_unknown_peers(struct topology_monitor *monitor)
+{
+	size_t count = fabric_to_nobody(monitor->fabric);
+
+	if (count != monitor->unknown_peers)
+		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER] = 0;
+	else if (count)
+		monitor->unchanged_in_a_row[TOPOLOGY_HINT_UNKNOWN_PEER]++;
+	monitor->unknown_peers = count;
+	if (count)
+		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_UNKNOWN_PEER);
+}
+
+static int adopt(struct topology_monitor *monitor, struct fabric *found, struct events *events)
+{
+	struct fabric *before = monitor->fabric, *merged;
+	int64_t wall_us = clock_wall_us(monitor->clock);
+
+	if (is_suspicious(monitor, found)) {
+		reject(monitor, found, events);
+		fabric_destroy(found);
+		return 0;
+	}
+	monitor->suspicious_in_a_row = 0;
+	/*
+	 * Unresponsive nodes that are cabled to a port that is up are kept; not if memory is
+	 * exhausted.
+	 */
+	if (before && fabric_keep_silent(before, found, &merged, NULL) > 0) {
+		fabric_destroy(found);
+		found = merged;
+	}
+	monitor->confirmed = true;
+	if (before && !differs(before, found)) {
+		/* A discovery without a hint shows that the fabric is stable. */
+		if (monitor->current_hint <= TOPOLOGY_HINT_UNKNOWN_PEER)
+			reset_unchanged(monitor);
+		else
+			monitor->unchanged_in_a_row[monitor->current_hint]++;
+		fabric_destroy(found);
+		follow_unknown_peers(monitor);
+		return 0;
+	}
+	reset_unchanged(monitor);
+	/* A lost SMP can hide a node or all ports of a switch: discover again soon. */
+	if (monitor->lost ||
+	    (before && (found->node_count < before->node_count || found->port_count < before->port_count)))
+		topology_monitor_rediscover(monitor, TOPOLOGY_HINT_DIFFERENCE);
+	if (before)
+		events_from_topology(events, wall_us, before, found);
+	monitor->fabric = found;
+	monitor->generation++;
+	fabric_destroy(before);
+	follow_unknown_peers(monitor);
+	return 1;
+}
+
+int topology_monitor_step(struct topology_monitor *monitor, unsigned timeout_ms, struct events *events,
+			  struct error *err)
+{
+	const struct discoverer *discoverer = monitor->discoverer;
+	int64_t now_us = clock_boottime_us(monitor->clock);
+	struct record_trailer trailer = { 0 };
+	struct fabric *found = NULL;
+	struct error cause = { 0 };
+	int code;
+
+	if (!monitor->running) {
+		if (now_us < monitor->next_us)
+			return 0;
+		if (monitor->started_us && now_us - monitor->started_us <= 2 * TOPOLOGY_BUSY_US)
+			monitor->busy_in_a_row++;
+		else
+			monitor->busy_in_a_row = 0;
+		monitor->current_hint = monitor->pending_hint;
+		monitor->pending_hint = TOPOLOGY_HINT_NONE;
+		code = start(monitor, now_us, &cause);
+		if (code < 0)
+			return fail(monitor, events, &cause, err);
+	}
+	code = discoverer->step(discoverer->ctx, timeout_ms, &found, &trailer, &cause);
+	if (code == 0)
+		return 0;
+	monitor->running = false;
+	monitor->took_us = clock_boottime_us(monitor->clock) - monitor->started_us;
+	monitor->smps = trailer.smps;
+	monitor->lost = trailer.lost;
+	if (code < 0)
+		return fail(monitor, events, &cause, err);
+	if (is_cut_off(found)) {
+		fabric_destroy(found);
+		err_set(&cause, ERR_UNAVAILABLE,
+			"discovery found only this host: its port is down, or SMPs to its switch are lost");
+		return fail(monitor, events, &cause, err);
+	}
+	monitor->failed_in_a_row = 0;
+	return adopt(monitor, found, events);
+}

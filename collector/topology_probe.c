@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "collector/topology_probe.h"
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "collector/node_memory.h"
+#include "fabric/fabric.h"
+#include "wire/engine.h"
+#include "wire/mad.h"
+#include "wire/smp.h"
+
+static void note_change(struct topology_probe *probe, uint32_t port)
+{
+	if (probe->changed_port == FABRIC_NONE)
+		probe->changed_port = port;
+	probe->changed = true;
+}
+
+/* It did not respond to its last SMP: the next one is sent with retries. */
+static bool has_timed_out(const struct topology_probe *probe, uint32_t node)
+{
+	return node_memory_node(probe->memory, node)->smp_timeout_sweeps > 0;
+}
+
+static bool note_response(struct topology_probe *probe, uint32_t node, enum request_result result)
+{
+	/*
+	 * After two timeouts the path may lead through a removed node: a discovery finds another
+	 * one.
+	 */
+	if (result == REQUEST_TIMED_OUT && probe->memory->directed && has_timed_out(probe, node) &&
+	    !node_memory_node(probe->memory, node)->locked)
+		note_change(probe, FABRIC_NONE);
+	if (result != REQUEST_CANCELLED)
+		node_memory_note_smp(probe->memory, node, result == REQUEST_ANSWERED);
+	return result == REQUEST_ANSWERED;
+}
+
+static void on_node_info(void *ctx, const struct request *request, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	(void)mad;
+	(void)at_us;
+	note_response(ctx, request->tag, result);
+}
+
+static void on_switch_info(void *ctx, const struct request *request, enum request_result result,
+			   const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct topology_probe *probe = ctx;
+
+	(void)at_us;
+	if (!note_response(probe, request->tag, result) || !smp_is_ok(mad))
+		return;
+	node_memory_node(probe->memory, request->tag)->lft_top = smp_read_lft_top(mad);
+	if (smp_read_port_state_change(mad))
+		note_change(probe, FABRIC_NONE);
+}
+
+static struct smp_link read_link(const struct fabric *fabric, const struct port *port, const uint8_t mad[MAD_SIZE])
+{
+	const struct port *port0 = &fabric->ports[fabric->nodes[port->node].first_port];
+
+	return smp_read_link(mad, port0->num == 0 ? port0->cap_mask : 0);
+}
+
+static bool is_same(const struct port *port, const struct smp_link *link)
+{
+	if (link->state != port->state)
+		return false;
+	if (link->state < PORT_INIT)
+		return true;
+	return link->width == port->width &&
+	       (link->speed == port->speed || (link->speed == LINK_SPEED_QDR && port->speed == LINK_SPEED_FDR10));
+}
+
+bool topology_probe_matches(const struct fabric *fabric, uint32_t port, const uint8_t mad[MAD_SIZE])
+{
+	struct smp_link link = read_link(fabric, &fabric->ports[port], mad);
+
+	return is_same(&fabric->ports[port], &link);
+}
+
+static void on_port_info(void *ctx, const struct request *request, enum request_result result,
+			 const uint8_t mad[MAD_SIZE], int64_t at_us)
+{
+	struct topology_probe *probe = ctx;
+	const struct port *port = &probe->fabric->ports[request->tag];
+	struct smp_link link;
+
+	(void)at_us;
+	if (!note_response(probe, port->node, result) || !smp_is_ok(mad))
+		return;
+	link = read_link(probe->fabric, port, mad);
+	probe->links_seen += link.state >= PORT_INIT;
+	probe->links_not_active += link.state == PORT_INIT || link.state == PORT_ARMED;
+	if (!is_same(port, &link))
+		note_change(probe, request->tag);
+}
+
+/* Is this node queried? A locked one only now and then. */
+static bool is_queried(const struct topology_probe *probe, uint32_t node_index)
+{
+	const struct node_entry *node = node_memory_node(probe->memory, node_index);
+
+	return !node->silent_sweeps && (!node->locked ||
+					probe->sweep - node->smp_sent_at >= TOPOLOGY_PROBE_LOCKED_SWEEPS);
+}
+
+static bool is_switch(const struct topology_probe *probe, uint32_t node)
+{
+	return probe->fabric->nodes[node].type == NODE_SWITCH;
+}
+
+/* The port for a node's SMPs: port 0 of a switch, else the first that is up. FABRIC_NONE: none. */
+static uint32_t smp_port(const struct topology_probe *probe, uint32_t node_index)
+{
+	const struct node *node = &probe->fabric->nodes[node_index];
+	uint32_t i;
+
+	for (i = node->first_port; i < node->first_port + node->ports; i++)
+		if (fabric_port_lid(probe->fabric, &probe->fabric->ports[i]) &&
+		    (is_switch(probe, node_index) || probe->fabric->ports[i].state >= PORT_INIT))
+			return i;
+	return FABRIC_NONE;
+}
+
+static int submit(struct topology_probe *probe, struct engine *engine, uint32_t node, uint16_t attribute,
+		  uint32_t modifier, uint32_t tag, request_done *done, struct error *err)
+{
+	struct node_entry *entry = node_memory_node(probe->memory, node);
+	uint32_t port = smp_port(probe, node);
+	struct request request = {
+		.attribute = attribute,
+		.modifier = modifier,
+		.tag = tag,
+		.once = entry->locked || !has_timed_out(probe, node),
+		.done = done,
+		.ctx = probe,
+	};
+
+	if (port == FABRIC_NONE || !node_memory_route_smp(probe->memory, probe->fabric, node,
+							  probe->fabric->ports[port].num, &request))
+		return 0;
+	probe->smps++;
+	entry->smp_sent_at = probe->sweep;
+	return engine_submit(engine, &request, err);
+}
+
+int topology_probe_submit(struct topology_probe *probe, struct engine *engine, const struct fabric *fabric,
+			  struct node_memory *memory, struct error *err)
+{
+	uint32_t count = (uint32_t)fabric->port_count, tenth = count / TOPOLOGY_PROBE_SWEEPS + 1, i, step, end;
+	int code = 0;
+
+	probe->fabric = fabric;
+	probe->memory = memory;
+	probe->sweep++;
+	probe->changed = false;
+	probe->changed_port = FABRIC_NONE;
+	probe->smps = probe->links_seen = probe->links_not_active = 0;
+	for (i = 0; i < fabric->node_count && code == 0; i++) {
+		if (!is_queried(probe, i))
+			continue;
+		if (is_switch(probe, i))
+			code = submit(probe, engine, i, SMP_SWITCH_INFO, 0, i, on_switch_info, err);
+		/*
+		 * Other nodes are queried rarely (lid_verify): here only those that did not
+		 * respond.
+		 */
+		else if (has_timed_out(probe, i))
+			code = submit(probe, engine, i, SMP_NODE_INFO, 0, i, on_node_info, err);
+	}
+	if (probe->fresh) {
+		probe->fresh = false;
+		return code;
+	}
+	/*
+	 * Every tenth port, since the ports of one switch are queried one after the other. In a
+	 * small fabric neighbours, so that links of a switch that are coming up are seen in one
+	 * sweep (throttle.h).
+	 */
+	step = count > TOPOLOGY_PROBE_SMALL ? TOPOLOGY_PROBE_SWEEPS : 1;
+	i = step > 1 ? probe->turn : probe->turn * tenth;
+	end = step > 1 ? count : i + tenth;
+	for (; i < end && i < count && code == 0; i += step) {
+		const struct port *port = &fabric->ports[i];
+
+		if (port->num > 0 && is_switch(probe, port->node) && is_queried(probe, port->node) &&
+		    !has_timed_out(probe, port->node))
+			code = submit(probe, engine, port->node, SMP_PORT_INFO, port->num, i, on_port_info, err);
+	}
+	probe->turn = (probe->turn + 1) % TOPOLOGY_PROBE_SWEEPS;
+	return code;
+}
+
+uint64_t topology_probe_cost(const struct fabric *fabric)
+{
+	uint64_t switches = 0, ports = 0;
+	size_t i;
+
+	for (i = 0; i < fabric->node_count; i++) {
+		if (fabric->nodes[i].type != NODE_SWITCH)
+			continue;
+		switches++;
+		ports += fabric->nodes[i].port_count;
+	}
+	return switches + ports / TOPOLOGY_PROBE_SWEEPS;
+}
