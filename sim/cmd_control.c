@@ -6,9 +6,9 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "sim/cmd.h"
-#include "sim/console.h"
-#include "sim/driver.h"
+#include "sim/ibsim/console.h"
 #include "sim/launch.h"
+#include "sim/traffic/driver.h"
 
 static int need_env(const char *name, const char **ret, struct error *err)
 {

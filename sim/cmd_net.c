@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/cmd.h"
-#include "sim/mend.h"
-#include "sim/netwrite.h"
-#include "sim/rundir.h"
+#include "sim/net/mend.h"
+#include "sim/net/netwrite.h"
 #include "sim/net_shape.h"
+#include "sim/rundir.h"
 
 static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *err)
 {

@@ -15,12 +15,12 @@
 #include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "sim/cmd.h"
-#include "sim/ibsim.h"
+#include "sim/ibsim/ibsim.h"
+#include "sim/ibsim/opensm.h"
 #include "sim/launch.h"
 #include "sim/lft.h"
-#include "sim/opensm.h"
 #include "sim/rundir.h"
-#include "sim/skew.h"
+#include "sim/traffic/skew.h"
 
 #define PATIENCE_US (30 * US_PER_S)
 

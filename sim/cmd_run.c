@@ -14,8 +14,8 @@
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
-#include "sim/relay.h"
 #include "sim/net_shape.h"
+#include "sim/relay/relay.h"
 
 #define GEN_WORDS_MAX 64
 #define DEFAULT_TICK_MS 100

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "sim/cmd.h"
-#include "sim/relay.h"
+#include "sim/relay/relay.h"
 
 static int tell(const char *what, const char *settings, struct error *err)
 {

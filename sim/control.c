@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "sim/client.h"
+#include "sim/ibsim/client.h"
 
 /* So often is a command given whose connection was closed before it was read. */
 enum { TRIES = 100 };

@@ -34,8 +34,8 @@ struct launch_options {
 	unsigned tick_ms;     /* of the driver */
 	const char *opensm[LAUNCH_OPTIONS_MAX]; /* more lines for opensm's configuration */
 	size_t opensm_count;
-	const char *wire;     /* what the relay does with MADs, see sim/relay.h; NULL: they pass at once */
-	const char *pma[LAUNCH_OPTIONS_MAX]; /* what performance agents answer, see sim/responder.h */
+	const char *wire;     /* what the relay does with MADs, see sim/relay/relay.h; NULL: they pass at once */
+	const char *pma[LAUNCH_OPTIONS_MAX]; /* what performance agents answer, see sim/relay/responder.h */
 	size_t pma_count;
 	unsigned timeout_s;   /* for the subnet to come up; 0: by the size of the net */
 	char *const *command; /* NULL-terminated */

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "sim/control.h"
+#include "sim/ibsim/opensm.h"
 #include "sim/launch.h"
-#include "sim/opensm.h"
 
 #define PATIENCE_US (60 * US_PER_S)
 

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/relay/relay_model.h"
+
+#include <endian.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+#define NOTHING UINT32_MAX
+
+/* Without hold, ibsim's own silence: what it does not answer is forgotten after so long. */
+#define FORGET_NS (60 * US_PER_S * 1000)
+
+/* How long before its turn a question is put to ibsim, at most. */
+#define EARLY_NS 50000
+
+/* The 48 bits of a transaction id that ibsim leaves alone. Source: sim_mad.c, update_trid. */
+#define TID_MASK ((UINT64_C(1) << 48) - 1)
+
+enum mad_state { STATE_UNUSED, STATE_TRAVELLING, STATE_ASKED, STATE_RETURNING };
+
+struct relay_mad {
+	uint32_t next;         /* in the list of the unused, or in its bucket */
+	uint32_t older, newer; /* among those that ibsim has */
+	uint32_t generation;
+	uint32_t node;
+	uint8_t slot;
+	uint8_t state;
+	bool agent;            /* for an agent of the node, which is occupied by it */
+	uint16_t redirected;   /* LID that it was sent to where another one's agent answers; 0: as it says */
+	int64_t came_ns;       /* from the client */
+	int64_t ready_ns;      /* before which the client cannot have the answer */
+	struct exchange exchange;
+	struct packet packet;  /* the question as it came; then what the client gets */
+};
+
+static struct relay_mad *mad_at(const struct relay_model *model, uint32_t index)
+{
+	return &model->blocks[index / RELAY_BLOCK][index % RELAY_BLOCK];
+}
+
+static uint32_t take_unused(struct relay_model *model)
+{
+	uint32_t index = model->unused, i;
+
+	if (index == NOTHING) {
+		struct relay_mad *block;
+
+		if (model->block_count == RELAY_BLOCKS_MAX)
+			return NOTHING;
+		block = calloc(RELAY_BLOCK, sizeof(*block));
+		if (!block)
+			return NOTHING;
+		index = (uint32_t)(model->block_count * RELAY_BLOCK);
+		model->blocks[model->block_count++] = block;
+		for (i = 0; i < RELAY_BLOCK; i++)
+			block[i].next = i + 1 < RELAY_BLOCK ? index + i + 1 : NOTHING;
+	}
+	model->unused = mad_at(model, index)->next;
+	model->under_way++;
+	return index;
+}
+
+static void give_back(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	mad->state = STATE_UNUSED;
+	mad->next = model->unused;
+	model->unused = index;
+	model->under_way--;
+}
+
+static bool happens(struct relay_model *model, double percent)
+{
+	if (percent <= 0)
+		return false;
+	model->random = map_mix(model->random + UINT64_C(0x9e3779b97f4a7c15));
+	return (double)(model->random >> 11) * 0x1p-53 * 100 < percent;
+}
+
+/* --- questions that ibsim has --- */
+
+static uint32_t *bucket_of(struct relay_model *model, unsigned slot, const uint8_t *mad)
+{
+	uint64_t key = (load_be64(mad + MAD_TID) & TID_MASK) ^ (uint64_t)slot << 60 ^ (uint64_t)mad[MAD_CLASS] << 50;
+
+	return &model->buckets[map_mix(key) % RELAY_BUCKETS];
+}
+
+static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *answer)
+{
+	return mad->slot == slot && mad->packet.mad[MAD_CLASS] == answer[MAD_CLASS] &&
+		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(answer + MAD_TID)) & TID_MASK) == 0;
+}
+
+/* At the end of its bucket: of two questions with one transaction id, the older is answered first. */
+static void remember(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
+
+	while (*place != NOTHING)
+		place = &mad_at(model, *place)->next;
+	*place = index;
+	mad->next = NOTHING;
+	mad->older = model->newest;
+	mad->newer = NOTHING;
+	if (model->newest != NOTHING)
+		mad_at(model, model->newest)->newer = index;
+	else
+		model->oldest = index;
+	model->newest = index;
+	mad->state = STATE_ASKED;
+}
+
+static void forget(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
+
+	while (*place != index)
+		place = &mad_at(model, *place)->next;
+	*place = mad->next;
+	if (mad->older != NOTHING)
+		mad_at(model, mad->older)->newer = mad->newer;
+	else
+		model->oldest = mad->newer;
+	if (mad->newer != NOTHING)
+		mad_at(model, mad->newer)->older = mad->older;
+	else
+		model->newest = mad->older;
+}
+
+static uint32_t find_asked(struct relay_model *model, unsigned slot, const uint8_t *answer)
+{
+	uint32_t index = *bucket_of(model, slot, answer);
+
+	while (index != NOTHING && !is_same(mad_at(model, index), slot, answer))
+		index = mad_at(model, index)->next;
+	return index;
+}
+
+/* --- what becomes of a question --- */
+
+static void deliver(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	if (mad->packet.status == htonl(PACKET_TIMED_OUT))
+		model->stats.timed_out++;
+	else
+		model->stats.answers++;
+	if (model->slots[mad->slot].open && mad->generation == model->slots[mad->slot].generation)
+		model->io.to_client(model->io.ctx, mad->slot, &mad->packet);
+	give_back(model, index);
+}
+
+static void deliver_at(struct relay_model *model, uint32_t index, int64_t at_ns, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	mad->state = STATE_RETURNING;
+	/* Without memory the answer is early; better than never. */
+	if (at_ns <= now_ns || relay_heap_push(&model->heap, at_ns, index) < 0)
+		deliver(model, index);
+}
+
+/* The kernel's report: the question comes back, as ibsim makes it. */
+static void time_out(struct relay_model *model, uint32_t index, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	int64_t at_ns = mad->came_ns + (model->settings.hold_ns ? model->settings.hold_ns : model->settings.latency_ns);
+
+	mad->packet.status = htonl(PACKET_TIMED_OUT);
+	store_be16(mad->packet.mad + MAD_TID, mad->slot);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+static bool is_dead(const struct relay_model *model, uint32_t node)
+{
+	return node != FABRIC_NONE && model->dead[node];
+}
+
+/*
+ * Does a locked node drop this question? Its M_Key is its GUID. SMPs along a path
+ * pass, with which opensm and discoveries work: a real node drops these, too.
+ * Source: M_Key at byte 24 of an SMP, IBA Vol 1, 14.2.1.1.
+ */
+static bool drops_smp(const struct relay_model *model, uint32_t node, const uint8_t *mad)
+{
+	uint64_t mkey;
+
+	if (node == FABRIC_NONE || !model->locked[node] || mad[MAD_CLASS] != CLASS_SUBN_LID)
+		return false;
+	memcpy(&mkey, mad + 24, sizeof(mkey));
+	return be64toh(mkey) != model->fabric->nodes[node].guid;
+}
+
+static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t question[PACKET_MAD_SIZE])
+{
+	struct relay_mad *mad = mad_at(model, index);
+	struct packet packet = mad->packet;
+
+	memcpy(packet.mad, question, PACKET_MAD_SIZE);
+	if (mad->redirected) {
+		packet.dlid = htons(relay_map_lid(&model->map, mad->node, question[PACKET_MAD_DATA + 1]));
+		packet.dqp = htonl(1);
+	}
+	remember(model, index);
+	model->io.to_ibsim(model->io.ctx, mad->slot, &packet);
+}
+
+/* The question is at its node, and it is its turn. */
+static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint8_t question[PACKET_MAD_SIZE];
+
+	if (!model->slots[mad->slot].open || mad->generation != model->slots[mad->slot].generation) {
+		give_back(model, index);
+		return;
+	}
+	if (is_dead(model, mad->node) || drops_smp(model, mad->node, mad->packet.mad)) {
+		time_out(model, index, now_ns);
+		return;
+	}
+	memcpy(question, mad->packet.mad, PACKET_MAD_SIZE);
+	responder_question(&model->responder, mad->node, &mad->exchange, question);
+	ask_ibsim(model, index, question);
+}
+
+/* Methods that ask for an answer. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
+static bool wants_answer(const uint8_t *mad)
+{
+	switch (mad[MAD_METHOD]) {
+	case METHOD_GET:
+	case METHOD_SET:
+	case 0x12: /* GetTable */
+	case 0x13: /* GetTraceTable */
+	case 0x14: /* GetMulti */
+	case 0x15: /* Delete */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_for_agent(const uint8_t *mad)
+{
+	return mad[MAD_CLASS] == CLASS_PERFORMANCE || mad[MAD_CLASS] == CLASS_SUBN_LID ||
+		mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+}
+
+/* A node may answer for another one that redirects to it. */
+static void find_node(struct relay_model *model, struct relay_mad *mad)
+{
+	uint32_t qp = ntohl(mad->packet.dqp);
+
+	mad->node = relay_map_find(&model->map, model->slots[mad->slot].seat, &mad->packet);
+	mad->redirected = 0;
+	if (mad->packet.mad[MAD_CLASS] == CLASS_PERFORMANCE && qp >= RESPONDER_REDIRECT_QP &&
+	    qp - RESPONDER_REDIRECT_QP < model->fabric->node_count) {
+		mad->node = qp - RESPONDER_REDIRECT_QP;
+		mad->redirected = (uint16_t)mad->packet.dlid;
+	}
+	mad->exchange.redirected = mad->redirected;
+}
+
+/*
+ * Has a question of this node to wait? Return: when to ask ibsim, which is a
+ * little before its turn (never more than a latency): ibsim's own time is not added to the service
+ * then, and a question that has not to wait needs no event.
+ */
+static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t arrives_ns)
+{
+	int64_t *free_ns = mad->node == FABRIC_NONE ? NULL : &model->free_ns[mad->node];
+	int64_t service_ns = model->settings.service_ns, turn_ns = arrives_ns, early_ns = model->settings.latency_ns;
+
+	if (early_ns > EARLY_NS)
+		early_ns = EARLY_NS;
+	if (!free_ns || !service_ns || !is_for_agent(mad->packet.mad) || is_dead(model, mad->node)) {
+		mad->ready_ns = arrives_ns + model->settings.latency_ns;
+		return arrives_ns - early_ns;
+	}
+	if (*free_ns > turn_ns)
+		turn_ns = *free_ns;
+	*free_ns = turn_ns + service_ns;
+	mad->ready_ns = *free_ns + model->settings.latency_ns;
+	return turn_ns - early_ns;
+}
+
+void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
+{
+	struct relay_mad *mad;
+	uint32_t index;
+	int64_t turn_ns;
+
+	if (!wants_answer(packet->mad)) {
+		if (happens(model, model->settings.loss))
+			model->stats.lost++;
+		else
+			model->io.to_ibsim(model->io.ctx, slot, packet);
+		return;
+	}
+	model->stats.questions++;
+	index = take_unused(model);
+	if (index == NOTHING) {
+		model->stats.refused++;
+		return;
+	}
+	mad = mad_at(model, index);
+	mad->packet = *packet;
+	mad->slot = (uint8_t)slot;
+	mad->generation = model->slots[slot].generation;
+	mad->came_ns = now_ns;
+	mad->state = STATE_TRAVELLING;
+	find_node(model, mad);
+	if (happens(model, model->settings.loss)) {
+		model->stats.lost++;
+		time_out(model, index, now_ns);
+		return;
+	}
+	turn_ns = queue(model, mad, now_ns + model->settings.latency_ns);
+	if (turn_ns <= now_ns || relay_heap_push(&model->heap, turn_ns, index) < 0)
+		begin(model, index, now_ns);
+}
+
+/* One more answer to the client, at about the same time. */
+static void deliver_copy(struct relay_model *model, const struct relay_mad *mad, uint64_t tid_change, int64_t at_ns,
+			 int64_t now_ns)
+{
+	uint32_t index = take_unused(model);
+	struct relay_mad *copy;
+
+	if (index == NOTHING)
+		return;
+	copy = mad_at(model, index);
+	*copy = *mad;
+	store_be64(copy->packet.mad + MAD_TID, load_be64(copy->packet.mad + MAD_TID) ^ tid_change);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+/* The misbehaviour that a node was told. Return: when its answer is there. */
+static int64_t misbehave(struct relay_model *model, struct relay_mad *mad, int64_t at_ns, int64_t now_ns)
+{
+	const struct responder_node *config = mad->node == FABRIC_NONE ? NULL : model->responder.nodes[mad->node];
+
+	if (!config || mad->packet.mad[MAD_CLASS] != CLASS_PERFORMANCE)
+		return at_ns;
+	if (happens(model, config->garbled))
+		responder_garble(mad->packet.mad, model->random);
+	/* A transaction that nobody began: within the 16 bits that no library counts up to soon. */
+	if (happens(model, config->foreign))
+		deliver_copy(model, mad, 0x5aa50000u, at_ns, now_ns);
+	if (happens(model, config->duplicated))
+		deliver_copy(model, mad, 0, at_ns, now_ns);
+	return happens(model, config->late) ? at_ns + config->late_ns : at_ns;
+}
+
+/* Where its answer comes after the time for which a timeout is held, the kernel has reported that before. */
+static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *question,
+			  int64_t at_ns, int64_t now_ns)
+{
+	uint32_t index;
+
+	if (!model->settings.hold_ns || at_ns <= mad->came_ns + model->settings.hold_ns)
+		return;
+	index = take_unused(model);
+	if (index == NOTHING)
+		return;
+	*mad_at(model, index) = *mad;
+	mad_at(model, index)->packet = *question;
+	time_out(model, index, now_ns);
+}
+
+static void take_answer(struct relay_model *model, uint32_t index, const struct packet *answer, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	struct packet question = mad->packet, got = *answer;
+	int64_t at_ns;
+
+	relay_map_learn(&model->map, mad->node, answer->mad);
+	if (!responder_answer(&model->responder, mad->node, &mad->exchange, got.mad)) {
+		ask_ibsim(model, index, got.mad);
+		return;
+	}
+	if (happens(model, model->settings.loss)) {
+		model->stats.lost++;
+		time_out(model, index, now_ns);
+		return;
+	}
+	if (mad->redirected) {
+		got.slid = question.dlid;
+		got.sqp = question.dqp;
+	}
+	mad->packet = got;
+	at_ns = misbehave(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
+	report_before(model, mad, &question, at_ns, now_ns);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
+{
+	bool timed_out = packet->status == htonl(PACKET_TIMED_OUT);
+	uint32_t index = NOTHING;
+
+	if (timed_out || packet->mad[MAD_METHOD] & METHOD_RESPONSE)
+		index = find_asked(model, slot, packet->mad);
+	if (index == NOTHING) {
+		/* A trap, or another client's question: its way took its time before it came here. */
+		model->io.to_client(model->io.ctx, slot, packet);
+		return;
+	}
+	forget(model, index);
+	if (timed_out)
+		time_out(model, index, now_ns);
+	else
+		take_answer(model, index, packet, now_ns);
+}
+
+static int64_t patience_ns(const struct relay_model *model)
+{
+	return model->settings.hold_ns ? model->settings.hold_ns : FORGET_NS;
+}
+
+/* Questions that nobody answered at all: ibsim gave them to a client, and that is silent. */
+static void give_up_old(struct relay_model *model, int64_t now_ns)
+{
+	while (model->oldest != NOTHING) {
+		uint32_t index = model->oldest;
+
+		if (mad_at(model, index)->came_ns + patience_ns(model) > now_ns)
+			return;
+		forget(model, index);
+		if (model->settings.hold_ns)
+			time_out(model, index, now_ns);
+		else
+			give_back(model, index);
+	}
+}
+
+static void note_lateness(struct relay_model *model, int64_t late_ns)
+{
+	model->stats.events++;
+	model->stats.late_ns += late_ns;
+	if (late_ns > model->stats.latest_ns)
+		model->stats.latest_ns = late_ns;
+}
+
+void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns)
+{
+	while (relay_heap_next_ns(&model->heap) <= now_ns + slack_ns) {
+		struct relay_event event = relay_heap_pop(&model->heap);
+
+		note_lateness(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
+		if (mad_at(model, event.what)->state == STATE_TRAVELLING)
+			begin(model, event.what, now_ns);
+		else
+			deliver(model, event.what);
+	}
+	give_up_old(model, now_ns);
+}
+
+int64_t relay_model_next_ns(const struct relay_model *model)
+{
+	int64_t next_ns = relay_heap_next_ns(&model->heap), old_ns;
+
+	if (model->oldest == NOTHING)
+		return next_ns;
+	old_ns = mad_at(model, model->oldest)->came_ns + patience_ns(model);
+	return old_ns < next_ns ? old_ns : next_ns;
+}
+
+void relay_model_open(struct relay_model *model, unsigned slot, const char *node_id)
+{
+	model->slots[slot].seat = relay_map_seat(&model->map, node_id);
+	model->slots[slot].generation++;
+	model->slots[slot].open = true;
+}
+
+void relay_model_close(struct relay_model *model, unsigned slot)
+{
+	uint32_t index = model->oldest, newer;
+
+	model->slots[slot].open = false;
+	for (; index != NOTHING; index = newer) {
+		newer = mad_at(model, index)->newer;
+		if (mad_at(model, index)->slot != slot)
+			continue;
+		forget(model, index);
+		give_back(model, index);
+	}
+}
+
+static uint16_t lid_for_responder(void *ctx, uint32_t node, uint8_t port)
+{
+	const struct relay_map *map = ctx;
+
+	return relay_map_lid(map, node, port);
+}
+
+int relay_model_init(struct relay_model *model, const struct fabric *fabric, const struct relay_io *io,
+		     struct error *err)
+{
+	size_t nodes = fabric->node_count ? fabric->node_count : 1;
+	int code;
+
+	memset(model, 0, sizeof(*model));
+	memset(model->buckets, 0xff, sizeof(model->buckets));
+	model->unused = model->oldest = model->newest = NOTHING;
+	model->fabric = fabric;
+	model->io = *io;
+	model->dead = calloc(nodes, sizeof(*model->dead));
+	model->locked = calloc(nodes, sizeof(*model->locked));
+	model->free_ns = calloc(nodes, sizeof(*model->free_ns));
+	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err)
+							      : err_nomem(err);
+	if (code == 0)
+		code = responder_init(&model->responder, fabric, err);
+	model->responder.lid = lid_for_responder;
+	model->responder.ctx = &model->map;
+	if (code < 0)
+		relay_model_done(model);
+	return code;
+}
+
+void relay_model_done(struct relay_model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->block_count; i++)
+		free(model->blocks[i]);
+	relay_heap_done(&model->heap);
+	if (model->responder.fabric)
+		responder_done(&model->responder);
+	relay_map_done(&model->map);
+	free(model->dead);
+	free(model->locked);
+	free(model->free_ns);
+	memset(model, 0, sizeof(*model));
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/relay/relay_sockets.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "sim/ibsim/client.h"
+#include "sim/relay/relay_model.h"
+
+/* Datagrams taken or given at a time; a socket holds ten (/proc/sys/net/unix/max_dgram_qlen) unless told otherwise. */
+#define BATCH 12
+
+static int open_socket(const char *name, const char *what)
+{
+	struct sockaddr_un address;
+	socklen_t len = client_address(&address, name, what);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&address, len) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int connect_to(int fd, const char *name, const char *what)
+{
+	struct sockaddr_un address;
+	socklen_t len = client_address(&address, name, what);
+
+	return connect(fd, (const struct sockaddr *)&address, len);
+}
+
+int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model, const char *name,
+		       const char *ibsim_name, struct error *err)
+{
+	char what[32];
+	bool good;
+	int i;
+
+	memset(sockets, 0, sizeof(*sockets));
+	sockets->model = model;
+	sockets->name = name;
+	sockets->ibsim_name = ibsim_name;
+	sockets->ctl_up_fd = -1;
+	sockets->ctl_fd = open_socket(name, "ctl");
+	snprintf(what, sizeof(what), "ctl%ld", (long)getpid());
+	sockets->ibsim_ctl = open_socket(ibsim_name, what);
+	good = sockets->ctl_fd >= 0 && sockets->ibsim_ctl >= 0 &&
+		connect_to(sockets->ibsim_ctl, ibsim_name, "ctl") == 0;
+	for (i = 0; i < IBSIM_CLIENTS; i++) {
+		snprintf(what, sizeof(what), "out%d", i);
+		sockets->slots[i].up_fd = -1;
+		sockets->slots[i].down_fd = open_socket(name, what);
+		good = good && sockets->slots[i].down_fd >= 0;
+	}
+	if (good)
+		return 0;
+	err_set(err, ERR_UNAVAILABLE, "the relay cannot reach ibsim \"%s\" or be \"%s\": %s", ibsim_name, name,
+		strerror(errno));
+	relay_sockets_close(sockets);
+	return ERR_UNAVAILABLE;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void relay_sockets_close(struct relay_sockets *sockets)
+{
+	int i;
+
+	for (i = 0; i < IBSIM_CLIENTS; i++) {
+		close_fd(&sockets->slots[i].down_fd);
+		close_fd(&sockets->slots[i].up_fd);
+		free(sockets->slots[i].down.packets);
+		free(sockets->slots[i].up.packets);
+	}
+	close_fd(&sockets->ctl_up_fd);
+	close_fd(&sockets->ctl_fd);
+	close_fd(&sockets->ibsim_ctl);
+}
+
+/* --- slots --- */
+
+static void close_slot(struct relay_sockets *sockets, unsigned number)
+{
+	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	struct relay_slot *slot = &sockets->slots[number];
+
+	if (slot->up_fd < 0)
+		return;
+	/* So that the next client's socket is not refused; it cannot fail, and the next connect would tell. */
+	connect(slot->down_fd, &nobody, sizeof(nobody));
+	/* Where ibsim does not know yet that the client is gone, it finds out at its next datagram. */
+	close_fd(&slot->up_fd);
+	slot->pid = 0;
+	slot->down.first = slot->down.count = slot->up.first = slot->up.count = 0;
+	relay_model_close(sockets->model, number);
+}
+
+/* ibsim gave the client that connects this slot. */
+static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *given, uint32_t pid)
+{
+	struct relay_slot *slot = &sockets->slots[given->id];
+	char node[NODE_ID_SIZE + 1], what[32];
+	struct packet stale;
+
+	close_slot(sockets, given->id);
+	while (recv(slot->down_fd, &stale, sizeof(stale), 0) >= 0)
+		continue;
+	slot->up_fd = sockets->ctl_up_fd;
+	sockets->ctl_up_fd = -1;
+	slot->pid = pid;
+	slot->bundles = false;
+	memcpy(node, given->node, NODE_ID_SIZE);
+	node[NODE_ID_SIZE] = '\0';
+	relay_model_open(sockets->model, given->id, node);
+	snprintf(what, sizeof(what), "out%u", given->id);
+	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0 ||
+	    send(slot->up_fd, PACKET_HELLO, sizeof(PACKET_HELLO), MSG_NOSIGNAL) < 0)
+		return false;
+	snprintf(what, sizeof(what), "in%u", pid);
+	return connect_to(slot->down_fd, sockets->name, what) == 0;
+}
+
+/* --- control --- */
+
+static void answer_ctl(struct relay_sockets *sockets)
+{
+	/* A client that does not wait for its answer is dead: the launcher sees to that. */
+	if (sendto(sockets->ctl_fd, &sockets->ctl, sizeof(sockets->ctl), 0, (struct sockaddr *)&sockets->ctl_from,
+		   sockets->ctl_from_len) < 0)
+		close_fd(&sockets->ctl_up_fd);
+	sockets->ctl_asked = false;
+}
+
+static uint32_t ctl_pid(const struct ctl_message *ctl)
+{
+	struct ctl_connect wish;
+
+	memcpy(&wish, ctl->data, sizeof(wish));
+	return wish.id;
+}
+
+/* ibsim will connect to the socket of the client's process id. */
+static bool prepare_connect(struct relay_sockets *sockets)
+{
+	uint32_t pid = ctl_pid(&sockets->ctl);
+	char what[32];
+	unsigned i;
+
+	for (i = 0; i < IBSIM_CLIENTS; i++)
+		if (sockets->slots[i].pid == pid)
+			close_slot(sockets, i);
+	close_fd(&sockets->ctl_up_fd);
+	snprintf(what, sizeof(what), "in%u", pid);
+	sockets->ctl_up_fd = open_socket(sockets->ibsim_name, what);
+	return sockets->ctl_up_fd >= 0;
+}
+
+static void take_ctl(struct relay_sockets *sockets)
+{
+	struct ctl_message *ctl = &sockets->ctl;
+
+	sockets->ctl_from_len = sizeof(sockets->ctl_from);
+	if (recvfrom(sockets->ctl_fd, ctl, sizeof(*ctl), 0, (struct sockaddr *)&sockets->ctl_from,
+		     &sockets->ctl_from_len) != (ssize_t)sizeof(*ctl))
+		return;
+	/* ibsim would not answer these, and one answer is awaited at a time. */
+	if (ctl->magic != CTL_MAGIC || (ctl->client >= IBSIM_CLIENTS && ctl->type != CTL_CONNECT))
+		return;
+	if ((ctl->type == CTL_CONNECT && !prepare_connect(sockets)) ||
+	    send(sockets->ibsim_ctl, ctl, sizeof(*ctl), 0) != (ssize_t)sizeof(*ctl)) {
+		ctl->type = CTL_ERROR;
+		answer_ctl(sockets);
+		return;
+	}
+	sockets->ctl_asked = true;
+}
+
+static int take_ctl_answer(struct relay_sockets *sockets, struct error *err)
+{
+	struct ctl_message answer;
+	uint32_t pid = ctl_pid(&sockets->ctl);
+	ssize_t got = recv(sockets->ibsim_ctl, &answer, sizeof(answer), 0);
+
+	if (got < 0 && (errno == ECONNREFUSED || errno == ECONNRESET))
+		return err_set(err, ERR_UNAVAILABLE, "ibsim is gone");
+	if (got != (ssize_t)sizeof(answer) || !sockets->ctl_asked)
+		return 0;
+	sockets->ctl = answer;
+	if (answer.type == CTL_CONNECT) {
+		struct ctl_connect given;
+
+		memcpy(&given, answer.data, sizeof(given));
+		if (given.id >= IBSIM_CLIENTS || !open_slot(sockets, &given, pid))
+			sockets->ctl.type = CTL_ERROR;
+	} else if (answer.type == CTL_DISCONNECT && answer.client < IBSIM_CLIENTS) {
+		close_slot(sockets, answer.client);
+	}
+	answer_ctl(sockets);
+	return 0;
+}
+
+/* --- datagrams --- */
+
+static void put(struct backlog *backlog, const struct packet *packet)
+{
+	if (backlog->count == backlog->capacity) {
+		size_t capacity = backlog->capacity ? 2 * backlog->capacity : 64;
+		struct packet *packets = realloc(backlog->packets, capacity * sizeof(*packets));
+
+		/* Without memory the datagram is lost, as on any wire. */
+		if (!packets)
+			return;
+		backlog->packets = packets;
+		backlog->capacity = capacity;
+	}
+	backlog->packets[backlog->count++] = *packet;
+}
+
+void relay_sockets_send_up(void *ctx, unsigned slot, const struct packet *packet)
+{
+	struct relay_sockets *sockets = ctx;
+
+	put(&sockets->slots[slot].up, packet);
+}
+
+void relay_sockets_send_down(void *ctx, unsigned slot, const struct packet *packet)
+{
+	struct relay_sockets *sockets = ctx;
+
+	put(&sockets->slots[slot].down, packet);
+}
+
+/* @bundle: packets in a datagram, at most. Return: false where nobody is at the other end any more. */
+static bool flush_backlog(int fd, struct backlog *backlog, size_t bundle)
+{
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+
+	while (backlog->first < backlog->count) {
+		size_t next = backlog->first, i;
+		int sent;
+
+		for (i = 0; i < BATCH && next < backlog->count; i++) {
+			size_t count = backlog->count - next < bundle ? backlog->count - next : bundle;
+
+			parts[i].iov_base = &backlog->packets[next];
+			parts[i].iov_len = count * sizeof(struct packet);
+			messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
+			next += count;
+		}
+		sent = sendmmsg(fd, messages, (unsigned)i, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (sent < 0 && errno != EINTR)
+			return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
+		for (i = 0; sent > 0 && i < (size_t)sent; i++)
+			backlog->first += parts[i].iov_len / sizeof(struct packet);
+	}
+	backlog->first = backlog->count = 0;
+	return true;
+}
+
+void relay_sockets_flush(struct relay_sockets *sockets)
+{
+	unsigned i;
+
+	for (i = 0; i < IBSIM_CLIENTS; i++) {
+		struct relay_slot *slot = &sockets->slots[i];
+
+		if (slot->up_fd >= 0 && (!flush_backlog(slot->up_fd, &slot->up, PACKET_BUNDLE) ||
+					 !flush_backlog(slot->down_fd, &slot->down,
+							slot->bundles ? PACKET_BUNDLE : 1)))
+			close_slot(sockets, i);
+	}
+}
+
+static short events_of(const struct backlog *backlog)
+{
+	return backlog->first < backlog->count ? POLLIN | POLLOUT : POLLIN;
+}
+
+size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *polls)
+{
+	int i;
+
+	polls[0] = (struct pollfd){ .fd = sockets->ctl_asked ? -1 : sockets->ctl_fd, .events = POLLIN };
+	polls[1] = (struct pollfd){ .fd = sockets->ibsim_ctl, .events = POLLIN };
+	for (i = 0; i < IBSIM_CLIENTS; i++) {
+		const struct relay_slot *slot = &sockets->slots[i];
+		bool open = slot->up_fd >= 0;
+
+		polls[2 + 2 * i] = (struct pollfd){ .fd = open ? slot->down_fd : -1, .events = events_of(&slot->down) };
+		polls[3 + 2 * i] = (struct pollfd){ .fd = slot->up_fd, .events = events_of(&slot->up) };
+	}
+	return RELAY_POLLS;
+}
+
+typedef void take_packet(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
+
+static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, take_packet *take, int64_t now_ns)
+{
+	struct packet packets[BATCH][PACKET_BUNDLE];
+	struct mmsghdr messages[BATCH];
+	struct iovec parts[BATCH];
+	int got, i;
+	size_t k;
+
+	for (i = 0; i < BATCH; i++) {
+		parts[i].iov_base = packets[i];
+		parts[i].iov_len = sizeof(packets[i]);
+		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
+	}
+	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
+	for (i = 0; i < got; i++) {
+		if (packet_is_hello(packets[i], messages[i].msg_len))
+			sockets->slots[slot].bundles = true;
+		for (k = 0; (k + 1) * sizeof(struct packet) <= messages[i].msg_len; k++)
+			take(sockets->model, slot, &packets[i][k], now_ns);
+	}
+}
+
+int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,
+		       struct error *err)
+{
+	unsigned i;
+
+	/* Answers first: ibsim stands still while it cannot give one away. */
+	for (i = 0; 3 + 2 * (size_t)i < count; i++)
+		if (polls[3 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
+			read_packets(sockets, i, sockets->slots[i].up_fd, relay_model_from_ibsim, now_ns);
+	for (i = 0; 2 + 2 * (size_t)i < count; i++)
+		if (polls[2 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
+			read_packets(sockets, i, sockets->slots[i].down_fd, relay_model_from_client, now_ns);
+	if (polls[1].revents && take_ctl_answer(sockets, err) < 0)
+		return ERR_UNAVAILABLE;
+	if (polls[0].revents)
+		take_ctl(sockets);
+	return 0;
+}

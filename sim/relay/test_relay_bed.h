@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * test_relay_bed.h - a relay in virtual time, between one client at an HCA and an ibsim of the test's own answers
+ *
+ * What reaches either side stays here with its time.
+ */
+#ifndef IBWIRE_SIM_TEST_RELAY_BED_H
+#define IBWIRE_SIM_TEST_RELAY_BED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sim/ibsim/packet.h"
+#include "sim/relay/relay_model.h"
+
+struct fabric;
+
+/* Time here is in ns. */
+#define US 1000LL
+#define MS (1000 * US)
+#define BED_PACKETS 4096
+#define SLOT 3
+#define SMP_NODE_INFO 0x11
+#define SMP_PORT_INFO 0x15
+#define PMA_COUNTERS 0x12
+#define HCA_LID 7
+#define OTHER_LID 9
+
+struct bed {
+	struct fabric *fabric;
+	struct relay_model model;
+	int64_t now;
+	bool mute; /* ibsim takes questions and says nothing */
+	uint32_t hca, other;
+	size_t asked; /* questions that reached ibsim */
+	int64_t asked_at[BED_PACKETS];
+	struct packet waiting[BED_PACKETS];
+	size_t waiting_first, waiting_count;
+	size_t got; /* answers that reached the client */
+	struct {
+		int64_t at;
+		uint32_t tid;
+		bool timed_out;
+		struct packet packet;
+	} answers[BED_PACKETS];
+};
+
+/* bed_create - HCAs hca (where the client is) and other have HCA_LID and OTHER_LID; @settings as of --wire. */
+struct bed *bed_create(const char *settings);
+void bed_destroy(struct bed *bed);
+
+/* bed_fill - a Get of class and attribute, with this transaction. */
+void bed_fill(struct packet *packet, uint8_t mgmt_class, uint16_t attribute, uint32_t tid);
+
+/* bed_ask - the client asks the node with that LID for its counters. */
+void bed_ask(struct bed *bed, uint16_t lid, uint32_t tid);
+
+/* bed_ibsim_answers - ibsim answers what it was asked, unless it is mute. */
+void bed_ibsim_answers(struct bed *bed);
+
+/* bed_run_until - let time pass, event by event. */
+void bed_run_until(struct bed *bed, int64_t until);
+
+#endif
