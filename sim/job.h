@@ -53,7 +53,7 @@ struct flow_list {
 	struct flow *flows;
 	size_t count, capacity;
 	bool *coupled;     /* by job: do all its flows run at the rate of the slowest */
-	size_t job_count;
+	size_t job_count, job_capacity;
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 static bool is_before(const struct relay_event *a, const struct relay_event *b)
@@ -16,17 +17,12 @@ static bool is_before(const struct relay_event *a, const struct relay_event *b)
 int relay_heap_push(struct relay_heap *heap, int64_t at_ns, uint32_t what)
 {
 	struct relay_event event = { .at_ns = at_ns, .order = heap->next_order, .what = what };
+	struct relay_event *events = array_grow(heap->events, heap->count, &heap->capacity, sizeof(*events));
 	size_t i;
 
-	if (heap->count == heap->capacity) {
-		size_t capacity = heap->capacity ? 2 * heap->capacity : 256;
-		struct relay_event *events = realloc(heap->events, capacity * sizeof(*events));
-
-		if (!events)
-			return ERR_NOMEM;
-		heap->events = events;
-		heap->capacity = capacity;
-	}
+	if (!events)
+		return ERR_NOMEM;
+	heap->events = events;
 	heap->next_order++;
 	for (i = heap->count++; i && is_before(&event, &heap->events[(i - 1) / 2]); i = (i - 1) / 2)
 		heap->events[i] = heap->events[(i - 1) / 2];

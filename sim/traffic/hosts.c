@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
+#include "fabric/names.h"
 #include "sim/net_shape.h"
 
 /* The largest device number that is a rail: rails of a job are bits of a word. */
@@ -19,35 +20,11 @@ struct found {
 	uint32_t port, rail;
 };
 
-/* Numbers in names compare as numbers: node2 before node10. */
-static int compare_natural(const char *a, const char *b)
-{
-	while (*a && *b) {
-		if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-			char *a_end, *b_end;
-			unsigned long long x = strtoull(a, &a_end, 10), y = strtoull(b, &b_end, 10);
-
-			if (x != y)
-				return x < y ? -1 : 1;
-			a = a_end;
-			b = b_end;
-			continue;
-		}
-		if (*a != *b)
-			return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-		a++;
-		b++;
-	}
-	return (*a != '\0') - (*b != '\0');
-}
-
 static int compare_found(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
-	int order = compare_natural(x->host, y->host);
+	int order = names_compare(x->host, y->host);
 
-	if (order == 0)
-		order = strcmp(x->host, y->host);
 	if (order == 0 && x->rail != y->rail)
 		order = x->rail < y->rail ? -1 : 1;
 	if (order == 0)

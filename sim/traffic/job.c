@@ -266,7 +266,7 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 			return err_nomem(err);
 	if (list->count == before)
 		return err_set(err, ERR_USAGE, "the job has no flow: a ring wants two hosts with an HCA of its rail");
-	coupled = reallocarray(list->coupled, list->job_count + 1, sizeof(*coupled));
+	coupled = array_grow(list->coupled, list->job_count, &list->job_capacity, sizeof(*coupled));
 	if (!coupled)
 		return err_nomem(err);
 	list->coupled = coupled;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
@@ -63,19 +64,16 @@ size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uin
 
 static int add_path(struct traffic *traffic, const uint32_t *path, size_t hops, size_t flow)
 {
-	size_t first = traffic->path_first[flow];
+	size_t first = traffic->path_first[flow], i;
+	uint32_t *grown;
 
-	if (first + hops > traffic->path_capacity) {
-		size_t capacity = 2 * (first + hops);
-		uint32_t *moved = reallocarray(traffic->path, capacity, sizeof(*moved));
-
-		if (!moved)
+	for (i = 0; i < hops; i++) {
+		grown = array_grow(traffic->path, first + i, &traffic->path_capacity, sizeof(*grown));
+		if (!grown)
 			return ERR_NOMEM;
-		traffic->path = moved;
-		traffic->path_capacity = capacity;
+		traffic->path = grown;
+		traffic->path[first + i] = path[i];
 	}
-	if (hops)
-		memcpy(traffic->path + first, path, hops * sizeof(*path));
 	traffic->path_first[flow + 1] = first + hops;
 	return 0;
 }
