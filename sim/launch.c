@@ -264,7 +264,7 @@ static int start_ibsim(struct launch *launch, struct error *err)
 {
 	const struct ibsim_place place = {
 		.fabric = launch->options->fabric, .dir = launch->dir, .console = launch->console,
-		.sockname = launch->ibsim_name, .preload = launch->preload,
+		.sockname = launch->ibsim_name,
 	};
 
 	return ibsim_start(&place, &launch->ibsim, &launch->output.fd, err);

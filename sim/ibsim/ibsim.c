@@ -10,7 +10,6 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/ibsim/preload.h"
 #include "sim/process.h"
 
 /* Sizes that ibsim has to be told. Its own defaults are the least. Source: ibsim sim.h. */
@@ -50,12 +49,11 @@ static struct net_size measure_net(const struct fabric *fabric)
 int ibsim_start(const struct ibsim_place *place, pid_t *ret, int *ret_output_fd, struct error *err)
 {
 	struct net_size size = measure_net(place->fabric);
-	char nodes[24], switches[24], ports[24], cap[24], sockname[80], preload[PRELOAD_SIZE + 16];
+	char nodes[24], switches[24], ports[24], cap[24], sockname[80];
 	char *argv[] = { (char[]){ "ibsim" }, (char[]){ "-s" }, (char[]){ "-N" }, nodes, (char[]){ "-S" }, switches,
 			 (char[]){ "-P" }, ports, (char[]){ "-L" }, cap, (char[]){ IBSIM_NET_FILE }, NULL };
 	struct process_spec spec = {
-		.argv = argv, .dir = place->dir, .env = { sockname, preload }, .own_group = true,
-		.death_signal = SIGKILL,
+		.argv = argv, .dir = place->dir, .env = { sockname }, .own_group = true, .death_signal = SIGKILL,
 	};
 	int pipe_ends[2], code;
 
@@ -64,7 +62,6 @@ int ibsim_start(const struct ibsim_place *place, pid_t *ret, int *ret_output_fd,
 	snprintf(ports, sizeof(ports), "%zu", size.ports);
 	snprintf(cap, sizeof(cap), "%u", size.linear_cap);
 	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", place->sockname);
-	snprintf(preload, sizeof(preload), "LD_PRELOAD=%.*s", (int)strcspn(place->preload, ":"), place->preload);
 	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
 		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
 	/* ibsim stands still while the pipe is full: make that rare. What is not granted does no harm. */

@@ -16,7 +16,6 @@ struct ibsim_place {
 	const char *dir;             /* the run directory */
 	const char *console;         /* FIFO that it reads commands from */
 	const char *sockname;        /* its name */
-	const char *preload;         /* LD_PRELOAD of clients: the first of it is for ibsim, too (sim/ibsim/calls.h) */
 };
 
 /*

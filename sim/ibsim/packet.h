@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define PACKET_MAD_SIZE 256
 #define PACKET_MAD_DATA 64 /* where an attribute's bytes begin */
@@ -26,19 +25,6 @@ struct packet {
 	uint64_t length;
 	uint8_t mad[PACKET_MAD_SIZE];
 };
-
-/*
- * Between the relay and what sim/ibsim/calls.h says of, a datagram may hold several
- * packets: a socket takes ten datagrams, and each costs about as much as what is done with a MAD. Who
- * reads bundles says so first, with this in a datagram.
- */
-#define PACKET_BUNDLE 8
-#define PACKET_HELLO "bundles"
-
-static inline int packet_is_hello(const void *datagram, size_t len)
-{
-	return len == sizeof(PACKET_HELLO) && !memcmp(datagram, PACKET_HELLO, len);
-}
 
 #define CTL_MAGIC 0xdeadbeef
 #define CTL_DATA_SIZE 64

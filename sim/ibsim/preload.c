@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-/* Made of sim/ibsim/calls.c and what it includes. */
+/* The library described in sim/ibsim/umad_preload.h. */
 #define OWN_LIBRARY "ibwire-sim-umad.so"
 
 /* ibsim-run is a shell script with a line sim_so=PATH. */

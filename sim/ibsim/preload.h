@@ -18,7 +18,7 @@ struct error;
 int preload_find(char ret[PATH_MAX], struct error *err);
 
 /*
- * preload_value - our own library (sim/ibsim/calls.h) and that one behind it, as LD_PRELOAD takes them
+ * preload_value - our own library (sim/ibsim/umad_preload.h) and that one behind it, as LD_PRELOAD takes them
  * @umad2sim:  found by preload_find
  * @dir:       the run directory. The loader splits at spaces and colons: where ours lies below a
  *             directory that has some, a link to it is made here

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * In clients: MADs between the program and the wire, as the kernel's umad device
- * carries them. umad2sim stays in charge of all else: sysfs, descriptors, agents.
+ * MADs between a program and the socket of the relay, as the kernel's umad device transfers them.
  *
- * umad2sim has one datagram socket for all, which its own thread waits for. That
- * thread is left with a socket to which nobody sends, and whoever waits for a MAD
- * waits for the real one: one of them at a time, the others for him.
+ * umad2sim has one data socket for all descriptors, and a thread that waits for it. The thread is left
+ * with a socket that receives nothing. Of the threads that wait for a MAD, one polls the real socket;
+ * the others wait for that one.
  * Source: umad2sim.c (umad2sim_read, umad2sim_write, register_agent), sim_client.c.
  */
 #include <arpa/inet.h>
@@ -20,19 +19,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/ibsim/calls.h"
 #include "sim/ibsim/packet.h"
+#include "sim/ibsim/umad_preload.h"
 
-/* More datagrams do not wait in a socket (/proc/sys/net/unix/max_dgram_qlen is 10). */
+/* Datagrams received per system call; a socket queues 10 (/proc/sys/net/unix/max_dgram_qlen). */
 #define BATCH 12
 
-#define NOBODY (-1)
+#define NO_FD (-1)
 
-/* As many as umad2sim has. Source: struct umad2sim_dev. */
+/* Limits of umad2sim. Source: struct umad2sim_dev. */
 #define AGENTS 32
 #define DEVICES 8
 
-/* What stands before a MAD. Source: Linux, rdma/ib_user_mad.h, struct ib_user_mad_hdr. */
+/* The header before a MAD. Source: Linux, rdma/ib_user_mad.h, struct ib_user_mad_hdr. */
 struct umad_header {
 	uint32_t agent, status, timeout_ms, retries, length;
 	uint32_t qp, qkey; /* big-endian, and so is the lid */
@@ -51,7 +50,7 @@ struct registration {
 #define REGISTER_AGENT _IOWR(0x1b, 1, struct registration)
 #define UNREGISTER_AGENT _IOW(0x1b, 2, uint32_t)
 
-/* MADs that wait for the program: a ring. */
+/* Received MADs that the program has not read yet: a ring buffer. */
 struct queue {
 	struct packet *packets;
 	size_t first, count, capacity;
@@ -60,67 +59,68 @@ struct queue {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t arrived;
-	int fd;              /* umad2sim's socket, under another number */
-	bool somebody_waits; /* in poll(), for the socket; others wait for him */
+	int fd;           /* umad2sim's data socket, duplicated */
+	bool polling;     /* a thread polls the socket; others wait for @arrived */
 	struct {
-		int fd;      /* NOBODY: no such agent */
+		int fd;   /* NO_FD: not registered */
 		uint8_t mgmt_class, qp;
 	} agents[AGENTS];
-	uint8_t agent_of[256]; /* by class: the one that registered last */
+	uint8_t agent_of[256]; /* by management class: the agent registered last */
 	struct queue queues[DEVICES];
-	size_t unread;         /* in all queues */
-	struct packet out[PACKET_BUNDLE];
-	size_t out_count;
-} wire = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .fd = NOBODY };
+} umad = { .lock = PTHREAD_MUTEX_INITIALIZER, .arrived = PTHREAD_COND_INITIALIZER, .fd = NO_FD };
 
 /*
- * umad2sim's socket: its number gets one that nothing comes to, before there is a thread to wait
- * for it. What programs of ours ask without umad2sim (sim/ibsim/client.c) is closed on exec; its is not.
+ * Replaces umad2sim's socket by one that receives nothing, before the thread exists that waits for it.
+ * The sockets of ibwire-sim itself (sim/ibsim/client.c) are closed on exec; umad2sim's is not.
  */
 void mads_connected(int fd)
 {
 	int flags = fcntl(fd, F_GETFD), idle, i;
 
-	if (flags < 0 || flags & FD_CLOEXEC || wire.fd != NOBODY)
+	if (flags < 0 || flags & FD_CLOEXEC || umad.fd != NO_FD)
 		return;
 	idle = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (idle < 0)
 		return;
 	for (i = 0; i < AGENTS; i++)
-		wire.agents[i].fd = NOBODY;
-	wire.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (wire.fd >= 0 && dup2(idle, fd) < 0) {
-		next_calls.close(wire.fd);
-		wire.fd = NOBODY;
+		umad.agents[i].fd = NO_FD;
+	umad.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (umad.fd >= 0 && dup2(idle, fd) < 0) {
+		next_calls.close(umad.fd);
+		umad.fd = NO_FD;
 	}
-	if (wire.fd >= 0)
-		send(wire.fd, PACKET_HELLO, sizeof(PACKET_HELLO), MSG_NOSIGNAL);
 	next_calls.close(idle);
 }
 
-bool mads_are_ours(int fd)
+/* Descriptors emulated by umad2sim; the kernel's are below. Source: umad2sim.c, open and fd_to_dev. */
+static bool is_umad(int fd)
 {
-	return is_umad(fd) && wire.fd != NOBODY;
+	return fd >= 1024 && fd < 2048;
 }
 
-/* The lock, and what a thread that has it may not do: be cancelled. It may while it waits. */
+bool mads_own_fd(int fd)
+{
+	return is_umad(fd) && umad.fd != NO_FD;
+}
+
+/* A thread that holds the lock cannot be cancelled, except while it waits. */
 static __thread int cancel_state;
 
-static void begin(void)
+static void lock(void)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	pthread_mutex_lock(&wire.lock);
+	pthread_mutex_lock(&umad.lock);
 }
 
-static void end(void)
+static void unlock(void)
 {
-	pthread_mutex_unlock(&wire.lock);
+	pthread_mutex_unlock(&umad.lock);
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
 static struct queue *queue_of(int fd)
 {
-	return &wire.queues[(unsigned)fd % DEVICES];
+	return &umad.queues[(unsigned)fd % DEVICES];
 }
 
 /* --- agents --- */
@@ -133,19 +133,19 @@ int mads_ioctl(int fd, unsigned long request, void *argument)
 
 	if (result < 0 || !argument)
 		return result;
-	begin();
+	lock();
 	if (request == REGISTER_AGENT && registration->id < AGENTS) {
 		id = registration->id;
-		wire.agents[id].fd = fd;
-		wire.agents[id].mgmt_class = registration->mgmt_class;
-		wire.agents[id].qp = registration->qp;
-		wire.agent_of[registration->mgmt_class] = (uint8_t)id;
+		umad.agents[id].fd = fd;
+		umad.agents[id].mgmt_class = registration->mgmt_class;
+		umad.agents[id].qp = registration->qp;
+		umad.agent_of[registration->mgmt_class] = (uint8_t)id;
 	} else if (request == UNREGISTER_AGENT) {
 		memcpy(&id, argument, sizeof(id));
 		if (id < AGENTS)
-			wire.agents[id].fd = NOBODY;
+			umad.agents[id].fd = NO_FD;
 	}
-	end();
+	unlock();
 	return result;
 }
 
@@ -154,19 +154,18 @@ void mads_close(int fd)
 	struct queue *queue = queue_of(fd);
 	int i;
 
-	begin();
+	lock();
 	for (i = 0; i < AGENTS; i++)
-		if (wire.agents[i].fd == fd)
-			wire.agents[i].fd = NOBODY;
-	wire.unread -= queue->count;
+		if (umad.agents[i].fd == fd)
+			umad.agents[i].fd = NO_FD;
 	free(queue->packets);
 	*queue = (struct queue){ 0 };
-	end();
+	unlock();
 }
 
 /*
- * The agent that a datagram is for. What answers a question, or is one that nobody
- * answered, has its number in the transaction id; anything else goes by class.
+ * The agent that a packet is for. Responses and requests that timed out carry its number in the transaction
+ * ID; requests go to the agent of their class.
  */
 static uint32_t agent_for(const struct packet *packet)
 {
@@ -174,20 +173,20 @@ static uint32_t agent_for(const struct packet *packet)
 	uint32_t id = load_be16(packet->mad + MAD_TID + 2);
 
 	if ((packet->mad[MAD_METHOD] & METHOD_RESPONSE || packet->status) && id < AGENTS &&
-	    wire.agents[id].mgmt_class == mgmt_class)
+	    umad.agents[id].mgmt_class == mgmt_class)
 		return id;
-	return wire.agent_of[mgmt_class];
+	return umad.agent_of[mgmt_class];
 }
 
-/* --- what comes; the lock is held --- */
+/* --- receiving; the lock is held --- */
 
-static void put(struct queue *queue, const struct packet *packet)
+static void queue_push(struct queue *queue, const struct packet *packet)
 {
 	if (queue->count == queue->capacity) {
 		size_t capacity = queue->capacity ? 2 * queue->capacity : 64, i;
 		struct packet *packets = malloc(capacity * sizeof(*packets));
 
-		/* Without memory the MAD is lost, as on any wire. */
+		/* Out of memory: the MAD is lost, as on a real wire. */
 		if (!packets)
 			return;
 		for (i = 0; i < queue->count; i++)
@@ -196,67 +195,48 @@ static void put(struct queue *queue, const struct packet *packet)
 		*queue = (struct queue){ .packets = packets, .count = queue->count, .capacity = capacity };
 	}
 	queue->packets[(queue->first + queue->count++) % queue->capacity] = *packet;
-	wire.unread++;
 }
 
-/* All that waits in the socket. Nobody else may be waiting for that socket: he would miss it. */
+/* Receive all packets in the socket. Must not be called while another thread polls it: that thread would miss them. */
 static void receive(void)
 {
-	static struct packet packets[BATCH][PACKET_BUNDLE];
+	static struct packet packets[BATCH];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	int got, i;
-	size_t k;
 
 	for (i = 0; i < BATCH; i++) {
-		parts[i] = (struct iovec){ .iov_base = packets[i], .iov_len = sizeof(packets[i]) };
+		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
 		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
-	got = recvmmsg(wire.fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++)
-		for (k = 0; (k + 1) * sizeof(struct packet) <= messages[i].msg_len; k++) {
-			uint32_t id = agent_for(&packets[i][k]);
+	got = recvmmsg(umad.fd, messages, BATCH, MSG_DONTWAIT, NULL);
+	for (i = 0; i < got; i++) {
+		uint32_t id = agent_for(&packets[i]);
 
-			if (wire.agents[id].fd != NOBODY)
-				put(queue_of(wire.agents[id].fd), &packets[i][k]);
-		}
+		if (messages[i].msg_len == sizeof(packets[i]) && umad.agents[id].fd != NO_FD)
+			queue_push(queue_of(umad.agents[id].fd), &packets[i]);
+	}
 }
 
-/* --- what goes; the lock is held --- */
+/* --- sending; the lock is held --- */
 
 /*
- * Where the wire is full what comes is taken meanwhile, here or by who waits for it: past the
- * relay ibsim stands still until its answers are. The lock is given away for that time.
+ * Wait until the socket has room, and receive meanwhile: ibsim blocks until its responses are received. The
+ * lock is released while waiting.
  */
 static void wait_for_room(void)
 {
-	bool alone = !wire.somebody_waits;
+	bool alone = !umad.polling;
 
 	if (alone)
 		receive();
-	pthread_cond_broadcast(&wire.arrived);
-	pthread_mutex_unlock(&wire.lock);
-	next_calls.poll(&(struct pollfd){ .fd = wire.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
-	pthread_mutex_lock(&wire.lock);
+	pthread_cond_broadcast(&umad.arrived);
+	pthread_mutex_unlock(&umad.lock);
+	next_calls.poll(&(struct pollfd){ .fd = umad.fd, .events = alone ? POLLIN | POLLOUT : POLLOUT }, 1, 1);
+	pthread_mutex_lock(&umad.lock);
 }
 
-/* Send all that was written. Return: 0, or -1 and errno. */
-static int flush(void)
-{
-	int result = 0;
-
-	while (wire.out_count) {
-		if (send(wire.fd, wire.out, wire.out_count * sizeof(wire.out[0]), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) {
-			wire.out_count = 0;
-		} else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
-			wait_for_room();
-		} else {
-			wire.out_count = 0;
-			result = -1;
-		}
-	}
-	return result;
-}
+/* --- waiting --- */
 
 static int64_t now_ms(void)
 {
@@ -266,66 +246,63 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* He who waited for the socket was cancelled: another one may. */
-static void leave(void *unused)
+/* The thread that polled the socket was cancelled: another one takes over. */
+static void stop_polling(void *unused)
 {
 	(void)unused;
-	pthread_mutex_lock(&wire.lock);
-	wire.somebody_waits = false;
-	pthread_cond_broadcast(&wire.arrived);
-	pthread_mutex_unlock(&wire.lock);
+	pthread_mutex_lock(&umad.lock);
+	umad.polling = false;
+	pthread_cond_broadcast(&umad.arrived);
+	pthread_mutex_unlock(&umad.lock);
 }
 
 /* Return: as poll(). */
 static int wait_for_socket(int timeout_ms)
 {
-	struct pollfd polled = { .fd = wire.fd, .events = POLLIN };
+	struct pollfd polled = { .fd = umad.fd, .events = POLLIN };
 	int result;
 
-	wire.somebody_waits = true;
-	pthread_mutex_unlock(&wire.lock);
-	pthread_cleanup_push(leave, NULL);
+	umad.polling = true;
+	pthread_mutex_unlock(&umad.lock);
+	pthread_cleanup_push(stop_polling, NULL);
 	pthread_setcancelstate(cancel_state, NULL);
 	result = next_calls.poll(&polled, 1, timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);
-	pthread_mutex_lock(&wire.lock);
-	wire.somebody_waits = false;
+	pthread_mutex_lock(&umad.lock);
+	umad.polling = false;
 	if (result > 0)
 		receive();
-	pthread_cond_broadcast(&wire.arrived);
+	pthread_cond_broadcast(&umad.arrived);
 	return result;
 }
 
-static void unlock(void *unused)
+static void release_lock(void *unused)
 {
 	(void)unused;
-	pthread_mutex_unlock(&wire.lock);
+	pthread_mutex_unlock(&umad.lock);
 }
 
-/* Until the one who waits for the socket has taken something, or @until_ms. */
+/* Wait until the polling thread has received something, or until @until_ms of the wall clock. */
 static void wait_for_other(int64_t until_ms)
 {
 	struct timespec until = { .tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000 };
 
-	pthread_cleanup_push(unlock, NULL);
+	pthread_cleanup_push(release_lock, NULL);
 	pthread_setcancelstate(cancel_state, NULL);
-	pthread_cond_timedwait(&wire.arrived, &wire.lock, &until);
+	pthread_cond_timedwait(&umad.arrived, &umad.lock, &until);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);
 }
 
-/* Wait until there is a MAD for a descriptor. The lock is held before and after. Return: as poll(). */
+/* Wait for a MAD for a descriptor. The lock is held on entry and return. Return: as poll(). */
 static int wait_for_mad(int fd, int timeout_ms)
 {
 	const struct queue *queue = queue_of(fd);
 	int64_t until_ms = 0;
 	int result = 1;
 
-	/* Who has read all, or looks for more, wants an answer to what he wrote. */
-	if (!queue->count || !wire.unread)
-		flush();
-	if (!queue->count && !wire.somebody_waits)
+	if (!queue->count && !umad.polling)
 		receive();
 	if (!queue->count && timeout_ms > 0)
 		until_ms = now_ms() + timeout_ms;
@@ -334,10 +311,10 @@ static int wait_for_mad(int fd, int timeout_ms)
 
 		if (left_ms <= 0)
 			break;
-		/* So that a step of the wall clock is no long sleep. */
-		if (left_ms > 1000 && wire.somebody_waits)
+		/* A step of the wall clock delays this by a second at most. */
+		if (left_ms > 1000 && umad.polling)
 			left_ms = 1000;
-		if (wire.somebody_waits)
+		if (umad.polling)
 			wait_for_other(now_ms() + left_ms);
 		else
 			result = wait_for_socket(timeout_ms < 0 ? -1 : (int)left_ms);
@@ -347,45 +324,44 @@ static int wait_for_mad(int fd, int timeout_ms)
 	return result;
 }
 
-/* As umad2sim's, it looks at its own descriptor only. */
+/* Like umad2sim, ignores all descriptors but the first one of a umad device. */
 int mads_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	struct pollfd *ours = NULL;
+	struct pollfd *own = NULL;
 	nfds_t i;
 	int result;
 
 	for (i = 0; i < count; i++) {
 		fds[i].revents = 0;
-		if (!ours && is_umad(fds[i].fd))
-			ours = &fds[i];
+		if (!own && is_umad(fds[i].fd))
+			own = &fds[i];
 	}
-	begin();
-	result = wait_for_mad(ours->fd, timeout_ms);
-	end();
+	lock();
+	result = wait_for_mad(own->fd, timeout_ms);
+	unlock();
 	if (result > 0)
-		ours->revents = POLLIN;
+		own->revents = POLLIN;
 	return result;
 }
 
-/* Return: bytes; where there is none, as umad2sim does, which libibumad knows. */
+/* Return: the number of bytes; -EWOULDBLOCK if there is no MAD, as umad2sim does (libibumad handles it). */
 ssize_t mads_read(int fd, void *buffer, size_t size)
 {
 	struct queue *queue = queue_of(fd);
 	struct umad_header header = { 0 };
 	struct packet packet;
 
-	begin();
+	lock();
 	if (size < sizeof(header) || wait_for_mad(fd, 0) <= 0) {
-		end();
+		unlock();
 		errno = EWOULDBLOCK;
 		return -EWOULDBLOCK;
 	}
 	packet = queue->packets[queue->first];
 	queue->first = (queue->first + 1) % queue->capacity;
 	queue->count--;
-	wire.unread--;
 	header.agent = agent_for(&packet);
-	end();
+	unlock();
 	header.status = ntohl(packet.status);
 	header.length = (uint32_t)(sizeof(header) + be64toh(packet.length));
 	header.qp = packet.sqp;
@@ -398,16 +374,12 @@ ssize_t mads_read(int fd, void *buffer, size_t size)
 	return (ssize_t)(sizeof(header) + size);
 }
 
-/*
- * Where answers wait to be read, their reader will be back for more, so what is written meanwhile goes
- * in one datagram: when all is read, or a few are together. Else it goes at once.
- */
 ssize_t mads_write(int fd, const void *buffer, size_t size)
 {
 	struct umad_header header;
-	struct packet *packet;
 	size_t length = size - sizeof(header);
-	int result = 0;
+	struct packet packet;
+	ssize_t result;
 	uint64_t tid;
 
 	(void)fd;
@@ -418,21 +390,18 @@ ssize_t mads_write(int fd, const void *buffer, size_t size)
 	}
 	if (length > PACKET_MAD_SIZE)
 		length = PACKET_MAD_SIZE;
-	begin();
-	/* Another thread's, which waits for room. */
-	if (wire.out_count == PACKET_BUNDLE)
-		flush();
-	packet = &wire.out[wire.out_count++];
-	/* The permissive LID is sent from as well; else ibsim fills in the sender's. */
-	*packet = (struct packet){ .dlid = header.lid, .slid = header.lid == 0xffff ? 0xffff : 0, .dqp = header.qp,
-				   .sqp = htonl(wire.agents[header.agent].qp), .length = htobe64(length) };
-	memcpy(packet->mad, (const char *)buffer + sizeof(header), length);
-	tid = load_be64(packet->mad + MAD_TID);
-	if (!(packet->mad[MAD_METHOD] & METHOD_RESPONSE))
-		store_be64(packet->mad + MAD_TID,
+	lock();
+	/* Packets to the permissive LID carry it as their source too; ibsim replaces 0 by the sender's LID. */
+	packet = (struct packet){ .dlid = header.lid, .slid = header.lid == 0xffff ? 0xffff : 0, .dqp = header.qp,
+				  .sqp = htonl(umad.agents[header.agent].qp), .length = htobe64(length) };
+	memcpy(packet.mad, (const char *)buffer + sizeof(header), length);
+	tid = load_be64(packet.mad + MAD_TID);
+	if (!(packet.mad[MAD_METHOD] & METHOD_RESPONSE))
+		store_be64(packet.mad + MAD_TID,
 			   (tid & UINT64_C(0xffff0000ffffffff)) | (uint64_t)header.agent << 32);
-	if (wire.out_count == PACKET_BUNDLE || !wire.unread)
-		result = flush();
-	end();
+	while ((result = send(umad.fd, &packet, sizeof(packet), MSG_DONTWAIT | MSG_NOSIGNAL)) < 0 &&
+	       (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+		wait_for_room();
+	unlock();
 	return result < 0 ? -1 : (ssize_t)size;
 }

@@ -14,14 +14,14 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "sim/ibsim/calls.h"
 #include "sim/ibsim/packet.h"
+#include "sim/ibsim/umad_preload.h"
 
 enum { UMAD_FD = 1024, OTHER_FD = 1025, HEADER = 64 };
 
 static uint32_t agents;
 
-/* umad2sim's: agents are numbered as they register. */
+/* Stands in for umad2sim's ioctl: agents are numbered in order of registration. */
 static int register_agent(int fd, unsigned long request, ...)
 {
 	va_list arguments;
@@ -34,14 +34,13 @@ static int register_agent(int fd, unsigned long request, ...)
 	return 0;
 }
 
-struct calls next_calls = { .close = close, .ioctl = register_agent, .poll = poll };
+struct next_calls next_calls = { .close = close, .ioctl = register_agent, .poll = poll };
 
 static int umad2sim_fd, relay_fd;
 
 static int set_up(void **state)
 {
 	int pair[2];
-	char hello[64];
 
 	(void)state;
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0)
@@ -49,8 +48,7 @@ static int set_up(void **state)
 	umad2sim_fd = pair[0];
 	relay_fd = pair[1];
 	mads_connected(umad2sim_fd);
-	return recv(relay_fd, hello, sizeof(hello), MSG_DONTWAIT) == sizeof(PACKET_HELLO) &&
-		packet_is_hello(hello, sizeof(PACKET_HELLO)) ? 0 : -1;
+	return 0;
 }
 
 static uint32_t agent(int fd, uint8_t mgmt_class)
@@ -69,7 +67,7 @@ static void put_32(uint8_t *bytes, uint32_t value)
 	memcpy(bytes, &value, sizeof(value));
 }
 
-static void ask(int fd, uint32_t id, uint8_t mgmt_class, uint32_t number)
+static void send_request(int fd, uint32_t id, uint8_t mgmt_class, uint32_t number)
 {
 	uint8_t umad[HEADER + PACKET_MAD_SIZE] = { 0 }, *mad = umad + HEADER;
 	uint16_t lid = htons(17);
@@ -85,18 +83,13 @@ static void ask(int fd, uint32_t id, uint8_t mgmt_class, uint32_t number)
 	assert_int_equal(mads_write(fd, umad, sizeof(umad)), sizeof(umad));
 }
 
-/* What the relay gets: questions, one or several in a datagram. Return: how many. */
-static size_t take(struct packet packets[PACKET_BUNDLE])
+/* Receive a request at the relay's end. Return: whether there was one. */
+static bool receive_request(struct packet *packet)
 {
-	ssize_t got = recv(relay_fd, packets, PACKET_BUNDLE * sizeof(*packets), MSG_DONTWAIT);
-
-	if (got < 0)
-		return 0;
-	assert_int_equal(got % (ssize_t)sizeof(*packets), 0);
-	return (size_t)got / sizeof(*packets);
+	return recv(relay_fd, packet, sizeof(*packet), MSG_DONTWAIT) == sizeof(*packet);
 }
 
-static void make_answer(struct packet *packet)
+static void make_response(struct packet *packet)
 {
 	size_t i;
 
@@ -107,8 +100,8 @@ static void make_answer(struct packet *packet)
 		packet->mad[i] = (uint8_t)(i ^ packet->mad[MAD_TID + 7]);
 }
 
-/* Return: whether @fd has the answer to @number, whole. */
-static bool read_answer(int fd, uint32_t id, uint32_t number)
+/* Return: whether @fd has the complete response to request @number. */
+static bool read_response(int fd, uint32_t id, uint32_t number)
 {
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 	uint32_t value;
@@ -140,109 +133,82 @@ static bool has_mad(int fd, int timeout_ms)
 	return result > 0;
 }
 
-static void the_number_that_umad2sim_has_is_no_socket_that_anything_comes_to(void **state)
+static void umad2sims_descriptor_receives_nothing(void **state)
 {
 	struct pollfd polled = { .fd = umad2sim_fd, .events = POLLIN };
 
 	(void)state;
-	assert_true(mads_are_ours(UMAD_FD) && !mads_are_ours(5));
+	assert_true(mads_own_fd(UMAD_FD) && !mads_own_fd(5));
 	assert_int_equal(send(relay_fd, "x", 1, 0), 1);
 	assert_int_equal(poll(&polled, 1, 20), 0);
 	assert_false(has_mad(UMAD_FD, 0));
 }
 
-static void a_question_goes_at_once_and_its_answer_comes_whole(void **state)
+static void a_response_arrives_complete(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE);
-	struct packet packets[PACKET_BUNDLE];
+	struct packet packet;
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 
 	(void)state;
 	errno = 0;
 	assert_int_equal(mads_read(UMAD_FD, umad, sizeof(umad)), -EWOULDBLOCK);
 	assert_int_equal(errno, EWOULDBLOCK);
-	ask(UMAD_FD, id, CLASS_PERFORMANCE, 7);
-	assert_int_equal(take(packets), 1);
-	assert_int_equal(packets[0].dlid, htons(17));
-	assert_int_equal(packets[0].dqp, htonl(1));
-	assert_int_equal(packets[0].sqp, htonl(1));
-	assert_int_equal(be64toh(packets[0].length), PACKET_MAD_SIZE);
-	assert_int_equal(packets[0].mad[PACKET_MAD_SIZE - 1], 0x5a);
-	/* The kernel's half of the transaction id has the agent in its lower 16 bits. */
-	assert_int_equal(load_be32(packets[0].mad + MAD_TID), 0x12340000 | id);
-	make_answer(&packets[0]);
-	assert_int_equal(send(relay_fd, packets, sizeof(packets[0]), 0), sizeof(packets[0]));
+	send_request(UMAD_FD, id, CLASS_PERFORMANCE, 7);
+	assert_true(receive_request(&packet));
+	assert_int_equal(packet.dlid, htons(17));
+	assert_int_equal(packet.dqp, htonl(1));
+	assert_int_equal(packet.sqp, htonl(1));
+	assert_int_equal(be64toh(packet.length), PACKET_MAD_SIZE);
+	assert_int_equal(packet.mad[PACKET_MAD_SIZE - 1], 0x5a);
+	/* Bits 32 to 47 of the transaction ID are the agent. */
+	assert_int_equal(load_be32(packet.mad + MAD_TID), 0x12340000 | id);
+	make_response(&packet);
+	assert_int_equal(send(relay_fd, &packet, sizeof(packet), 0), sizeof(packet));
 	assert_true(has_mad(UMAD_FD, 100));
-	assert_true(read_answer(UMAD_FD, id, 7));
+	assert_true(read_response(UMAD_FD, id, 7));
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
-static void answers_go_to_the_agent_that_asked_whatever_descriptor_it_has(void **state)
+static void responses_go_to_the_requesting_agent(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_DIRECTED), other = agent(OTHER_FD, CLASS_SUBN_DIRECTED);
-	struct packet packets[PACKET_BUNDLE], both[2];
+	struct packet both[2];
 
 	(void)state;
-	ask(UMAD_FD, id, CLASS_SUBN_DIRECTED, 1);
-	assert_int_equal(take(packets), 1);
-	both[0] = packets[0];
-	ask(OTHER_FD, other, CLASS_SUBN_DIRECTED, 2);
-	assert_int_equal(take(packets), 1);
-	both[1] = packets[0];
-	make_answer(&both[0]);
-	make_answer(&both[1]);
-	assert_int_equal(send(relay_fd, both, sizeof(both), 0), sizeof(both));
+	send_request(UMAD_FD, id, CLASS_SUBN_DIRECTED, 1);
+	assert_true(receive_request(&both[0]));
+	send_request(OTHER_FD, other, CLASS_SUBN_DIRECTED, 2);
+	assert_true(receive_request(&both[1]));
+	make_response(&both[0]);
+	make_response(&both[1]);
+	assert_int_equal(send(relay_fd, &both[0], sizeof(both[0]), 0), sizeof(both[0]));
+	assert_int_equal(send(relay_fd, &both[1], sizeof(both[1]), 0), sizeof(both[1]));
 	assert_true(has_mad(OTHER_FD, 100));
-	assert_true(read_answer(OTHER_FD, other, 2));
+	assert_true(read_response(OTHER_FD, other, 2));
 	assert_false(has_mad(OTHER_FD, 0));
-	assert_true(read_answer(UMAD_FD, id, 1));
+	assert_true(read_response(UMAD_FD, id, 1));
 	mads_close(OTHER_FD);
-	/* What nobody registered for is dropped. */
+	/* A MAD without a registered agent is dropped. */
 	assert_int_equal(send(relay_fd, &both[1], sizeof(both[1]), 0), sizeof(both[1]));
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
-static void what_timed_out_comes_back_with_a_status(void **state)
+static void a_timeout_is_reported_by_status(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_LID), status;
-	struct packet packets[PACKET_BUNDLE];
+	struct packet packet;
 	uint8_t umad[HEADER + PACKET_MAD_SIZE];
 
 	(void)state;
-	ask(UMAD_FD, id, CLASS_SUBN_LID, 3);
-	assert_int_equal(take(packets), 1);
-	packets[0].status = htonl(PACKET_TIMED_OUT);
-	assert_int_equal(send(relay_fd, packets, sizeof(packets[0]), 0), sizeof(packets[0]));
+	send_request(UMAD_FD, id, CLASS_SUBN_LID, 3);
+	assert_true(receive_request(&packet));
+	packet.status = htonl(PACKET_TIMED_OUT);
+	assert_int_equal(send(relay_fd, &packet, sizeof(packet), 0), sizeof(packet));
 	assert_int_equal(mads_read(UMAD_FD, umad, sizeof(umad)), sizeof(umad));
 	memcpy(&status, umad + 4, sizeof(status));
 	assert_int_equal(status, PACKET_TIMED_OUT);
 	assert_int_equal(umad[0], id);
-}
-
-static void while_answers_wait_questions_go_together_and_none_is_forgotten(void **state)
-{
-	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE), i;
-	struct packet packets[PACKET_BUNDLE], answers[4];
-
-	(void)state;
-	for (i = 0; i < 4; i++) {
-		ask(UMAD_FD, id, CLASS_PERFORMANCE, i);
-		assert_int_equal(take(packets), 1);
-		answers[i] = packets[0];
-		make_answer(&answers[i]);
-	}
-	assert_int_equal(send(relay_fd, answers, sizeof(answers), 0), sizeof(answers));
-	for (i = 0; i < 4; i++) {
-		assert_true(read_answer(UMAD_FD, id, i));
-		assert_int_equal(take(packets), 0);
-		if (i < 3)
-			ask(UMAD_FD, id, CLASS_PERFORMANCE, 10 + i);
-	}
-	/* Who looks for more has sent all. */
-	assert_false(has_mad(UMAD_FD, 0));
-	assert_int_equal(take(packets), 3);
-	for (i = 0; i < 3; i++)
-		assert_int_equal(load_be32(packets[i].mad + MAD_TID + 4), 10 + i);
 }
 
 static void *wait_long(void *unused)
@@ -251,11 +217,11 @@ static void *wait_long(void *unused)
 	return has_mad(UMAD_FD, 10000) ? &relay_fd : NULL;
 }
 
-/* As opensm: one thread waits for answers, another one asks; and the one that waits is cancelled at the end. */
-static void one_thread_may_wait_while_another_asks(void **state)
+/* Like opensm: one thread waits for responses and is cancelled at the end, another one sends. */
+static void one_thread_waits_while_another_sends(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_SUBN_ADM);
-	struct packet packets[PACKET_BUNDLE];
+	struct packet packet;
 	pthread_t thread, both[2];
 	void *result;
 	int i;
@@ -263,15 +229,15 @@ static void one_thread_may_wait_while_another_asks(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, wait_long, NULL), 0);
 	usleep(20000);
-	ask(UMAD_FD, id, CLASS_SUBN_ADM, 5);
-	assert_int_equal(take(packets), 1);
-	make_answer(&packets[0]);
-	assert_int_equal(send(relay_fd, packets, sizeof(packets[0]), 0), sizeof(packets[0]));
+	send_request(UMAD_FD, id, CLASS_SUBN_ADM, 5);
+	assert_true(receive_request(&packet));
+	make_response(&packet);
+	assert_int_equal(send(relay_fd, &packet, sizeof(packet), 0), sizeof(packet));
 	pthread_join(thread, &result);
 	assert_non_null(result);
-	assert_true(read_answer(UMAD_FD, id, 5));
+	assert_true(read_response(UMAD_FD, id, 5));
 
-	/* One waits for the socket, the other one for him. */
+	/* One thread polls the socket, the other one waits for it. */
 	for (i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&both[i], NULL, wait_long, NULL), 0);
 	usleep(20000);
@@ -283,40 +249,37 @@ static void one_thread_may_wait_while_another_asks(void **state)
 	assert_false(has_mad(UMAD_FD, 5));
 }
 
-/* Past the relay ibsim stands still while its answers are not taken: so they are, while a question waits for room. */
-static void *stubborn(void *unused)
+/* ibsim blocks until its responses are received: they must be, while a request waits for room in the socket. */
+static void *respond_blocking(void *unused)
 {
-	struct packet packets[PACKET_BUNDLE];
-	size_t done = 0, count, i;
+	struct packet packet;
+	size_t done = 0;
 
 	(void)unused;
 	while (done < 200) {
-		ssize_t got = recv(relay_fd, packets, sizeof(packets), 0);
-
-		count = got < 0 ? 0 : (size_t)got / sizeof(packets[0]);
-		for (i = 0; i < count; i++) {
-			make_answer(&packets[i]);
-			if (send(relay_fd, &packets[i], sizeof(packets[i]), 0) < 0)
-				return NULL;
-		}
-		done += count;
+		if (recv(relay_fd, &packet, sizeof(packet), 0) != sizeof(packet))
+			return NULL;
+		make_response(&packet);
+		if (send(relay_fd, &packet, sizeof(packet), 0) < 0)
+			return NULL;
+		done++;
 	}
 	return &relay_fd;
 }
 
-static void many_in_flight_do_not_stop_each_other(void **state)
+static void many_in_flight_do_not_deadlock(void **state)
 {
 	uint32_t id = agent(UMAD_FD, CLASS_PERFORMANCE), i;
 	pthread_t thread;
 	void *result;
 
 	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, stubborn, NULL), 0);
+	assert_int_equal(pthread_create(&thread, NULL, respond_blocking, NULL), 0);
 	for (i = 0; i < 200; i++)
-		ask(UMAD_FD, id, CLASS_PERFORMANCE, i);
+		send_request(UMAD_FD, id, CLASS_PERFORMANCE, i);
 	for (i = 0; i < 200; i++) {
 		assert_true(has_mad(UMAD_FD, 5000));
-		assert_true(read_answer(UMAD_FD, id, i));
+		assert_true(read_response(UMAD_FD, id, i));
 	}
 	pthread_join(thread, &result);
 	assert_non_null(result);
@@ -325,13 +288,12 @@ static void many_in_flight_do_not_stop_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_number_that_umad2sim_has_is_no_socket_that_anything_comes_to),
-		cmocka_unit_test(a_question_goes_at_once_and_its_answer_comes_whole),
-		cmocka_unit_test(answers_go_to_the_agent_that_asked_whatever_descriptor_it_has),
-		cmocka_unit_test(what_timed_out_comes_back_with_a_status),
-		cmocka_unit_test(while_answers_wait_questions_go_together_and_none_is_forgotten),
-		cmocka_unit_test(one_thread_may_wait_while_another_asks),
-		cmocka_unit_test(many_in_flight_do_not_stop_each_other),
+		cmocka_unit_test(umad2sims_descriptor_receives_nothing),
+		cmocka_unit_test(a_response_arrives_complete),
+		cmocka_unit_test(responses_go_to_the_requesting_agent),
+		cmocka_unit_test(a_timeout_is_reported_by_status),
+		cmocka_unit_test(one_thread_waits_while_another_sends),
+		cmocka_unit_test(many_in_flight_do_not_deadlock),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

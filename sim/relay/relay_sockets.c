@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "sim/ibsim/client.h"
 #include "sim/relay/relay_model.h"
@@ -119,13 +120,11 @@ static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *g
 	slot->up_fd = sockets->ctl_up_fd;
 	sockets->ctl_up_fd = -1;
 	slot->pid = pid;
-	slot->bundles = false;
 	memcpy(node, given->node, NODE_ID_SIZE);
 	node[NODE_ID_SIZE] = '\0';
 	relay_model_open(sockets->model, given->id, node);
 	snprintf(what, sizeof(what), "out%u", given->id);
-	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0 ||
-	    send(slot->up_fd, PACKET_HELLO, sizeof(PACKET_HELLO), MSG_NOSIGNAL) < 0)
+	if (connect_to(slot->up_fd, sockets->ibsim_name, what) < 0)
 		return false;
 	snprintf(what, sizeof(what), "in%u", pid);
 	return connect_to(slot->down_fd, sockets->name, what) == 0;
@@ -214,16 +213,12 @@ static int take_ctl_answer(struct relay_sockets *sockets, struct error *err)
 
 static void put(struct backlog *backlog, const struct packet *packet)
 {
-	if (backlog->count == backlog->capacity) {
-		size_t capacity = backlog->capacity ? 2 * backlog->capacity : 64;
-		struct packet *packets = realloc(backlog->packets, capacity * sizeof(*packets));
+	struct packet *packets = array_grow(backlog->packets, backlog->count, &backlog->capacity, sizeof(*packets));
 
-		/* Without memory the datagram is lost, as on any wire. */
-		if (!packets)
-			return;
-		backlog->packets = packets;
-		backlog->capacity = capacity;
-	}
+	/* Out of memory: the packet is lost, as on a real wire. */
+	if (!packets)
+		return;
+	backlog->packets = packets;
 	backlog->packets[backlog->count++] = *packet;
 }
 
@@ -241,29 +236,25 @@ void relay_sockets_send_down(void *ctx, unsigned slot, const struct packet *pack
 	put(&sockets->slots[slot].down, packet);
 }
 
-/* @bundle: packets in a datagram, at most. Return: false where nobody is at the other end any more. */
-static bool flush_backlog(int fd, struct backlog *backlog, size_t bundle)
+/* Return: false if the other end has closed its socket. */
+static bool flush_backlog(int fd, struct backlog *backlog)
 {
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 
 	while (backlog->first < backlog->count) {
-		size_t next = backlog->first, i;
+		size_t i;
 		int sent;
 
-		for (i = 0; i < BATCH && next < backlog->count; i++) {
-			size_t count = backlog->count - next < bundle ? backlog->count - next : bundle;
-
-			parts[i].iov_base = &backlog->packets[next];
-			parts[i].iov_len = count * sizeof(struct packet);
+		for (i = 0; i < BATCH && backlog->first + i < backlog->count; i++) {
+			parts[i].iov_base = &backlog->packets[backlog->first + i];
+			parts[i].iov_len = sizeof(struct packet);
 			messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
-			next += count;
 		}
 		sent = sendmmsg(fd, messages, (unsigned)i, MSG_DONTWAIT | MSG_NOSIGNAL);
 		if (sent < 0 && errno != EINTR)
 			return errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS;
-		for (i = 0; sent > 0 && i < (size_t)sent; i++)
-			backlog->first += parts[i].iov_len / sizeof(struct packet);
+		backlog->first += sent > 0 ? (size_t)sent : 0;
 	}
 	backlog->first = backlog->count = 0;
 	return true;
@@ -276,9 +267,8 @@ void relay_sockets_flush(struct relay_sockets *sockets)
 	for (i = 0; i < IBSIM_CLIENTS; i++) {
 		struct relay_slot *slot = &sockets->slots[i];
 
-		if (slot->up_fd >= 0 && (!flush_backlog(slot->up_fd, &slot->up, PACKET_BUNDLE) ||
-					 !flush_backlog(slot->down_fd, &slot->down,
-							slot->bundles ? PACKET_BUNDLE : 1)))
+		if (slot->up_fd >= 0 &&
+		    (!flush_backlog(slot->up_fd, &slot->up) || !flush_backlog(slot->down_fd, &slot->down)))
 			close_slot(sockets, i);
 	}
 }
@@ -308,24 +298,19 @@ typedef void take_packet(struct relay_model *model, unsigned slot, const struct 
 
 static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, take_packet *take, int64_t now_ns)
 {
-	struct packet packets[BATCH][PACKET_BUNDLE];
+	struct packet packets[BATCH];
 	struct mmsghdr messages[BATCH];
 	struct iovec parts[BATCH];
 	int got, i;
-	size_t k;
 
 	for (i = 0; i < BATCH; i++) {
-		parts[i].iov_base = packets[i];
-		parts[i].iov_len = sizeof(packets[i]);
+		parts[i] = (struct iovec){ .iov_base = &packets[i], .iov_len = sizeof(packets[i]) };
 		messages[i] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &parts[i], .msg_iovlen = 1 } };
 	}
 	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
-	for (i = 0; i < got; i++) {
-		if (packet_is_hello(packets[i], messages[i].msg_len))
-			sockets->slots[slot].bundles = true;
-		for (k = 0; (k + 1) * sizeof(struct packet) <= messages[i].msg_len; k++)
-			take(sockets->model, slot, &packets[i][k], now_ns);
-	}
+	for (i = 0; i < got; i++)
+		if (messages[i].msg_len == sizeof(packets[i]))
+			take(sockets->model, slot, &packets[i], now_ns);
 }
 
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,

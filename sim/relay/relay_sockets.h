@@ -30,7 +30,6 @@ struct relay_slot {
 	int down_fd;  /* NAME:outN: the client's questions */
 	int up_fd;    /* IBSIM:inPID: ibsim's answers; -1: nobody sits here */
 	uint32_t pid;
-	bool bundles; /* the client reads several packets in a datagram; ibsim always does */
 	struct backlog down, up;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/ibsim/calls.h"
+#include "sim/ibsim/umad_preload.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -11,25 +11,23 @@
 
 #define INTERPOSED __attribute__((visibility("default")))
 
-struct calls next_calls;
+struct next_calls next_calls;
 
-/* Also called by a function that is used before constructors ran. */
+/* Each replaced function calls this too: it may be called before constructors have run. */
 __attribute__((constructor)) static void find_next(void)
 {
 	if (next_calls.write)
 		return;
-	*(void **)&next_calls.bind = dlsym(RTLD_NEXT, "bind");
 	*(void **)&next_calls.close = dlsym(RTLD_NEXT, "close");
 	*(void **)&next_calls.connect = dlsym(RTLD_NEXT, "connect");
 	*(void **)&next_calls.ioctl = dlsym(RTLD_NEXT, "ioctl");
 	*(void **)&next_calls.poll = dlsym(RTLD_NEXT, "poll");
 	*(void **)&next_calls.read = dlsym(RTLD_NEXT, "read");
-	*(void **)&next_calls.select = dlsym(RTLD_NEXT, "select");
 	*(void **)&next_calls.write = dlsym(RTLD_NEXT, "write");
 }
 
-/* Is this the abstract name of a socket that datagrams of the simulation go to, "NAME:out..."? */
-static bool is_datagram_name(const struct sockaddr *address, socklen_t len)
+/* Is this the abstract address of a socket for a client's MADs, "NAME:out..."? */
+static bool is_data_address(const struct sockaddr *address, socklen_t len)
 {
 	static const char out[] = ":out";
 	const struct sockaddr_un *local = (const struct sockaddr_un *)(const void *)address;
@@ -41,26 +39,13 @@ static bool is_datagram_name(const struct sockaddr *address, socklen_t len)
 		!memcmp(local->sun_path + 1, name, name_len) && !memcmp(local->sun_path + 1 + name_len, out, out_len);
 }
 
-INTERPOSED int bind(int fd, const struct sockaddr *address, socklen_t len)
-{
-	int result;
-
-	find_next();
-	result = next_calls.bind(fd, address, len);
-	if (result == 0 && is_datagram_name(address, len))
-		batch_bound(fd);
-	return result;
-}
-
 INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
 {
 	int result;
 
 	find_next();
 	result = next_calls.connect(fd, address, len);
-	if (result == 0 && batch_is_ours(fd))
-		batch_connected(fd);
-	else if (result == 0 && is_datagram_name(address, len))
+	if (result == 0 && is_data_address(address, len))
 		mads_connected(fd);
 	return result;
 }
@@ -68,7 +53,7 @@ INTERPOSED int connect(int fd, const struct sockaddr *address, socklen_t len)
 INTERPOSED int close(int fd)
 {
 	find_next();
-	if (mads_are_ours(fd))
+	if (mads_own_fd(fd))
 		mads_close(fd);
 	return next_calls.close(fd);
 }
@@ -82,9 +67,7 @@ INTERPOSED int ioctl(int fd, unsigned long request, ...)
 	va_start(arguments, request);
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
-	if (mads_are_ours(fd))
-		return mads_ioctl(fd, request, argument);
-	return next_calls.ioctl(fd, request, argument);
+	return mads_own_fd(fd) ? mads_ioctl(fd, request, argument) : next_calls.ioctl(fd, request, argument);
 }
 
 INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
@@ -93,7 +76,7 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 	find_next();
 	for (i = 0; i < count; i++)
-		if (mads_are_ours(fds[i].fd))
+		if (mads_own_fd(fds[i].fd))
 			return mads_poll(fds, count, timeout_ms);
 	return next_calls.poll(fds, count, timeout_ms);
 }
@@ -101,27 +84,11 @@ INTERPOSED int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 INTERPOSED ssize_t read(int fd, void *buffer, size_t size)
 {
 	find_next();
-	if (mads_are_ours(fd))
-		return mads_read(fd, buffer, size);
-	if (batch_is_ours(fd))
-		return batch_read(fd, buffer, size);
-	return next_calls.read(fd, buffer, size);
+	return mads_own_fd(fd) ? mads_read(fd, buffer, size) : next_calls.read(fd, buffer, size);
 }
 
 INTERPOSED ssize_t write(int fd, const void *buffer, size_t size)
 {
 	find_next();
-	if (mads_are_ours(fd))
-		return mads_write(fd, buffer, size);
-	if (batch_is_ours(fd))
-		return batch_write(fd, buffer, size);
-	return next_calls.write(fd, buffer, size);
-}
-
-INTERPOSED int select(int count, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
-{
-	find_next();
-	if (in && !out && !except && !timeout)
-		return batch_select(count, in);
-	return next_calls.select(count, in, out, except, timeout);
+	return mads_own_fd(fd) ? mads_write(fd, buffer, size) : next_calls.write(fd, buffer, size);
 }
