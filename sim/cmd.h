@@ -39,4 +39,15 @@ int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct
 /* cmd_make_net - build a shape and write its net; says on stderr what is not as asked. */
 int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric **ret, struct error *err);
 
+/*
+ * cmd_control_opensm - send a command for opensm to the launcher, and wait until it has taken effect
+ * @sockname:  $IBSIM_SOCKNAME
+ * @dir:       $IBWIRE_SIM_DIR
+ * @command:   "stop", "start", "restart", "status"
+ * @ret_pid:   opensm's process, 0 if it is not running
+ *
+ * Return: 0; ERR_USAGE; ERR_UNAVAILABLE if the launcher does not respond, or after a minute.
+ */
+int cmd_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid, struct error *err);
+
 #endif

@@ -22,7 +22,7 @@
 #include "sim/rundir.h"
 #include "sim/traffic/skew.h"
 
-#define PATIENCE_US (30 * US_PER_S)
+#define TIMEOUT_US (30 * US_PER_S)
 
 /* opensm's routes, and the fabric that they are of. */
 struct tables {
@@ -55,7 +55,7 @@ static void nap(void)
 /* opensm may be writing it just now. */
 static int read_dump(struct tables *tables, struct error *err)
 {
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	int64_t until_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	char path[PATH_MAX + 32];
 	int code;
 
@@ -114,7 +114,7 @@ static bool are_in_force(const struct tables *tables, const struct routes *wante
 static int tell_opensm(const struct tables *tables, struct error *err)
 {
 	long pid = 0;
-	int code = launch_control_opensm(tables->sockname, tables->dir, "status", &pid, err);
+	int code = cmd_control_opensm(tables->sockname, tables->dir, "status", &pid, err);
 
 	if (code < 0)
 		return code;
@@ -128,7 +128,7 @@ static int tell_opensm(const struct tables *tables, struct error *err)
 /* Have opensm route by this text, and wait until it does. */
 static int load_text(struct tables *tables, const char *chars, size_t len, struct error *err)
 {
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	int64_t until_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	struct lft wanted;
 	int code = lft_parse(tables->fabric, chars, len, &wanted, err);
 
@@ -222,8 +222,8 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 /* Without the file opensm routes by itself again. There is nothing to compare with but that it wrote anew. */
 static int reset(struct tables *tables, struct error *err)
 {
-	unsigned before = opensm_times_routed(tables->dir);
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	unsigned before = opensm_routed_count(tables->dir);
+	int64_t until_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	char path[PATH_MAX + 32];
 	int code;
 
@@ -231,7 +231,7 @@ static int reset(struct tables *tables, struct error *err)
 	if (remove(path) < 0 && errno != ENOENT)
 		return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
 	code = tell_opensm(tables, err);
-	while (code == 0 && opensm_times_routed(tables->dir) == before) {
+	while (code == 0 && opensm_routed_count(tables->dir) == before) {
 		if (clock_boottime_us(clock_system()) > until_us)
 			code = err_set(err, ERR_UNAVAILABLE, "opensm did not route anew within half a minute: see %s/"
 				       OPENSM_LOG, tables->dir);

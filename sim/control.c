@@ -34,11 +34,11 @@ int control_listen(const char *sockname, const char *part, int *ret_fd, struct e
 }
 
 /* An answer is its exit status as a number, a space, and text. */
-void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
+void control_serve(int fd, int64_t timeout_us, control_handler *handle_command, void *ctx)
 {
-	const struct timeval patience = { patience_us / US_PER_S, patience_us % US_PER_S };
+	const struct timeval timeout = { timeout_us / US_PER_S, timeout_us % US_PER_S };
 	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	struct text answer = { 0 }, reply = { 0 };
+	struct text response = { 0 }, reply = { 0 };
 	struct error err = { 0 };
 	char command[CONTROL_MAX];
 	ssize_t got;
@@ -46,19 +46,19 @@ void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
 
 	if (peer < 0)
 		return;
-	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	/* With a time limit it does not wait on where the process was stopped and went on. */
 	do
 		got = recv(peer, command, sizeof(command) - 1, 0);
 	while (got < 0 && errno == EINTR);
 	if (got > 0) {
 		command[got] = '\0';
-		code = obey(ctx, command, &answer, &err);
-		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&answer));
+		code = handle_command(ctx, command, &response, &err);
+		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&response));
 		if (send(peer, text_chars(&reply), reply.len, MSG_NOSIGNAL) < 0)
 			log_debug("who gave a command did not wait for the answer");
 	}
-	text_done(&answer);
+	text_done(&response);
 	text_done(&reply);
 	close(peer);
 }
@@ -80,7 +80,7 @@ static ssize_t ask_once(const struct sockaddr_un *address, socklen_t len, const 
 	return got;
 }
 
-int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
+int control_send(const char *sockname, const char *part, const char *command, const char *nobody, struct text *response,
 		struct error *err)
 {
 	struct sockaddr_un address;
@@ -105,6 +105,6 @@ int control_ask(const char *sockname, const char *part, const char *command, con
 	text += *text == ' ';
 	if (status)
 		return err_set(err, -status, "%s", text);
-	text_append(answer, text);
+	text_append(response, text);
 	return 0;
 }

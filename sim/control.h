@@ -29,20 +29,20 @@ int control_listen(const char *sockname, const char *part, int *ret_fd, struct e
 /*
  * control_serve - take one command and answer it
  * @fd:           of control_listen(), readable
- * @patience_us:  how long the other side may take to send its command
- * @obey:         does it: fills @answer and returns 0, or a negative error
+ * @timeout_us:  how long the other side may take to send its command
+ * @handle_command:         does it: fills @answer and returns 0, or a negative error
  */
-typedef int control_obey(void *ctx, const char *command, struct text *answer, struct error *err);
-void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx);
+typedef int control_handler(void *ctx, const char *command, struct text *response, struct error *err);
+void control_serve(int fd, int64_t timeout_us, control_handler *handle_command, void *ctx);
 
 /*
- * control_ask - tell a part something, and wait until it is done
+ * control_send - tell a part something, and wait until it is done
  * @nobody:  the error's text where nobody listens
  *
  * Return: 0 with @answer filled; ERR_UNAVAILABLE where nobody listens; what the
  * other side says otherwise.
  */
-int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
+int control_send(const char *sockname, const char *part, const char *command, const char *nobody, struct text *response,
 		struct error *err);
 
 #endif

@@ -23,29 +23,29 @@
 static char name[32];
 
 /* Counts what is obeyed: none twice. */
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	unsigned *obeyed = ctx;
 
 	if (!strcmp(command, "wrong"))
 		return err_set(err, ERR_USAGE, "no such command");
-	text_appendf(answer, "%s %u", command, ++*obeyed);
+	text_appendf(response, "%s %u", command, ++*obeyed);
 	return 0;
 }
 
 /* In a process of its own: give two commands. Return: its exit status, which says how far it came. */
 static int ask(void)
 {
-	struct text answer = { 0 };
+	struct text response = { 0 };
 	struct error err = { 0 };
 
-	if (control_ask(name, PART, "do", "nobody", &answer, &err) < 0)
+	if (control_send(name, PART, "do", "nobody", &response, &err) < 0)
 		return 1;
-	if (strcmp(text_chars(&answer), "do 1"))
+	if (strcmp(text_chars(&response), "do 1"))
 		return 2;
-	if (control_ask(name, PART, "wrong", "nobody", &answer, &err) != ERR_USAGE)
+	if (control_send(name, PART, "wrong", "nobody", &response, &err) != ERR_USAGE)
 		return 3;
-	text_done(&answer);
+	text_done(&response);
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static void a_connection_that_is_closed_before_its_command_is_read_is_made_again
 		if (i < 3)
 			close(accept(fd, NULL, NULL));
 		else
-			control_serve(fd, 50 * US_PER_S, obey, &obeyed);
+			control_serve(fd, 50 * US_PER_S, handle_command, &obeyed);
 	}
 	alarm(0);
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -81,14 +81,14 @@ static void a_connection_that_is_closed_before_its_command_is_read_is_made_again
 
 static void where_nobody_serves_it_says_so(void **state)
 {
-	struct text answer = { 0 };
+	struct text response = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(control_ask("control-test-of-nobody", PART, "do", "nobody is there", &answer, &err),
+	assert_int_equal(control_send("control-test-of-nobody", PART, "do", "nobody is there", &response, &err),
 			 ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "nobody is there");
-	text_done(&answer);
+	text_done(&response);
 }
 
 int main(void)

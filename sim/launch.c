@@ -26,9 +26,8 @@
 #include "sim/ibsim/ibsim.h"
 #include "sim/ibsim/opensm.h"
 #include "sim/ibsim/preload.h"
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 #include "sim/ibsim/slots.h"
-#include "sim/janitor.h"
 #include "sim/process.h"
 #include "sim/relay/relay.h"
 #include "sim/rundir.h"
@@ -48,7 +47,7 @@
 #define OPENSM_GRACE_US (3 * US_PER_S)
 
 /* How long the launcher waits for what somebody who connected to it has to say. */
-#define CONTROL_PATIENCE_US (100 * US_PER_MS)
+#define CONTROL_TIMEOUT_US (100 * US_PER_MS)
 
 /* What a launch is waiting for. */
 enum launch_phase { PHASE_START, PHASE_RUNNING };
@@ -59,7 +58,7 @@ enum opensm_end { END_UNWANTED, END_STOPPED, END_RESTART };
 struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
-	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PRELOAD_SIZE];
+	char sockname[48], ibsim_name[56], sm_id[ATTACH_ID_SIZE], attach_id[ATTACH_ID_SIZE], preload[PRELOAD_SIZE];
 	int console_fd, signal_fd, control_fd;
 	struct janitor janitor;
 	struct console_output output;
@@ -89,15 +88,15 @@ static int prepare(struct launch *launch, struct error *err)
 
 	code = preload_find(umad2sim, err);
 	if (code == 0)
-		code = seat_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
+		code = attach_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
 	if (code == 0)
 		code = rundir_create(launch->options->dir, launch->dir, err);
 	if (code == 0)
 		code = preload_value(umad2sim, launch->dir, launch->preload, err);
 	if (code < 0)
 		return code;
-	seat_id(fabric, sm, launch->sm_id);
-	seat_id(fabric, attach, launch->attach_id);
+	attach_id(fabric, sm, launch->sm_id);
+	attach_id(fabric, attach, launch->attach_id);
 	/* Process ids are not unique where containers share a network namespace, so the time is mixed in. */
 	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
 		 (unsigned long long)now_us() & 0xffffff);
@@ -109,7 +108,7 @@ static int prepare(struct launch *launch, struct error *err)
 	if (code == 0)
 		code = rundir_write(launch->dir, IBSIM_NET_FILE, launch->options->net, launch->options->net_len, err);
 	if (code == 0)
-		code = opensm_configure(launch->dir, seat_port_guid(fabric, sm), dumps, launch->options->opensm,
+		code = opensm_configure(launch->dir, attach_port_guid(fabric, sm), dumps, launch->options->opensm,
 					launch->options->opensm_count, err);
 	if (code < 0)
 		return code;
@@ -126,7 +125,7 @@ static int prepare(struct launch *launch, struct error *err)
 static int start_opensm(struct launch *launch, struct error *err)
 {
 	const struct opensm_place place = {
-		.dir = launch->dir, .sockname = launch->sockname, .seat = launch->sm_id, .preload = launch->preload,
+		.dir = launch->dir, .sockname = launch->sockname, .origin = launch->sm_id, .preload = launch->preload,
 	};
 
 	launch->opensm_end = END_UNWANTED;
@@ -142,7 +141,7 @@ static void note_opensm_end(struct launch *launch, int wait_status)
 	if (launch->phase != PHASE_RUNNING || !launch->command)
 		return;
 	/* Where it was killed, ibsim would give its slot what is meant for the next one. */
-	slots_ask(&launch->slots);
+	slots_query(&launch->slots);
 	if (launch->opensm_end == END_RESTART && start_opensm(launch, &err) < 0)
 		log_warning("opensm does not start again: %s", err.text);
 	else if (launch->opensm_end == END_UNWANTED && !launch->opensm)
@@ -219,13 +218,13 @@ static void end_opensm(struct launch *launch, enum opensm_end what)
 }
 
 /* What "ibwire-sim opensm" wants. Nothing is waited for here: ibsim's output must flow. */
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct launch *launch = ctx;
 	bool restart = !strcmp(command, "restart");
 
 	if (!strcmp(command, "status")) {
-		text_appendf(answer, "%ld", (long)launch->opensm);
+		text_appendf(response, "%ld", (long)launch->opensm);
 		return 0;
 	}
 	if (!strcmp(command, "start") || (restart && !launch->opensm))
@@ -251,7 +250,7 @@ static void step(struct launch *launch, int wait_ms)
 	if (poll(polls, 3, wait_ms) <= 0)
 		return;
 	if (polls[2].revents)
-		control_serve(launch->control_fd, CONTROL_PATIENCE_US, obey, launch);
+		control_serve(launch->control_fd, CONTROL_TIMEOUT_US, handle_command, launch);
 	if (polls[1].revents && !console_drain(&launch->output)) {
 		close(launch->output.fd);
 		launch->output.fd = -1;
@@ -272,7 +271,7 @@ static int start_ibsim(struct launch *launch, struct error *err)
 
 static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error *err)
 {
-	while (!client_ibsim_listens(launch->ibsim_name)) {
+	while (!client_ibsim_is_listening(launch->ibsim_name)) {
 		step(launch, 5);
 		if (launch->stopped_by)
 			return 0;
@@ -291,7 +290,7 @@ static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error 
 
 static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error *err)
 {
-	while (!opensm_times_up(launch->dir)) {
+	while (!opensm_subnet_up_count(launch->dir)) {
 		step(launch, 20);
 		if (launch->stopped_by)
 			return 0;
@@ -428,7 +427,7 @@ static void watch_command(struct launch *launch)
 		if (launch->opensm && launch->opensm_kill_at_us && now >= launch->opensm_kill_at_us)
 			kill(launch->opensm, SIGKILL);
 		if (now >= next_us) {
-			slots_ask(&launch->slots);
+			slots_query(&launch->slots);
 			next_us = now + US_PER_S;
 		}
 		step(launch, (int)((next_us - now) / US_PER_MS) + 1);

@@ -54,17 +54,4 @@ struct launch_options {
  */
 int launch_run(const struct launch_options *options, int *ret_status, struct error *err);
 
-/*
- * launch_control_opensm - stop opensm, start it, restart it, from within the simulation
- * @sockname:  $IBSIM_SOCKNAME
- * @dir:       $IBWIRE_SIM_DIR
- * @command:   "stop", "start", "restart", "status"
- * @ret_pid:   its process then, 0: it does not run
- *
- * Returns when it is done: opensm has ended, or the subnet is up again.
- * Return: 0; ERR_USAGE; ERR_UNAVAILABLE where no launcher answers, or where it is not done after a minute.
- */
-int launch_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid,
-			  struct error *err);
-
 #endif

@@ -35,4 +35,19 @@ int rundir_read(const char *path, char **ret, size_t *ret_len, struct error *err
  */
 void rundir_remove_sys(const char *dir, pid_t pid);
 
+/*
+ * A process that removes the run directory if the launcher is killed. The launcher's other children
+ * end with it by their death signal.
+ */
+struct janitor {
+	pid_t pid;
+	int fd; /* its end of file is the launcher's end: no other process may inherit it */
+};
+
+/* janitor_start - @dir: the directory to remove; NULL: none. Return: 0 or ERR_NOMEM. */
+int janitor_start(struct janitor *janitor, const char *dir, struct error *err);
+
+/* janitor_dismiss - end the process without removing anything; no effect if it was not started (fd -1). */
+void janitor_dismiss(struct janitor *janitor);
+
 #endif

@@ -38,7 +38,7 @@ static int connect_to(int fd, const char *sockname, const char *what)
 	return connect(fd, (const struct sockaddr *)&address, len);
 }
 
-bool client_ibsim_listens(const char *sockname)
+bool client_ibsim_is_listening(const char *sockname)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	bool listens;
@@ -52,7 +52,7 @@ bool client_ibsim_listens(const char *sockname)
 
 static int open_socket(const char *sockname, const char *kind)
 {
-	const struct timeval patience = { .tv_sec = SILENCE_S };
+	const struct timeval timeout = { .tv_sec = SILENCE_S };
 	struct sockaddr_un address;
 	char what[32];
 	socklen_t len;
@@ -63,8 +63,8 @@ static int open_socket(const char *sockname, const char *kind)
 	snprintf(what, sizeof(what), "%s%ld", kind, (long)getpid());
 	len = client_address(&address, sockname, what);
 	if (bind(fd, (const struct sockaddr *)&address, len) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0) {
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) < 0) {
 		close(fd);
 		return -1;
 	}
@@ -185,7 +185,7 @@ static void fill_packet(struct packet *packet, const struct client_query *query,
 }
 
 /* Return: false where the packet answers none of these questions (one of an earlier round that came late). */
-static bool take_answer(const struct packet *packet, struct client_query *queries, size_t count)
+static bool take_response(const struct packet *packet, struct client_query *queries, size_t count)
 {
 	uint32_t tid;
 
@@ -214,7 +214,7 @@ int client_query(struct client *client, struct client_query *queries, size_t cou
 		}
 		if (!receive_all(client->data_fd, &packet, sizeof(packet)))
 			return err_set(err, ERR_UNAVAILABLE, "ibsim does not answer: %s", strerror(errno));
-		if (take_answer(&packet, queries, count))
+		if (take_response(&packet, queries, count))
 			taken++;
 	}
 	return 0;

@@ -34,8 +34,8 @@ struct client {
 /* client_address - the abstract address of one of ibsim's sockets, "NAME:what". Return: its length. */
 socklen_t client_address(struct sockaddr_un *address, const char *sockname, const char *what);
 
-/* client_ibsim_listens - is an ibsim of this name there? */
-bool client_ibsim_listens(const char *sockname);
+/* client_ibsim_is_listening - is an ibsim of this name there? */
+bool client_ibsim_is_listening(const char *sockname);
 
 /* client_open - make the sockets; nobody sits anywhere yet. Return: 0 or ERR_UNAVAILABLE. */
 int client_open(struct client *client, const char *sockname, struct error *err);

@@ -66,7 +66,7 @@ static int ask(void)
 }
 
 /* As ibsim does it, only slower: each answer lets some signals come first. */
-static void answer_control(int ctl, enum ctl_type type)
+static void response_control(int ctl, enum ctl_type type)
 {
 	struct ctl_message message;
 	struct ctl_connect wish;
@@ -84,7 +84,7 @@ static void answer_control(int ctl, enum ctl_type type)
 	assert_int_equal(sendto(ctl, &message, sizeof(message), 0, (struct sockaddr *)&peer, len), sizeof(message));
 }
 
-static void signals_cut_no_answer_off(void **state)
+static void signals_cut_no_response_off(void **state)
 {
 	struct packet packets[QUERIES];
 	int ctl, out, status;
@@ -101,7 +101,7 @@ static void signals_cut_no_answer_off(void **state)
 	if (!child)
 		_exit(ask());
 	alarm(100);
-	answer_control(ctl, CTL_CONNECT);
+	response_control(ctl, CTL_CONNECT);
 	for (int i = 0; i < QUERIES; i++) {
 		struct sockaddr_un peer;
 		socklen_t len = sizeof(peer);
@@ -112,9 +112,9 @@ static void signals_cut_no_answer_off(void **state)
 		assert_int_equal(sendto(out, &packets[i], sizeof(packets[i]), 0, (struct sockaddr *)&peer, len),
 				 sizeof(packets[i]));
 	}
-	answer_control(ctl, CTL_DISCONNECT);
-	answer_control(ctl, CTL_CONNECT);
-	answer_control(ctl, CTL_DISCONNECT);
+	response_control(ctl, CTL_DISCONNECT);
+	response_control(ctl, CTL_CONNECT);
+	response_control(ctl, CTL_DISCONNECT);
 	alarm(0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -125,7 +125,7 @@ static void signals_cut_no_answer_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_cut_no_answer_off),
+		cmocka_unit_test(signals_cut_no_response_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ int console_send(int fifo_fd, const char *lines, struct error *err)
 }
 
 /* The answer stands between the marks; prompts are taken out. */
-static bool extract_answer(const char *log, const char *begin, const char *end, struct text *answer)
+static bool extract_response(const char *log, const char *begin, const char *end, struct text *response)
 {
 	const char *from = strstr(log, begin), *to, *prompt;
 
@@ -103,14 +103,14 @@ static bool extract_answer(const char *log, const char *begin, const char *end, 
 	if (!to)
 		return false;
 	while ((prompt = strstr(from, PROMPT)) && prompt < to) {
-		text_append_bytes(answer, from, (size_t)(prompt - from));
+		text_append_bytes(response, from, (size_t)(prompt - from));
 		from = prompt + strlen(PROMPT);
 	}
-	text_append_bytes(answer, from, (size_t)(to - from));
+	text_append_bytes(response, from, (size_t)(to - from));
 	return true;
 }
 
-int console_ask(const char *fifo_path, const char *dir, const char *command, struct text *answer, struct error *err)
+int console_run(const char *fifo_path, const char *dir, const char *command, struct text *response, struct error *err)
 {
 	const struct timespec nap = { .tv_nsec = 10000000 };
 	char path[PATH_MAX], begin[64], end[64], lines[512];
@@ -138,7 +138,7 @@ int console_ask(const char *fifo_path, const char *dir, const char *command, str
 		code = rundir_read(path, &log, &len, err);
 		if (code < 0)
 			break;
-		found = extract_answer(log, begin, end, answer);
+		found = extract_response(log, begin, end, response);
 		free(log);
 		if (found)
 			return 0;

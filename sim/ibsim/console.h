@@ -26,7 +26,7 @@ struct console_output {
 	int fd;     /* ibsim's stdout, non-blocking */
 	int log_fd;
 	struct text line; /* what came of a line that is not complete */
-	bool quoting;     /* between the marks of console_ask: everything is kept */
+	bool quoting;     /* between the marks of console_run: everything is kept */
 	bool ready;       /* the net is loaded */
 	char last[256];   /* the last complaint of ibsim: why it died */
 	/* Called for each line of the answer to "Attached". */
@@ -44,7 +44,7 @@ void console_filter(struct console_output *output, const char *bytes, size_t len
 int console_send(int fifo_fd, const char *lines, struct error *err);
 
 /*
- * console_ask - run one command from within a simulation and wait for its answer
+ * console_run - run one command from within a simulation and wait for its answer
  * @fifo_path:  $IBWIRE_SIM_CONSOLE
  * @dir:        $IBWIRE_SIM_DIR, where the log is
  * @command:    one line
@@ -53,7 +53,7 @@ int console_send(int fifo_fd, const char *lines, struct error *err);
  * Return: 0; ERR_USAGE for a line that is too long or several; ERR_UNAVAILABLE
  * where nothing answers within 10 s.
  */
-int console_ask(const char *fifo_path, const char *dir, const char *command, struct text *answer, struct error *err);
+int console_run(const char *fifo_path, const char *dir, const char *command, struct text *response, struct error *err);
 
 /* The log's name in the run directory. */
 #define CONSOLE_LOG "ibsim.log"

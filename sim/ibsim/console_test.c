@@ -75,7 +75,7 @@ static void counters_that_were_set_are_not_kept(void **state)
 	}
 }
 
-static void an_answer_between_marks_is_kept_whole(void **state)
+static void an_response_between_marks_is_kept_whole(void **state)
 {
 	struct seen seen = { 0 };
 	char log[512];
@@ -93,15 +93,15 @@ static void an_answer_between_marks_is_kept_whole(void **state)
 static void commands_must_be_one_short_line(void **state)
 {
 	char longer[CONSOLE_MAX_LINE + 2];
-	struct text answer = { 0 };
+	struct text response = { 0 };
 
 	(void)state;
 	memset(longer, 'x', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
-	assert_int_equal(console_ask("/nonexistent", "/nonexistent", longer, &answer, NULL), ERR_USAGE);
-	assert_int_equal(console_ask("/nonexistent", "/nonexistent", "a\nb", &answer, NULL), ERR_USAGE);
-	assert_int_equal(console_ask("/nonexistent", "/nonexistent", "Help", &answer, NULL), ERR_UNAVAILABLE);
-	text_done(&answer);
+	assert_int_equal(console_run("/nonexistent", "/nonexistent", longer, &response, NULL), ERR_USAGE);
+	assert_int_equal(console_run("/nonexistent", "/nonexistent", "a\nb", &response, NULL), ERR_USAGE);
+	assert_int_equal(console_run("/nonexistent", "/nonexistent", "Help", &response, NULL), ERR_UNAVAILABLE);
+	text_done(&response);
 }
 
 /* A directory that has something in it is nobody's to take; a removed one is gone with all it held. */
@@ -132,7 +132,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counters_that_were_set_are_not_kept),
-		cmocka_unit_test(an_answer_between_marks_is_kept_whole),
+		cmocka_unit_test(an_response_between_marks_is_kept_whole),
 		cmocka_unit_test(commands_must_be_one_short_line),
 		cmocka_unit_test(run_directories_take_nothing_of_others),
 	};

@@ -69,7 +69,7 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 	int code;
 
 	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", place->sockname);
-	snprintf(host, sizeof(host), "SIM_HOST=%s", place->seat);
+	snprintf(host, sizeof(host), "SIM_HOST=%s", place->origin);
 	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", place->preload);
 	snprintf(tmp, sizeof(tmp), "OSM_TMP_DIR=%s", place->dir);
 	snprintf(cache, sizeof(cache), "OSM_CACHE_DIR=%s", place->dir);
@@ -84,7 +84,7 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 	return code == ERR_UNAVAILABLE ? err_set(err, code, "opensm is missing: install the package opensm") : code;
 }
 
-static unsigned times_said(const char *dir, const char *words)
+static unsigned count_lines(const char *dir, const char *words)
 {
 	size_t len;
 	char *chars = read_log(dir, &len), *at = chars;
@@ -98,14 +98,14 @@ static unsigned times_said(const char *dir, const char *words)
 	return count;
 }
 
-unsigned opensm_times_up(const char *dir)
+unsigned opensm_subnet_up_count(const char *dir)
 {
-	return times_said(dir, "SUBNET UP");
+	return count_lines(dir, "SUBNET UP");
 }
 
-unsigned opensm_times_routed(const char *dir)
+unsigned opensm_routed_count(const char *dir)
 {
-	return times_said(dir, "tables configured on all switches");
+	return count_lines(dir, "tables configured on all switches");
 }
 
 void opensm_explain(const char *dir, struct error *err)

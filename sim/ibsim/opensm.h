@@ -30,7 +30,7 @@ int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char
 struct opensm_place {
 	const char *dir;      /* the run directory, with its configuration */
 	const char *sockname; /* of the ibsim that it talks to, or the relay */
-	const char *seat;     /* id of its node */
+	const char *origin;     /* id of its node */
 	const char *preload;  /* value of LD_PRELOAD: sim/ibsim/preload.h */
 };
 
@@ -40,11 +40,11 @@ struct opensm_place {
  */
 int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err);
 
-/* opensm_times_up - how often the log says that the subnet is up: once more after each start. */
-unsigned opensm_times_up(const char *dir);
+/* opensm_subnet_up_count - how often the log says that the subnet is up: once more after each start. */
+unsigned opensm_subnet_up_count(const char *dir);
 
-/* opensm_times_routed - how often the log says that tables were configured. */
-unsigned opensm_times_routed(const char *dir);
+/* opensm_routed_count - how often the log says that tables were configured. */
+unsigned opensm_routed_count(const char *dir);
 
 /* opensm_explain - append the last line of its log to an error. */
 void opensm_explain(const char *dir, struct error *err);

@@ -30,7 +30,7 @@ void slots_init(struct slots *slots)
 		slots->start_dir[0] = '\0';
 }
 
-void slots_ask(const struct slots *slots)
+void slots_query(const struct slots *slots)
 {
 	/* Where the console is full ibsim is busy: the next second will do. */
 	console_send(slots->console_fd, "Attached\n", NULL);

@@ -30,8 +30,8 @@ struct slots {
 /* slots_init - remember when and where; the owner sets console_fd once there is one. */
 void slots_init(struct slots *slots);
 
-/* slots_ask - ask ibsim who is attached; the answer comes with its output, to slots_attached. */
-void slots_ask(const struct slots *slots);
+/* slots_query - ask ibsim who is attached; the answer comes with its output, to slots_attached. */
+void slots_query(const struct slots *slots);
 
 /* slots_attached - a line of that answer. @slots is a struct slots (struct console_output calls this). */
 void slots_attached(void *slots, int client, pid_t pid);

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 #include "sim/net/netwrite.h"
 #include "sim/net_shape.h"
 
@@ -282,21 +282,21 @@ static void opensm_and_the_command_sit_apart(void **state)
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
 	uint32_t sm, attach;
-	char id[SEAT_SIZE];
+	char id[ATTACH_ID_SIZE];
 
 	(void)state;
-	assert_int_equal(seat_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
+	assert_int_equal(attach_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
 	assert_string_equal(fabric->nodes[sm].desc, "mgmt0001 mlx5_0");
 	assert_string_equal(fabric->nodes[attach].desc, "mgmt0002 mlx5_0");
-	assert_string_equal(seat_id(fabric, attach, id), "H-0c42a10300002000");
-	assert_int_equal(seat_choose(fabric, NULL, "mgmt0001 mlx5_0", &sm, &attach, NULL), 0);
+	assert_string_equal(attach_id(fabric, attach, id), "H-0c42a10300002000");
+	assert_int_equal(attach_choose(fabric, NULL, "mgmt0001 mlx5_0", &sm, &attach, NULL), 0);
 	assert_string_equal(fabric->nodes[sm].desc, "mgmt0002 mlx5_0");
-	assert_int_equal(seat_choose(fabric, NULL, "MF0;spine-01:MQM8700/U1", &sm, &attach, NULL), 0);
-	assert_int_equal(seat_choose(fabric, "nobody", NULL, &sm, &attach, NULL), ERR_USAGE);
+	assert_int_equal(attach_choose(fabric, NULL, "MF0;spine-01:MQM8700/U1", &sm, &attach, NULL), 0);
+	assert_int_equal(attach_choose(fabric, "nobody", NULL, &sm, &attach, NULL), ERR_USAGE);
 	fabric_destroy(fabric);
 	shape.management = 0;
 	fabric = build(&shape);
-	assert_int_equal(seat_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
+	assert_int_equal(attach_choose(fabric, NULL, NULL, &sm, &attach, NULL), 0);
 	assert_int_not_equal(sm, attach);
 	fabric_destroy(fabric);
 }

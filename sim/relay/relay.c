@@ -32,7 +32,7 @@
 
 /* What the relay is called where it listens, and how long a command may take to come: MADs wait meanwhile. */
 #define CONTROL_PART "wire"
-#define CONTROL_PATIENCE_US (100 * US_PER_MS)
+#define CONTROL_TIMEOUT_US (100 * US_PER_MS)
 
 struct relay {
 	struct relay_model model;
@@ -80,7 +80,7 @@ int relay_check(const struct relay_options *options, struct error *err)
 
 /* --- control --- */
 
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct relay *relay = ctx;
 
@@ -89,16 +89,16 @@ static int obey(void *ctx, const char *command, struct text *answer, struct erro
 	if (!strncmp(command, "wire ", 5))
 		return relay_model_set(&relay->model, command + 5, err);
 	if (!strcmp(command, "wire")) {
-		relay_model_describe(&relay->model, answer);
+		relay_model_describe(&relay->model, response);
 		return 0;
 	}
 	return err_set(err, ERR_USAGE, "the relay does not know \"%s\"", command);
 }
 
-int relay_control(const char *name, const char *command, struct text *answer, struct error *err)
+int relay_control(const char *name, const char *command, struct text *response, struct error *err)
 {
-	return control_ask(name, CONTROL_PART, command, "no relay answers here: is the simulation over?",
-			   answer, err);
+	return control_send(name, CONTROL_PART, command, "no relay answers here: is the simulation over?",
+			   response, err);
 }
 
 /* --- the loop --- */
@@ -134,7 +134,7 @@ static int loop(struct relay *relay, struct error *err)
 			continue;
 		code = relay_sockets_read(&relay->sockets, polls, count, now_ns(), err);
 		if (polls[count].revents)
-			control_serve(relay->listen_fd, CONTROL_PATIENCE_US, obey, relay);
+			control_serve(relay->listen_fd, CONTROL_TIMEOUT_US, handle_command, relay);
 	}
 	return code;
 }

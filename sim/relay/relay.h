@@ -39,6 +39,6 @@ int relay_run(struct relay_options *options, struct error *err);
  *
  * Return: 0; ERR_USAGE; ERR_UNAVAILABLE where no relay answers.
  */
-int relay_control(const char *name, const char *command, struct text *answer, struct error *err);
+int relay_control(const char *name, const char *command, struct text *response, struct error *err);
 
 #endif

@@ -53,7 +53,7 @@ void relay_map_done(struct relay_map *map)
 	memset(map, 0, sizeof(*map));
 }
 
-uint32_t relay_map_seat(const struct relay_map *map, const char *node_id)
+uint32_t relay_map_node(const struct relay_map *map, const char *node_id)
 {
 	if (strlen(node_id) < 3 || node_id[1] != '-')
 		return FABRIC_NONE;
@@ -76,12 +76,12 @@ static uint32_t walk(const struct relay_map *map, uint32_t node, const uint8_t *
 	return node;
 }
 
-uint32_t relay_map_find(const struct relay_map *map, uint32_t seat, const struct packet *question)
+uint32_t relay_map_find(const struct relay_map *map, uint32_t origin, const struct packet *request)
 {
-	uint16_t lid = ntohs((uint16_t)question->dlid);
+	uint16_t lid = ntohs((uint16_t)request->dlid);
 
-	if (question->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED)
-		return walk(map, seat, question->mad);
+	if (request->mad[MAD_CLASS] == CLASS_SUBN_DIRECTED)
+		return walk(map, origin, request->mad);
 	return lid < RELAY_LIDS ? map->node_of[lid] : FABRIC_NONE;
 }
 

@@ -27,8 +27,8 @@ struct relay_map {
 int relay_map_init(struct relay_map *map, const struct fabric *fabric, struct error *err);
 void relay_map_done(struct relay_map *map);
 
-/* relay_map_seat - the node of an id as in the net file, "H-..." or "S-...". Return: its index or FABRIC_NONE. */
-uint32_t relay_map_seat(const struct relay_map *map, const char *node_id);
+/* relay_map_node - the node of an id as in the net file, "H-..." or "S-...". Return: its index or FABRIC_NONE. */
+uint32_t relay_map_node(const struct relay_map *map, const char *node_id);
 
 /*
  * relay_map_find - the node that a question is for
@@ -36,7 +36,7 @@ uint32_t relay_map_seat(const struct relay_map *map, const char *node_id);
  *
  * Return: its index; FABRIC_NONE where there is none, or none that we know.
  */
-uint32_t relay_map_find(const struct relay_map *map, uint32_t seat, const struct packet *question);
+uint32_t relay_map_find(const struct relay_map *map, uint32_t origin, const struct packet *request);
 
 /* relay_map_learn - take LIDs from an answered PortInfo of @node; anything else changes nothing. */
 void relay_map_learn(struct relay_map *map, uint32_t node, const uint8_t mad[PACKET_MAD_SIZE]);

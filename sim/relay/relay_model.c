@@ -93,10 +93,10 @@ static uint32_t *bucket_of(struct relay_model *model, unsigned slot, const uint8
 	return &model->buckets[map_mix(key) % RELAY_BUCKETS];
 }
 
-static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *answer)
+static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *response)
 {
-	return mad->slot == slot && mad->packet.mad[MAD_CLASS] == answer[MAD_CLASS] &&
-		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(answer + MAD_TID)) & TID_MASK) == 0;
+	return mad->slot == slot && mad->packet.mad[MAD_CLASS] == response[MAD_CLASS] &&
+		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK) == 0;
 }
 
 /* At the end of its bucket: of two questions with one transaction id, the older is answered first. */
@@ -137,11 +137,11 @@ static void forget(struct relay_model *model, uint32_t index)
 		model->newest = mad->older;
 }
 
-static uint32_t find_asked(struct relay_model *model, unsigned slot, const uint8_t *answer)
+static uint32_t find_asked(struct relay_model *model, unsigned slot, const uint8_t *response)
 {
-	uint32_t index = *bucket_of(model, slot, answer);
+	uint32_t index = *bucket_of(model, slot, response);
 
-	while (index != NOTHING && !is_same(mad_at(model, index), slot, answer))
+	while (index != NOTHING && !is_same(mad_at(model, index), slot, response))
 		index = mad_at(model, index)->next;
 	return index;
 }
@@ -155,7 +155,7 @@ static void deliver(struct relay_model *model, uint32_t index)
 	if (mad->packet.status == htonl(PACKET_TIMED_OUT))
 		model->stats.timed_out++;
 	else
-		model->stats.answers++;
+		model->stats.responses++;
 	if (model->slots[mad->slot].open && mad->generation == model->slots[mad->slot].generation)
 		model->io.to_client(model->io.ctx, mad->slot, &mad->packet);
 	give_back(model, index);
@@ -202,14 +202,14 @@ static bool drops_smp(const struct relay_model *model, uint32_t node, const uint
 	return be64toh(mkey) != model->fabric->nodes[node].guid;
 }
 
-static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t question[PACKET_MAD_SIZE])
+static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t request[PACKET_MAD_SIZE])
 {
 	struct relay_mad *mad = mad_at(model, index);
 	struct packet packet = mad->packet;
 
-	memcpy(packet.mad, question, PACKET_MAD_SIZE);
+	memcpy(packet.mad, request, PACKET_MAD_SIZE);
 	if (mad->redirected) {
-		packet.dlid = htons(relay_map_lid(&model->map, mad->node, question[PACKET_MAD_DATA + 1]));
+		packet.dlid = htons(relay_map_lid(&model->map, mad->node, request[PACKET_MAD_DATA + 1]));
 		packet.dqp = htonl(1);
 	}
 	remember(model, index);
@@ -220,7 +220,7 @@ static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t q
 static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
 {
 	struct relay_mad *mad = mad_at(model, index);
-	uint8_t question[PACKET_MAD_SIZE];
+	uint8_t request[PACKET_MAD_SIZE];
 
 	if (!model->slots[mad->slot].open || mad->generation != model->slots[mad->slot].generation) {
 		give_back(model, index);
@@ -230,13 +230,13 @@ static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
 		time_out(model, index, now_ns);
 		return;
 	}
-	memcpy(question, mad->packet.mad, PACKET_MAD_SIZE);
-	responder_question(&model->responder, mad->node, &mad->exchange, question);
-	ask_ibsim(model, index, question);
+	memcpy(request, mad->packet.mad, PACKET_MAD_SIZE);
+	responder_request(&model->responder, mad->node, &mad->exchange, request);
+	ask_ibsim(model, index, request);
 }
 
 /* Methods that ask for an answer. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
-static bool wants_answer(const uint8_t *mad)
+static bool wants_response(const uint8_t *mad)
 {
 	switch (mad[MAD_METHOD]) {
 	case METHOD_GET:
@@ -262,7 +262,7 @@ static void find_node(struct relay_model *model, struct relay_mad *mad)
 {
 	uint32_t qp = ntohl(mad->packet.dqp);
 
-	mad->node = relay_map_find(&model->map, model->slots[mad->slot].seat, &mad->packet);
+	mad->node = relay_map_find(&model->map, model->slots[mad->slot].origin, &mad->packet);
 	mad->redirected = 0;
 	if (mad->packet.mad[MAD_CLASS] == CLASS_PERFORMANCE && qp >= RESPONDER_REDIRECT_QP &&
 	    qp - RESPONDER_REDIRECT_QP < model->fabric->node_count) {
@@ -301,14 +301,14 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 	uint32_t index;
 	int64_t turn_ns;
 
-	if (!wants_answer(packet->mad)) {
+	if (!wants_response(packet->mad)) {
 		if (happens(model, model->settings.loss))
 			model->stats.lost++;
 		else
 			model->io.to_ibsim(model->io.ctx, slot, packet);
 		return;
 	}
-	model->stats.questions++;
+	model->stats.requests++;
 	index = take_unused(model);
 	if (index == NOTHING) {
 		model->stats.refused++;
@@ -364,7 +364,7 @@ static int64_t misbehave(struct relay_model *model, struct relay_mad *mad, int64
 }
 
 /* Where its answer comes after the time for which a timeout is held, the kernel has reported that before. */
-static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *question,
+static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *request,
 			  int64_t at_ns, int64_t now_ns)
 {
 	uint32_t index;
@@ -375,18 +375,18 @@ static void report_before(struct relay_model *model, const struct relay_mad *mad
 	if (index == NOTHING)
 		return;
 	*mad_at(model, index) = *mad;
-	mad_at(model, index)->packet = *question;
+	mad_at(model, index)->packet = *request;
 	time_out(model, index, now_ns);
 }
 
-static void take_answer(struct relay_model *model, uint32_t index, const struct packet *answer, int64_t now_ns)
+static void take_response(struct relay_model *model, uint32_t index, const struct packet *response, int64_t now_ns)
 {
 	struct relay_mad *mad = mad_at(model, index);
-	struct packet question = mad->packet, got = *answer;
+	struct packet request = mad->packet, got = *response;
 	int64_t at_ns;
 
-	relay_map_learn(&model->map, mad->node, answer->mad);
-	if (!responder_answer(&model->responder, mad->node, &mad->exchange, got.mad)) {
+	relay_map_learn(&model->map, mad->node, response->mad);
+	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
 		ask_ibsim(model, index, got.mad);
 		return;
 	}
@@ -396,12 +396,12 @@ static void take_answer(struct relay_model *model, uint32_t index, const struct 
 		return;
 	}
 	if (mad->redirected) {
-		got.slid = question.dlid;
-		got.sqp = question.dqp;
+		got.slid = request.dlid;
+		got.sqp = request.dqp;
 	}
 	mad->packet = got;
 	at_ns = misbehave(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
-	report_before(model, mad, &question, at_ns, now_ns);
+	report_before(model, mad, &request, at_ns, now_ns);
 	deliver_at(model, index, at_ns, now_ns);
 }
 
@@ -421,7 +421,7 @@ void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const stru
 	if (timed_out)
 		time_out(model, index, now_ns);
 	else
-		take_answer(model, index, packet, now_ns);
+		take_response(model, index, packet, now_ns);
 }
 
 static int64_t patience_ns(const struct relay_model *model)
@@ -479,7 +479,7 @@ int64_t relay_model_next_ns(const struct relay_model *model)
 
 void relay_model_open(struct relay_model *model, unsigned slot, const char *node_id)
 {
-	model->slots[slot].seat = relay_map_seat(&model->map, node_id);
+	model->slots[slot].origin = relay_map_node(&model->map, node_id);
 	model->slots[slot].generation++;
 	model->slots[slot].open = true;
 }

@@ -40,8 +40,8 @@ struct relay_io {
 };
 
 struct relay_stats {
-	uint64_t questions;  /* that came from clients and want an answer */
-	uint64_t answers;    /* that they got */
+	uint64_t requests;  /* that came from clients and want an answer */
+	uint64_t responses;    /* that they got */
 	uint64_t timed_out;  /* reported to them as timed out */
 	uint64_t lost;       /* MADs that were lost on purpose */
 	uint64_t refused;    /* questions dropped because too many are under way */
@@ -66,7 +66,7 @@ struct relay_model {
 	bool *locked;        /* by node: it drops SMPs routed by LID whose M_Key is not its GUID */
 	int64_t *free_ns;    /* by node: when it has answered all that it has been asked so far */
 	struct {
-		uint32_t seat;       /* node */
+		uint32_t origin;       /* node */
 		uint32_t generation; /* counts the clients that had this slot */
 		bool open;
 	} slots[IBSIM_CLIENTS];

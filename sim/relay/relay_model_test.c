@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 #include "sim/relay/relay_model.h"
 #include "sim/relay/test_relay_bed.h"
 
@@ -25,13 +25,13 @@ static void a_wire_without_settings_delays_nothing(void **state)
 	(void)state;
 	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
-	assert_false(bed->answers[0].timed_out);
-	assert_int_equal(bed->answers[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
+	assert_false(bed->responses[0].timed_out);
+	assert_int_equal(bed->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
 	assert_int_equal(bed->model.under_way, 0);
 	bed_destroy(bed);
 }
 
-static void an_answer_takes_two_latencies_and_the_service(void **state)
+static void an_response_takes_two_latencies_and_the_service(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	int64_t began = bed->now;
@@ -41,11 +41,11 @@ static void an_answer_takes_two_latencies_and_the_service(void **state)
 	bed_run_until(bed, began + 1 * MS);
 	assert_int_equal(bed->got, 1);
 	assert_in_range(bed->asked_at[0], began, began + 20 * US);
-	assert_int_equal(bed->answers[0].at, began + 140 * US);
+	assert_int_equal(bed->responses[0].at, began + 140 * US);
 	bed_destroy(bed);
 }
 
-static void a_node_answers_one_after_the_other_and_others_meanwhile(void **state)
+static void a_node_responses_one_after_the_other_and_others_meanwhile(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	int64_t began = bed->now;
@@ -58,9 +58,9 @@ static void a_node_answers_one_after_the_other_and_others_meanwhile(void **state
 	bed_run_until(bed, began + 10 * MS);
 	assert_int_equal(bed->got, 11);
 	for (i = 0; i < 11; i++) {
-		const uint32_t tid = bed->answers[i].tid;
+		const uint32_t tid = bed->responses[i].tid;
 
-		assert_int_equal(bed->answers[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
+		assert_int_equal(bed->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
 	}
 	/* ibsim is asked when it is the question's turn, not before: counters are read then. */
 	for (i = 1; i < 11; i++)
@@ -79,7 +79,7 @@ static void an_idle_node_owes_nothing(void **state)
 	bed_ask(bed, HCA_LID, 2);
 	bed_run_until(bed, bed->now + 50 * MS);
 	assert_int_equal(bed->got, 2);
-	assert_int_equal(bed->answers[1].at - bed->answers[0].at, 50 * MS);
+	assert_int_equal(bed->responses[1].at - bed->responses[0].at, 50 * MS);
 	bed_destroy(bed);
 }
 
@@ -87,11 +87,11 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
 	int64_t began = bed->now;
-	char seat[SEAT_SIZE], dead[64];
+	char origin[ATTACH_ID_SIZE], dead[64];
 	uint32_t i;
 
 	(void)state;
-	snprintf(dead, sizeof(dead), "dead=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2);
+	snprintf(dead, sizeof(dead), "dead=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2);
 	assert_int_equal(relay_model_set(&bed->model, dead, NULL), 0);
 	for (i = 0; i < 5; i++)
 		bed_ask(bed, HCA_LID, i);
@@ -99,20 +99,20 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 	bed_run_until(bed, began + 2000 * MS);
 	assert_int_equal(bed->asked, 1);
 	assert_int_equal(bed->got, 6);
-	assert_int_equal(bed->answers[0].tid, 100);
-	assert_int_equal(bed->answers[0].at, began + 140 * US);
+	assert_int_equal(bed->responses[0].tid, 100);
+	assert_int_equal(bed->responses[0].at, began + 140 * US);
 	for (i = 1; i < 6; i++) {
-		assert_true(bed->answers[i].timed_out);
-		assert_int_equal(bed->answers[i].packet.mad[MAD_METHOD], METHOD_GET);
-		assert_int_equal(bed->answers[i].at, began + 1000 * MS);
+		assert_true(bed->responses[i].timed_out);
+		assert_int_equal(bed->responses[i].packet.mad[MAD_METHOD], METHOD_GET);
+		assert_int_equal(bed->responses[i].at, began + 1000 * MS);
 	}
 	/* And it comes back at once: the dead have no queue. */
 	assert_int_equal(relay_model_set(&bed->model, "dead=none", NULL), 0);
 	began = bed->now;
 	bed_ask(bed, HCA_LID, 7);
 	bed_run_until(bed, began + 1 * MS);
-	assert_int_equal(bed->answers[6].at, began + 140 * US);
-	assert_false(bed->answers[6].timed_out);
+	assert_int_equal(bed->responses[6].at, began + 140 * US);
+	assert_false(bed->responses[6].timed_out);
 	bed_destroy(bed);
 }
 
@@ -127,18 +127,18 @@ static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t
 	packet.dqp = 0;
 	memcpy(packet.mad + 24, &wire, sizeof(wire));
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 }
 
-static void a_locked_node_answers_counters_and_smps_with_its_key(void **state)
+static void a_locked_node_responses_counters_and_smps_with_its_key(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=10ms");
 	uint64_t guid = bed->fabric->nodes[bed->hca].guid;
-	char seat[SEAT_SIZE], words[64];
+	char origin[ATTACH_ID_SIZE], words[64];
 	int i;
 
 	(void)state;
-	snprintf(words, sizeof(words), "locked=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2);
+	snprintf(words, sizeof(words), "locked=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2);
 	assert_int_equal(relay_model_set(&bed->model, words, NULL), 0);
 	bed_ask(bed, HCA_LID, 1);
 	ask_smp(bed, CLASS_SUBN_LID, 0, 2);
@@ -147,11 +147,11 @@ static void a_locked_node_answers_counters_and_smps_with_its_key(void **state)
 	bed_run_until(bed, bed->now + 100 * MS);
 	assert_int_equal(bed->got, 4);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(bed->answers[i].timed_out, bed->answers[i].tid == 2 || bed->answers[i].tid == 3);
+		assert_int_equal(bed->responses[i].timed_out, bed->responses[i].tid == 2 || bed->responses[i].tid == 3);
 	assert_int_equal(relay_model_set(&bed->model, "locked=none", NULL), 0);
 	ask_smp(bed, CLASS_SUBN_LID, 0, 5);
 	bed_run_until(bed, bed->now + 100 * MS);
-	assert_false(bed->answers[4].timed_out);
+	assert_false(bed->responses[4].timed_out);
 	bed_destroy(bed);
 }
 
@@ -170,7 +170,7 @@ static void a_node_that_dies_takes_its_queue_with_it(void **state)
 	assert_int_equal(bed->got, 10);
 	assert_int_equal(bed->asked, 4); /* their turn is at 20, 120, 220 and 320 us */
 	for (i = 0; i < 10; i++)
-		assert_int_equal(bed->answers[i].timed_out, bed->answers[i].tid >= 4);
+		assert_int_equal(bed->responses[i].timed_out, bed->responses[i].tid >= 4);
 	bed_destroy(bed);
 }
 
@@ -191,7 +191,7 @@ static void ibsims_timeout_is_held(void **state)
 	assert_int_equal(bed->got, 0);
 	bed_run_until(bed, began + 300 * MS);
 	assert_int_equal(bed->got, 1);
-	assert_true(bed->answers[0].timed_out);
+	assert_true(bed->responses[0].timed_out);
 	bed_destroy(bed);
 }
 
@@ -205,15 +205,15 @@ static void who_is_never_answered_is_told_so_after_hold(void **state)
 	bed_ask(bed, HCA_LID, 1);
 	bed_run_until(bed, began + 300 * MS);
 	assert_int_equal(bed->got, 1);
-	assert_true(bed->answers[0].timed_out);
+	assert_true(bed->responses[0].timed_out);
 	assert_int_equal(bed->model.under_way, 0);
 	bed_destroy(bed);
 }
 
-static void a_client_that_left_gets_no_answer_of_the_one_before(void **state)
+static void a_client_that_left_gets_no_response_of_the_one_before(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
-	char seat[SEAT_SIZE];
+	char origin[ATTACH_ID_SIZE];
 
 	(void)state;
 	bed_ask(bed, HCA_LID, 1);
@@ -221,14 +221,14 @@ static void a_client_that_left_gets_no_answer_of_the_one_before(void **state)
 	bed_run_until(bed, bed->now + 50 * US);
 	bed_ask(bed, OTHER_LID, 3);
 	relay_model_close(&bed->model, SLOT);
-	relay_model_open(&bed->model, SLOT, seat_id(bed->fabric, bed->other, seat));
+	relay_model_open(&bed->model, SLOT, attach_id(bed->fabric, bed->other, origin));
 	bed_run_until(bed, bed->now + 50 * MS);
 	assert_int_equal(bed->got, 0);
 	assert_int_equal(bed->model.under_way, 0);
 	bed_destroy(bed);
 }
 
-static void what_wants_no_answer_goes_through_at_once(void **state)
+static void what_wants_no_response_goes_through_at_once(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	struct packet packet;
@@ -256,24 +256,24 @@ static void a_directed_route_ends_at_its_node(void **state)
 	bed_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
 	packet.dlid = 0xffff;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 	assert_int_equal(bed->got, 1);
 	packet.mad[MAD_HOP_COUNT] = 1;
 	packet.mad[MAD_INITIAL_PATH + 1] = 1;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 	assert_int_equal(bed->got, 1);
 	bed_run_until(bed, began + 10 * MS);
 	assert_int_equal(bed->got, 2);
-	assert_true(bed->answers[1].timed_out);
+	assert_true(bed->responses[1].timed_out);
 	/* And back down from the leaf to a living neighbour. */
 	packet.mad[MAD_HOP_COUNT] = 2;
 	packet.mad[MAD_INITIAL_PATH + 2] =
 		fabric->ports[fabric->ports[fabric_node_port(fabric, bed->other, 1)].peer].num;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 	assert_int_equal(bed->got, 3);
-	assert_false(bed->answers[2].timed_out);
+	assert_false(bed->responses[2].timed_out);
 	bed_destroy(bed);
 }
 
@@ -291,13 +291,13 @@ static void as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten(void **sta
 	assert_int_equal(bed->got, 2000);
 	assert_int_equal(bed->model.under_way, 0);
 	for (i = 0; i < bed->got; i++)
-		timed_out += bed->answers[i].timed_out;
+		timed_out += bed->responses[i].timed_out;
 	/* Question and answer each: 36 % of the exchanges, give or take five standard deviations. */
 	assert_in_range(timed_out, 720 - 107, 720 + 107);
 	bed_destroy(bed);
 }
 
-static void late_duplicated_and_foreign_answers(void **state)
+static void late_duplicated_and_foreign_responses(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=100ms");
 	int64_t began = bed->now;
@@ -309,45 +309,45 @@ static void late_duplicated_and_foreign_answers(void **state)
 	bed_ask(bed, HCA_LID, 1);
 	bed_run_until(bed, began + 1 * MS);
 	assert_int_equal(bed->got, 2);
-	assert_memory_equal(&bed->answers[0].packet, &bed->answers[1].packet, sizeof(bed->answers[0].packet));
+	assert_memory_equal(&bed->responses[0].packet, &bed->responses[1].packet, sizeof(bed->responses[0].packet));
 
 	assert_int_equal(responder_configure(&bed->model.responder, "hcas duplicated=0 foreign=100", NULL), 0);
 	bed_ask(bed, HCA_LID, 2);
 	bed_run_until(bed, began + 2 * MS);
 	assert_int_equal(bed->got, 4);
-	assert_int_not_equal(bed->answers[2].tid, 2);
-	assert_int_equal(bed->answers[3].tid, 2);
+	assert_int_not_equal(bed->responses[2].tid, 2);
+	assert_int_equal(bed->responses[3].tid, 2);
 
 	assert_int_equal(responder_configure(&bed->model.responder, "hcas foreign=0 late=100 late_by=250ms", NULL), 0);
 	began = bed->now;
 	bed_ask(bed, HCA_LID, 3);
 	bed_run_until(bed, began + 1000 * MS);
 	assert_int_equal(bed->got, 6);
-	assert_true(bed->answers[4].timed_out);
-	assert_int_equal(bed->answers[4].at, began + 100 * MS);
-	assert_false(bed->answers[5].timed_out);
-	assert_int_equal(bed->answers[5].tid, 3);
-	assert_int_equal(bed->answers[5].at, began + 250 * MS + 40 * US);
+	assert_true(bed->responses[4].timed_out);
+	assert_int_equal(bed->responses[4].at, began + 100 * MS);
+	assert_false(bed->responses[5].timed_out);
+	assert_int_equal(bed->responses[5].tid, 3);
+	assert_int_equal(bed->responses[5].at, began + 250 * MS + 40 * US);
 	bed_destroy(bed);
 }
 
-static void a_redirect_leads_to_an_answer(void **state)
+static void a_redirect_leads_to_an_response(void **state)
 {
 	struct bed *bed = bed_create("");
-	char seat[SEAT_SIZE], words[96];
+	char origin[ATTACH_ID_SIZE], words[96];
 	struct packet packet;
 	const uint8_t *info;
 
 	(void)state;
-	snprintf(words, sizeof(words), "0x%s redirect=0x%s", seat_id(bed->fabric, bed->hca, seat) + 2,
-		 seat_id(bed->fabric, bed->other, (char[SEAT_SIZE]){ 0 }) + 2);
+	snprintf(words, sizeof(words), "0x%s redirect=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2,
+		 attach_id(bed->fabric, bed->other, (char[ATTACH_ID_SIZE]){ 0 }) + 2);
 	assert_int_equal(responder_configure(&bed->model.responder, words, NULL), 0);
 	/* Of one that is not one node nothing is taken. */
 	assert_int_equal(responder_configure(&bed->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
 	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
-	assert_int_equal(load_be16(bed->answers[0].packet.mad + MAD_STATUS), 0x0002);
-	info = bed->answers[0].packet.mad + PACKET_MAD_DATA;
+	assert_int_equal(load_be16(bed->responses[0].packet.mad + MAD_STATUS), 0x0002);
+	info = bed->responses[0].packet.mad + PACKET_MAD_DATA;
 	assert_int_equal(load_be16(info + 28), OTHER_LID);
 
 	bed_fill(&packet, CLASS_PERFORMANCE, PMA_COUNTERS, 2);
@@ -357,10 +357,10 @@ static void a_redirect_leads_to_an_answer(void **state)
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
 	/* ibsim, which knows nothing of it, is asked at the node itself. */
 	assert_int_equal(bed->waiting[bed->waiting_count - 1].dlid, htons(HCA_LID));
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 	assert_int_equal(bed->got, 2);
-	assert_int_equal(load_be16(bed->answers[1].packet.mad + MAD_STATUS), 0);
-	assert_int_equal(bed->answers[1].packet.slid, htons(OTHER_LID));
+	assert_int_equal(load_be16(bed->responses[1].packet.mad + MAD_STATUS), 0);
+	assert_int_equal(bed->responses[1].packet.slid, htons(OTHER_LID));
 	bed_destroy(bed);
 }
 
@@ -411,20 +411,20 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_wire_without_settings_delays_nothing),
-		cmocka_unit_test(an_answer_takes_two_latencies_and_the_service),
-		cmocka_unit_test(a_node_answers_one_after_the_other_and_others_meanwhile),
+		cmocka_unit_test(an_response_takes_two_latencies_and_the_service),
+		cmocka_unit_test(a_node_responses_one_after_the_other_and_others_meanwhile),
 		cmocka_unit_test(an_idle_node_owes_nothing),
 		cmocka_unit_test(a_dead_node_is_a_timeout_after_hold_and_delays_nobody),
-		cmocka_unit_test(a_locked_node_answers_counters_and_smps_with_its_key),
+		cmocka_unit_test(a_locked_node_responses_counters_and_smps_with_its_key),
 		cmocka_unit_test(a_node_that_dies_takes_its_queue_with_it),
 		cmocka_unit_test(ibsims_timeout_is_held),
 		cmocka_unit_test(who_is_never_answered_is_told_so_after_hold),
-		cmocka_unit_test(a_client_that_left_gets_no_answer_of_the_one_before),
-		cmocka_unit_test(what_wants_no_answer_goes_through_at_once),
+		cmocka_unit_test(a_client_that_left_gets_no_response_of_the_one_before),
+		cmocka_unit_test(what_wants_no_response_goes_through_at_once),
 		cmocka_unit_test(a_directed_route_ends_at_its_node),
 		cmocka_unit_test(as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten),
-		cmocka_unit_test(late_duplicated_and_foreign_answers),
-		cmocka_unit_test(a_redirect_leads_to_an_answer),
+		cmocka_unit_test(late_duplicated_and_foreign_responses),
+		cmocka_unit_test(a_redirect_leads_to_an_response),
 		cmocka_unit_test(wrong_settings_change_nothing),
 		cmocka_unit_test(names_with_spaces_are_understood),
 	};

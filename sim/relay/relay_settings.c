@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "sim/relay/relay_words.h"
+#include "sim/relay/key_values.h"
 
 /* Dead or locked nodes that are named in a description; the others are counted. */
 #define NAMED_MAX 10
@@ -20,24 +20,24 @@ struct draft {
 	bool *dead, *locked; /* by node */
 };
 
-static int set_pair(const struct fabric *fabric, struct draft *draft, const struct word_pair *pair, struct error *err)
+static int set_pair(const struct fabric *fabric, struct draft *draft, const struct key_value *pair, struct error *err)
 {
 	struct relay_settings *settings = &draft->settings;
 
 	if (!strcmp(pair->key, "latency"))
-		return words_time(pair->key, pair->value, &settings->latency_ns, err);
+		return parse_time(pair->key, pair->value, &settings->latency_ns, err);
 	if (!strcmp(pair->key, "service"))
-		return words_time(pair->key, pair->value, &settings->service_ns, err);
+		return parse_time(pair->key, pair->value, &settings->service_ns, err);
 	if (!strcmp(pair->key, "hold"))
-		return words_time(pair->key, pair->value, &settings->hold_ns, err);
+		return parse_time(pair->key, pair->value, &settings->hold_ns, err);
 	if (!strcmp(pair->key, "loss"))
-		return words_percent(pair->key, pair->value, &settings->loss, err);
+		return parse_percent(pair->key, pair->value, &settings->loss, err);
 	if (!strcmp(pair->key, "seed"))
-		return words_number(pair->key, pair->value, UINT64_MAX, &settings->seed, err);
+		return parse_number(pair->key, pair->value, UINT64_MAX, &settings->seed, err);
 	if (!strcmp(pair->key, "dead"))
-		return words_nodes(fabric, pair->value, draft->dead, err);
+		return parse_nodes(fabric, pair->value, draft->dead, err);
 	if (!strcmp(pair->key, "locked"))
-		return words_nodes(fabric, pair->value, draft->locked, err);
+		return parse_nodes(fabric, pair->value, draft->locked, err);
 	return err_set(err, ERR_USAGE, "wire knows latency, service, hold, loss, dead, locked and seed, not \"%s\"",
 		       *pair->key ? pair->key : pair->value);
 }
@@ -60,12 +60,12 @@ int relay_model_set(struct relay_model *model, const char *text, struct error *e
 		.dead = copy_nodes(model->dead, count),
 		.locked = copy_nodes(model->locked, count),
 	};
-	struct words words = { 0 };
-	int code = draft.dead && draft.locked ? words_split(text, &words, err) : err_nomem(err);
+	struct key_values pairs = { 0 };
+	int code = draft.dead && draft.locked ? key_values_split(text, &pairs, err) : err_nomem(err);
 
-	for (i = 0; i < words.count && code == 0; i++)
-		code = set_pair(model->fabric, &draft, &words.pairs[i], err);
-	words_done(&words);
+	for (i = 0; i < pairs.count && code == 0; i++)
+		code = set_pair(model->fabric, &draft, &pairs.pairs[i], err);
+	key_values_done(&pairs);
 	if (code < 0) {
 		free(draft.dead);
 		free(draft.locked);
@@ -107,7 +107,7 @@ void relay_model_describe(const struct relay_model *model, struct text *text)
 	describe_nodes(model->fabric, "dead", model->dead, text);
 	describe_nodes(model->fabric, "locked", model->locked, text);
 	text_appendf(text, "\n%" PRIu64 " questions, %" PRIu64 " answers, %" PRIu64 " timed out, %" PRIu64
-		     " MADs lost, %zu under way, %" PRIu64 " refused\n", stats->questions, stats->answers,
+		     " MADs lost, %zu under way, %" PRIu64 " refused\n", stats->requests, stats->responses,
 		     stats->timed_out, stats->lost, model->under_way, stats->refused);
 	if (stats->events)
 		text_appendf(text, "precision: %.1f us late on average, at most %.1f us\n",

@@ -132,7 +132,7 @@ static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *g
 
 /* --- control --- */
 
-static void answer_ctl(struct relay_sockets *sockets)
+static void response_ctl(struct relay_sockets *sockets)
 {
 	/* A client that does not wait for its answer is dead: the launcher sees to that. */
 	if (sendto(sockets->ctl_fd, &sockets->ctl, sizeof(sockets->ctl), 0, (struct sockaddr *)&sockets->ctl_from,
@@ -179,33 +179,33 @@ static void take_ctl(struct relay_sockets *sockets)
 	if ((ctl->type == CTL_CONNECT && !prepare_connect(sockets)) ||
 	    send(sockets->ibsim_ctl, ctl, sizeof(*ctl), 0) != (ssize_t)sizeof(*ctl)) {
 		ctl->type = CTL_ERROR;
-		answer_ctl(sockets);
+		response_ctl(sockets);
 		return;
 	}
 	sockets->ctl_asked = true;
 }
 
-static int take_ctl_answer(struct relay_sockets *sockets, struct error *err)
+static int take_ctl_response(struct relay_sockets *sockets, struct error *err)
 {
-	struct ctl_message answer;
+	struct ctl_message response;
 	uint32_t pid = ctl_pid(&sockets->ctl);
-	ssize_t got = recv(sockets->ibsim_ctl, &answer, sizeof(answer), 0);
+	ssize_t got = recv(sockets->ibsim_ctl, &response, sizeof(response), 0);
 
 	if (got < 0 && (errno == ECONNREFUSED || errno == ECONNRESET))
 		return err_set(err, ERR_UNAVAILABLE, "ibsim is gone");
-	if (got != (ssize_t)sizeof(answer) || !sockets->ctl_asked)
+	if (got != (ssize_t)sizeof(response) || !sockets->ctl_asked)
 		return 0;
-	sockets->ctl = answer;
-	if (answer.type == CTL_CONNECT) {
+	sockets->ctl = response;
+	if (response.type == CTL_CONNECT) {
 		struct ctl_connect given;
 
-		memcpy(&given, answer.data, sizeof(given));
+		memcpy(&given, response.data, sizeof(given));
 		if (given.id >= IBSIM_CLIENTS || !open_slot(sockets, &given, pid))
 			sockets->ctl.type = CTL_ERROR;
-	} else if (answer.type == CTL_DISCONNECT && answer.client < IBSIM_CLIENTS) {
-		close_slot(sockets, answer.client);
+	} else if (response.type == CTL_DISCONNECT && response.client < IBSIM_CLIENTS) {
+		close_slot(sockets, response.client);
 	}
-	answer_ctl(sockets);
+	response_ctl(sockets);
 	return 0;
 }
 
@@ -325,7 +325,7 @@ int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls
 	for (i = 0; 2 + 2 * (size_t)i < count; i++)
 		if (polls[2 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
 			read_packets(sockets, i, sockets->slots[i].down_fd, relay_model_from_client, now_ns);
-	if (polls[1].revents && take_ctl_answer(sockets, err) < 0)
+	if (polls[1].revents && take_ctl_response(sockets, err) < 0)
 		return ERR_UNAVAILABLE;
 	if (polls[0].revents)
 		take_ctl(sockets);

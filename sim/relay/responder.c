@@ -88,7 +88,7 @@ static bool is_smp(const uint8_t *mad)
 }
 
 /* Is the answer made here, and ibsim only asked whether the node is there? */
-static bool answer_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
+static bool response_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
 {
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
 
@@ -98,14 +98,14 @@ static bool answer_is_ours(const struct responder_node *config, const struct exc
 	return is_smp(mad) && !ibsim_knows_smp(attribute);
 }
 
-void responder_question(const struct responder *responder, uint32_t node, struct exchange *exchange,
+void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
 			uint8_t mad[PACKET_MAD_SIZE])
 {
 	const struct responder_node *config = config_of(responder, node);
 
 	exchange->ours = exchange->widening = false;
 	exchange->sets = mad[MAD_CLASS] == CLASS_PERFORMANCE && mad[MAD_METHOD] == METHOD_SET;
-	if (node == FABRIC_NONE || !answer_is_ours(config, exchange, mad))
+	if (node == FABRIC_NONE || !response_is_ours(config, exchange, mad))
 		return;
 	exchange->ours = true;
 	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
@@ -168,7 +168,7 @@ static void put_port_info_extended(const struct responder_node *config, uint8_t 
 	store_be16(data + 4, (uint16_t)config->fec);
 }
 
-static void make_answer(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
+static void make_response(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
 {
 	const struct responder_node *config = config_of(responder, node);
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
@@ -380,7 +380,7 @@ static void announce_extended(const struct responder_node *config, uint8_t *mad)
 	store_be16(info + 60, load_be16(info + 60) | 1u << 1);
 }
 
-bool responder_answer(struct responder *responder, uint32_t node, struct exchange *exchange,
+bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE])
 {
 	struct responder_node *config = node == FABRIC_NONE ? NULL : responder->nodes[node];
@@ -396,7 +396,7 @@ bool responder_answer(struct responder *responder, uint32_t node, struct exchang
 		set_status(mad, 0);
 		if (config && exchange->sets)
 			clear_details(config, port_count, load_be16(mad + MAD_ATTRIBUTE), mad + PACKET_MAD_DATA);
-		make_answer(responder, node, exchange->redirected, mad);
+		make_response(responder, node, exchange->redirected, mad);
 		return true;
 	}
 	if (!config || status)

@@ -89,7 +89,7 @@ struct exchange {
 };
 
 /* responder_question - before ibsim is asked: @mad becomes what it shall be asked. */
-void responder_question(const struct responder *responder, uint32_t node, struct exchange *exchange,
+void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
 			uint8_t mad[PACKET_MAD_SIZE]);
 
 /*
@@ -98,7 +98,7 @@ void responder_question(const struct responder *responder, uint32_t node, struct
  *
  * Return: whether the client can have it; false: ask ibsim @mad and come again.
  */
-bool responder_answer(struct responder *responder, uint32_t node, struct exchange *exchange,
+bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
 
 /*

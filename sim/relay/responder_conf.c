@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/relay/relay_words.h"
+#include "sim/relay/key_values.h"
 
 #define LATE_NS (2 * US_PER_S * 1000)
 
@@ -38,10 +38,10 @@ static struct responder_node *node_create(unsigned port_count)
 	return config;
 }
 
-static int set_number(const struct word_pair *pair, uint32_t max, uint32_t *ret, struct error *err)
+static int set_number(const struct key_value *pair, uint32_t max, uint32_t *ret, struct error *err)
 {
 	uint64_t number;
-	int code = words_number(pair->key, pair->value, max, &number, err);
+	int code = parse_number(pair->key, pair->value, max, &number, err);
 
 	if (code == 0)
 		*ret = (uint32_t)number;
@@ -69,7 +69,7 @@ static int set_refused(struct responder_node *config, char *list, struct error *
 	for (word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		if (!strcmp(word, "none"))
 			continue;
-		if (words_number("unsupported", word, UINT16_MAX, &attribute, err) < 0)
+		if (parse_number("unsupported", word, UINT16_MAX, &attribute, err) < 0)
 			return ERR_USAGE;
 		if (config->refused_count == RESPONDER_REFUSED_MAX)
 			return err_set(err, ERR_USAGE, "unsupported takes up to %d attributes", RESPONDER_REFUSED_MAX);
@@ -92,7 +92,7 @@ static int set_redirect(const struct fabric *fabric, struct responder_node *conf
 	members = calloc(fabric->node_count, sizeof(*members));
 	if (!members)
 		return err_nomem(err);
-	code = words_nodes(fabric, value, members, err);
+	code = parse_nodes(fabric, value, members, err);
 	for (i = 0; i < fabric->node_count; i++) {
 		if (!members[i])
 			continue;
@@ -127,7 +127,7 @@ static bool tell_port(struct responder_port *port, const char *key, const uint64
 }
 
 /* "ibsim" gives a counter back to ibsim. */
-static int set_counter(struct responder_node *config, unsigned port_count, int64_t port, const struct word_pair *pair,
+static int set_counter(struct responder_node *config, unsigned port_count, int64_t port, const struct key_value *pair,
 		       struct error *err)
 {
 	bool give_back = !strcmp(pair->value, "ibsim");
@@ -137,7 +137,7 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 
 	if (!tell_port(&nowhere, pair->key, NULL))
 		return err_set(err, ERR_USAGE, "pma knows no \"%s\": see man ibwire-sim", pair->key);
-	if (!give_back && words_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
+	if (!give_back && parse_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
 		return err_set(err, ERR_USAGE, "a node of these has only %u ports", port_count);
@@ -148,7 +148,7 @@ static int set_counter(struct responder_node *config, unsigned port_count, int64
 }
 
 static int set_pair(const struct fabric *fabric, uint32_t node, struct responder_node *config, int64_t *port,
-		    const struct word_pair *pair, struct error *err)
+		    const struct key_value *pair, struct error *err)
 {
 	uint64_t number = 0;
 
@@ -167,21 +167,21 @@ static int set_pair(const struct fabric *fabric, uint32_t node, struct responder
 	if (!strcmp(pair->key, "redirect"))
 		return set_redirect(fabric, config, pair->value, err);
 	if (!strcmp(pair->key, "garbled"))
-		return words_percent(pair->key, pair->value, &config->garbled, err);
+		return parse_percent(pair->key, pair->value, &config->garbled, err);
 	if (!strcmp(pair->key, "duplicated"))
-		return words_percent(pair->key, pair->value, &config->duplicated, err);
+		return parse_percent(pair->key, pair->value, &config->duplicated, err);
 	if (!strcmp(pair->key, "foreign"))
-		return words_percent(pair->key, pair->value, &config->foreign, err);
+		return parse_percent(pair->key, pair->value, &config->foreign, err);
 	if (!strcmp(pair->key, "late"))
-		return words_percent(pair->key, pair->value, &config->late, err);
+		return parse_percent(pair->key, pair->value, &config->late, err);
 	if (!strcmp(pair->key, "late_by"))
-		return words_time(pair->key, pair->value, &config->late_ns, err);
+		return parse_time(pair->key, pair->value, &config->late_ns, err);
 	if (!strcmp(pair->key, "port") && !strcmp(pair->value, "all")) {
 		*port = -1;
 		return 0;
 	}
 	if (!strcmp(pair->key, "port")) {
-		int code = words_number(pair->key, pair->value, 254, &number, err);
+		int code = parse_number(pair->key, pair->value, 254, &number, err);
 
 		*port = (int64_t)number;
 		return code;
@@ -189,7 +189,8 @@ static int set_pair(const struct fabric *fabric, uint32_t node, struct responder
 	return set_counter(config, fabric->nodes[node].port_count, *port, pair, err);
 }
 
-static int configure_node(struct responder *responder, uint32_t node, const struct words *words, struct error *err)
+static int configure_node(struct responder *responder, uint32_t node, const struct key_values *settings,
+			  struct error *err)
 {
 	unsigned port_count = responder->fabric->nodes[node].port_count;
 	struct responder_node *config = node_create(port_count), *old = responder->nodes[node];
@@ -206,10 +207,10 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 		config->ports = ports;
 		memcpy(ports, old->ports, (port_count + 1u) * sizeof(*ports));
 	}
-	for (i = 1; i < words->count && code == 0; i++) {
+	for (i = 1; i < settings->count && code == 0; i++) {
 		/* Lists are cut up in place: each node has a copy of its own. */
-		char *value = strdup(words->pairs[i].value);
-		struct word_pair pair = { words->pairs[i].key, value };
+		char *value = strdup(settings->pairs[i].value);
+		struct key_value pair = { settings->pairs[i].key, value };
 
 		code = value ? set_pair(responder->fabric, node, config, &port, &pair, err) : err_nomem(err);
 		free(value);
@@ -230,17 +231,17 @@ int responder_configure(struct responder *responder, const char *text, struct er
 {
 	size_t node_count = responder->fabric->node_count, i;
 	bool *members = calloc(node_count ? node_count : 1, sizeof(*members));
-	struct words words = { 0 };
-	int code = members ? words_split(text, &words, err) : err_nomem(err);
+	struct key_values settings = { 0 };
+	int code = members ? key_values_split(text, &settings, err) : err_nomem(err);
 
-	if (code == 0 && (words.count < 2 || *words.pairs[0].key))
+	if (code == 0 && (settings.count < 2 || *settings.pairs[0].key))
 		code = err_set(err, ERR_USAGE, "pma wants nodes and what they shall be: 'NODES caps=0x5300 tick=7'");
 	if (code == 0)
-		code = words_nodes(responder->fabric, words.pairs[0].value, members, err);
+		code = parse_nodes(responder->fabric, settings.pairs[0].value, members, err);
 	for (i = 0; i < node_count && code == 0; i++)
 		if (members[i])
-			code = configure_node(responder, (uint32_t)i, &words, err);
-	words_done(&words);
+			code = configure_node(responder, (uint32_t)i, &settings, err);
+	key_values_done(&settings);
 	free(members);
 	return code;
 }

@@ -90,14 +90,14 @@ static void ibsim(struct bed *bed, uint8_t *mad)
 }
 
 /* One question all the way. */
-static void put_question(struct bed *bed, uint8_t *mad)
+static void put_request(struct bed *bed, uint8_t *mad)
 {
 	struct exchange exchange = { 0 };
 
-	responder_question(&bed->responder, bed->node, &exchange, mad);
+	responder_request(&bed->responder, bed->node, &exchange, mad);
 	do
 		ibsim(bed, mad);
-	while (!responder_answer(&bed->responder, bed->node, &exchange, mad));
+	while (!responder_response(&bed->responder, bed->node, &exchange, mad));
 }
 
 static void set_counter_select2(struct bed *bed, uint8_t port, uint32_t select2)
@@ -110,7 +110,7 @@ static void set_counter_select2(struct bed *bed, uint8_t port, uint32_t select2)
 	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS_EXTENDED);
 	mad[PACKET_MAD_DATA + 1] = port;
 	store_be32(mad + PACKET_MAD_DATA + 4, select2);
-	put_question(bed, mad);
+	put_request(bed, mad);
 }
 
 static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
@@ -128,7 +128,7 @@ static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_
 	}
 	/* What a client leaves behind what it means to say. */
 	memset(mad + PACKET_MAD_DATA + 72, 0xa5, PACKET_MAD_DATA_SIZE - 72);
-	put_question(bed, mad);
+	put_request(bed, mad);
 	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
 	assert_int_equal(mad[MAD_METHOD], METHOD_GET_RESPONSE);
 	assert_true(load_be64(mad + MAD_TID) == 42);
@@ -149,11 +149,11 @@ static void ask_smp(struct bed *bed, uint16_t attribute, uint8_t mad[PACKET_MAD_
 	mad[MAD_CLASS] = CLASS_SUBN_DIRECTED;
 	mad[MAD_METHOD] = METHOD_GET;
 	store_be16(mad + MAD_ATTRIBUTE, attribute);
-	responder_question(&bed->responder, bed->node, &exchange, mad);
+	responder_request(&bed->responder, bed->node, &exchange, mad);
 	bed->last_asked = load_be16(mad + MAD_ATTRIBUTE);
 	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
 	store_be16(mad + MAD_STATUS, 0x8000);
-	assert_true(responder_answer(&bed->responder, bed->node, &exchange, mad));
+	assert_true(responder_response(&bed->responder, bed->node, &exchange, mad));
 	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
 }
 
@@ -186,7 +186,7 @@ static struct reading read_all(struct bed *bed, uint8_t port)
 	return reading;
 }
 
-static void a_node_that_was_told_nothing_answers_as_ibsim(void **state)
+static void a_node_that_was_told_nothing_responses_as_ibsim(void **state)
 {
 	struct bed *bed = bed_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
@@ -534,7 +534,7 @@ static void smps_that_ibsim_lacks_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_was_told_nothing_answers_as_ibsim),
+		cmocka_unit_test(a_node_that_was_told_nothing_responses_as_ibsim),
 		cmocka_unit_test(what_ibsim_does_not_know_is_refused_and_never_asked),
 		cmocka_unit_test(capabilities_are_as_told),
 		cmocka_unit_test(wide_errors_are_ibsims_unless_they_were_set),

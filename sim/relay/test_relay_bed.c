@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 #include "sim/net_shape.h"
 
 static void to_ibsim(void *ctx, unsigned slot, const struct packet *packet)
@@ -30,14 +30,14 @@ static void to_client(void *ctx, unsigned slot, const struct packet *packet)
 
 	assert_int_equal(slot, SLOT);
 	assert_true(bed->got < BED_PACKETS);
-	bed->answers[bed->got].at = bed->now;
-	bed->answers[bed->got].tid = load_be32(packet->mad + MAD_TID + 4);
-	bed->answers[bed->got].timed_out = packet->status == htonl(PACKET_TIMED_OUT);
-	bed->answers[bed->got++].packet = *packet;
+	bed->responses[bed->got].at = bed->now;
+	bed->responses[bed->got].tid = load_be32(packet->mad + MAD_TID + 4);
+	bed->responses[bed->got].timed_out = packet->status == htonl(PACKET_TIMED_OUT);
+	bed->responses[bed->got++].packet = *packet;
 }
 
 /* What ibsim makes of a question. Source: sim_mad.c, reply_MAD and update_trid. */
-void bed_ibsim_answers(struct bed *bed)
+void bed_ibsim_responses(struct bed *bed)
 {
 	while (!bed->mute && bed->waiting_first < bed->waiting_count) {
 		struct packet packet = bed->waiting[bed->waiting_first++];
@@ -60,7 +60,7 @@ void bed_run_until(struct bed *bed, int64_t until)
 			break;
 		bed->now = next > bed->now ? next : bed->now;
 		relay_model_run(&bed->model, bed->now, 0);
-		bed_ibsim_answers(bed);
+		bed_ibsim_responses(bed);
 	}
 	bed->now = until;
 }
@@ -84,7 +84,7 @@ void bed_ask(struct bed *bed, uint16_t lid, uint32_t tid)
 	packet.dlid = htons(lid);
 	packet.mad[PACKET_MAD_DATA + 1] = 1;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	bed_ibsim_answers(bed);
+	bed_ibsim_responses(bed);
 }
 
 static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
@@ -113,7 +113,7 @@ struct bed *bed_create(const char *settings)
 	struct bed *bed = calloc(1, sizeof(*bed));
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct error err = { 0 };
-	char seat[SEAT_SIZE];
+	char origin[ATTACH_ID_SIZE];
 	const struct relay_io io = { to_ibsim, to_client, bed };
 
 	assert_non_null(bed);
@@ -124,8 +124,8 @@ struct bed *bed_create(const char *settings)
 	bed->now = 1000 * MS;
 	bed->hca = find_hca(bed->fabric, 0);
 	bed->other = find_hca(bed->fabric, bed->hca);
-	relay_model_open(&bed->model, SLOT, seat_id(bed->fabric, bed->hca, seat));
-	assert_int_equal(bed->model.slots[SLOT].seat, bed->hca);
+	relay_model_open(&bed->model, SLOT, attach_id(bed->fabric, bed->hca, origin));
+	assert_int_equal(bed->model.slots[SLOT].origin, bed->hca);
 	learn_lid(bed, bed->hca, HCA_LID);
 	learn_lid(bed, bed->other, OTHER_LID);
 	return bed;

@@ -43,7 +43,7 @@ struct bed {
 		uint32_t tid;
 		bool timed_out;
 		struct packet packet;
-	} answers[BED_PACKETS];
+	} responses[BED_PACKETS];
 };
 
 /* bed_create - HCAs hca (where the client is) and other have HCA_LID and OTHER_LID; @settings as of --wire. */
@@ -57,7 +57,7 @@ void bed_fill(struct packet *packet, uint8_t mgmt_class, uint16_t attribute, uin
 void bed_ask(struct bed *bed, uint16_t lid, uint32_t tid);
 
 /* bed_ibsim_answers - ibsim answers what it was asked, unless it is mute. */
-void bed_ibsim_answers(struct bed *bed);
+void bed_ibsim_responses(struct bed *bed);
 
 /* bed_run_until - let time pass, event by event. */
 void bed_run_until(struct bed *bed, int64_t until);

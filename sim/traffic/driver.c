@@ -191,12 +191,12 @@ static int settle(struct driver *driver, struct error *err)
 	return err_set(err, ERR_UNAVAILABLE, "%zu ports do not answer, so their counters are not settled", left);
 }
 
-static void describe(const struct driver *driver, struct text *answer)
+static void describe(const struct driver *driver, struct text *response)
 {
 	const struct flow_list *list = &driver->list;
 	size_t job, i;
 
-	text_appendf(answer, "%s, %zu flows, %zu of them with a route\n", driver->paused ? "paused" : "flowing",
+	text_appendf(response, "%s, %zu flows, %zu of them with a route\n", driver->paused ? "paused" : "flowing",
 		     list->count, driver->traffic.routed_count);
 	for (job = 0; job < list->job_count; job++) {
 		double slowest = 0, fastest = 0, demand = 0; /* bits per second */
@@ -212,12 +212,12 @@ static void describe(const struct driver *driver, struct text *answer)
 			demand = list->flows[i].demand_bits_per_s > demand ? list->flows[i].demand_bits_per_s : demand;
 			flows++;
 		}
-		text_appendf(answer, "job %zu: %zu flows want up to %.3f Gb/s, the slowest gets %.3f, "
+		text_appendf(response, "job %zu: %zu flows want up to %.3f Gb/s, the slowest gets %.3f, "
 			     "the fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
 	}
 }
 
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct driver *driver = ctx;
 
@@ -232,7 +232,7 @@ static int obey(void *ctx, const char *command, struct text *answer, struct erro
 	} else if (!strcmp(command, "truth")) {
 		return settle(driver, err);
 	} else if (!strcmp(command, "status")) {
-		describe(driver, answer);
+		describe(driver, response);
 		return 0;
 	} else {
 		return err_set(err, ERR_USAGE, "traffic knows pause, resume, truth and status, not \"%s\"", command);
@@ -298,7 +298,7 @@ static int drive(struct driver *driver, struct error *err)
 
 		if (now < next_us) {
 			if (poll(&control, 1, (int)((next_us - now + US_PER_MS - 1) / US_PER_MS)) > 0)
-				control_serve(driver->listen_fd, US_PER_S, obey, driver);
+				control_serve(driver->listen_fd, US_PER_S, handle_command, driver);
 			continue;
 		}
 		code = driver->paused ? 0 : tick(driver, err);
@@ -338,8 +338,8 @@ int driver_run(struct driver_options *options, struct error *err)
 	return code;
 }
 
-int driver_control(const char *sockname, const char *command, struct text *answer, struct error *err)
+int driver_control(const char *sockname, const char *command, struct text *response, struct error *err)
 {
-	return control_ask(sockname, CONTROL_PART, command,
-			   "no traffic driver answers here: was run started with --traffic?", answer, err);
+	return control_send(sockname, CONTROL_PART, command,
+			   "no traffic driver answers here: was run started with --traffic?", response, err);
 }

@@ -41,6 +41,6 @@ int driver_run(struct driver_options *options, struct error *err);
  * After "pause" no counter moves any more but by MADs, and the truth is written.
  * Return: 0, ERR_USAGE for another word, ERR_UNAVAILABLE where no driver answers.
  */
-int driver_control(const char *sockname, const char *command, struct text *answer, struct error *err);
+int driver_control(const char *sockname, const char *command, struct text *response, struct error *err);
 
 #endif

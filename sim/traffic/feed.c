@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 #include "sim/ibsim/console.h"
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 #include "sim/rundir.h"
 
 /* A batch is given to ibsim when it has this many lines: about a millisecond of its time. */
@@ -119,7 +119,7 @@ static void add_line(struct feed *feed, const char *prefix, const char *name, ui
 }
 
 /* The lines of one port, from its two answers. */
-static void add_port(struct feed *feed, uint32_t port, const struct client_query answers[2],
+static void add_port(struct feed *feed, uint32_t port, const struct client_query responses[2],
 		     struct port_amount *pending, bool all)
 {
 	struct port_amount due = due_amount(pending, all);
@@ -128,21 +128,21 @@ static void add_port(struct feed *feed, uint32_t port, const struct client_query
 		[AMOUNT_RCV_WORDS] = due.rcv_packets * TRAFFIC_PACKET_WORDS, [AMOUNT_RCV_PACKETS] = due.rcv_packets,
 		[AMOUNT_XMIT_WAIT] = due.xmit_wait,
 	};
-	char prefix[64], id[SEAT_SIZE];
+	char prefix[64], id[ATTACH_ID_SIZE];
 	size_t i;
 
 	snprintf(prefix, sizeof(prefix), "PerformanceSet \"%s\"[%u] ",
-		 seat_id(feed->fabric, feed->fabric->ports[port].node, id), feed->fabric->ports[port].num);
+		 attach_id(feed->fabric, feed->fabric->ports[port].node, id), feed->fabric->ports[port].num);
 	for (i = 0; i < FIELD_COUNT; i++) {
-		const struct client_query *answer = &answers[fields[i].attribute == ATTR_COUNTERS];
+		const struct client_query *response = &responses[fields[i].attribute == ATTR_COUNTERS];
 		uint64_t max = fields[i].bytes == 8 ? UINT64_MAX : UINT32_MAX;
-		uint64_t old = get_field(answer->data + fields[i].offset, fields[i].bytes), new;
+		uint64_t old = get_field(response->data + fields[i].offset, fields[i].bytes), new;
 
 		new = amounts[fields[i].amount] > max - old ? max : old + amounts[fields[i].amount];
 		if (new == old)
 			continue;
 		add_line(feed, prefix, fields[i].name, new);
-		feed->last = *answer;
+		feed->last = *response;
 		feed->last_offset = fields[i].offset;
 		feed->last_bytes = fields[i].bytes;
 		feed->last_value = new;
@@ -188,7 +188,7 @@ static int flush(struct feed *feed, struct error *err)
 }
 
 /* Where a port is read from: its own node, or, for a CA's other ports, the switch that they are cabled to. */
-static uint32_t seat_of(const struct fabric *fabric, uint32_t port)
+static uint32_t origin_of(const struct fabric *fabric, uint32_t port)
 {
 	const struct port *own = &fabric->ports[port];
 
@@ -205,11 +205,11 @@ static uint16_t lid_of(const struct feed *feed, uint32_t port)
 	return feed->lft->port_lids[node->type == NODE_SWITCH ? node->first_port : port];
 }
 
-static int feed_ports(struct feed *feed, uint32_t seat, const uint32_t *ports, size_t count,
+static int feed_ports(struct feed *feed, uint32_t origin, const uint32_t *ports, size_t count,
 		      struct port_amount *pending, bool all, size_t *left, struct error *err)
 {
 	struct client_query *queries = calloc(count * 2, sizeof(*queries));
-	char id[SEAT_SIZE];
+	char id[ATTACH_ID_SIZE];
 	size_t i;
 	int code;
 
@@ -220,7 +220,7 @@ static int feed_ports(struct feed *feed, uint32_t seat, const uint32_t *ports, s
 		queries[i].port = feed->fabric->ports[ports[i / 2]].num;
 		queries[i].attribute = i % 2 ? ATTR_COUNTERS : ATTR_COUNTERS_EXT;
 	}
-	code = client_attach(&feed->client, seat_id(feed->fabric, seat, id), err);
+	code = client_attach(&feed->client, attach_id(feed->fabric, origin, id), err);
 	if (code == 0)
 		code = client_query(&feed->client, queries, 2 * count, err);
 	for (i = 0; code == 0 && i < count; i++) {
@@ -242,22 +242,22 @@ int feed_apply(struct feed *feed, struct port_amount *pending, bool all, size_t 
 	int code = 0;
 
 	while (i < fabric->port_count && code == 0) {
-		uint32_t ports[UINT8_MAX + 1], seat = FABRIC_NONE;
+		uint32_t ports[UINT8_MAX + 1], origin = FABRIC_NONE;
 		size_t count = 0;
 
 		/* As many ports in a row as are read from one seat. */
 		for (; i < fabric->port_count && count < UINT8_MAX; i++) {
-			uint32_t own_seat = seat_of(fabric, (uint32_t)i);
+			uint32_t own_origin = origin_of(fabric, (uint32_t)i);
 
 			if (!is_due(&pending[i], all))
 				continue;
-			if (count && own_seat != seat)
+			if (count && own_origin != origin)
 				break;
-			seat = own_seat;
+			origin = own_origin;
 			ports[count++] = (uint32_t)i;
 		}
 		if (count)
-			code = feed_ports(feed, seat, ports, count, pending, all, &left, err);
+			code = feed_ports(feed, origin, ports, count, pending, all, &left, err);
 	}
 	/* What was read must be set now, or never: also where the next seat could not be taken. */
 	if (code == 0)

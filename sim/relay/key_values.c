@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/relay/relay_words.h"
+#include "sim/relay/key_values.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static void trim_end(char *chars)
 		chars[--len] = '\0';
 }
 
-int words_split(const char *text, struct words *ret, struct error *err)
+int key_values_split(const char *text, struct key_values *ret, struct error *err)
 {
 	char *at;
 
@@ -43,7 +43,7 @@ int words_split(const char *text, struct words *ret, struct error *err)
 		return err_nomem(err);
 	at = ret->copy + strspn(ret->copy, " \t\n");
 	while (*at) {
-		struct word_pair *pair = &ret->pairs[ret->count++];
+		struct key_value *pair = &ret->pairs[ret->count++];
 
 		pair->key = pair->value = at;
 		if (is_key(at)) {
@@ -58,21 +58,21 @@ int words_split(const char *text, struct words *ret, struct error *err)
 		if (*at)
 			*at++ = '\0';
 		trim_end(pair->value);
-		if (*at && ret->count == WORDS_MAX) {
-			words_done(ret);
-			return err_set(err, ERR_USAGE, "that is more than %d settings at a time", WORDS_MAX);
+		if (*at && ret->count == KEY_VALUES_MAX) {
+			key_values_done(ret);
+			return err_set(err, ERR_USAGE, "that is more than %d settings at a time", KEY_VALUES_MAX);
 		}
 	}
 	return 0;
 }
 
-void words_done(struct words *words)
+void key_values_done(struct key_values *list)
 {
-	free(words->copy);
-	memset(words, 0, sizeof(*words));
+	free(list->copy);
+	memset(list, 0, sizeof(*list));
 }
 
-int words_time(const char *key, const char *value, int64_t *ret_ns, struct error *err)
+int parse_time(const char *key, const char *value, int64_t *ret_ns, struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -98,7 +98,7 @@ wrong:
 	return err_set(err, ERR_USAGE, "%s wants a time such as 20us, 1.5ms or 1s, not \"%s\"", key, value);
 }
 
-int words_number(const char *key, const char *value, uint64_t max, uint64_t *ret, struct error *err)
+int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret, struct error *err)
 {
 	unsigned long long number;
 	char *end;
@@ -111,7 +111,7 @@ int words_number(const char *key, const char *value, uint64_t max, uint64_t *ret
 	return 0;
 }
 
-int words_percent(const char *key, const char *value, double *ret, struct error *err)
+int parse_percent(const char *key, const char *value, double *ret, struct error *err)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -154,7 +154,7 @@ static bool add_named(const struct fabric *fabric, const char *word, bool *membe
 	return *ret_matches || strpbrk(word, "*?[");
 }
 
-int words_nodes(const struct fabric *fabric, const char *list, bool *members, struct error *err)
+int parse_nodes(const struct fabric *fabric, const char *list, bool *members, struct error *err)
 {
 	char *copy = strdup(list), *word, *rest = NULL;
 	size_t matches;

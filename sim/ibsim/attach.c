@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/ibsim/seat.h"
+#include "sim/ibsim/attach.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include "sim/net_shape.h"
 
 /* A client sits at a switch's port 0, or at a CA's port 1. Source: ibsim.c, sim_ctl_new_client. */
-static bool is_seat(const struct fabric *fabric, uint32_t node)
+static bool can_attach(const struct fabric *fabric, uint32_t node)
 {
 	uint32_t port = fabric_node_port(fabric, node, 1);
 
@@ -21,49 +21,49 @@ static bool is_seat(const struct fabric *fabric, uint32_t node)
 }
 
 /* The first seat that is not @taken, a management host if @management. */
-static uint32_t first_seat(const struct fabric *fabric, bool management, uint32_t taken)
+static uint32_t first_node(const struct fabric *fabric, bool management, uint32_t taken)
 {
 	uint32_t i;
 
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
-		if (i != taken && node->type == NODE_CA && is_seat(fabric, i) && !node_is_aggregation(node) &&
+		if (i != taken && node->type == NODE_CA && can_attach(fabric, i) && !node_is_aggregation(node) &&
 		    (!management || host_is_management(node->desc)))
 			return i;
 	}
 	return FABRIC_NONE;
 }
 
-static int typed_seat(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
+static int parse_node(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	if (names_find_node(fabric, typed, ret, err) < 0)
 		return ERR_USAGE;
-	if (is_seat(fabric, *ret))
+	if (can_attach(fabric, *ret))
 		return 0;
 	return err_set(err, ERR_USAGE, "\"%s\" has no link at its first port: nobody can sit there", typed);
 }
 
-int seat_choose(const struct fabric *fabric, const char *sm, const char *attach, uint32_t *ret_sm,
+int attach_choose(const struct fabric *fabric, const char *sm, const char *attach, uint32_t *ret_sm,
 		uint32_t *ret_attach, struct error *err)
 {
 	uint32_t sm_node = FABRIC_NONE, attach_node = FABRIC_NONE;
 
-	if (sm && typed_seat(fabric, sm, &sm_node, err) < 0)
+	if (sm && parse_node(fabric, sm, &sm_node, err) < 0)
 		return ERR_USAGE;
-	if (attach && typed_seat(fabric, attach, &attach_node, err) < 0)
+	if (attach && parse_node(fabric, attach, &attach_node, err) < 0)
 		return ERR_USAGE;
 	if (attach_node == FABRIC_NONE && fabric->from_node != FABRIC_NONE && fabric->from_node != sm_node &&
-	    is_seat(fabric, fabric->from_node))
+	    can_attach(fabric, fabric->from_node))
 		attach_node = fabric->from_node;
 	if (sm_node == FABRIC_NONE)
-		sm_node = first_seat(fabric, true, attach_node);
+		sm_node = first_node(fabric, true, attach_node);
 	if (attach_node == FABRIC_NONE)
-		attach_node = first_seat(fabric, true, sm_node);
+		attach_node = first_node(fabric, true, sm_node);
 	if (attach_node == FABRIC_NONE)
-		attach_node = first_seat(fabric, false, sm_node);
+		attach_node = first_node(fabric, false, sm_node);
 	if (sm_node == FABRIC_NONE)
-		sm_node = first_seat(fabric, false, attach_node);
+		sm_node = first_node(fabric, false, attach_node);
 	/* With one host alone both sit there. */
 	if (attach_node == FABRIC_NONE)
 		attach_node = sm_node;
@@ -77,15 +77,15 @@ int seat_choose(const struct fabric *fabric, const char *sm, const char *attach,
 	return 0;
 }
 
-const char *seat_id(const struct fabric *fabric, uint32_t node, char ret[SEAT_SIZE])
+const char *attach_id(const struct fabric *fabric, uint32_t node, char ret[ATTACH_ID_SIZE])
 {
 	const struct node *owner = &fabric->nodes[node];
 
-	snprintf(ret, SEAT_SIZE, "%c-%016" PRIx64, owner->type == NODE_SWITCH ? 'S' : 'H', owner->guid);
+	snprintf(ret, ATTACH_ID_SIZE, "%c-%016" PRIx64, owner->type == NODE_SWITCH ? 'S' : 'H', owner->guid);
 	return ret;
 }
 
-uint64_t seat_port_guid(const struct fabric *fabric, uint32_t node)
+uint64_t attach_port_guid(const struct fabric *fabric, uint32_t node)
 {
 	return fabric->nodes[node].guid + (fabric->nodes[node].type == NODE_SWITCH ? 0 : 1);
 }
