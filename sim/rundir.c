@@ -24,7 +24,7 @@ int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err)
 	char path[PATH_MAX];
 
 	if (wanted) {
-		/* rmdir succeeds only on an empty directory: nothing of anybody's is mixed up or lost. */
+		/* rmdir fails on a directory that is not empty: no other file is mixed up or lost. */
 		if (rmdir(wanted) < 0 && errno != ENOENT)
 			return err_set(err, ERR_IO, "cannot use %s: %s; name a new or empty directory", wanted,
 				       strerror(errno));
@@ -99,7 +99,7 @@ void rundir_remove_sys(const char *dir, pid_t pid)
 
 static void wait_and_clean(int fd, const char *dir)
 {
-	const struct timespec nap = { .tv_nsec = 300000000 };
+	const struct timespec delay = { .tv_nsec = 300000000 };
 	char byte;
 	ssize_t got;
 
@@ -107,7 +107,7 @@ static void wait_and_clean(int fd, const char *dir)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	/* Whoever waits for the end of our output shall not wait for this process. */
+	/* A reader of the launcher's output must not wait for this process. */
 	close(STDIN_FILENO);
 	close(STDOUT_FILENO);
 	close(STDERR_FILENO);
@@ -116,8 +116,8 @@ static void wait_and_clean(int fd, const char *dir)
 	while (got < 0 && errno == EINTR);
 	if (got != 0 || !dir)
 		return;
-	/* The others are dying: let them write their last. */
-	nanosleep(&nap, NULL);
+	/* The other processes are ending: let them finish writing. */
+	nanosleep(&delay, NULL);
 	rundir_remove(dir);
 }
 
@@ -143,7 +143,7 @@ void janitor_dismiss(struct janitor *janitor)
 	if (janitor->fd < 0)
 		return;
 	if (write(janitor->fd, "", 1) < 0)
-		log_debug("the janitor is gone already");
+		log_debug("the cleanup process has ended already");
 	close(janitor->fd);
 	janitor->fd = -1;
 	process_stop(&janitor->pid, 0, 2000);

@@ -10,7 +10,7 @@
 #include "fabric/names.h"
 #include "sim/net_shape.h"
 
-/* A client sits at a switch's port 0, or at a CA's port 1. Source: ibsim.c, sim_ctl_new_client. */
+/* A client attaches to port 0 of a switch or port 1 of a CA. Source: ibsim.c, sim_ctl_new_client. */
 static bool can_attach(const struct fabric *fabric, uint32_t node)
 {
 	uint32_t port = fabric_node_port(fabric, node, 1);
@@ -20,7 +20,7 @@ static bool can_attach(const struct fabric *fabric, uint32_t node)
 	return fabric->nodes[node].type == NODE_CA && port != FABRIC_NONE && fabric->ports[port].peer != FABRIC_NONE;
 }
 
-/* The first seat that is not @taken, a management host if @management. */
+/* The first suitable node other than @taken; only management hosts if @management. */
 static uint32_t first_node(const struct fabric *fabric, bool management, uint32_t taken)
 {
 	uint32_t i;
@@ -41,7 +41,7 @@ static int parse_node(const struct fabric *fabric, const char *typed, uint32_t *
 		return ERR_USAGE;
 	if (can_attach(fabric, *ret))
 		return 0;
-	return err_set(err, ERR_USAGE, "\"%s\" has no link at its first port: nobody can sit there", typed);
+	return err_set(err, ERR_USAGE, "\"%s\" has no link at port 1: no client can attach to it", typed);
 }
 
 int attach_choose(const struct fabric *fabric, const char *sm, const char *attach, uint32_t *ret_sm,
@@ -64,14 +64,14 @@ int attach_choose(const struct fabric *fabric, const char *sm, const char *attac
 		attach_node = first_node(fabric, false, sm_node);
 	if (sm_node == FABRIC_NONE)
 		sm_node = first_node(fabric, false, attach_node);
-	/* With one host alone both sit there. */
+	/* A single host is used by both. */
 	if (attach_node == FABRIC_NONE)
 		attach_node = sm_node;
 	if (sm_node == FABRIC_NONE)
 		sm_node = attach_node;
 	if (sm_node == FABRIC_NONE)
 		return err_set(err, ERR_UNAVAILABLE,
-			       "no HCA of this net has a link at its first port: nobody can sit there");
+			       "no HCA has a link at port 1: no client can attach");
 	*ret_sm = sm_node;
 	*ret_attach = attach_node;
 	return 0;

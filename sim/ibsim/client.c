@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "sim/ibsim/packet.h"
 
-#define SILENCE_S 5
+#define TIMEOUT_S 5
 
 /* In flight: fewer than /proc/sys/net/unix/max_dgram_qlen (10), or ibsim spins on a full socket. */
 #define WINDOW 8
@@ -52,7 +52,7 @@ bool client_ibsim_is_listening(const char *sockname)
 
 static int open_socket(const char *sockname, const char *kind)
 {
-	const struct timeval timeout = { .tv_sec = SILENCE_S };
+	const struct timeval timeout = { .tv_sec = TIMEOUT_S };
 	struct sockaddr_un address;
 	char what[32];
 	socklen_t len;
@@ -95,8 +95,8 @@ void client_close(struct client *client)
 }
 
 /*
- * All of a datagram, or nothing. Sockets with a time limit wait no further after a signal, and not after the process or
- * the whole machine was stopped and went on either: an answer that is given up would be taken for the next one.
+ * Sockets with a timeout return EINTR after a signal, and after the process or the machine was stopped. They are
+ * retried: a response that is not received would be taken for the next one.
  */
 static bool send_all(int fd, const void *data, size_t len)
 {
@@ -135,15 +135,15 @@ static int control(struct client *client, enum ctl_type type, void *data, size_t
 
 int client_attach(struct client *client, const char *node_id, struct error *err)
 {
-	struct ctl_connect wish = { .id = (uint32_t)getpid() };
+	struct ctl_connect connect = { .id = (uint32_t)getpid() };
 	char what[32];
 
 	client_detach(client);
-	snprintf(wish.node, sizeof(wish.node), "%s", node_id);
+	snprintf(connect.node, sizeof(connect.node), "%s", node_id);
 	client->number = 0;
-	if (control(client, CTL_CONNECT, &wish, sizeof(wish)) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "ibsim has no place for a client at %s", node_id);
-	client->number = wish.id;
+	if (control(client, CTL_CONNECT, &connect, sizeof(connect)) < 0)
+		return err_set(err, ERR_UNAVAILABLE, "ibsim does not attach a client to %s", node_id);
+	client->number = connect.id;
 	client->attached = true;
 	snprintf(what, sizeof(what), "out%u", client->number);
 	if (connect_to(client->data_fd, client->sockname, what) < 0)
@@ -153,16 +153,13 @@ int client_attach(struct client *client, const char *node_id, struct error *err)
 
 void client_detach(struct client *client)
 {
-	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	const struct sockaddr unconnected = { .sa_family = AF_UNSPEC };
 
 	if (!client->attached)
 		return;
 	control(client, CTL_DISCONNECT, NULL, 0);
-	/*
-	 * The next slot may be another one, and ibsim ends itself when it cannot connect to a
-	 * socket that still has another peer.
-	 */
-	connect(client->data_fd, &nobody, sizeof(nobody));
+	/* The next slot may be another one, and ibsim exits if it cannot connect to a socket with another peer. */
+	connect(client->data_fd, &unconnected, sizeof(unconnected));
 	client->attached = false;
 }
 
@@ -171,20 +168,20 @@ static void fill_packet(struct packet *packet, const struct client_query *query,
 	uint32_t tid = htonl((uint32_t)index);
 
 	memset(packet, 0, sizeof(*packet));
-	packet->dlid = htons(query->lid); /* ibsim fills in the source: where we sit */
+	packet->dlid = htons(query->lid); /* ibsim sets the source: the attached node */
 	packet->dqp = packet->sqp = htonl(1);
 	packet->mad[MAD_BASE_VERSION] = 1;
 	packet->mad[MAD_CLASS] = CLASS_PERFORMANCE;
 	packet->mad[MAD_CLASS_VERSION] = 1;
 	packet->mad[MAD_METHOD] = METHOD_GET;
-	/* ibsim writes its slot over the upper part of the transaction id. */
+	/* ibsim overwrites the upper part of the transaction ID with its slot. */
 	memcpy(packet->mad + MAD_TID + 4, &tid, sizeof(tid));
 	packet->mad[MAD_ATTRIBUTE] = (uint8_t)(query->attribute >> 8);
 	packet->mad[MAD_ATTRIBUTE + 1] = (uint8_t)query->attribute;
 	packet->mad[PORT_SELECT] = query->port;
 }
 
-/* Return: false where the packet answers none of these questions (one of an earlier round that came late). */
+/* Return: false if the packet is not a response to one of these requests, but a late one to an earlier request. */
 static bool take_response(const struct packet *packet, struct client_query *queries, size_t count)
 {
 	uint32_t tid;
@@ -209,11 +206,11 @@ int client_query(struct client *client, struct client_query *queries, size_t cou
 		while (sent < count && sent - taken < WINDOW) {
 			fill_packet(&packet, &queries[sent], sent);
 			if (!send_all(client->data_fd, &packet, sizeof(packet)))
-				return err_set(err, ERR_UNAVAILABLE, "cannot ask ibsim: %s", strerror(errno));
+				return err_set(err, ERR_UNAVAILABLE, "cannot send a request to ibsim: %s", strerror(errno));
 			sent++;
 		}
 		if (!receive_all(client->data_fd, &packet, sizeof(packet)))
-			return err_set(err, ERR_UNAVAILABLE, "ibsim does not answer: %s", strerror(errno));
+			return err_set(err, ERR_UNAVAILABLE, "ibsim does not respond: %s", strerror(errno));
 		if (take_response(&packet, queries, count))
 			taken++;
 	}

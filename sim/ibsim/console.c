@@ -17,7 +17,7 @@
 #define MARK_BEGIN "# ibwire-sim ask "
 #define MARK_END "# ibwire-sim end "
 
-/* Skip prompts: an answer's first line stands behind those of the commands before it. */
+/* Skip prompts: the first line of a response follows the prompts of earlier commands. */
 static const char *skip_prompts(const char *line)
 {
 	while (!strncmp(line, PROMPT, strlen(PROMPT)))
@@ -25,7 +25,7 @@ static const char *skip_prompts(const char *line)
 	return line;
 }
 
-static void take_line(struct console_output *output, const char *line)
+static void process_line(struct console_output *output, const char *line)
 {
 	const char *text = skip_prompts(line);
 	int client, pid;
@@ -45,7 +45,7 @@ static void take_line(struct console_output *output, const char *line)
 		output->quoting = false;
 	if (strstr(text, "ibpanic") || strstr(text, "ibwarn") || strstr(text, "fatal"))
 		snprintf(output->last, sizeof(output->last), "%s", text);
-	/* A log that cannot be written loses nothing but itself. */
+	/* Errors are ignored: only the log is affected. */
 	if (dprintf(output->log_fd, "%s\n", line) < 0)
 		return;
 }
@@ -59,7 +59,7 @@ void console_filter(struct console_output *output, const char *bytes, size_t len
 		text_append_bytes(&output->line, bytes, part);
 		if (!newline)
 			return;
-		take_line(output, text_chars(&output->line));
+		process_line(output, text_chars(&output->line));
 		text_clear(&output->line);
 		bytes += part + 1;
 		len -= part + 1;
@@ -91,7 +91,7 @@ int console_send(int fifo_fd, const char *lines, struct error *err)
 	return 0;
 }
 
-/* The answer stands between the marks; prompts are taken out. */
+/* The response is the text between the marks, without prompts. */
 static bool extract_response(const char *log, const char *begin, const char *end, struct text *response)
 {
 	const char *from = strstr(log, begin), *to, *prompt;
@@ -112,21 +112,21 @@ static bool extract_response(const char *log, const char *begin, const char *end
 
 int console_run(const char *fifo_path, const char *dir, const char *command, struct text *response, struct error *err)
 {
-	const struct timespec nap = { .tv_nsec = 10000000 };
+	const struct timespec interval = { .tv_nsec = 10000000 };
 	char path[PATH_MAX], begin[64], end[64], lines[512];
 	int fd, tries, code;
 
 	if (strlen(command) > CONSOLE_MAX_LINE || strchr(command, '\n'))
-		return err_set(err, ERR_USAGE, "a command is one line of at most %d characters: put longer ones in a "
-			       "file and say '!FILE'", CONSOLE_MAX_LINE);
+		return err_set(err, ERR_USAGE, "a command is one line of at most %d characters: write longer ones to a "
+			       "file and run '!FILE'", CONSOLE_MAX_LINE);
 	snprintf(begin, sizeof(begin), MARK_BEGIN "%ld", (long)getpid());
 	snprintf(end, sizeof(end), MARK_END "%ld", (long)getpid());
-	/* ibsim ends a comment's echo with the next answer only: the last command is there for its newline. */
+	/* ibsim ends the echo of a comment with the next response: the last command is there for its newline. */
 	snprintf(lines, sizeof(lines), "%s\n%s\n%s\nVerbose\n", begin, command, end);
 	snprintf(path, sizeof(path), "%s/" CONSOLE_LOG, dir);
 	fd = open(fifo_path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, ERR_UNAVAILABLE, "no simulation runs here: %s: %s", fifo_path, strerror(errno));
+		return err_set(err, ERR_UNAVAILABLE, "no simulation is running: %s: %s", fifo_path, strerror(errno));
 	code = console_send(fd, lines, err);
 	close(fd);
 	for (tries = 0; code == 0 && tries < 1000; tries++) {
@@ -134,7 +134,7 @@ int console_run(const char *fifo_path, const char *dir, const char *command, str
 		size_t len;
 		bool found;
 
-		nanosleep(&nap, NULL);
+		nanosleep(&interval, NULL);
 		code = rundir_read(path, &log, &len, err);
 		if (code < 0)
 			break;
@@ -143,5 +143,5 @@ int console_run(const char *fifo_path, const char *dir, const char *command, str
 		if (found)
 			return 0;
 	}
-	return code < 0 ? code : err_set(err, ERR_UNAVAILABLE, "ibsim does not answer; its log is %s", path);
+	return code < 0 ? code : err_set(err, ERR_UNAVAILABLE, "ibsim does not respond; its log is %s", path);
 }

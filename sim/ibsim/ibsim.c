@@ -12,7 +12,7 @@
 #include "fabric/fabric.h"
 #include "sim/process.h"
 
-/* Sizes that ibsim has to be told. Its own defaults are the least. Source: ibsim sim.h. */
+/* Sizes that ibsim needs as options; at least its defaults. Source: ibsim sim.h. */
 struct net_size {
 	size_t nodes, switches, ports;
 	unsigned linear_cap;
@@ -40,7 +40,7 @@ static struct net_size measure_net(const struct fabric *fabric)
 		size.switches = switches;
 	if (ports > size.ports)
 		size.ports = ports;
-	/* Room for LIDs that opensm gives behind those that the file names. */
+	/* Room for LIDs that opensm assigns above those in the file. */
 	if (top + lids + 64 > size.linear_cap)
 		size.linear_cap = 0xc000;
 	return size;
@@ -64,7 +64,7 @@ int ibsim_start(const struct ibsim_place *place, pid_t *ret, int *ret_output_fd,
 	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", place->sockname);
 	if (pipe2(pipe_ends, O_CLOEXEC) < 0)
 		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
-	/* ibsim stands still while the pipe is full: make that rare. What is not granted does no harm. */
+	/* ibsim blocks while the pipe is full: make it large if permitted. */
 	fcntl(pipe_ends[0], F_SETPIPE_SZ, 1 << 20);
 	fcntl(pipe_ends[0], F_SETFL, O_NONBLOCK);
 	spec.in = open(place->console, O_RDONLY | O_CLOEXEC);

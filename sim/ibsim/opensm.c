@@ -17,7 +17,7 @@
 #include "sim/process.h"
 #include "sim/rundir.h"
 
-/* Flags of osm_log.h: errors and information; tables are dumped with the flag for routing. */
+/* Flags of osm_log.h: errors and information; the flag for routing enables dumps of tables. */
 #define LOG_FLAGS 0x03
 #define LOG_FLAGS_DUMPS 0x43
 
@@ -37,7 +37,7 @@ int opensm_configure(const char *dir, uint64_t port_guid, bool dumps, const char
 		text_appendf(&text, "%s %s/%s\n", files[i][0], dir, files[i][1]);
 	text_appendf(&text, "guid 0x%016" PRIx64 "\n", port_guid);
 	text_appendf(&text, "log_flags 0x%x\nforce_log_flush TRUE\nconsole off\ndaemon FALSE\n"
-		     /* Reads lfts_file with each routing; where that is not there, minhop does it. */
+		     /* Loads lfts_file whenever it routes; without the file it uses minhop. */
 		     "routing_engine file\n",
 		     dumps ? LOG_FLAGS_DUMPS : LOG_FLAGS);
 	for (i = 0; i < count; i++)
@@ -69,11 +69,11 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 	int code;
 
 	snprintf(sockname, sizeof(sockname), "IBSIM_SOCKNAME=%s", place->sockname);
-	snprintf(host, sizeof(host), "SIM_HOST=%s", place->origin);
+	snprintf(host, sizeof(host), "SIM_HOST=%s", place->node_id);
 	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", place->preload);
 	snprintf(tmp, sizeof(tmp), "OSM_TMP_DIR=%s", place->dir);
 	snprintf(cache, sizeof(cache), "OSM_CACHE_DIR=%s", place->dir);
-	/* opensm is in sbin, which is not in everybody's PATH. */
+	/* opensm is in sbin, which may not be in PATH. */
 	snprintf(path, sizeof(path), "PATH=%s:/usr/sbin:/sbin:/usr/local/sbin", old_path ? old_path : "/usr/bin");
 	snprintf(out, sizeof(out), "%s/opensm.out", place->dir);
 	spec.out = open(out, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -84,13 +84,13 @@ int opensm_start(const struct opensm_place *place, pid_t *ret, struct error *err
 	return code == ERR_UNAVAILABLE ? err_set(err, code, "opensm is missing: install the package opensm") : code;
 }
 
-static unsigned count_lines(const char *dir, const char *words)
+static unsigned count_lines(const char *dir, const char *message)
 {
 	size_t len;
 	char *chars = read_log(dir, &len), *at = chars;
 	unsigned count = 0;
 
-	while (at && (at = strstr(at, words))) {
+	while (at && (at = strstr(at, message))) {
 		count++;
 		at++;
 	}
@@ -119,7 +119,7 @@ void opensm_explain(const char *dir, struct error *err)
 		line = strrchr(chars, '\n');
 		line = line ? line + 1 : chars;
 		if (*line)
-			snprintf(err->text + used, sizeof(err->text) - used, "; last it said: %s", line);
+			snprintf(err->text + used, sizeof(err->text) - used, "; last message: %s", line);
 	}
 	free(chars);
 }

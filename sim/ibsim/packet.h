@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * packet.h - ibsim's datagrams as they stand on its sockets
+ * packet.h - the datagrams of ibsim
  *
- * Everything in a MAD is big-endian, and so are the lids and queue pairs of a
- * packet (16 bits in a word of the host's, and 32); the rest is the host's.
+ * MADs are big-endian, as are the LIDs and queue pairs of a packet (LIDs: 16 bits in a word of 32 bits
+ * in host byte order). All other members are in host byte order.
  * Source: ibsim.h (struct sim_request, sim_ctl, sim_client_info).
  */
 #ifndef IBWIRE_SIM_PACKET_H
@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 #define PACKET_MAD_SIZE 256
-#define PACKET_MAD_DATA 64 /* where an attribute's bytes begin */
+#define PACKET_MAD_DATA 64 /* offset of the attribute */
 #define PACKET_MAD_DATA_SIZE (PACKET_MAD_SIZE - PACKET_MAD_DATA)
 
-#define IBSIM_CLIENTS 10 /* slots: as many clients at a time */
+#define IBSIM_CLIENTS 10 /* slots: maximum number of clients */
 
 struct packet {
 	uint32_t dlid, slid;
@@ -41,16 +41,16 @@ struct ctl_message {
 };
 
 struct ctl_connect {
-	uint32_t id; /* the client's process in the question, its slot in the answer */
+	uint32_t id; /* request: the client's process id; response: its slot */
 	uint32_t qp;
 	uint32_t is_sm;
 	char node[NODE_ID_SIZE];
 };
 
-/* What ibsim writes in a packet's status where nobody answered: ETIMEDOUT, big-endian. */
+/* Status of a packet that timed out: ETIMEDOUT, big-endian. */
 #define PACKET_TIMED_OUT 110
 
-/* MAD header, byte offsets. Source: IBA Vol 1, 13.4.2 and 14.2.1.2 (as in libibmad fields.c). */
+/* Byte offsets in the MAD header. Source: IBA Vol 1, 13.4.2 and 14.2.1.2 (as in libibmad fields.c). */
 enum {
 	MAD_BASE_VERSION = 0, MAD_CLASS = 1, MAD_CLASS_VERSION = 2, MAD_METHOD = 3, MAD_STATUS = 4, MAD_HOP_COUNT = 7,
 	MAD_TID = 8, MAD_ATTRIBUTE = 16, MAD_MODIFIER = 20, MAD_INITIAL_PATH = 128,
@@ -58,7 +58,7 @@ enum {
 enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_ADM = 0x03, CLASS_PERFORMANCE = 0x04, CLASS_SUBN_DIRECTED = 0x81 };
 enum { METHOD_GET = 0x01, METHOD_SET = 0x02, METHOD_RESPONSE = 0x80, METHOD_GET_RESPONSE = 0x81 };
 
-/* Big-endian numbers at any address. */
+/* Unaligned big-endian numbers. */
 static inline uint16_t load_be16(const uint8_t *bytes)
 {
 	return (uint16_t)(bytes[0] << 8 | bytes[1]);

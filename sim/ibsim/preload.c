@@ -66,7 +66,7 @@ int preload_find(char ret[PATH_MAX], struct error *err)
 		       "(RHEL, Fedora, SUSE)");
 }
 
-/* Beside this program where it was built, else where it is installed, also when all of that was moved. */
+/* In the directory of this program, else in the installed one, relative to this program first. */
 static int find_own(char ret[PATH_MAX], struct error *err)
 {
 	static const char *const beside[] = { OWN_LIBRARY, "../lib/ibwire/" OWN_LIBRARY };
@@ -84,8 +84,8 @@ static int find_own(char ret[PATH_MAX], struct error *err)
 	snprintf(ret, PATH_MAX, "%s", IBWIRE_PKGLIBDIR "/" OWN_LIBRARY);
 	if (access(ret, R_OK) == 0)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, OWN_LIBRARY " is neither beside ibwire-sim nor in " IBWIRE_PKGLIBDIR
-		       ": it is made and installed with it (make, make install)");
+	return err_set(err, ERR_UNAVAILABLE, OWN_LIBRARY " is neither in the directory of ibwire-sim nor in "
+		       IBWIRE_PKGLIBDIR ": build and install it with make and make install");
 }
 
 int preload_value(const char *umad2sim, const char *dir, char ret[PRELOAD_SIZE], struct error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* preload.h - the libraries that make a program a client of the simulation: the value of LD_PRELOAD */
+/* preload.h - LD_PRELOAD for clients of the simulation */
 #ifndef IBWIRE_SIM_PRELOAD_H
 #define IBWIRE_SIM_PRELOAD_H
 
@@ -7,24 +7,24 @@
 
 struct error;
 
-/* Two paths with a colon between them. */
+/* Two paths separated by a colon. */
 #define PRELOAD_SIZE (2 * PATH_MAX + 64)
 
 /*
- * preload_find - the path of umad2sim's library
- * Looked for in $IBWIRE_UMAD2SIM, where ibsim-run names it, and where Debian,
- * RHEL and SUSE put it. Return: 0 or ERR_UNAVAILABLE, naming the package.
+ * preload_find - the path of libumad2sim.so
+ * Searched for in $IBWIRE_UMAD2SIM, in the script ibsim-run, and where Debian, RHEL and SUSE install it.
+ * Return: 0 or ERR_UNAVAILABLE with the name of the package.
  */
 int preload_find(char ret[PATH_MAX], struct error *err);
 
 /*
- * preload_value - our own library (sim/ibsim/umad_preload.h) and that one behind it, as LD_PRELOAD takes them
+ * preload_value - LD_PRELOAD: ibwire-sim-umad.so (sim/ibsim/umad_preload.h), then libumad2sim.so
  * @umad2sim:  found by preload_find
- * @dir:       the run directory. The loader splits at spaces and colons: where ours lies below a
- *             directory that has some, a link to it is made here
+ * @dir:       the run directory. LD_PRELOAD is split at spaces and colons: if the path of our library has
+ *             any, a symbolic link to it is created here
  *
- * Ours is beside this program in a build tree, and where make install put it.
- * Return: 0; ERR_UNAVAILABLE where it is in neither place; ERR_IO for the link.
+ * Our library is in the directory of this program (build tree) or in the installed one.
+ * Return: 0; ERR_UNAVAILABLE if it is in neither; ERR_IO for the link.
  */
 int preload_value(const char *umad2sim, const char *dir, char ret[PRELOAD_SIZE], struct error *err);
 

@@ -16,7 +16,7 @@
 #include "sim/ibsim/console.h"
 #include "sim/rundir.h"
 
-static bool is_dead(pid_t pid)
+static bool has_ended(pid_t pid)
 {
 	return kill(pid, 0) < 0 && errno == ESRCH;
 }
@@ -32,7 +32,7 @@ void slots_init(struct slots *slots)
 
 void slots_query(const struct slots *slots)
 {
-	/* Where the console is full ibsim is busy: the next second will do. */
+	/* If the console is full, ibsim is busy: the next query is sent in a second. */
 	console_send(slots->console_fd, "Attached\n", NULL);
 }
 
@@ -64,7 +64,7 @@ void slots_attached(void *ctx, int number, pid_t pid)
 	struct slots_client *client = find_seen(slots, pid);
 	char command[16];
 
-	if (!is_dead(pid)) {
+	if (!has_ended(pid)) {
 		if (!client)
 			remember(slots, pid);
 		return;
@@ -74,7 +74,7 @@ void slots_attached(void *ctx, int number, pid_t pid)
 	rundir_remove_sys(client && client->dir[0] ? client->dir : slots->start_dir, pid);
 }
 
-/* Directories sys-<pid> of the dead, made since we started. */
+/* Remove directories sys-<pid> of ended processes that were created since the launcher started. */
 static void clean_dir(const struct slots *slots, const char *path)
 {
 	DIR *dir = opendir(path);
@@ -88,7 +88,7 @@ static void clean_dir(const struct slots *slots, const char *path)
 		if (strncmp(entry->d_name, "sys-", 4) || !isdigit((unsigned char)entry->d_name[4]))
 			continue;
 		pid = strtol(entry->d_name + 4, &end, 10);
-		if (*end || !is_dead((pid_t)pid) || fstatat(dirfd(dir), entry->d_name, &status, 0) < 0)
+		if (*end || !has_ended((pid_t)pid) || fstatat(dirfd(dir), entry->d_name, &status, 0) < 0)
 			continue;
 		if (status.st_mtime >= slots->start)
 			rundir_remove_sys(path, (pid_t)pid);
@@ -104,6 +104,6 @@ void slots_clean(const struct slots *slots)
 	if (slots->start_dir[0])
 		clean_dir(slots, slots->start_dir);
 	for (i = 0; i < SLOTS_SEEN_MAX; i++)
-		if (slots->seen[i].pid && slots->seen[i].dir[0] && is_dead(slots->seen[i].pid))
+		if (slots->seen[i].pid && slots->seen[i].dir[0] && has_ended(slots->seen[i].pid))
 			rundir_remove_sys(slots->seen[i].dir, slots->seen[i].pid);
 }

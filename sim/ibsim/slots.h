@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * slots.h - clients that died without a word
+ * slots.h - cleanup after clients that were killed
  *
- * ibsim has ten slots. A client that is killed keeps its slot, and its fake
- * sysfs, a directory sys-<pid>, stays where it worked. Once a second ibsim is asked
- * who is attached; who is dead is disconnected, and its directory removed.
+ * ibsim has ten slots. A client that is killed leaves its slot occupied, and its emulated sysfs, a
+ * directory sys-<pid>, in its working directory. Once per second the launcher queries the attached
+ * clients, disconnects those whose process has ended, and removes their directories.
  */
 #ifndef IBWIRE_SIM_SLOTS_H
 #define IBWIRE_SIM_SLOTS_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Clients of which we remember where they worked. */
+/* Clients whose working directory is remembered. */
 #define SLOTS_SEEN_MAX 64
 
 struct slots {
@@ -22,21 +22,21 @@ struct slots {
 		pid_t pid;
 		char dir[PATH_MAX];
 	} seen[SLOTS_SEEN_MAX];
-	size_t next; /* of seen, round and round */
+	size_t next; /* in seen, cyclic */
 	char start_dir[PATH_MAX];
 	time_t start;
 };
 
-/* slots_init - remember when and where; the owner sets console_fd once there is one. */
+/* slots_init - record time and working directory; the caller sets console_fd when the console is open. */
 void slots_init(struct slots *slots);
 
-/* slots_query - ask ibsim who is attached; the answer comes with its output, to slots_attached. */
+/* slots_query - query attached clients; the response is in the output of ibsim, for slots_attached. */
 void slots_query(const struct slots *slots);
 
-/* slots_attached - a line of that answer. @slots is a struct slots (struct console_output calls this). */
+/* slots_attached - process a line of the response; called by struct console_output. @slots: a struct slots */
 void slots_attached(void *slots, int client, pid_t pid);
 
-/* slots_clean - all clients are dead: remove what they left, also where they came and went unseen. */
+/* slots_clean - after all clients have ended: remove their directories, also those of unseen clients. */
 void slots_clean(const struct slots *slots);
 
 #endif

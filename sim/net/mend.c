@@ -12,14 +12,14 @@
 /* "# Initiated from node 0002c9030004e938 port ...", which ibnetdiscover writes at the top. */
 static uint32_t find_from_node(const struct fabric *fabric, const char *chars, size_t len)
 {
-	static const char words[] = "# Initiated from node ";
-	const char *found = memmem(chars, len, words, sizeof(words) - 1);
+	static const char prefix[] = "# Initiated from node ";
+	const char *found = memmem(chars, len, prefix, sizeof(prefix) - 1);
 	char digits[17] = "";
 	size_t left;
 
 	if (!found)
 		return FABRIC_NONE;
-	found += sizeof(words) - 1;
+	found += sizeof(prefix) - 1;
 	left = len - (size_t)(found - chars);
 	memcpy(digits, found, left < 16 ? left : 16);
 	return fabric_find_node(fabric, strtoull(digits, NULL, 16));
@@ -45,35 +45,35 @@ int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, s
 	return 0;
 }
 
-void mend_describe(const struct mend_notes *notes, void (*say)(void *ctx, const char *line), void *ctx)
+void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, const char *line), void *ctx)
 {
 	const struct {
 		size_t count;
 		const char *one, *many;
 	} kinds[] = {
-		{ notes->read.lines_ignored, "line is no part of a fabric: passed over",
-		  "lines are no part of a fabric: passed over" },
-		{ notes->read.peers_unknown, "cable leads to a node or port that the file does not hold: left out",
-		  "cables lead to nodes or ports that the file does not hold: left out" },
-		{ notes->read.peers_one_sided, "cable is named at one end only: the other end added",
-		  "cables are named at one end only: the other ends added" },
-		{ notes->read.peers_conflicting, "port whose cable its other end contradicts: left out",
-		  "ports whose cables their other ends contradict: left out" },
-		{ notes->written.speeds_lowered, "link is faster than HDR, the most that ibsim 0.10 knows: made HDR",
-		  "links are faster than HDR, the most that ibsim 0.10 knows: made HDR" },
-		{ notes->written.ends_differed, "link whose ends differ in speed or width: the lower one taken",
-		  "links whose ends differ in speed or width: the lower one taken" },
-		{ notes->written.speeds_unknown, "link of unknown speed or width: made SDR or 4x",
-		  "links of unknown speed or width: made SDR or 4x" },
-		{ notes->written.descs_changed, "NodeDescription that ibsim cannot hold as it is: changed a little",
-		  "NodeDescriptions that ibsim cannot hold as they are: changed a little" },
-		{ notes->written.ports_cut, "link of a port above 254, which ibsim does not have: left out",
-		  "links of ports above 254, which ibsim does not have: left out" },
-		{ notes->written.lids_dropped, "LID outside the unicast range: left to opensm",
-		  "LIDs outside the unicast range: left to opensm" },
+		{ notes->read.lines_ignored, "line is not part of a fabric: ignored",
+		  "lines are not part of a fabric: ignored" },
+		{ notes->read.peers_unknown, "cable to a node or port that is not in the file: omitted",
+		  "cables to nodes or ports that are not in the file: omitted" },
+		{ notes->read.peers_one_sided, "cable listed at one end only: other end added",
+		  "cables listed at one end only: other ends added" },
+		{ notes->read.peers_conflicting, "port whose peer lists another cable: omitted",
+		  "ports whose peers list other cables: omitted" },
+		{ notes->written.speeds_lowered, "link faster than HDR, the maximum of ibsim 0.10: set to HDR",
+		  "links faster than HDR, the maximum of ibsim 0.10: set to HDR" },
+		{ notes->written.ends_differed, "link whose ends differ in speed or width: set to the lower one",
+		  "links whose ends differ in speed or width: set to the lower one" },
+		{ notes->written.speeds_unknown, "link of unknown speed or width: set to SDR or 4x",
+		  "links of unknown speed or width: set to SDR or 4x" },
+		{ notes->written.descs_changed, "NodeDescription that ibsim cannot represent: modified",
+		  "NodeDescriptions that ibsim cannot represent: modified" },
+		{ notes->written.ports_cut, "link of a port above 254, the maximum of ibsim: omitted",
+		  "links of ports above 254, the maximum of ibsim: omitted" },
+		{ notes->written.lids_dropped, "LID outside the unicast range: opensm assigns it",
+		  "LIDs outside the unicast range: opensm assigns them" },
 		{ notes->written.port_guids_clash,
-		  "port whose GUID, as ibsim makes it (node GUID plus port), another port has: opensm may complain",
-		  "ports whose GUIDs, as ibsim makes them (node GUID plus port), others have: opensm may complain" },
+		  "port whose GUID in ibsim (node GUID plus port) is a duplicate: opensm may report it",
+		  "ports whose GUIDs in ibsim (node GUID plus port) are duplicates: opensm may report them" },
 	};
 	char line[160];
 	size_t i;
@@ -83,6 +83,6 @@ void mend_describe(const struct mend_notes *notes, void (*say)(void *ctx, const 
 			continue;
 		snprintf(line, sizeof(line), "%zu %s", kinds[i].count,
 			 kinds[i].count == 1 ? kinds[i].one : kinds[i].many);
-		say(ctx, line);
+		print(ctx, line);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* mend.h - a net that ibsim loads rightly from what an ibnetdiscover printed */
+/* mend.h - conversion of an ibnetdiscover output into a net file that ibsim loads */
 #ifndef IBWIRE_SIM_MEND_H
 #define IBWIRE_SIM_MEND_H
 
@@ -18,21 +18,21 @@ struct mend_notes {
 };
 
 /*
- * mend - read a dump, write it anew
+ * mend - read an ibnetdiscover output and write a net file
  * @chars, @len:  the dump
  * @net:          the net file is appended
- * @ret:          the fabric of the dump, from_node set where the dump says it
- * @ret_notes:    what was mended
+ * @ret:          the fabric of the dump; from_node is set if the dump has it
+ * @ret_notes:    the repairs
  *
- * Return: 0; ERR_IO where there is no node in it; ERR_NOMEM.
+ * Return: 0; ERR_IO if the dump has no node; ERR_NOMEM.
  */
 int mend(const char *chars, size_t len, struct text *net, struct fabric **ret, struct mend_notes *ret_notes,
 	 struct error *err);
 
 /*
- * mend_describe - one line of each kind of thing that was mended
- * @say:  called with each line
+ * mend_describe - one line for each kind of repair
+ * @print:  called with each line
  */
-void mend_describe(const struct mend_notes *notes, void (*say)(void *ctx, const char *line), void *ctx);
+void mend_describe(const struct mend_notes *notes, void (*print)(void *ctx, const char *line), void *ctx);
 
 #endif

@@ -13,13 +13,13 @@
 
 #define VENDOR_MELLANOX 0x2c9
 
-/* GUIDs are of Mellanox's kind; the low bits count hosts and HCAs, or switches, and leave room for port GUIDs. */
+/* GUIDs have Mellanox's prefix; the low bits number hosts and HCAs, or switches, with room for port GUIDs. */
 #define HCA_GUID_BASE 0x0c42a10300000000ULL
 #define SWITCH_GUID_BASE 0xb8cef60300000000ULL
 
 #define RAILS_MAX 16
 
-/* What a fabric of a speed is built of. Source: device ids in the pci.ids and rdma-core's providers (mlx5.c). */
+/* The models of a fabric of each speed. Source: device ids in the pci.ids and rdma-core's providers (mlx5.c). */
 static const struct model {
 	enum link_speed speed;
 	uint16_t switch_id, hca_id;
@@ -74,7 +74,7 @@ static int parse_count(const char *name, const char *value, unsigned max, unsign
 	unsigned long count = strtoul(value, &end, 10);
 
 	if (!isdigit((unsigned char)*value) || *end || count > max)
-		return err_set(err, ERR_USAGE, "--%s wants a number up to %u, not \"%s\"", name, max, value);
+		return err_set(err, ERR_USAGE, "--%s must be a number up to %u, not \"%s\"", name, max, value);
 	*ret = (unsigned)count;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int parse_ratio(const char *name, const char *value, unsigned *ret_milli,
 	if (!strcmp(end, ":1"))
 		end += 2;
 	if (end == value || *end || !(ratio >= 0.1 && ratio <= 100))
-		return err_set(err, ERR_USAGE, "--%s wants a ratio such as 2:1 or 1.5 (0.1 to 100), not \"%s\"", name,
+		return err_set(err, ERR_USAGE, "--%s must be a ratio such as 2:1 or 1.5 (0.1 to 100), not \"%s\"", name,
 			       value);
 	*ret_milli = (unsigned)(ratio * 1000 + 0.5);
 	return 0;
@@ -100,7 +100,7 @@ static int parse_width(const char *value, uint8_t *ret, struct error *err)
 	uint8_t code = lanes <= 12 ? link_width_code((unsigned)lanes) : LINK_WIDTH_NONE;
 
 	if (code == LINK_WIDTH_NONE || (*end && strcasecmp(end, "x")))
-		return err_set(err, ERR_USAGE, "--width wants 1x, 2x, 4x, 8x or 12x, not \"%s\"", value);
+		return err_set(err, ERR_USAGE, "--width must be 1x, 2x, 4x, 8x or 12x, not \"%s\"", value);
 	*ret = code;
 	return 0;
 }
@@ -132,7 +132,7 @@ int net_shape_option(struct net_shape *shape, const char *name, const char *valu
 	if (strcmp(name, "speed"))
 		return err_set(err, ERR_USAGE, "a net has no option \"%s\"", name);
 	if (!find_model(link_speed_by_name(value)))
-		return err_set(err, ERR_USAGE, "--speed wants FDR, EDR, HDR or NDR, not \"%s\"", value);
+		return err_set(err, ERR_USAGE, "--speed must be FDR, EDR, HDR or NDR, not \"%s\"", value);
 	shape->speed = link_speed_by_name(value);
 	return 0;
 }
@@ -149,7 +149,7 @@ struct builder {
 	unsigned host_count, switch_count;
 };
 
-/* One host with its HCAs. Return: the index of its first HCA (the others follow), or an error. */
+/* Add a host with its HCAs. Return: the index of its first HCA (the others follow), or an error. */
 static int64_t add_host(struct builder *builder, const char *prefix, unsigned number, unsigned hcas,
 			struct error *err)
 {
@@ -186,7 +186,7 @@ static int64_t add_switch(struct builder *builder, const char *name, struct erro
 	return plan_add(&builder->plan, &node, err);
 }
 
-/* How many cables lead up from a switch that has @down of them below. */
+/* The number of uplinks of a switch with @down downlinks. */
 static unsigned uplinks_for(unsigned down, unsigned oversubscription_milli)
 {
 	unsigned up = (down * 1000 + oversubscription_milli - 1) / oversubscription_milli;
@@ -194,7 +194,7 @@ static unsigned uplinks_for(unsigned down, unsigned oversubscription_milli)
 	return up ? up : 1;
 }
 
-/* Where a shape's nodes are in the plan. Hosts come first: see shape.h. */
+/* The first index of each group of nodes in the plan. Hosts come first: see net_shape.h. */
 struct places {
 	uint32_t management, hosts, leafs, spines, cores;
 	unsigned leafs_per_unit, hosts_per_unit;
@@ -268,7 +268,7 @@ static int cable_hosts(struct builder *builder, const struct places *places, str
 	return 0;
 }
 
-/* Uplinks go round the spines, so that pairs differ by one cable at most. */
+/* Uplinks are distributed over the spines: the numbers of cables of two pairs differ by one at most. */
 static int cable_leafs(struct builder *builder, const struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
@@ -281,7 +281,7 @@ static int cable_leafs(struct builder *builder, const struct places *places, str
 		unsigned unit = shape->kind == NET_SHAPE_TREE3 ? leaf / places->leafs_per_unit : 0;
 		unsigned per_spine = (up + shape->spines - 1) / shape->spines;
 
-		/* Spine by spine, so that the cables of a pair are on neighbouring ports. */
+		/* Spine by spine: the cables of a pair are on adjacent ports. */
 		for (i = 0; i < per_spine * shape->spines; i++) {
 			unsigned spine = i / per_spine, nth = i % per_spine;
 
@@ -296,7 +296,7 @@ static int cable_leafs(struct builder *builder, const struct places *places, str
 	return 0;
 }
 
-/* The nth spine of every pod is cabled to the nth group of cores. */
+/* The nth spine of each pod is connected to the nth group of cores. */
 static int cable_spines(struct builder *builder, const struct places *places, struct error *err)
 {
 	const struct net_shape *shape = builder->shape;
@@ -319,7 +319,7 @@ static int cable_spines(struct builder *builder, const struct places *places, st
 	return 0;
 }
 
-/* Each on another leaf, behind the uplinks: no job's ports move when there are more of them. */
+/* One per leaf, after the uplinks: their number does not change the ports of other hosts. */
 static int cable_management(struct builder *builder, const struct places *places, struct error *err)
 {
 	unsigned leafs = places->leafs_per_unit * builder->shape->units, i;
@@ -340,7 +340,7 @@ static int check_shape(const struct net_shape *shape, const struct places *place
 	if (!shape->units || !places->leafs_per_unit || !shape->hosts || !shape->rails || !shape->spines)
 		return err_set(err, ERR_USAGE, "units, leafs, hosts, rails and spines must be at least 1");
 	if (hcas > NET_SHAPE_MAX_HCAS)
-		return err_set(err, ERR_USAGE, "%llu HCAs are more than the %d that can be simulated", hcas,
+		return err_set(err, ERR_USAGE, "%llu HCAs exceed the maximum of %d", hcas,
 			       NET_SHAPE_MAX_HCAS);
 	if (shape->kind == NET_SHAPE_TREE3 && (shape->cores < shape->spines || shape->cores % shape->spines))
 		return err_set(err, ERR_USAGE,
@@ -349,7 +349,7 @@ static int check_shape(const struct net_shape *shape, const struct places *place
 	return 0;
 }
 
-static int lay_cables(struct builder *builder, const struct places *places, struct error *err)
+static int add_cables(struct builder *builder, const struct places *places, struct error *err)
 {
 	int code = cable_hosts(builder, places, err);
 
@@ -373,14 +373,14 @@ int net_shape_build(const struct net_shape *shape, struct fabric **ret, struct e
 	int code;
 
 	if (!builder.model)
-		return err_set(err, ERR_USAGE, "no fabric can be built of this speed");
+		return err_set(err, ERR_USAGE, "this link speed cannot be simulated");
 	code = check_shape(shape, &places, err);
 	if (code == 0)
 		code = add_nodes(&builder, &places, err);
 	if (code == 0)
-		code = lay_cables(&builder, &places, err);
+		code = add_cables(&builder, &places, err);
 	if (code == 0) {
-		/* The first management host is for the subnet manager, the second for who looks at the fabric. */
+		/* The first management host is for opensm, the second for the command. */
 		from_node = shape->management > 1 ? places.management + 1 : 0;
 		code = plan_build(&builder.plan, builder.model->switch_ports, shape->speed, shape->width, from_node,
 				  ret, err);

@@ -26,22 +26,22 @@ static uint16_t writable_lid(uint16_t lid, struct netwrite_notes *notes)
 	return 0;
 }
 
-/* What ibsim takes for the end of a description that does not stand in quotes. */
+/* Does this contain what ibsim takes for the end of a description without quotes? */
 static bool ends_plain_desc(const char *desc)
 {
-	static const char *const words[] = { " enhanced port ", " base port ", " lid ", " lmc " };
+	static const char *const ends[] = { " enhanced port ", " base port ", " lid ", " lmc " };
 	size_t i;
 
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strstr(desc, words[i]))
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (strstr(desc, ends[i]))
 			return true;
 	return false;
 }
 
 /*
- * In quotes ibsim reads to the next quote, so a description that holds one is
- * written without, which it also reads; where that would be misread too, its
- * quotes become apostrophes. An empty one would become the node's id: a space.
+ * ibsim reads a quoted description up to the next quote, so a description that contains one is written
+ * without quotes. If that would be misread too, its quotes become apostrophes. An empty description would
+ * become the node's id, so a space is written.
  */
 static void write_desc(struct text *text, const struct node *node, struct netwrite_notes *notes)
 {
@@ -73,7 +73,7 @@ static void write_desc(struct text *text, const struct node *node, struct netwri
 	}
 }
 
-/* In a port's comment a description is for people; ibsim takes "x=1" there for an option. */
+/* In the comment of a port, ibsim takes "x=1" for an option. */
 static void write_peer_desc(struct text *text, const struct node *node)
 {
 	char desc[NODE_DESC_SIZE + 1];
@@ -95,7 +95,7 @@ static void write_id(struct text *text, const struct node *node)
 	text_appendf(text, "\"%c-%016" PRIx64 "\"", letter, node->guid);
 }
 
-/* " 4xHDR": what both ends can be, and ibsim can show. Counted once a link, at its first end. */
+/* " 4xHDR": the rate that both ends and ibsim support. Modifications are counted once per link. */
 static void write_rate(struct text *text, const struct fabric *fabric, uint32_t index, struct netwrite_notes *notes)
 {
 	const struct port *port = &fabric->ports[index], *peer = &fabric->ports[port->peer];
@@ -126,7 +126,7 @@ static void write_port(struct text *text, const struct fabric *fabric, uint32_t 
 	uint16_t peer_lid = fabric_port_lid(fabric, peer);
 
 	text_appendf(text, "[%u]", port->num);
-	/* ibsim makes port GUIDs itself: the node's plus the port's number. */
+	/* The port GUIDs of ibsim: the node GUID plus the port number. */
 	if (node->type != NODE_SWITCH)
 		text_appendf(text, "(%" PRIx64 ") ", node->guid + port->num);
 	text_append(text, "\t");
@@ -146,7 +146,7 @@ static void write_port(struct text *text, const struct fabric *fabric, uint32_t 
 static void write_node(struct text *text, const struct fabric *fabric, const struct node *node,
 		       struct netwrite_notes *notes)
 {
-	static const char *const words[] = { [NODE_CA] = "Ca", [NODE_SWITCH] = "Switch", [NODE_ROUTER] = "Rt" };
+	static const char *const types[] = { [NODE_CA] = "Ca", [NODE_SWITCH] = "Switch", [NODE_ROUTER] = "Rt" };
 	static const char *const guids[] = {
 		[NODE_CA] = "caguid", [NODE_SWITCH] = "switchguid", [NODE_ROUTER] = "rtguid",
 	};
@@ -157,7 +157,7 @@ static void write_node(struct text *text, const struct fabric *fabric, const str
 	text_appendf(text, "\nvendid=0x%x\ndevid=0x%x\nsysimgguid=0x%" PRIx64 "\n%s=0x%" PRIx64 "(%" PRIx64 ")\n",
 		     node->vendor_id, node->device_id, node->system_guid ? node->system_guid : node->guid,
 		     guids[type], node->guid, node->guid);
-	text_appendf(text, "%s\t%u ", words[type], ports);
+	text_appendf(text, "%s\t%u ", types[type], ports);
 	write_id(text, node);
 	text_append(text, "\t\t# ");
 	write_desc(text, node, notes);
@@ -173,7 +173,7 @@ static void write_node(struct text *text, const struct fabric *fabric, const str
 	}
 }
 
-/* Are there port GUIDs, as ibsim makes them, that two ports would have? Counted as far as memory lets us. */
+/* Count duplicates among the port GUIDs of ibsim; incomplete if out of memory. */
 static size_t count_guid_clashes(const struct fabric *fabric)
 {
 	struct map seen = { 0 };

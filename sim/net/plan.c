@@ -28,8 +28,8 @@ int plan_cable(struct plan *plan, uint32_t a, uint32_t b, struct error *err)
 
 	for (i = 0; i < 2; i++)
 		if (plan->nodes[ends[i]].port_count >= NETWRITE_MAX_PORTS)
-			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: make the units smaller, "
-				       "take more spines or fewer links", plan->nodes[ends[i]].desc,
+			return err_set(err, ERR_USAGE, "\"%s\" would need more than %d ports: use smaller units, "
+				       "more spines or fewer links", plan->nodes[ends[i]].desc,
 				       NETWRITE_MAX_PORTS);
 	cables = array_grow(plan->cables, plan->cable_count, &plan->cable_capacity, sizeof(*cables));
 	if (!cables)
@@ -81,7 +81,7 @@ static int connect_cables(const struct plan *plan, struct fabric *fabric, enum l
 		for (end = 0; end < 2; end++) {
 			struct port *port;
 
-			/* Nodes are in the fabric in the plan's order. */
+			/* The fabric has the nodes in the same order. */
 			ports[end] = fabric_node_port(fabric, cable->node[end], cable->port[end]);
 			port = &fabric->ports[ports[end]];
 			port->state = PORT_ACTIVE;
