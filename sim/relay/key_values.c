@@ -17,12 +17,12 @@
 #define NS_PER_US 1000.0
 #define LONGEST_NS (3600 * US_PER_S * 1000)
 
-/* Is here the beginning of "key="? */
-static bool is_key(const char *word)
+/* Does this begin with "key="? */
+static bool is_key(const char *item)
 {
-	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	size_t len = strspn(item, "abcdefghijklmnopqrstuvwxyz0123456789_");
 
-	return len && word[len] == '=';
+	return len && item[len] == '=';
 }
 
 static void trim_end(char *chars)
@@ -60,7 +60,7 @@ int key_values_split(const char *text, struct key_values *ret, struct error *err
 		trim_end(pair->value);
 		if (*at && ret->count == KEY_VALUES_MAX) {
 			key_values_done(ret);
-			return err_set(err, ERR_USAGE, "that is more than %d settings at a time", KEY_VALUES_MAX);
+			return err_set(err, ERR_USAGE, "more than %d settings at a time", KEY_VALUES_MAX);
 		}
 	}
 	return 0;
@@ -95,7 +95,7 @@ int parse_time(const char *key, const char *value, int64_t *ret_ns, struct error
 	*ret_ns = (int64_t)ns;
 	return 0;
 wrong:
-	return err_set(err, ERR_USAGE, "%s wants a time such as 20us, 1.5ms or 1s, not \"%s\"", key, value);
+	return err_set(err, ERR_USAGE, "%s must be a time such as 20us, 1.5ms or 1s, not \"%s\"", key, value);
 }
 
 int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret, struct error *err)
@@ -106,7 +106,7 @@ int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret
 	errno = 0;
 	number = strtoull(value, &end, 0);
 	if (!isdigit((unsigned char)*value) || *end || errno || number > max)
-		return err_set(err, ERR_USAGE, "%s wants a number up to %" PRIu64 ", not \"%s\"", key, max, value);
+		return err_set(err, ERR_USAGE, "%s must be a number up to %" PRIu64 ", not \"%s\"", key, max, value);
 	*ret = number;
 	return 0;
 }
@@ -118,26 +118,26 @@ int parse_percent(const char *key, const char *value, double *ret, struct error 
 
 	end += *end == '%';
 	if (end == value || *end || !(number >= 0 && number <= 100))
-		return err_set(err, ERR_USAGE, "%s wants a percentage, 0 to 100, not \"%s\"", key, value);
+		return err_set(err, ERR_USAGE, "%s must be a percentage from 0 to 100, not \"%s\"", key, value);
 	*ret = number;
 	return 0;
 }
 
-/* Is this a node's name, whole or short ("leaf-u01-r0"), or a pattern of it? */
-static bool is_called(const struct node *node, const char *word)
+/* Does a name or pattern match the node's full or short name ("leaf-u01-r0")? */
+static bool matches_name(const struct node *node, const char *item)
 {
 	char name[NODE_NAME_SIZE];
 
-	if (!strcmp(word, node->name) || fnmatch(word, node->name, 0) == 0)
+	if (!strcmp(item, node->name) || fnmatch(item, node->name, 0) == 0)
 		return true;
 	names_short(node->name, name);
-	return fnmatch(word, name, 0) == 0;
+	return fnmatch(item, name, 0) == 0;
 }
 
-/* Return: false where the word is neither a name nor a pattern of names. */
-static bool add_named(const struct fabric *fabric, const char *word, bool *members, size_t *ret_matches)
+/* Return: false if the item is neither a name nor a pattern. */
+static bool add_named(const struct fabric *fabric, const char *item, bool *members, size_t *ret_matches)
 {
-	bool all = !strcmp(word, "all"), switches = !strcmp(word, "switches"), hcas = !strcmp(word, "hcas");
+	bool all = !strcmp(item, "all"), switches = !strcmp(item, "switches"), hcas = !strcmp(item, "hcas");
 	size_t i;
 
 	*ret_matches = 0;
@@ -145,18 +145,18 @@ static bool add_named(const struct fabric *fabric, const char *word, bool *membe
 		const struct node *node = &fabric->nodes[i];
 
 		if (all || (switches && node->type == NODE_SWITCH) || (hcas && node->type == NODE_CA) ||
-		    (!all && !switches && !hcas && is_called(node, word))) {
+		    (!all && !switches && !hcas && matches_name(node, item))) {
 			members[i] = true;
 			(*ret_matches)++;
 		}
 	}
-	/* What is no pattern may be a GUID, or a slip to be explained. */
-	return *ret_matches || strpbrk(word, "*?[");
+	/* Otherwise it may be a GUID, or a misspelt name. */
+	return *ret_matches || strpbrk(item, "*?[");
 }
 
 int parse_nodes(const struct fabric *fabric, const char *list, bool *members, struct error *err)
 {
-	char *copy = strdup(list), *word, *rest = NULL;
+	char *copy = strdup(list), *item, *rest = NULL;
 	size_t matches;
 	uint32_t node;
 	int code = 0;
@@ -164,17 +164,17 @@ int parse_nodes(const struct fabric *fabric, const char *list, bool *members, st
 	if (!copy)
 		return err_nomem(err);
 	memset(members, 0, fabric->node_count * sizeof(*members));
-	for (word = strtok_r(copy, ",", &rest); word && code == 0; word = strtok_r(NULL, ",", &rest)) {
-		word += strspn(word, " ");
-		trim_end(word);
-		if (!*word || !strcmp(word, "none"))
+	for (item = strtok_r(copy, ",", &rest); item && code == 0; item = strtok_r(NULL, ",", &rest)) {
+		item += strspn(item, " ");
+		trim_end(item);
+		if (!*item || !strcmp(item, "none"))
 			continue;
-		if (add_named(fabric, word, members, &matches)) {
+		if (add_named(fabric, item, members, &matches)) {
 			if (!matches)
-				code = err_set(err, ERR_USAGE, "no node's name is like \"%s\"", word);
+				code = err_set(err, ERR_USAGE, "no node matches \"%s\"", item);
 			continue;
 		}
-		code = names_find_node(fabric, word, &node, err);
+		code = names_find_node(fabric, item, &node, err);
 		if (code == 0)
 			members[node] = true;
 	}

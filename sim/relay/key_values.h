@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * key_values.h - how the wire and the performance agents are told what to do
+ * key_values.h - settings of the wire and of performance agents as text: "key=value key=value"
  *
- * "key=value key=value": a value ends where the next key begins, so it may
- * hold spaces, as names of nodes do ("node0003 mlx5_0").
+ * A value ends where the next key begins, so it may contain spaces ("node0003 mlx5_0").
  */
 #ifndef IBWIRE_SIM_KEY_VALUES_H
 #define IBWIRE_SIM_KEY_VALUES_H
@@ -18,23 +17,23 @@ struct fabric;
 #define KEY_VALUES_MAX 32
 
 struct key_value {
-	char *key;   /* "" for what stands before the first key */
+	char *key;   /* "" for text before the first key */
 	char *value;
 };
 
 struct key_values {
-	char *copy; /* that keys and values point into */
+	char *copy; /* buffer of the keys and values */
 	struct key_value pairs[KEY_VALUES_MAX];
 	size_t count;
 };
 
-/* key_values_split - Return: 0; ERR_USAGE where there are more than KEY_VALUES_MAX; ERR_NOMEM. */
+/* key_values_split - Return: 0; ERR_USAGE if there are more than KEY_VALUES_MAX; ERR_NOMEM. */
 int key_values_split(const char *text, struct key_values *ret, struct error *err);
 void key_values_done(struct key_values *list);
 
 /*
  * parse_time - "20us", "100 us", "1s", "1.5ms", "0"
- * @ret_ns:  nanoseconds, at most an hour
+ * @ret_ns:  nanoseconds, up to an hour
  */
 int parse_time(const char *key, const char *value, int64_t *ret_ns, struct error *err);
 
@@ -45,10 +44,10 @@ int parse_number(const char *key, const char *value, uint64_t max, uint64_t *ret
 int parse_percent(const char *key, const char *value, double *ret, struct error *err);
 
 /*
- * parse_nodes - a list of nodes, with commas between them
- * Each is a name, a pattern of names (node0003*), 0x and a GUID, "all",
- * "switches" or "hcas"; "none" or nothing is nobody.
- * @members:  by node; those of the list are set to true, the others to false
+ * parse_nodes - a comma-separated list of nodes
+ * Each item is a name, a name pattern (node0003*), 0xGUID, "all", "switches" or "hcas"; "none" and empty
+ * items are ignored.
+ * @members:  by node; set to true for nodes in the list, else to false
  */
 int parse_nodes(const struct fabric *fabric, const char *list, bool *members, struct error *err);
 

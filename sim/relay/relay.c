@@ -22,15 +22,15 @@
 #define NS_PER_S (US_PER_S * 1000)
 
 /*
- * A sleep ends some tens of microseconds late (a core wakes up, others have it). So the last
- * part of a wait is spent looking; nothing is looked for where nothing is due.
+ * A sleep ends some tens of microseconds late, so the last part of a wait is spent polling. The process
+ * sleeps if nothing is scheduled.
  */
 #define SPIN_NS (60 * 1000)
 
-/* What is due so soon is done with what is due now: less than a look around takes. */
+/* Events due within this time are processed early: it is less than the time of a system call. */
 #define SLACK_NS 2000
 
-/* What the relay is called where it listens, and how long a command may take to come: MADs wait meanwhile. */
+/* Name of its control socket, and the timeout for a command: MADs are delayed meanwhile. */
 #define CONTROL_PART "wire"
 #define CONTROL_TIMEOUT_US (100 * US_PER_MS)
 
@@ -38,7 +38,7 @@ struct relay {
 	struct relay_model model;
 	struct relay_sockets sockets;
 	int listen_fd;
-	sigset_t signals; /* as they were: let in only while waiting */
+	sigset_t signals; /* original mask: signals are delivered only while waiting */
 };
 
 static int64_t now_ns(void)
@@ -68,9 +68,9 @@ static int set_up_model(const struct relay_options *options, struct relay_model 
 
 int relay_check(const struct relay_options *options, struct error *err)
 {
-	const struct relay_io nowhere = { 0 };
+	const struct relay_io no_io = { 0 };
 	struct relay_model *model = malloc(sizeof(*model));
-	int code = model ? set_up_model(options, model, &nowhere, err) : err_nomem(err);
+	int code = model ? set_up_model(options, model, &no_io, err) : err_nomem(err);
 
 	if (code == 0)
 		relay_model_done(model);
@@ -92,18 +92,18 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 		relay_model_describe(&relay->model, response);
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "the relay does not know \"%s\"", command);
+	return err_set(err, ERR_USAGE, "\"%s\" is not a command of the relay", command);
 }
 
 int relay_control(const char *name, const char *command, struct text *response, struct error *err)
 {
-	return control_send(name, CONTROL_PART, command, "no relay answers here: is the simulation over?",
+	return control_send(name, CONTROL_PART, command, "the relay does not respond: has the simulation ended?",
 			   response, err);
 }
 
 /* --- the loop --- */
 
-/* How long to sleep, NULL: until something comes. */
+/* Time to sleep; NULL: until a datagram arrives. */
 static const struct timespec *sleep_time(const struct relay_model *model, struct timespec *ret)
 {
 	int64_t next_ns = relay_model_next_ns(model), wait_ns;
@@ -139,15 +139,15 @@ static int loop(struct relay *relay, struct error *err)
 	return code;
 }
 
-static void say_ready(struct relay_options *options)
+static void report_ready(struct relay_options *options)
 {
 	if (write(options->ready_fd, "", 1) < 0)
-		log_debug("nobody waits for the relay");
+		log_debug("the launcher does not wait for the relay");
 	close(options->ready_fd);
 	options->ready_fd = -1;
 }
 
-static void take_signals(struct relay *relay)
+static void block_signals(struct relay *relay)
 {
 	sigset_t mask;
 
@@ -169,8 +169,8 @@ int relay_run(struct relay_options *options, struct error *err)
 		return err_nomem(err);
 	io.ctx = &relay->sockets;
 	relay->listen_fd = -1;
-	take_signals(relay);
-	/* Timers that are not rounded up to 50 us. */
+	block_signals(relay);
+	/* The default timer slack is 50 us. */
 	prctl(PR_SET_TIMERSLACK, 1);
 	code = set_up_model(options, &relay->model, &io, err);
 	if (code < 0)
@@ -179,7 +179,7 @@ int relay_run(struct relay_options *options, struct error *err)
 	if (code == 0) {
 		code = control_listen(options->name, CONTROL_PART, &relay->listen_fd, err);
 		if (code == 0) {
-			say_ready(options);
+			report_ready(options);
 			code = loop(relay, err);
 		}
 		relay_sockets_close(&relay->sockets);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * relay_heap.h - what is due when: a binary heap of numbers by time
+ * relay_heap.h - scheduled events: a binary heap by time
  *
- * Entries of the same time come out in the order in which they went in: MADs
- * do not overtake each other. A zeroed struct is an empty heap.
+ * Events of the same time are returned in the order in which they were added, so MADs do not overtake
+ * each other. A zeroed struct is an empty heap.
  */
 #ifndef IBWIRE_SIM_RELAY_HEAP_H
 #define IBWIRE_SIM_RELAY_HEAP_H
@@ -13,7 +13,7 @@
 
 struct relay_event {
 	int64_t at_ns;
-	uint64_t order; /* filled in by the heap */
+	uint64_t order; /* set by the heap */
 	uint32_t what;
 };
 
@@ -23,16 +23,16 @@ struct relay_heap {
 	uint64_t next_order;
 };
 
-/* relay_heap_push - Return: 0 or ERR_NOMEM (nothing changed). */
+/* relay_heap_push - add an event. Return: 0 or ERR_NOMEM (heap unchanged). */
 int relay_heap_push(struct relay_heap *heap, int64_t at_ns, uint32_t what);
 
-/* relay_heap_next_ns - when the first one is due, INT64_MAX where there is none. */
+/* relay_heap_next_ns - time of the first event; INT64_MAX if the heap is empty. */
 static inline int64_t relay_heap_next_ns(const struct relay_heap *heap)
 {
 	return heap->count ? heap->events[0].at_ns : INT64_MAX;
 }
 
-/* relay_heap_pop - take the first one off; there must be one. */
+/* relay_heap_pop - remove the first event; the heap must not be empty. */
 struct relay_event relay_heap_pop(struct relay_heap *heap);
 
 void relay_heap_done(struct relay_heap *heap);

@@ -60,7 +60,7 @@ uint32_t relay_map_node(const struct relay_map *map, const char *node_id)
 	return fabric_find_node(map->fabric, strtoull(node_id + 2, NULL, 16));
 }
 
-/* Source: IBA Vol 1, 14.2.2: hop by hop, the first one out of the sender's node. */
+/* Source: IBA Vol 1, 14.2.2: hop by hop, starting at the sender's node. */
 static uint32_t walk(const struct relay_map *map, uint32_t node, const uint8_t *mad)
 {
 	const struct fabric *fabric = map->fabric;
@@ -118,7 +118,7 @@ uint16_t relay_map_lid(const struct relay_map *map, uint32_t node, uint8_t numbe
 	if (owner->type == NODE_SWITCH)
 		return map->lid_of[owner->first_port];
 	port = fabric_node_port(map->fabric, node, number);
-	/* A question that names no port of an HCA (ClassPortInfo) is for the node: any of its ports has it. */
+	/* A request without a port (ClassPortInfo of an HCA) is for the node: each of its ports receives it. */
 	if (number == 0)
 		port = owner->first_port;
 	return port == FABRIC_NONE ? 0 : map->lid_of[port];

@@ -11,32 +11,32 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 
-#define NOTHING UINT32_MAX
+#define NONE UINT32_MAX
 
-/* Without hold, ibsim's own silence: what it does not answer is forgotten after so long. */
-#define FORGET_NS (60 * US_PER_S * 1000)
+/* Without hold, a request to which ibsim does not respond is dropped after this time. */
+#define EXPIRY_NS (60 * US_PER_S * 1000)
 
-/* How long before its turn a question is put to ibsim, at most. */
+/* A request is sent to ibsim at most this long before its node processes it. */
 #define EARLY_NS 50000
 
-/* The 48 bits of a transaction id that ibsim leaves alone. Source: sim_mad.c, update_trid. */
+/* The 48 bits of a transaction ID that ibsim does not change. Source: sim_mad.c, update_trid. */
 #define TID_MASK ((UINT64_C(1) << 48) - 1)
 
-enum mad_state { STATE_UNUSED, STATE_TRAVELLING, STATE_ASKED, STATE_RETURNING };
+enum mad_state { STATE_UNUSED, STATE_TRAVELLING, STATE_AT_IBSIM, STATE_RETURNING };
 
 struct relay_mad {
-	uint32_t next;         /* in the list of the unused, or in its bucket */
-	uint32_t older, newer; /* among those that ibsim has */
+	uint32_t next;         /* in the free list, or in its bucket */
+	uint32_t older, newer; /* among the requests sent to ibsim */
 	uint32_t generation;
 	uint32_t node;
 	uint8_t slot;
 	uint8_t state;
-	bool agent;            /* for an agent of the node, which is occupied by it */
-	uint16_t redirected;   /* LID that it was sent to where another one's agent answers; 0: as it says */
-	int64_t came_ns;       /* from the client */
-	int64_t ready_ns;      /* before which the client cannot have the answer */
+	bool agent;            /* for an agent of the node, which it occupies */
+	uint16_t redirected;   /* LID it was sent to if another node's agent responds; 0: not redirected */
+	int64_t came_ns;       /* received from the client */
+	int64_t ready_ns;      /* earliest time of the response to the client */
 	struct exchange exchange;
-	struct packet packet;  /* the question as it came; then what the client gets */
+	struct packet packet;  /* the request as received; then the response to the client */
 };
 
 static struct relay_mad *mad_at(const struct relay_model *model, uint32_t index)
@@ -44,39 +44,39 @@ static struct relay_mad *mad_at(const struct relay_model *model, uint32_t index)
 	return &model->blocks[index / RELAY_BLOCK][index % RELAY_BLOCK];
 }
 
-static uint32_t take_unused(struct relay_model *model)
+static uint32_t mad_alloc(struct relay_model *model)
 {
 	uint32_t index = model->unused, i;
 
-	if (index == NOTHING) {
+	if (index == NONE) {
 		struct relay_mad *block;
 
 		if (model->block_count == RELAY_BLOCKS_MAX)
-			return NOTHING;
+			return NONE;
 		block = calloc(RELAY_BLOCK, sizeof(*block));
 		if (!block)
-			return NOTHING;
+			return NONE;
 		index = (uint32_t)(model->block_count * RELAY_BLOCK);
 		model->blocks[model->block_count++] = block;
 		for (i = 0; i < RELAY_BLOCK; i++)
-			block[i].next = i + 1 < RELAY_BLOCK ? index + i + 1 : NOTHING;
+			block[i].next = i + 1 < RELAY_BLOCK ? index + i + 1 : NONE;
 	}
 	model->unused = mad_at(model, index)->next;
-	model->under_way++;
+	model->in_flight++;
 	return index;
 }
 
-static void give_back(struct relay_model *model, uint32_t index)
+static void mad_free(struct relay_model *model, uint32_t index)
 {
 	struct relay_mad *mad = mad_at(model, index);
 
 	mad->state = STATE_UNUSED;
 	mad->next = model->unused;
 	model->unused = index;
-	model->under_way--;
+	model->in_flight--;
 }
 
-static bool happens(struct relay_model *model, double percent)
+static bool random_percent(struct relay_model *model, double percent)
 {
 	if (percent <= 0)
 		return false;
@@ -84,7 +84,7 @@ static bool happens(struct relay_model *model, double percent)
 	return (double)(model->random >> 11) * 0x1p-53 * 100 < percent;
 }
 
-/* --- questions that ibsim has --- */
+/* --- requests sent to ibsim --- */
 
 static uint32_t *bucket_of(struct relay_model *model, unsigned slot, const uint8_t *mad)
 {
@@ -99,27 +99,27 @@ static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *r
 		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK) == 0;
 }
 
-/* At the end of its bucket: of two questions with one transaction id, the older is answered first. */
-static void remember(struct relay_model *model, uint32_t index)
+/* Added at the end of its bucket: of two requests with one transaction ID, the older gets the first response. */
+static void pending_add(struct relay_model *model, uint32_t index)
 {
 	struct relay_mad *mad = mad_at(model, index);
 	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
 
-	while (*place != NOTHING)
+	while (*place != NONE)
 		place = &mad_at(model, *place)->next;
 	*place = index;
-	mad->next = NOTHING;
+	mad->next = NONE;
 	mad->older = model->newest;
-	mad->newer = NOTHING;
-	if (model->newest != NOTHING)
+	mad->newer = NONE;
+	if (model->newest != NONE)
 		mad_at(model, model->newest)->newer = index;
 	else
 		model->oldest = index;
 	model->newest = index;
-	mad->state = STATE_ASKED;
+	mad->state = STATE_AT_IBSIM;
 }
 
-static void forget(struct relay_model *model, uint32_t index)
+static void pending_remove(struct relay_model *model, uint32_t index)
 {
 	struct relay_mad *mad = mad_at(model, index);
 	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
@@ -127,26 +127,26 @@ static void forget(struct relay_model *model, uint32_t index)
 	while (*place != index)
 		place = &mad_at(model, *place)->next;
 	*place = mad->next;
-	if (mad->older != NOTHING)
+	if (mad->older != NONE)
 		mad_at(model, mad->older)->newer = mad->newer;
 	else
 		model->oldest = mad->newer;
-	if (mad->newer != NOTHING)
+	if (mad->newer != NONE)
 		mad_at(model, mad->newer)->older = mad->older;
 	else
 		model->newest = mad->older;
 }
 
-static uint32_t find_asked(struct relay_model *model, unsigned slot, const uint8_t *response)
+static uint32_t find_pending(struct relay_model *model, unsigned slot, const uint8_t *response)
 {
 	uint32_t index = *bucket_of(model, slot, response);
 
-	while (index != NOTHING && !is_same(mad_at(model, index), slot, response))
+	while (index != NONE && !is_same(mad_at(model, index), slot, response))
 		index = mad_at(model, index)->next;
 	return index;
 }
 
-/* --- what becomes of a question --- */
+/* --- processing of requests --- */
 
 static void deliver(struct relay_model *model, uint32_t index)
 {
@@ -158,7 +158,7 @@ static void deliver(struct relay_model *model, uint32_t index)
 		model->stats.responses++;
 	if (model->slots[mad->slot].open && mad->generation == model->slots[mad->slot].generation)
 		model->io.to_client(model->io.ctx, mad->slot, &mad->packet);
-	give_back(model, index);
+	mad_free(model, index);
 }
 
 static void deliver_at(struct relay_model *model, uint32_t index, int64_t at_ns, int64_t now_ns)
@@ -166,12 +166,12 @@ static void deliver_at(struct relay_model *model, uint32_t index, int64_t at_ns,
 	struct relay_mad *mad = mad_at(model, index);
 
 	mad->state = STATE_RETURNING;
-	/* Without memory the answer is early; better than never. */
+	/* Out of memory: the response is early. */
 	if (at_ns <= now_ns || relay_heap_push(&model->heap, at_ns, index) < 0)
 		deliver(model, index);
 }
 
-/* The kernel's report: the question comes back, as ibsim makes it. */
+/* Return the request to the client with the status of a timeout, as the kernel does, in ibsim's format. */
 static void time_out(struct relay_model *model, uint32_t index, int64_t now_ns)
 {
 	struct relay_mad *mad = mad_at(model, index);
@@ -188,8 +188,8 @@ static bool is_dead(const struct relay_model *model, uint32_t node)
 }
 
 /*
- * Does a locked node drop this question? Its M_Key is its GUID. SMPs along a path
- * pass, with which opensm and discoveries work: a real node drops these, too.
+ * Does a locked node drop this request? Its M_Key is its GUID. A real node drops directed-route SMPs too;
+ * they pass here because opensm and discoveries need them.
  * Source: M_Key at byte 24 of an SMP, IBA Vol 1, 14.2.1.1.
  */
 static bool drops_smp(const struct relay_model *model, uint32_t node, const uint8_t *mad)
@@ -202,7 +202,7 @@ static bool drops_smp(const struct relay_model *model, uint32_t node, const uint
 	return be64toh(mkey) != model->fabric->nodes[node].guid;
 }
 
-static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t request[PACKET_MAD_SIZE])
+static void send_to_ibsim(struct relay_model *model, uint32_t index, const uint8_t request[PACKET_MAD_SIZE])
 {
 	struct relay_mad *mad = mad_at(model, index);
 	struct packet packet = mad->packet;
@@ -212,18 +212,18 @@ static void ask_ibsim(struct relay_model *model, uint32_t index, const uint8_t r
 		packet.dlid = htons(relay_map_lid(&model->map, mad->node, request[PACKET_MAD_DATA + 1]));
 		packet.dqp = htonl(1);
 	}
-	remember(model, index);
+	pending_add(model, index);
 	model->io.to_ibsim(model->io.ctx, mad->slot, &packet);
 }
 
-/* The question is at its node, and it is its turn. */
+/* The request has arrived at its node, which is free. */
 static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
 {
 	struct relay_mad *mad = mad_at(model, index);
 	uint8_t request[PACKET_MAD_SIZE];
 
 	if (!model->slots[mad->slot].open || mad->generation != model->slots[mad->slot].generation) {
-		give_back(model, index);
+		mad_free(model, index);
 		return;
 	}
 	if (is_dead(model, mad->node) || drops_smp(model, mad->node, mad->packet.mad)) {
@@ -232,10 +232,10 @@ static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
 	}
 	memcpy(request, mad->packet.mad, PACKET_MAD_SIZE);
 	responder_request(&model->responder, mad->node, &mad->exchange, request);
-	ask_ibsim(model, index, request);
+	send_to_ibsim(model, index, request);
 }
 
-/* Methods that ask for an answer. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
+/* Methods that have a response. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
 static bool wants_response(const uint8_t *mad)
 {
 	switch (mad[MAD_METHOD]) {
@@ -257,7 +257,7 @@ static bool is_for_agent(const uint8_t *mad)
 		mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
 }
 
-/* A node may answer for another one that redirects to it. */
+/* Find the node; one node may respond for another that redirects to it. */
 static void find_node(struct relay_model *model, struct relay_mad *mad)
 {
 	uint32_t qp = ntohl(mad->packet.dqp);
@@ -273,9 +273,8 @@ static void find_node(struct relay_model *model, struct relay_mad *mad)
 }
 
 /*
- * Has a question of this node to wait? Return: when to ask ibsim, which is a
- * little before its turn (never more than a latency): ibsim's own time is not added to the service
- * then, and a question that has not to wait needs no event.
+ * Queue a request at its node. Return: when to send it to ibsim. This is up to one latency before the node
+ * processes it, so that the time taken by ibsim is not added, and a request that need not wait needs no event.
  */
 static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t arrives_ns)
 {
@@ -302,15 +301,15 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 	int64_t turn_ns;
 
 	if (!wants_response(packet->mad)) {
-		if (happens(model, model->settings.loss))
+		if (random_percent(model, model->settings.loss))
 			model->stats.lost++;
 		else
 			model->io.to_ibsim(model->io.ctx, slot, packet);
 		return;
 	}
 	model->stats.requests++;
-	index = take_unused(model);
-	if (index == NOTHING) {
+	index = mad_alloc(model);
+	if (index == NONE) {
 		model->stats.refused++;
 		return;
 	}
@@ -321,7 +320,7 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 	mad->came_ns = now_ns;
 	mad->state = STATE_TRAVELLING;
 	find_node(model, mad);
-	if (happens(model, model->settings.loss)) {
+	if (random_percent(model, model->settings.loss)) {
 		model->stats.lost++;
 		time_out(model, index, now_ns);
 		return;
@@ -335,10 +334,10 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 static void deliver_copy(struct relay_model *model, const struct relay_mad *mad, uint64_t tid_change, int64_t at_ns,
 			 int64_t now_ns)
 {
-	uint32_t index = take_unused(model);
+	uint32_t index = mad_alloc(model);
 	struct relay_mad *copy;
 
-	if (index == NOTHING)
+	if (index == NONE)
 		return;
 	copy = mad_at(model, index);
 	*copy = *mad;
@@ -346,24 +345,24 @@ static void deliver_copy(struct relay_model *model, const struct relay_mad *mad,
 	deliver_at(model, index, at_ns, now_ns);
 }
 
-/* The misbehaviour that a node was told. Return: when its answer is there. */
-static int64_t misbehave(struct relay_model *model, struct relay_mad *mad, int64_t at_ns, int64_t now_ns)
+/* Apply the faults configured for the node. Return: when its response arrives. */
+static int64_t apply_faults(struct relay_model *model, struct relay_mad *mad, int64_t at_ns, int64_t now_ns)
 {
 	const struct responder_node *config = mad->node == FABRIC_NONE ? NULL : model->responder.nodes[mad->node];
 
 	if (!config || mad->packet.mad[MAD_CLASS] != CLASS_PERFORMANCE)
 		return at_ns;
-	if (happens(model, config->garbled))
+	if (random_percent(model, config->garbled))
 		responder_garble(mad->packet.mad, model->random);
-	/* A transaction that nobody began: within the 16 bits that no library counts up to soon. */
-	if (happens(model, config->foreign))
+	/* An unknown transaction ID, in bits that libraries do not reach by counting. */
+	if (random_percent(model, config->foreign))
 		deliver_copy(model, mad, 0x5aa50000u, at_ns, now_ns);
-	if (happens(model, config->duplicated))
+	if (random_percent(model, config->duplicated))
 		deliver_copy(model, mad, 0, at_ns, now_ns);
-	return happens(model, config->late) ? at_ns + config->late_ns : at_ns;
+	return random_percent(model, config->late) ? at_ns + config->late_ns : at_ns;
 }
 
-/* Where its answer comes after the time for which a timeout is held, the kernel has reported that before. */
+/* If the response arrives later than hold, a timeout is reported before it, as by the kernel. */
 static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *request,
 			  int64_t at_ns, int64_t now_ns)
 {
@@ -371,15 +370,15 @@ static void report_before(struct relay_model *model, const struct relay_mad *mad
 
 	if (!model->settings.hold_ns || at_ns <= mad->came_ns + model->settings.hold_ns)
 		return;
-	index = take_unused(model);
-	if (index == NOTHING)
+	index = mad_alloc(model);
+	if (index == NONE)
 		return;
 	*mad_at(model, index) = *mad;
 	mad_at(model, index)->packet = *request;
 	time_out(model, index, now_ns);
 }
 
-static void take_response(struct relay_model *model, uint32_t index, const struct packet *response, int64_t now_ns)
+static void process_response(struct relay_model *model, uint32_t index, const struct packet *response, int64_t now_ns)
 {
 	struct relay_mad *mad = mad_at(model, index);
 	struct packet request = mad->packet, got = *response;
@@ -387,10 +386,10 @@ static void take_response(struct relay_model *model, uint32_t index, const struc
 
 	relay_map_learn(&model->map, mad->node, response->mad);
 	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
-		ask_ibsim(model, index, got.mad);
+		send_to_ibsim(model, index, got.mad);
 		return;
 	}
-	if (happens(model, model->settings.loss)) {
+	if (random_percent(model, model->settings.loss)) {
 		model->stats.lost++;
 		time_out(model, index, now_ns);
 		return;
@@ -400,7 +399,7 @@ static void take_response(struct relay_model *model, uint32_t index, const struc
 		got.sqp = request.dqp;
 	}
 	mad->packet = got;
-	at_ns = misbehave(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
+	at_ns = apply_faults(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
 	report_before(model, mad, &request, at_ns, now_ns);
 	deliver_at(model, index, at_ns, now_ns);
 }
@@ -408,44 +407,44 @@ static void take_response(struct relay_model *model, uint32_t index, const struc
 void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
 {
 	bool timed_out = packet->status == htonl(PACKET_TIMED_OUT);
-	uint32_t index = NOTHING;
+	uint32_t index = NONE;
 
 	if (timed_out || packet->mad[MAD_METHOD] & METHOD_RESPONSE)
-		index = find_asked(model, slot, packet->mad);
-	if (index == NOTHING) {
-		/* A trap, or another client's question: its way took its time before it came here. */
+		index = find_pending(model, slot, packet->mad);
+	if (index == NONE) {
+		/* A trap or a request of another client: it has been delayed already. */
 		model->io.to_client(model->io.ctx, slot, packet);
 		return;
 	}
-	forget(model, index);
+	pending_remove(model, index);
 	if (timed_out)
 		time_out(model, index, now_ns);
 	else
-		take_response(model, index, packet, now_ns);
+		process_response(model, index, packet, now_ns);
 }
 
-static int64_t patience_ns(const struct relay_model *model)
+static int64_t expiry_ns(const struct relay_model *model)
 {
-	return model->settings.hold_ns ? model->settings.hold_ns : FORGET_NS;
+	return model->settings.hold_ns ? model->settings.hold_ns : EXPIRY_NS;
 }
 
-/* Questions that nobody answered at all: ibsim gave them to a client, and that is silent. */
-static void give_up_old(struct relay_model *model, int64_t now_ns)
+/* Requests that ibsim forwarded to a client that does not respond. */
+static void expire_old(struct relay_model *model, int64_t now_ns)
 {
-	while (model->oldest != NOTHING) {
+	while (model->oldest != NONE) {
 		uint32_t index = model->oldest;
 
-		if (mad_at(model, index)->came_ns + patience_ns(model) > now_ns)
+		if (mad_at(model, index)->came_ns + expiry_ns(model) > now_ns)
 			return;
-		forget(model, index);
+		pending_remove(model, index);
 		if (model->settings.hold_ns)
 			time_out(model, index, now_ns);
 		else
-			give_back(model, index);
+			mad_free(model, index);
 	}
 }
 
-static void note_lateness(struct relay_model *model, int64_t late_ns)
+static void count_delay(struct relay_model *model, int64_t late_ns)
 {
 	model->stats.events++;
 	model->stats.late_ns += late_ns;
@@ -458,22 +457,22 @@ void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns
 	while (relay_heap_next_ns(&model->heap) <= now_ns + slack_ns) {
 		struct relay_event event = relay_heap_pop(&model->heap);
 
-		note_lateness(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
+		count_delay(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
 		if (mad_at(model, event.what)->state == STATE_TRAVELLING)
 			begin(model, event.what, now_ns);
 		else
 			deliver(model, event.what);
 	}
-	give_up_old(model, now_ns);
+	expire_old(model, now_ns);
 }
 
 int64_t relay_model_next_ns(const struct relay_model *model)
 {
 	int64_t next_ns = relay_heap_next_ns(&model->heap), old_ns;
 
-	if (model->oldest == NOTHING)
+	if (model->oldest == NONE)
 		return next_ns;
-	old_ns = mad_at(model, model->oldest)->came_ns + patience_ns(model);
+	old_ns = mad_at(model, model->oldest)->came_ns + expiry_ns(model);
 	return old_ns < next_ns ? old_ns : next_ns;
 }
 
@@ -489,12 +488,12 @@ void relay_model_close(struct relay_model *model, unsigned slot)
 	uint32_t index = model->oldest, newer;
 
 	model->slots[slot].open = false;
-	for (; index != NOTHING; index = newer) {
+	for (; index != NONE; index = newer) {
 		newer = mad_at(model, index)->newer;
 		if (mad_at(model, index)->slot != slot)
 			continue;
-		forget(model, index);
-		give_back(model, index);
+		pending_remove(model, index);
+		mad_free(model, index);
 	}
 }
 
@@ -513,7 +512,7 @@ int relay_model_init(struct relay_model *model, const struct fabric *fabric, con
 
 	memset(model, 0, sizeof(*model));
 	memset(model->buckets, 0xff, sizeof(model->buckets));
-	model->unused = model->oldest = model->newest = NOTHING;
+	model->unused = model->oldest = model->newest = NONE;
 	model->fabric = fabric;
 	model->io = *io;
 	model->dead = calloc(nodes, sizeof(*model->dead));

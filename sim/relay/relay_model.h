@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * relay_model.h - a wire that takes time, as a model: no clock and no sockets
+ * relay_model.h - model of latency, service time and loss, without clock and sockets
  *
- * A question travels for the latency, waits until its node has answered those
- * that came before, occupies the node for the service time, and its answer travels for
- * the latency. ibsim is asked when it is the question's turn, up to 50 us early: counters are
- * those of that moment. What is to come is in a heap; the owner says what time it
- * is. Times are in nanoseconds of any one clock.
+ * A request travels for the latency, waits until its node has processed earlier requests, occupies the
+ * node for the service time, and its response travels for the latency. The request is sent to ibsim up to
+ * 50 us before the node processes it, so counters are those of that time. Events are in a heap; the caller
+ * provides the time, in nanoseconds of any clock.
  */
 #ifndef IBWIRE_SIM_RELAY_MODEL_H
 #define IBWIRE_SIM_RELAY_MODEL_H
@@ -26,13 +25,13 @@ struct text;
 
 struct relay_settings {
 	int64_t latency_ns; /* of each MAD, one way */
-	int64_t service_ns; /* for which a node answers nobody else */
-	int64_t hold_ns;    /* after which a question without an answer is reported as timed out; 0: as ibsim does */
-	double loss;        /* percent of MADs, questions and answers alike */
-	uint64_t seed;      /* of what is random */
+	int64_t service_ns; /* during which a node processes no other request */
+	int64_t hold_ns;    /* after which a timeout is reported; 0: as ibsim does */
+	double loss;        /* percent of MADs, requests and responses */
+	uint64_t seed;      /* of the random numbers */
 };
 
-/* Where datagrams go. They are copied, or sent, before the call returns. */
+/* Sends packets. They are copied or sent before the call returns. */
 struct relay_io {
 	void (*to_ibsim)(void *ctx, unsigned slot, const struct packet *packet);
 	void (*to_client)(void *ctx, unsigned slot, const struct packet *packet);
@@ -40,13 +39,13 @@ struct relay_io {
 };
 
 struct relay_stats {
-	uint64_t requests;  /* that came from clients and want an answer */
-	uint64_t responses;    /* that they got */
-	uint64_t timed_out;  /* reported to them as timed out */
-	uint64_t lost;       /* MADs that were lost on purpose */
-	uint64_t refused;    /* questions dropped because too many are under way */
-	uint64_t events;     /* that were due */
-	int64_t late_ns, latest_ns; /* sum and maximum of how late events were handled */
+	uint64_t requests;  /* requests received from clients */
+	uint64_t responses;    /* responses sent to them */
+	uint64_t timed_out;  /* timeouts reported to them */
+	uint64_t lost;       /* MADs dropped at random (loss) */
+	uint64_t refused;    /* requests dropped because too many are in flight */
+	uint64_t events;     /* events processed */
+	int64_t late_ns, latest_ns; /* sum and maximum of the delay of events */
 };
 
 #define RELAY_BUCKETS 4096
@@ -64,20 +63,20 @@ struct relay_model {
 	struct relay_stats stats;
 	bool *dead;          /* by node */
 	bool *locked;        /* by node: it drops SMPs routed by LID whose M_Key is not its GUID */
-	int64_t *free_ns;    /* by node: when it has answered all that it has been asked so far */
+	int64_t *free_ns;    /* by node: when it will have processed all requests so far */
 	struct {
-		uint32_t origin;       /* node */
-		uint32_t generation; /* counts the clients that had this slot */
+		uint32_t origin;       /* node of the client */
+		uint32_t generation; /* number of clients that have used this slot */
 		bool open;
 	} slots[IBSIM_CLIENTS];
 	struct relay_heap heap;
 	struct relay_mad *blocks[RELAY_BLOCKS_MAX];
 	size_t block_count;
-	uint32_t unused;     /* head of a list */
-	uint32_t buckets[RELAY_BUCKETS]; /* questions that ibsim has, by slot and transaction */
-	uint32_t oldest, newest;         /* the same, as they were asked */
+	uint32_t unused;     /* head of the free list */
+	uint32_t buckets[RELAY_BUCKETS]; /* requests sent to ibsim, by slot and transaction */
+	uint32_t oldest, newest;         /* the same, in the order sent */
 	uint64_t random;
-	size_t under_way;
+	size_t in_flight;
 };
 
 int relay_model_init(struct relay_model *model, const struct fabric *fabric, const struct relay_io *io,
@@ -86,25 +85,25 @@ void relay_model_done(struct relay_model *model);
 
 /*
  * relay_model_set - "latency=20us service=100us hold=1s loss=5 dead=NODES locked=NODES seed=1"
- * What is not named stays. Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
+ * Other settings are unchanged. Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
  */
 int relay_model_set(struct relay_model *model, const char *text, struct error *err);
 
-/* relay_model_describe - settings and statistics, for a person. */
+/* relay_model_describe - append settings and statistics as text. */
 void relay_model_describe(const struct relay_model *model, struct text *text);
 
-/* relay_model_open - a client sits down in a slot; relay_model_close - it is gone, and what it asked. */
+/* relay_model_open, relay_model_close - a client attached to a slot; it detached: drop its requests. */
 void relay_model_open(struct relay_model *model, unsigned slot, const char *node_id);
 void relay_model_close(struct relay_model *model, unsigned slot);
 
-/* relay_model_from_client, relay_model_from_ibsim - a datagram came for or from this slot. */
+/* relay_model_from_client, relay_model_from_ibsim - process a packet from a client, or from ibsim to it. */
 void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
 void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
 
-/* relay_model_run - do what is due now, or within @slack_ns. */
+/* relay_model_run - process events due within @slack_ns. */
 void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns);
 
-/* relay_model_next_ns - when something will be due; INT64_MAX: not before a datagram comes. */
+/* relay_model_next_ns - time of the next event; INT64_MAX: none until a packet arrives. */
 int64_t relay_model_next_ns(const struct relay_model *model);
 
 #endif

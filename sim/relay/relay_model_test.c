@@ -27,7 +27,7 @@ static void a_wire_without_settings_delays_nothing(void **state)
 	assert_int_equal(bed->got, 1);
 	assert_false(bed->responses[0].timed_out);
 	assert_int_equal(bed->responses[0].packet.mad[MAD_METHOD], METHOD_GET_RESPONSE);
-	assert_int_equal(bed->model.under_way, 0);
+	assert_int_equal(bed->model.in_flight, 0);
 	bed_destroy(bed);
 }
 
@@ -206,7 +206,7 @@ static void who_is_never_answered_is_told_so_after_hold(void **state)
 	bed_run_until(bed, began + 300 * MS);
 	assert_int_equal(bed->got, 1);
 	assert_true(bed->responses[0].timed_out);
-	assert_int_equal(bed->model.under_way, 0);
+	assert_int_equal(bed->model.in_flight, 0);
 	bed_destroy(bed);
 }
 
@@ -224,7 +224,7 @@ static void a_client_that_left_gets_no_response_of_the_one_before(void **state)
 	relay_model_open(&bed->model, SLOT, attach_id(bed->fabric, bed->other, origin));
 	bed_run_until(bed, bed->now + 50 * MS);
 	assert_int_equal(bed->got, 0);
-	assert_int_equal(bed->model.under_way, 0);
+	assert_int_equal(bed->model.in_flight, 0);
 	bed_destroy(bed);
 }
 
@@ -289,7 +289,7 @@ static void as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten(void **sta
 	}
 	bed_run_until(bed, bed->now + 100 * MS);
 	assert_int_equal(bed->got, 2000);
-	assert_int_equal(bed->model.under_way, 0);
+	assert_int_equal(bed->model.in_flight, 0);
 	for (i = 0; i < bed->got; i++)
 		timed_out += bed->responses[i].timed_out;
 	/* Question and answer each: 36 % of the exchanges, give or take five standard deviations. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the wire is told, and what it says of itself. */
+/* Settings and statistics of relay_model.h as text. */
 #include "sim/relay/relay_model.h"
 
 #include <inttypes.h>
@@ -11,10 +11,10 @@
 #include "fabric/fabric.h"
 #include "sim/relay/key_values.h"
 
-/* Dead or locked nodes that are named in a description; the others are counted. */
+/* Maximum number of dead or locked nodes listed by name; the others are counted. */
 #define NAMED_MAX 10
 
-/* What a text changes, until all of it is known to be right. */
+/* New settings, until all of them are validated. */
 struct draft {
 	struct relay_settings settings;
 	bool *dead, *locked; /* by node */
@@ -38,11 +38,11 @@ static int set_pair(const struct fabric *fabric, struct draft *draft, const stru
 		return parse_nodes(fabric, pair->value, draft->dead, err);
 	if (!strcmp(pair->key, "locked"))
 		return parse_nodes(fabric, pair->value, draft->locked, err);
-	return err_set(err, ERR_USAGE, "wire knows latency, service, hold, loss, dead, locked and seed, not \"%s\"",
+	return err_set(err, ERR_USAGE, "\"%s\" is not a setting of wire: latency, service, hold, loss, dead, locked or seed",
 		       *pair->key ? pair->key : pair->value);
 }
 
-/* Into the caller's hands: it is freed where it is not taken over. */
+/* Return: a copy that the caller frees. */
 static bool *copy_nodes(const bool *nodes, size_t count)
 {
 	bool *copy = malloc(count ? count * sizeof(*copy) : 1);
@@ -106,10 +106,10 @@ void relay_model_describe(const struct relay_model *model, struct text *text)
 		     (double)settings->service_ns / 1e3, (double)settings->hold_ns / 1e6, settings->loss);
 	describe_nodes(model->fabric, "dead", model->dead, text);
 	describe_nodes(model->fabric, "locked", model->locked, text);
-	text_appendf(text, "\n%" PRIu64 " questions, %" PRIu64 " answers, %" PRIu64 " timed out, %" PRIu64
-		     " MADs lost, %zu under way, %" PRIu64 " refused\n", stats->requests, stats->responses,
-		     stats->timed_out, stats->lost, model->under_way, stats->refused);
+	text_appendf(text, "\n%" PRIu64 " requests, %" PRIu64 " responses, %" PRIu64 " timed out, %" PRIu64
+		     " MADs lost, %zu in flight, %" PRIu64 " refused\n", stats->requests, stats->responses,
+		     stats->timed_out, stats->lost, model->in_flight, stats->refused);
 	if (stats->events)
-		text_appendf(text, "precision: %.1f us late on average, at most %.1f us\n",
+		text_appendf(text, "precision: %.1f us late on average, %.1f us at most\n",
 			     (double)stats->late_ns / (double)stats->events / 1e3, (double)stats->latest_ns / 1e3);
 }

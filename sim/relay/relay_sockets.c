@@ -13,7 +13,7 @@
 #include "sim/ibsim/client.h"
 #include "sim/relay/relay_model.h"
 
-/* Datagrams taken or given at a time; a socket holds ten (/proc/sys/net/unix/max_dgram_qlen) unless told otherwise. */
+/* Datagrams per system call; a socket queues 10 by default (/proc/sys/net/unix/max_dgram_qlen). */
 #define BATCH 12
 
 static int open_socket(const char *name, const char *what)
@@ -61,7 +61,7 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 	}
 	if (good)
 		return 0;
-	err_set(err, ERR_UNAVAILABLE, "the relay cannot reach ibsim \"%s\" or be \"%s\": %s", ibsim_name, name,
+	err_set(err, ERR_UNAVAILABLE, "the relay cannot connect to ibsim \"%s\" or listen as \"%s\": %s", ibsim_name, name,
 		strerror(errno));
 	relay_sockets_close(sockets);
 	return ERR_UNAVAILABLE;
@@ -93,21 +93,21 @@ void relay_sockets_close(struct relay_sockets *sockets)
 
 static void close_slot(struct relay_sockets *sockets, unsigned number)
 {
-	const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+	const struct sockaddr unconnected = { .sa_family = AF_UNSPEC };
 	struct relay_slot *slot = &sockets->slots[number];
 
 	if (slot->up_fd < 0)
 		return;
-	/* So that the next client's socket is not refused; it cannot fail, and the next connect would tell. */
-	connect(slot->down_fd, &nobody, sizeof(nobody));
-	/* Where ibsim does not know yet that the client is gone, it finds out at its next datagram. */
+	/* Packets from the next client would be refused otherwise. An error would show in the next connect. */
+	connect(slot->down_fd, &unconnected, sizeof(unconnected));
+	/* ibsim detects the end of the client at its next datagram. */
 	close_fd(&slot->up_fd);
 	slot->pid = 0;
 	slot->down.first = slot->down.count = slot->up.first = slot->up.count = 0;
 	relay_model_close(sockets->model, number);
 }
 
-/* ibsim gave the client that connects this slot. */
+/* ibsim has assigned this slot to the connecting client. */
 static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *given, uint32_t pid)
 {
 	struct relay_slot *slot = &sockets->slots[given->id];
@@ -134,7 +134,7 @@ static bool open_slot(struct relay_sockets *sockets, const struct ctl_connect *g
 
 static void response_ctl(struct relay_sockets *sockets)
 {
-	/* A client that does not wait for its answer is dead: the launcher sees to that. */
+	/* A client that does not wait for the response has ended: the launcher frees its slot. */
 	if (sendto(sockets->ctl_fd, &sockets->ctl, sizeof(sockets->ctl), 0, (struct sockaddr *)&sockets->ctl_from,
 		   sockets->ctl_from_len) < 0)
 		close_fd(&sockets->ctl_up_fd);
@@ -143,13 +143,13 @@ static void response_ctl(struct relay_sockets *sockets)
 
 static uint32_t ctl_pid(const struct ctl_message *ctl)
 {
-	struct ctl_connect wish;
+	struct ctl_connect connect;
 
-	memcpy(&wish, ctl->data, sizeof(wish));
-	return wish.id;
+	memcpy(&connect, ctl->data, sizeof(connect));
+	return connect.id;
 }
 
-/* ibsim will connect to the socket of the client's process id. */
+/* Create the socket for the client's process id, to which ibsim will connect. */
 static bool prepare_connect(struct relay_sockets *sockets)
 {
 	uint32_t pid = ctl_pid(&sockets->ctl);
@@ -165,7 +165,7 @@ static bool prepare_connect(struct relay_sockets *sockets)
 	return sockets->ctl_up_fd >= 0;
 }
 
-static void take_ctl(struct relay_sockets *sockets)
+static void process_ctl(struct relay_sockets *sockets)
 {
 	struct ctl_message *ctl = &sockets->ctl;
 
@@ -173,7 +173,7 @@ static void take_ctl(struct relay_sockets *sockets)
 	if (recvfrom(sockets->ctl_fd, ctl, sizeof(*ctl), 0, (struct sockaddr *)&sockets->ctl_from,
 		     &sockets->ctl_from_len) != (ssize_t)sizeof(*ctl))
 		return;
-	/* ibsim would not answer these, and one answer is awaited at a time. */
+	/* ibsim would not respond to these, and only one response is awaited at a time. */
 	if (ctl->magic != CTL_MAGIC || (ctl->client >= IBSIM_CLIENTS && ctl->type != CTL_CONNECT))
 		return;
 	if ((ctl->type == CTL_CONNECT && !prepare_connect(sockets)) ||
@@ -185,14 +185,14 @@ static void take_ctl(struct relay_sockets *sockets)
 	sockets->ctl_asked = true;
 }
 
-static int take_ctl_response(struct relay_sockets *sockets, struct error *err)
+static int process_ctl_response(struct relay_sockets *sockets, struct error *err)
 {
 	struct ctl_message response;
 	uint32_t pid = ctl_pid(&sockets->ctl);
 	ssize_t got = recv(sockets->ibsim_ctl, &response, sizeof(response), 0);
 
 	if (got < 0 && (errno == ECONNREFUSED || errno == ECONNRESET))
-		return err_set(err, ERR_UNAVAILABLE, "ibsim is gone");
+		return err_set(err, ERR_UNAVAILABLE, "ibsim has ended");
 	if (got != (ssize_t)sizeof(response) || !sockets->ctl_asked)
 		return 0;
 	sockets->ctl = response;
@@ -211,7 +211,7 @@ static int take_ctl_response(struct relay_sockets *sockets, struct error *err)
 
 /* --- datagrams --- */
 
-static void put(struct backlog *backlog, const struct packet *packet)
+static void backlog_push(struct backlog *backlog, const struct packet *packet)
 {
 	struct packet *packets = array_grow(backlog->packets, backlog->count, &backlog->capacity, sizeof(*packets));
 
@@ -226,14 +226,14 @@ void relay_sockets_send_up(void *ctx, unsigned slot, const struct packet *packet
 {
 	struct relay_sockets *sockets = ctx;
 
-	put(&sockets->slots[slot].up, packet);
+	backlog_push(&sockets->slots[slot].up, packet);
 }
 
 void relay_sockets_send_down(void *ctx, unsigned slot, const struct packet *packet)
 {
 	struct relay_sockets *sockets = ctx;
 
-	put(&sockets->slots[slot].down, packet);
+	backlog_push(&sockets->slots[slot].down, packet);
 }
 
 /* Return: false if the other end has closed its socket. */
@@ -294,9 +294,9 @@ size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *po
 	return RELAY_POLLS;
 }
 
-typedef void take_packet(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
+typedef void packet_function(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns);
 
-static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, take_packet *take, int64_t now_ns)
+static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, packet_function *process, int64_t now_ns)
 {
 	struct packet packets[BATCH];
 	struct mmsghdr messages[BATCH];
@@ -310,7 +310,7 @@ static void read_packets(struct relay_sockets *sockets, unsigned slot, int fd, t
 	got = recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
 	for (i = 0; i < got; i++)
 		if (messages[i].msg_len == sizeof(packets[i]))
-			take(sockets->model, slot, &packets[i], now_ns);
+			process(sockets->model, slot, &packets[i], now_ns);
 }
 
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,
@@ -318,16 +318,16 @@ int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls
 {
 	unsigned i;
 
-	/* Answers first: ibsim stands still while it cannot give one away. */
+	/* Responses first: ibsim blocks while it cannot send one. */
 	for (i = 0; 3 + 2 * (size_t)i < count; i++)
 		if (polls[3 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
 			read_packets(sockets, i, sockets->slots[i].up_fd, relay_model_from_ibsim, now_ns);
 	for (i = 0; 2 + 2 * (size_t)i < count; i++)
 		if (polls[2 + 2 * i].revents && sockets->slots[i].up_fd >= 0)
 			read_packets(sockets, i, sockets->slots[i].down_fd, relay_model_from_client, now_ns);
-	if (polls[1].revents && take_ctl_response(sockets, err) < 0)
+	if (polls[1].revents && process_ctl_response(sockets, err) < 0)
 		return ERR_UNAVAILABLE;
 	if (polls[0].revents)
-		take_ctl(sockets);
+		process_ctl(sockets);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * relay_sockets.h - both ends of the relay: ten clients on one side, ibsim on the other
+ * relay_sockets.h - the sockets of the relay: ten clients on one side, ibsim on the other
  *
- * Nothing here blocks: what a full socket does not take waits in a backlog, and
- * reading goes on. (ibsim spins while a client's socket is full: that must not last.)
+ * No call blocks: packets that do not fit into a full socket wait in a backlog, and reading continues,
+ * because ibsim spins while the socket of a client is full.
  */
 #ifndef IBWIRE_SIM_RELAY_SOCKETS_H
 #define IBWIRE_SIM_RELAY_SOCKETS_H
@@ -20,15 +20,15 @@ struct error;
 struct pollfd;
 struct relay_model;
 
-/* Packets that wait for a socket, first in first out. */
+/* Packets to be sent, first in, first out. */
 struct backlog {
 	struct packet *packets;
-	size_t first, count, capacity; /* first: those before it are sent */
+	size_t first, count, capacity; /* packets before @first have been sent */
 };
 
 struct relay_slot {
-	int down_fd;  /* NAME:outN: the client's questions */
-	int up_fd;    /* IBSIM:inPID: ibsim's answers; -1: nobody sits here */
+	int down_fd;  /* NAME:outN: to and from the client */
+	int up_fd;    /* IBSIM:inPID: to and from ibsim; -1: the slot is free */
 	uint32_t pid;
 	struct backlog down, up;
 };
@@ -39,10 +39,10 @@ struct relay_sockets {
 	int ctl_fd;    /* NAME:ctl */
 	int ibsim_ctl; /* to IBSIM:ctl */
 	struct relay_slot slots[IBSIM_CLIENTS];
-	/* The one control message that ibsim has not answered yet. */
+	/* The control message that waits for a response of ibsim. */
 	bool ctl_asked;
 	struct ctl_message ctl;
-	int ctl_up_fd; /* made for a client that connects */
+	int ctl_up_fd; /* of a client that is connecting */
 	struct sockaddr_un ctl_from;
 	socklen_t ctl_from_len;
 };
@@ -51,21 +51,20 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 		       const char *ibsim_name, struct error *err);
 void relay_sockets_close(struct relay_sockets *sockets);
 
-/* relay_sockets_send_up, relay_sockets_send_down - put a packet into a backlog; struct relay_io's functions. */
+/* relay_sockets_send_up, relay_sockets_send_down - add a packet to a backlog; functions of struct relay_io. */
 void relay_sockets_send_up(void *sockets, unsigned slot, const struct packet *packet);
 void relay_sockets_send_down(void *sockets, unsigned slot, const struct packet *packet);
 
-/* relay_sockets_flush - send what the sockets take. */
+/* relay_sockets_flush - send packets of the backlogs until the sockets are full. */
 void relay_sockets_flush(struct relay_sockets *sockets);
 
-/* What relay_sockets_poll() has filled in. */
+/* Size of the array for relay_sockets_poll(). */
 #define RELAY_POLLS (2 + 2 * IBSIM_CLIENTS)
 
-
-/* relay_sockets_poll - what to wait for. Return: how many of @polls (RELAY_POLLS) are in use. */
+/* relay_sockets_poll - fill in @polls (RELAY_POLLS elements). Return: the number of elements used. */
 size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *polls);
 
-/* relay_sockets_read - take what has come, by the same list. Return: 0, or ERR_UNAVAILABLE: ibsim is gone. */
+/* relay_sockets_read - receive packets, after poll(). Return: 0, or ERR_UNAVAILABLE if ibsim has ended. */
 int relay_sockets_read(struct relay_sockets *sockets, const struct pollfd *polls, size_t count, int64_t now_ns,
 		       struct error *err);
 
