@@ -14,7 +14,7 @@
 #include "sim/rundir.h"
 
 #define PROMPT "sim> "
-#define MARK_BEGIN "# ibwire-sim ask "
+#define MARK_BEGIN "# ibwire-sim begin "
 #define MARK_END "# ibwire-sim end "
 
 /* Skip prompts: the first line of a response follows the prompts of earlier commands. */

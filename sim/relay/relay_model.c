@@ -330,7 +330,7 @@ void relay_model_from_client(struct relay_model *model, unsigned slot, const str
 		begin(model, index, now_ns);
 }
 
-/* One more answer to the client, at about the same time. */
+/* Send the client an additional response at about the same time. */
 static void deliver_copy(struct relay_model *model, const struct relay_mad *mad, uint64_t tid_change, int64_t at_ns,
 			 int64_t now_ns)
 {

@@ -138,7 +138,7 @@ static void response_ctl(struct relay_sockets *sockets)
 	if (sendto(sockets->ctl_fd, &sockets->ctl, sizeof(sockets->ctl), 0, (struct sockaddr *)&sockets->ctl_from,
 		   sockets->ctl_from_len) < 0)
 		close_fd(&sockets->ctl_up_fd);
-	sockets->ctl_asked = false;
+	sockets->ctl_pending = false;
 }
 
 static uint32_t ctl_pid(const struct ctl_message *ctl)
@@ -182,7 +182,7 @@ static void process_ctl(struct relay_sockets *sockets)
 		response_ctl(sockets);
 		return;
 	}
-	sockets->ctl_asked = true;
+	sockets->ctl_pending = true;
 }
 
 static int process_ctl_response(struct relay_sockets *sockets, struct error *err)
@@ -193,7 +193,7 @@ static int process_ctl_response(struct relay_sockets *sockets, struct error *err
 
 	if (got < 0 && (errno == ECONNREFUSED || errno == ECONNRESET))
 		return err_set(err, ERR_UNAVAILABLE, "ibsim has ended");
-	if (got != (ssize_t)sizeof(response) || !sockets->ctl_asked)
+	if (got != (ssize_t)sizeof(response) || !sockets->ctl_pending)
 		return 0;
 	sockets->ctl = response;
 	if (response.type == CTL_CONNECT) {
@@ -282,7 +282,7 @@ size_t relay_sockets_poll(const struct relay_sockets *sockets, struct pollfd *po
 {
 	int i;
 
-	polls[0] = (struct pollfd){ .fd = sockets->ctl_asked ? -1 : sockets->ctl_fd, .events = POLLIN };
+	polls[0] = (struct pollfd){ .fd = sockets->ctl_pending ? -1 : sockets->ctl_fd, .events = POLLIN };
 	polls[1] = (struct pollfd){ .fd = sockets->ibsim_ctl, .events = POLLIN };
 	for (i = 0; i < IBSIM_CLIENTS; i++) {
 		const struct relay_slot *slot = &sockets->slots[i];

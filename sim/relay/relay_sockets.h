@@ -40,7 +40,7 @@ struct relay_sockets {
 	int ibsim_ctl; /* to IBSIM:ctl */
 	struct relay_slot slots[IBSIM_CLIENTS];
 	/* The control message that waits for a response of ibsim. */
-	bool ctl_asked;
+	bool ctl_pending;
 	struct ctl_message ctl;
 	int ctl_up_fd; /* of a client that is connecting */
 	struct sockaddr_un ctl_from;

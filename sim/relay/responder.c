@@ -35,7 +35,7 @@ static bool is_among(uint16_t attribute, const uint16_t *known, size_t count)
 	return false;
 }
 
-/* The attributes that ibsim answers itself. Source: ibsim sim_mad.c, smp_handlers_array. */
+/* The attributes that ibsim implements. Source: ibsim sim_mad.c, smp_handlers_array. */
 static bool ibsim_knows_pma(uint16_t attribute)
 {
 	static const uint16_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
@@ -43,7 +43,7 @@ static bool ibsim_knows_pma(uint16_t attribute)
 	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
 }
 
-/* SMInfo (0x20) is among them because a client answers it: the subnet manager that sits there. */
+/* SMInfo (0x20) is included because ibsim passes it to opensm. */
 static bool ibsim_knows_smp(uint16_t attribute)
 {
 	static const uint16_t known[] = { 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x20, 0xff90 };
@@ -87,7 +87,7 @@ static bool is_smp(const uint8_t *mad)
 	return mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
 }
 
-/* Is the answer made here, and ibsim only asked whether the node is there? */
+/* Is the response made here? */
 static bool response_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
 {
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
@@ -108,16 +108,16 @@ void responder_request(const struct responder *responder, uint32_t node, struct 
 	if (node == FABRIC_NONE || !response_is_ours(config, exchange, mad))
 		return;
 	exchange->ours = true;
-	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
+	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
 	mad[MAD_METHOD] = METHOD_GET;
 	store_be16(mad + MAD_ATTRIBUTE, is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
 }
 
-/* --- what is made here --- */
+/* --- responses made here --- */
 
 static void set_status(uint8_t *mad, uint16_t status)
 {
-	/* Of a directed-route SMP the top bit is the direction. */
+	/* The top bit of a directed-route SMP is the direction. */
 	store_be16(mad + MAD_STATUS, (uint16_t)((load_be16(mad + MAD_STATUS) & 0x8000) | status));
 }
 
@@ -150,7 +150,7 @@ static void put_redirect(const struct responder *responder, uint32_t node, uint8
 	set_status(mad, STATUS_REDIRECT);
 }
 
-/* PortSamplesControl: no sampling goes on. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
+/* PortSamplesControl: no sampling in progress. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
 static void put_samples_control(const struct responder_node *config, uint8_t *data)
 {
 	uint8_t port = data[PORT_SELECT];
@@ -160,7 +160,7 @@ static void put_samples_control(const struct responder_node *config, uint8_t *da
 	data[2] = (uint8_t)config->tick;
 }
 
-/* PortInfoExtended: CapMask bit 0 says that FECModeActive is there. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
+/* PortInfoExtended: CapMask bit 0 means that FECModeActive is valid. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
 static void put_port_info_extended(const struct responder_node *config, uint8_t *data)
 {
 	memset(data, 0, SMP_DATA_SIZE);
@@ -195,9 +195,9 @@ static void make_response(const struct responder *responder, uint32_t node, bool
 	}
 }
 
-/* --- ibsim's answers, made richer --- */
+/* --- responses of ibsim, extended --- */
 
-/* A counter's field; never crosses a byte unless it starts on one. */
+/* Write a field, limited to its maximum; fields that start within a byte do not cross bytes. */
 static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t value)
 {
 	uint64_t max = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
@@ -214,7 +214,7 @@ static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t va
 		bytes[offset / 8 + i - 1] = (uint8_t)value;
 }
 
-/* Write what was set here, and from @narrow what only PortCounters has, into the fields of one attribute. */
+/* Write set values, and counters of PortCounters (@narrow) that ibsim lacks, into the fields of an attribute. */
 static void put_counters(const struct responder_port *port, enum counter_attribute attribute,
 			 const struct reading *narrow, const struct pma_caps *caps, uint8_t *data)
 {
@@ -282,8 +282,8 @@ static struct pma_caps caps_of(const struct responder_node *config)
 	};
 }
 
-/* Return: whether the answer is complete. */
-static bool enrich_counters(const struct responder_node *config, unsigned port_count, uint16_t attribute,
+/* Return: whether the response is complete. */
+static bool extend_counters(const struct responder_node *config, unsigned port_count, uint16_t attribute,
 			    struct exchange *exchange, uint8_t *mad)
 {
 	uint8_t *data = mad + PACKET_MAD_DATA;
@@ -302,23 +302,23 @@ static bool enrich_counters(const struct responder_node *config, unsigned port_c
 		return true;
 	}
 	exchange->widening = true;
-	memcpy(exchange->kept, mad, PACKET_MAD_SIZE);
+	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
 	mad[MAD_METHOD] = METHOD_GET;
 	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS);
 	memset(data + 2, 0, PACKET_MAD_DATA_SIZE - 2);
 	return false;
 }
 
-/* PortCounters came for a PortCountersExtended that has come before. */
+/* Complete a saved PortCountersExtended by PortCounters. */
 static void widen(const struct responder_node *config, struct exchange *exchange, uint8_t *mad)
 {
 	const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX }, caps = caps_of(config);
 	struct reading narrow = { 0 };
-	uint8_t *data = exchange->kept + PACKET_MAD_DATA;
+	uint8_t *data = exchange->saved + PACKET_MAD_DATA;
 
 	reading_decode(&narrow, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &all);
-	memcpy(mad, exchange->kept, PACKET_MAD_SIZE);
-	/* ibsim leaves in place what it does not know. */
+	memcpy(mad, exchange->saved, PACKET_MAD_SIZE);
+	/* ibsim does not write the bytes of attributes that it lacks. */
 	memset(data + 72, 0, PACKET_MAD_DATA_SIZE - 72);
 	memcpy(mad + PACKET_MAD_DATA, data, PACKET_MAD_DATA_SIZE);
 	put_counters(&config->ports[data[PORT_SELECT]], ATTRIBUTE_PORT_COUNTERS_EXTENDED, &narrow, &caps,
@@ -358,7 +358,7 @@ static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
 	return false;
 }
 
-/* A Set of a slow attribute clears what was set here; ibsim clears its own. */
+/* A Set of a detail attribute clears the values set here; ibsim clears its own. */
 static void clear_details(struct responder_node *config, unsigned port_count, uint16_t attribute, const uint8_t *data)
 {
 	enum detail_attribute detail;
@@ -369,7 +369,7 @@ static void clear_details(struct responder_node *config, unsigned port_count, ui
 			responder_clear_detail(&config->ports[port], detail, data);
 }
 
-/* PortInfo of a node with PortInfoExtended says so. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
+/* Set the capability bits of PortInfoExtended. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
 static void announce_extended(const struct responder_node *config, uint8_t *mad)
 {
 	uint8_t *info = mad + PACKET_MAD_DATA;
@@ -389,9 +389,9 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 	enum detail_attribute detail;
 
 	if (exchange->ours) {
-		/* The way that the answer took is ibsim's; all else is as it was asked. */
-		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->kept + MAD_ATTRIBUTE));
-		memcpy(mad + PACKET_MAD_DATA, exchange->kept + PACKET_MAD_DATA,
+		/* The path in the response is ibsim's; attribute and data are those of the request. */
+		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->saved + MAD_ATTRIBUTE));
+		memcpy(mad + PACKET_MAD_DATA, exchange->saved + PACKET_MAD_DATA,
 		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
 		set_status(mad, 0);
 		if (config && exchange->sets)
@@ -426,7 +426,7 @@ bool responder_response(struct responder *responder, uint32_t node, struct excha
 		return true;
 	if (exchange->sets)
 		clear_set_values(config, port_count, attribute, mad + PACKET_MAD_DATA);
-	return enrich_counters(config, port_count, attribute, exchange, mad);
+	return extend_counters(config, port_count, attribute, exchange, mad);
 }
 
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * responder.h - a performance agent (PMA) of our own, in front of ibsim's
+ * responder.h - performance agents (PMA) in front of those of ibsim
  *
- * It stands where questions leave for ibsim and answers come back. What ibsim
- * does not know is not asked of it: it would hand the question to a client that
- * sits there (opensm dies of that), or say that nobody answers. ibsim is asked
- * something that it knows instead, which tells whether the node can be reached and counts the
- * datagram, and the answer is made here: status 0x0C unless the node was
- * configured for more.
+ * The relay passes requests to ibsim, and its responses back, through this module. ibsim would pass a
+ * request with an unknown attribute to a client attached to the node (opensm crashes on some), or
+ * report a timeout. Instead it is sent one that it implements, which tells whether the node is reachable
+ * and counts the datagram; the response is then made here: status 0x0C, unless the node is configured to
+ * support the attribute.
  *
- * A configured node has the capabilities that it was given. Counters of 64 bits
- * that ibsim has only in 16 are read there and widened, unless a value was set
- * here: then that is what every attribute says, stopped at the field's maximum.
+ * A configured node has the given capabilities. 64-bit counters that ibsim has with 16 bits are read there
+ * and widened, unless a value is set here. A set value is returned in all attributes, limited to the
+ * maximum of each field.
+ *
+ * responder_conf.c parses the configuration, responder_detail.c encodes the detail attributes.
  */
 #ifndef IBWIRE_SIM_RESPONDER_H
 #define IBWIRE_SIM_RESPONDER_H
@@ -32,35 +33,35 @@ struct fabric;
 /* PortInfoExtended.FECModeActive. Source: rdma-core perfquery.c (is_rsfec_mode_active), ibdiagnet's names. */
 enum fec_mode { FEC_NONE, FEC_FIRECODE, FEC_RS, FEC_LOW_LATENCY_RS, FEC_RS2, FEC_UNKNOWN };
 
-/* The counters of one slow attribute. */
+/* Counters of a detail attribute. */
 struct responder_detail {
 	uint64_t value[DETAIL_MAX];
-	uint32_t set; /* which of them were set: the others are ibsim's, or 0 where it has none */
+	uint32_t set; /* bits of the counters that are set; others are ibsim's, or 0 if it has none */
 };
 
 struct responder_port {
 	uint64_t value[COUNTER_COUNT];
-	counter_set set; /* likewise */
+	counter_set set; /* the same */
 	struct responder_detail detail[DETAIL_ATTRIBUTE_COUNT];
 };
 
 struct responder_node {
 	uint32_t cap_mask, cap_mask2, resp_time; /* UINT32_MAX: ibsim's */
-	uint32_t tick;         /* PortSamplesControl.Tick; UINT32_MAX: no such attribute */
+	uint32_t tick;         /* PortSamplesControl.Tick; UINT32_MAX: not supported */
 	enum fec_mode fec;     /* FEC_UNKNOWN: neither PortExtendedSpeeds nor PortInfoExtended */
-	uint32_t redirect;     /* node that the questions are sent to; FABRIC_NONE: none */
-	uint16_t refused[RESPONDER_REFUSED_MAX]; /* attributes answered with 0x0C */
+	uint32_t redirect;     /* node to which requests are redirected; FABRIC_NONE: none */
+	uint16_t refused[RESPONDER_REFUSED_MAX]; /* attributes with status 0x0C */
 	size_t refused_count;
-	/* How many of its answers are so, in percent. */
+	/* Percent of responses with each fault. */
 	double garbled, duplicated, late, foreign;
-	int64_t late_ns;       /* by how much */
+	int64_t late_ns;       /* delay of late responses */
 	struct responder_port *ports; /* 0..port_count */
 };
 
 struct responder {
 	const struct fabric *fabric; /* borrowed */
 	struct responder_node **nodes; /* by node; NULL: not configured */
-	/* The LID at which a node answers for a port; 0: not known. */
+	/* The LID of a port of a node; 0: unknown. */
 	uint16_t (*lid)(void *ctx, uint32_t node, uint8_t port);
 	void *ctx;
 };
@@ -70,50 +71,50 @@ void responder_done(struct responder *responder);
 
 /*
  * responder_configure - "NODES key=value...", see ibwire-sim(1)
- * A node keeps what it was told before and is not told now.
+ * Other settings of the nodes are unchanged.
  * Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
  */
 int responder_configure(struct responder *responder, const char *text, struct error *err);
 
-/* Queue pairs at which a node answers for others that redirect to it: this plus the other's index. */
+/* Queue pair at which a node responds for another one that redirects to it: this plus the other's index. */
 #define RESPONDER_REDIRECT_QP 0x10000u
 
-/* One question that is under way: what was asked, and what ibsim is asked for it. */
+/* A request in flight and the request sent to ibsim for it. */
 struct exchange {
-	bool redirected;     /* it came by way of a redirect (the caller says so) */
-	bool ours;           /* ibsim is only asked whether the node can be reached */
-	bool widening;       /* its PortCounters are wanted for PortCountersExtended */
+	bool redirected;     /* it was sent to a redirect target; set by the caller */
+	bool ours;           /* the response is made here; ibsim only shows that the node is reachable */
+	bool widening;       /* PortCounters are read for a PortCountersExtended */
 	bool sets;           /* it is a Set, which clears counters */
-	/* Where ours: as the client asked. Where widening: ibsim's PortCountersExtended. */
-	uint8_t kept[PACKET_MAD_SIZE];
+	/* If @ours the client's request, if @widening ibsim's PortCountersExtended. */
+	uint8_t saved[PACKET_MAD_SIZE];
 };
 
-/* responder_question - before ibsim is asked: @mad becomes what it shall be asked. */
+/* responder_request - replace the client's request @mad by the one for ibsim. */
 void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
 			uint8_t mad[PACKET_MAD_SIZE]);
 
 /*
- * responder_answer - ibsim answered (not: timed out)
- * @mad:  its answer; becomes what the client gets, or the next question to ibsim
+ * responder_response - process a response of ibsim (not a timeout)
+ * @mad:  replaced by the response to the client, or by the next request to ibsim
  *
- * Return: whether the client can have it; false: ask ibsim @mad and come again.
+ * Return: true if it is the response; false if @mad is to be sent to ibsim.
  */
 bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
 		      uint8_t mad[PACKET_MAD_SIZE]);
 
 /*
  * responder_put_extended_speeds - PortExtendedSpeedsCounters, in the layout of @mode
- * Counters of lanes are those that were set; where none was, the port's total spread over four lanes.
+ * Lane counters are those that are set; if none is, the total of the port is divided among four lanes.
  */
 void responder_put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data);
 
-/* responder_put_detail - what was set of another slow attribute, over what ibsim says in @data. */
+/* responder_put_detail - write the set counters of another detail attribute into the response @data. */
 void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data);
 
-/* responder_clear_detail - what a Set with the CounterSelect in @data clears. */
+/* responder_clear_detail - clear the counters selected by the CounterSelect in @data. */
 void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data);
 
-/* responder_garble - spoil an answer: its attribute's bytes, and sometimes which attribute it says it is. */
+/* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
 void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the responder's nodes are told: "NODES key=value...". */
+/* Configuration of performance agents: "NODES key=value...". */
 #include "sim/relay/responder.h"
 
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #define LATE_NS (2 * US_PER_S * 1000)
 
 static const struct {
-	const char *word;
+	const char *name;
 	enum fec_mode mode;
-} fec_words[] = {
+} fec_names[] = {
 	{ "none", FEC_NONE }, { "firecode", FEC_FIRECODE }, { "rs", FEC_RS }, { "ll", FEC_LOW_LATENCY_RS },
 	{ "rs2", FEC_RS2 }, { "unsupported", FEC_UNKNOWN },
 };
@@ -52,9 +52,9 @@ static int set_fec(struct responder_node *config, const char *value, struct erro
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(fec_words) / sizeof(fec_words[0]); i++)
-		if (!strcmp(value, fec_words[i].word)) {
-			config->fec = fec_words[i].mode;
+	for (i = 0; i < sizeof(fec_names) / sizeof(fec_names[0]); i++)
+		if (!strcmp(value, fec_names[i].name)) {
+			config->fec = fec_names[i].mode;
 			return 0;
 		}
 	return err_set(err, ERR_USAGE, "fec is none, firecode, rs, ll, rs2 or unsupported, not \"%s\"", value);
@@ -101,12 +101,12 @@ static int set_redirect(const struct fabric *fabric, struct responder_node *conf
 	}
 	free(members);
 	if (code == 0 && count != 1)
-		code = err_set(err, ERR_USAGE, "redirect wants one node, and \"%s\" are %zu", value, count);
+		code = err_set(err, ERR_USAGE, "redirect must be one node, but \"%s\" matches %zu", value, count);
 	return code;
 }
 
-/* Set the counter of this key, or with NULL give it back to ibsim. Return: whether there is such a key. */
-static bool tell_port(struct responder_port *port, const char *key, const uint64_t *value)
+/* Set a counter by key; NULL: use ibsim's value. Return: whether the key is valid. */
+static bool set_port_counter(struct responder_port *port, const char *key, const uint64_t *value)
 {
 	enum counter counter = counter_by_key(key);
 	enum detail_attribute attribute;
@@ -126,24 +126,24 @@ static bool tell_port(struct responder_port *port, const char *key, const uint64
 	return true;
 }
 
-/* "ibsim" gives a counter back to ibsim. */
+/* The value "ibsim" removes the setting. */
 static int set_counter(struct responder_node *config, unsigned port_count, int64_t port, const struct key_value *pair,
 		       struct error *err)
 {
-	bool give_back = !strcmp(pair->value, "ibsim");
-	struct responder_port nowhere = { 0 };
+	bool unset = !strcmp(pair->value, "ibsim");
+	struct responder_port scratch = { 0 };
 	uint64_t value = 0;
 	unsigned number;
 
-	if (!tell_port(&nowhere, pair->key, NULL))
-		return err_set(err, ERR_USAGE, "pma knows no \"%s\": see man ibwire-sim", pair->key);
-	if (!give_back && parse_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
+	if (!set_port_counter(&scratch, pair->key, NULL))
+		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
+	if (!unset && parse_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
 		return ERR_USAGE;
 	if (port > (int64_t)port_count)
-		return err_set(err, ERR_USAGE, "a node of these has only %u ports", port_count);
+		return err_set(err, ERR_USAGE, "a selected node has only %u ports", port_count);
 	for (number = 0; number <= port_count; number++)
 		if (port < 0 || number == port)
-			tell_port(&config->ports[number], pair->key, give_back ? NULL : &value);
+			set_port_counter(&config->ports[number], pair->key, unset ? NULL : &value);
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static int configure_node(struct responder *responder, uint32_t node, const stru
 		memcpy(ports, old->ports, (port_count + 1u) * sizeof(*ports));
 	}
 	for (i = 1; i < settings->count && code == 0; i++) {
-		/* Lists are cut up in place: each node has a copy of its own. */
+		/* Lists are split in place, so each node gets a copy. */
 		char *value = strdup(settings->pairs[i].value);
 		struct key_value pair = { settings->pairs[i].key, value };
 
@@ -235,7 +235,7 @@ int responder_configure(struct responder *responder, const char *text, struct er
 	int code = members ? key_values_split(text, &settings, err) : err_nomem(err);
 
 	if (code == 0 && (settings.count < 2 || *settings.pairs[0].key))
-		code = err_set(err, ERR_USAGE, "pma wants nodes and what they shall be: 'NODES caps=0x5300 tick=7'");
+		code = err_set(err, ERR_USAGE, "pma needs nodes and settings: 'NODES caps=0x5300 tick=7'");
 	if (code == 0)
 		code = parse_nodes(responder->fabric, settings.pairs[0].value, members, err);
 	for (i = 0; i < node_count && code == 0; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The slow counters that a port was told, as they stand on the wire. */
+/* Encoding of detail attributes. */
 #include <string.h>
 
 #include "sim/relay/responder.h"
 
 #define LANES 12
 
-/* Lanes of a 4x link. */
+/* Number of lanes of a 4x link. */
 #define LANES_USED 4
 
 /* Byte offsets in PortExtendedSpeedsCounters. Source: libibmad fields.c, IB_PESC_* and IB_PESC_RSFEC_*. */
@@ -15,7 +15,7 @@ enum {
 	RS_CORRECTED_BLOCKS = 140, RS_UNCORRECTED_BLOCKS = 144, RS_CORRECTED_SYMBOLS = 148,
 };
 
-/* The others have fields of 16 bits one behind the other. Source: libibmad fields.c, IB_PC_RCV_*, IB_PC_XMT_*. */
+/* The other attributes have consecutive fields of 16 bits. Source: libibmad fields.c, IB_PC_RCV_*, IB_PC_XMT_*. */
 #define FIRST_FIELD 4
 
 static uint32_t smaller(uint64_t value, uint32_t max)
@@ -23,7 +23,7 @@ static uint32_t smaller(uint64_t value, uint32_t max)
 	return value > max ? max : (uint32_t)value;
 }
 
-/* Spread a total over the lanes of a 4x link, as far as 32 bits each hold it: the first has what is over. */
+/* Divide a total among the lanes of a 4x link, with the remainder in the first; fields have 32 bits. */
 static void spread(uint64_t total, uint8_t *at)
 {
 	unsigned lane;
@@ -32,7 +32,7 @@ static void spread(uint64_t total, uint8_t *at)
 		store_be32(at + 4 * lane, smaller(total / LANES_USED + (lane ? 0 : total % LANES_USED), UINT32_MAX));
 }
 
-/* By lane what was told of any, or else what was told of the port, spread. */
+/* Write the lane counters if any is set, else the divided total of the port. */
 static void put_corrected(const struct responder_detail *detail, unsigned total, uint8_t *at)
 {
 	unsigned lane;
@@ -81,7 +81,7 @@ void responder_clear_detail(struct responder_port *port, enum detail_attribute a
 	unsigned number;
 
 	for (number = 0; number < DETAIL_MAX; number++)
-		/* Which bit of the 64 of PortExtendedSpeeds stands for what nobody needs here: any clears all. */
+		/* The 64 select bits of PortExtendedSpeeds are not distinguished: any bit clears all. */
 		if (attribute == DETAIL_EXTENDED_SPEEDS ? load_be64(data + 8) != 0 : load_be16(data + 2) >> number & 1)
 			detail->value[number] = 0;
 }

@@ -26,18 +26,17 @@
 #include "sim/traffic.h"
 #include "sim/traffic/feed.h"
 
-/* What the driver is called where it listens. */
+/* Name of its control socket. */
 #define CONTROL_PART "traffic"
 
-
-/* opensm writes its tables before it says that the subnet is up, or a moment after. */
+/* opensm writes its tables before it reports that the subnet is up, or shortly after. */
 #define FIRST_TABLES_US (20 * US_PER_S)
 
-/* A file that did not change for so long is complete, unless it says otherwise. */
+/* A file unchanged for this time is parsed; its end shows whether it is complete. */
 #define TABLES_SETTLE_US (100 * US_PER_MS)
 
-/* ibsim without a place for us: other clients have all ten. After so long that is an error. */
-#define NO_PLACE_US (30 * US_PER_S)
+/* How long all slots of ibsim may be used by other clients before that is an error. */
+#define NO_SLOT_US (30 * US_PER_S)
 
 struct driver {
 	struct driver_options *options;
@@ -48,10 +47,10 @@ struct driver {
 	struct feed feed;
 	int listen_fd;
 	bool paused;
-	int64_t last_us;     /* up to when time has passed for the traffic */
-	int64_t no_place_since_us;
-	struct stat seen;    /* the file of the tables when we last looked */
-	int64_t changed_us;  /* when it was first seen so; 0: what is in it is in use */
+	int64_t last_us;     /* time up to which traffic was advanced */
+	int64_t no_slot_since_us;
+	struct stat status;    /* status of the file of the tables when last checked */
+	int64_t changed_us;  /* when it changed; 0: its tables are in use */
 };
 
 static int64_t now_us(void)
@@ -77,7 +76,7 @@ static int load_tables(struct driver *driver, const char *path, struct error *er
 	return traffic_route(&driver->traffic, &driver->lft, err);
 }
 
-/* Take new tables once opensm has written them all. Return: ERR_IO where there are none (yet). */
+/* Load new tables when opensm has written them completely. Return: ERR_IO if there are none yet. */
 static int check_tables(struct driver *driver, struct error *err)
 {
 	char path[PATH_MAX + 32];
@@ -87,10 +86,10 @@ static int check_tables(struct driver *driver, struct error *err)
 	snprintf(path, sizeof(path), "%s/" LFT_FILE, driver->options->dir);
 	if (stat(path, &status) < 0)
 		return err_set(err, ERR_IO, "opensm has not written %s", path);
-	if (status.st_ino != driver->seen.st_ino || status.st_size != driver->seen.st_size ||
-	    status.st_mtim.tv_sec != driver->seen.st_mtim.tv_sec ||
-	    status.st_mtim.tv_nsec != driver->seen.st_mtim.tv_nsec) {
-		driver->seen = status;
+	if (status.st_ino != driver->status.st_ino || status.st_size != driver->status.st_size ||
+	    status.st_mtim.tv_sec != driver->status.st_mtim.tv_sec ||
+	    status.st_mtim.tv_nsec != driver->status.st_mtim.tv_nsec) {
+		driver->status = status;
 		driver->changed_us = now_us();
 	}
 	if (!driver->changed_us)
@@ -122,7 +121,7 @@ static void write_truth_rows(const struct driver *driver, struct text *text)
 	}
 }
 
-/* Written beside and renamed: who reads it never sees half of it. */
+/* Written to a temporary file and renamed: a reader never gets an incomplete file. */
 static int write_truth(const struct driver *driver, struct error *err)
 {
 	char path[PATH_MAX + 16];
@@ -135,17 +134,17 @@ static int write_truth(const struct driver *driver, struct error *err)
 	file = text_failed(&text) ? NULL : fopen(path, "we");
 	if (!file) {
 		text_done(&text);
-		return err_set(err, ERR_IO, "cannot write the truth to %s: %s", path, strerror(errno));
+		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", path, strerror(errno));
 	}
 	written = fwrite(text_chars(&text), 1, text.len, file) == text.len;
 	text_done(&text);
 	if (fclose(file) != 0 || !written || rename(path, driver->options->truth) < 0)
-		return err_set(err, ERR_IO, "cannot write the truth to %s: %s", driver->options->truth,
+		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", driver->options->truth,
 			       strerror(errno));
 	return 0;
 }
 
-static void let_time_pass(struct driver *driver)
+static void advance_traffic(struct driver *driver)
 {
 	int64_t now = now_us();
 
@@ -156,31 +155,31 @@ static void let_time_pass(struct driver *driver)
 
 static int tick(struct driver *driver, struct error *err)
 {
-	struct error later = { 0 };
+	struct error ignored = { 0 };
 	size_t left;
 	int code;
 
-	/* Time up to now passes on the old paths. Half-written tables are taken at the next tick. */
-	let_time_pass(driver);
-	if (check_tables(driver, &later) == ERR_NOMEM)
+	/* Traffic up to now takes the old paths. Incomplete tables are retried in the next tick. */
+	advance_traffic(driver);
+	if (check_tables(driver, &ignored) == ERR_NOMEM)
 		return err_nomem(err);
 	code = feed_apply(&driver->feed, driver->traffic.pending, false, &left, err);
 	if (code != ERR_UNAVAILABLE) {
-		driver->no_place_since_us = 0;
+		driver->no_slot_since_us = 0;
 		return code;
 	}
-	if (!driver->no_place_since_us)
-		driver->no_place_since_us = now_us();
-	return now_us() - driver->no_place_since_us > NO_PLACE_US ? code : 0;
+	if (!driver->no_slot_since_us)
+		driver->no_slot_since_us = now_us();
+	return now_us() - driver->no_slot_since_us > NO_SLOT_US ? code : 0;
 }
 
-/* After this ibsim's counters hold all that was sent. */
+/* Add all data sent so far to ibsim's counters. */
 static int settle(struct driver *driver, struct error *err)
 {
 	size_t left = 0;
 	int code, tries;
 
-	let_time_pass(driver);
+	advance_traffic(driver);
 	for (tries = 0; tries < 3; tries++) {
 		code = feed_apply(&driver->feed, driver->traffic.pending, true, &left, err);
 		if (code == 0 && left == 0)
@@ -188,7 +187,7 @@ static int settle(struct driver *driver, struct error *err)
 	}
 	if (code < 0)
 		return code;
-	return err_set(err, ERR_UNAVAILABLE, "%zu ports do not answer, so their counters are not settled", left);
+	return err_set(err, ERR_UNAVAILABLE, "%zu ports do not respond: their counters are incomplete", left);
 }
 
 static void describe(const struct driver *driver, struct text *response)
@@ -212,8 +211,8 @@ static void describe(const struct driver *driver, struct text *response)
 			demand = list->flows[i].demand_bits_per_s > demand ? list->flows[i].demand_bits_per_s : demand;
 			flows++;
 		}
-		text_appendf(response, "job %zu: %zu flows want up to %.3f Gb/s, the slowest gets %.3f, "
-			     "the fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
+		text_appendf(response, "job %zu: %zu flows, demand up to %.3f Gb/s, slowest %.3f Gb/s, "
+			     "fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
 	}
 }
 
@@ -226,7 +225,7 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 			return err ? err->code : ERR_UNAVAILABLE;
 		driver->paused = true;
 	} else if (!strcmp(command, "resume")) {
-		let_time_pass(driver);
+		advance_traffic(driver);
 		driver->paused = false;
 		return 0;
 	} else if (!strcmp(command, "truth")) {
@@ -235,7 +234,7 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 		describe(driver, response);
 		return 0;
 	} else {
-		return err_set(err, ERR_USAGE, "traffic knows pause, resume, truth and status, not \"%s\"", command);
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth or status", command);
 	}
 	return 0;
 }
@@ -250,9 +249,9 @@ static int wait_for_tables(struct driver *driver, struct error *err)
 	if (code < 0)
 		return code;
 	if (!driver->traffic.routed_count)
-		return err_set(err, ERR_UNAVAILABLE, "opensm's tables route none of the %zu flows", driver->list.count);
+		return err_set(err, ERR_UNAVAILABLE, "opensm's tables have a route for none of the %zu flows", driver->list.count);
 	if (driver->traffic.routed_count < driver->list.count)
-		log_warning("opensm's tables route only %zu of %zu flows", driver->traffic.routed_count,
+		log_warning("opensm's tables have routes for only %zu of %zu flows", driver->traffic.routed_count,
 			    driver->list.count);
 	return 0;
 }
@@ -277,10 +276,10 @@ static int prepare(struct driver *driver, struct error *err)
 	return code;
 }
 
-static void say_ready(struct driver_options *options)
+static void report_ready(struct driver_options *options)
 {
 	if (write(options->ready_fd, "", 1) < 0)
-		log_debug("nobody waits for the traffic");
+		log_debug("the launcher does not wait for the driver");
 	close(options->ready_fd);
 	options->ready_fd = -1;
 }
@@ -302,7 +301,7 @@ static int drive(struct driver *driver, struct error *err)
 			continue;
 		}
 		code = driver->paused ? 0 : tick(driver, err);
-		/* On a large fabric a tick takes long: leave at least half of the time to others. */
+		/* Ticks take long on a large fabric: use at most half of the time. */
 		worked = now_us() - now;
 		next_us = now + (tick_us > 2 * worked ? tick_us : 2 * worked);
 	}
@@ -322,7 +321,7 @@ int driver_run(struct driver_options *options, struct error *err)
 	driver->feed.client.ctl_fd = driver->feed.client.data_fd = -1;
 	code = prepare(driver, err);
 	if (code == 0) {
-		say_ready(options);
+		report_ready(options);
 		code = drive(driver, err);
 		if (code == 0)
 			code = settle(driver, err);
@@ -341,5 +340,5 @@ int driver_run(struct driver_options *options, struct error *err)
 int driver_control(const char *sockname, const char *command, struct text *response, struct error *err)
 {
 	return control_send(sockname, CONTROL_PART, command,
-			   "no traffic driver answers here: was run started with --traffic?", response, err);
+			   "no traffic driver is running: was ibwire-sim run started with --traffic?", response, err);
 }

@@ -11,10 +11,10 @@
 #include "sim/ibsim/attach.h"
 #include "sim/rundir.h"
 
-/* A batch is given to ibsim when it has this many lines: about a millisecond of its time. */
+/* Lines of a batch for ibsim: about a millisecond of its time. */
 #define BATCH_LINES 600
 
-/* How often we look whether a batch is done: each look waits for ibsim's answer. */
+/* Maximum number of checks whether a batch is processed; each one is a request to ibsim. */
 #define ACK_TRIES 2000
 
 /* Attribute ids. Source: libibmad mad.h, GSI_PORT_COUNTERS, GSI_PORT_COUNTERS_EXT. */
@@ -24,10 +24,7 @@ enum amount {
 	AMOUNT_XMIT_WORDS, AMOUNT_XMIT_PACKETS, AMOUNT_RCV_WORDS, AMOUNT_RCV_PACKETS, AMOUNT_XMIT_WAIT, AMOUNT_COUNT,
 };
 
-/*
- * Where a counter is and what ibsim calls it. Source: libibmad fields.c (offsets in
- * the attribute), ibsim sim_cmd.c (names).
- */
+/* Offset and name of each counter. Source: libibmad fields.c (offsets in the attribute), ibsim sim_cmd.c (names). */
 static const struct {
 	uint16_t attribute;
 	uint8_t offset, bytes;
@@ -80,7 +77,7 @@ static uint64_t get_field(const uint8_t *data, size_t bytes)
 	return value;
 }
 
-/* What of a port's pending amounts moves now. */
+/* The part of the pending amounts that is applied now. */
 static struct port_amount due_amount(const struct port_amount *pending, bool all)
 {
 	struct port_amount due = { 0 };
@@ -91,7 +88,7 @@ static struct port_amount due_amount(const struct port_amount *pending, bool all
 		due.xmit_packets = pending->xmit_packets;
 	if (pending->rcv_packets >= FEED_MIN_PACKETS)
 		due.rcv_packets = pending->rcv_packets;
-	/* No MAD touches this one. */
+	/* MADs do not change this counter. */
 	due.xmit_wait = pending->xmit_wait;
 	return due;
 }
@@ -118,7 +115,7 @@ static void add_line(struct feed *feed, const char *prefix, const char *name, ui
 	feed->line_count++;
 }
 
-/* The lines of one port, from its two answers. */
+/* Add the commands for a port, from its two responses. */
 static void add_port(struct feed *feed, uint32_t port, const struct client_query responses[2],
 		     struct port_amount *pending, bool all)
 {
@@ -156,8 +153,8 @@ static void add_port(struct feed *feed, uint32_t port, const struct client_query
 }
 
 /*
- * Give ibsim the batch, and look at the last counter of it until it has moved. That
- * port is of the node where the client still sits.
+ * Send the batch to ibsim and read its last counter until it has changed. The client is attached to the node
+ * of that port.
  */
 static int flush(struct feed *feed, struct error *err)
 {
@@ -183,11 +180,11 @@ static int flush(struct feed *feed, struct error *err)
 		    get_field(query.data + feed->last_offset, feed->last_bytes) >= feed->last_value)
 			return 0;
 	}
-	/* Somebody reset that counter in this very moment: the batch is done all the same. */
+	/* That counter was reset meanwhile: the batch has been processed anyway. */
 	return code;
 }
 
-/* Where a port is read from: its own node, or, for a CA's other ports, the switch that they are cabled to. */
+/* The node from which a port is read: its own, or for further ports of a CA the switch they are connected to. */
 static uint32_t origin_of(const struct fabric *fabric, uint32_t port)
 {
 	const struct port *own = &fabric->ports[port];
@@ -201,7 +198,7 @@ static uint16_t lid_of(const struct feed *feed, uint32_t port)
 {
 	const struct node *node = &feed->fabric->nodes[feed->fabric->ports[port].node];
 
-	/* Port 0 of a switch is the first that it has. */
+	/* Port 0 of a switch is its first port. */
 	return feed->lft->port_lids[node->type == NODE_SWITCH ? node->first_port : port];
 }
 
@@ -245,7 +242,7 @@ int feed_apply(struct feed *feed, struct port_amount *pending, bool all, size_t 
 		uint32_t ports[UINT8_MAX + 1], origin = FABRIC_NONE;
 		size_t count = 0;
 
-		/* As many ports in a row as are read from one seat. */
+		/* Consecutive ports that are read from the same node. */
 		for (; i < fabric->port_count && count < UINT8_MAX; i++) {
 			uint32_t own_origin = origin_of(fabric, (uint32_t)i);
 
@@ -259,7 +256,7 @@ int feed_apply(struct feed *feed, struct port_amount *pending, bool all, size_t 
 		if (count)
 			code = feed_ports(feed, origin, ports, count, pending, all, &left, err);
 	}
-	/* What was read must be set now, or never: also where the next seat could not be taken. */
+	/* Values that were read must be set now, even if attaching to the next node failed. */
 	if (code == 0)
 		code = flush(feed, err);
 	else

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * feed.h - moves counters of simulated ports
+ * feed.h - advances counters of simulated ports
  *
- * ibsim's console sets counters to values, and MADs count in between. So a
- * port is read, without crossing a link, and right after that set to what was read plus
- * what it shall move by: what MADs added stays, what somebody reset stays
- * reset. A MAD that comes in the millisecond between is lost to its counters,
- * words and packets alike. So that such losses never let a counter fall, a port
- * moves by FEED_MIN_PACKETS at least, more than MADs can be in that time
- * (ibsim routes some 200 a millisecond); less waits for the next time.
+ * ibsim's console sets counters to absolute values, and MADs are counted in between. A port is
+ * therefore read, without crossing a link, and then set to the value read plus the increment: counts of
+ * MADs are preserved, and a reset by another process stays a reset. A MAD within the millisecond between
+ * is lost to the counters, in words and packets. To prevent counters from decreasing by such losses, a
+ * port is advanced by at least FEED_MIN_PACKETS, which exceeds the number of MADs in that time (ibsim
+ * routes some 200 per millisecond); smaller increments are deferred.
  * Source: ibsim sim_cmd.c (do_perf_counter_set), sim_mad.c (pc_updated).
  */
 #ifndef IBWIRE_SIM_FEED_H
@@ -27,17 +26,17 @@
 
 struct feed {
 	const struct fabric *fabric; /* borrowed */
-	const struct lft *lft;       /* borrowed: for LIDs; the owner may change what is in it */
+	const struct lft *lft;       /* borrowed: for LIDs; may change between calls */
 	const char *dir;   /* ibsim's working directory */
 	int console_fd;
 	struct client client;
-	struct text lines; /* commands that ibsim has not been given yet */
+	struct text lines; /* commands not yet sent to ibsim */
 	size_t line_count;
 	unsigned batch;
-	struct client_query last; /* a port of the batch in hand, to see when ibsim has done it */
+	struct client_query last; /* the last port of the batch, to detect when ibsim has processed it */
 	size_t last_offset, last_bytes;
 	uint64_t last_value;
-	struct port_amount *applied; /* by port: what was added to its counters, ever */
+	struct port_amount *applied; /* by port: total of all increments */
 };
 
 int feed_open(struct feed *feed, const struct fabric *fabric, const struct lft *lft, const char *sockname,
@@ -45,13 +44,13 @@ int feed_open(struct feed *feed, const struct fabric *fabric, const struct lft *
 void feed_close(struct feed *feed);
 
 /*
- * feed_apply - move counters by @pending, which is taken from it
+ * feed_apply - advance counters by @pending, which is reduced accordingly
  * @pending:   by port
  * @all:       also amounts below FEED_MIN_PACKETS
- * @ret_left:  ports that did not answer: their amounts stay pending
+ * @ret_left:  number of ports that did not respond: their amounts stay pending
  *
- * When it returns, ibsim has done it. Return: 0; ERR_UNAVAILABLE where ibsim has
- * no place for a client at the moment (nothing is lost) or is gone; ERR_IO.
+ * ibsim has processed the commands when it returns. Return: 0; ERR_UNAVAILABLE if ibsim has no free slot
+ * (nothing is lost) or has ended; ERR_IO.
  */
 int feed_apply(struct feed *feed, struct port_amount *pending, bool all, size_t *ret_left, struct error *err);
 

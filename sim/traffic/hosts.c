@@ -10,10 +10,10 @@
 #include "fabric/names.h"
 #include "sim/net_shape.h"
 
-/* The largest device number that is a rail: rails of a job are bits of a word. */
+/* Maximum device number of a rail: the rails of a job are bits of a 64-bit number. */
 #define RAIL_MAX 63
 
-/* An HCA as it is found, before hosts are numbered. */
+/* An HCA before hosts are numbered. */
 struct found {
 	char host[NODE_NAME_SIZE];
 	uint64_t system_guid;
@@ -43,7 +43,7 @@ static uint32_t cabled_port(const struct fabric *fabric, const struct node *node
 	return FABRIC_NONE;
 }
 
-/* "node0001 mlx5_3" is rail 3 of node0001; what has not this form is a host of its own. */
+/* "node0001 mlx5_3" is rail 3 of node0001; any other description is a host. */
 static void name_found(const struct node *node, struct found *found)
 {
 	const char *space = strchr(node->name, ' '), *digits = node->name + strlen(node->name);
@@ -79,7 +79,7 @@ static size_t find_hcas(const struct fabric *fabric, struct found *found)
 	return count;
 }
 
-/* Nodes that share a whole name are no host together where none of them has a rail of its own. */
+/* Nodes with the same name and the same rail are separate hosts. */
 static bool same_host(const struct found *a, const struct found *b)
 {
 	return !strcmp(a->host, b->host) && a->rail != b->rail;

@@ -10,12 +10,12 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-/* What a flow wants of its HCA's link where no rate is given. */
+/* Default rate of a flow, as a part of the rate of its HCA's link. */
 #define DEFAULT_LOAD 0.8
 
 struct job {
 	const struct fabric *fabric;
-	bool *hosts;     /* by host: takes part */
+	bool *hosts;     /* by host: is in the job */
 	bool all_rails;
 	uint64_t rails;  /* bits */
 	size_t stride;   /* host i sends to host i + stride */
@@ -42,7 +42,7 @@ static int parse_rate(const char *value, double *ret, struct error *err)
 		break;
 	}
 	if (end == value || (*end && strcmp(end, "b/s") && strcmp(end, "bit/s")) || !(rate > 0 && rate <= 1e13))
-		return err_set(err, ERR_USAGE, "rate=%s is none: say 180Gb/s", value);
+		return err_set(err, ERR_USAGE, "rate=%s is not a rate such as 180Gb/s", value);
 	*ret = rate;
 	return 0;
 }
@@ -68,11 +68,11 @@ static int parse_rails(const char *value, uint64_t *ret, struct error *err)
 			return 0;
 		s = end + 1;
 	} while (true);
-	return err_set(err, ERR_USAGE, "rails=%s are none: say 0-7, or 0,2,4, or all (up to 63)", value);
+	return err_set(err, ERR_USAGE, "rails=%s is not a list such as 0-7 or 0,2,4, or all (up to 63)", value);
 }
 
-/* Take part: all hosts of this name (several where descriptions are no help). Return: whether there is one. */
-static bool choose_name(const struct host_table *table, const char *name, size_t len, struct job *job)
+/* Add all hosts of this name (several if descriptions are not unique). Return: whether there is one. */
+static bool add_name(const struct host_table *table, const char *name, size_t len, struct job *job)
 {
 	bool found = false;
 	size_t i;
@@ -93,11 +93,8 @@ static size_t prefix_len(const char *name, size_t len)
 	return len;
 }
 
-/*
- * "node0001-node0016": names of the same beginning whose numbers lie between.
- * Return: whether it is a range with hosts.
- */
-static bool choose_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
+/* "node0001-node0016": equal prefixes and a range of numbers. Return: whether it is a range with hosts. */
+static bool add_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
 			 size_t to_len, struct job *job)
 {
 	size_t prefix = prefix_len(from, from_len), i;
@@ -124,16 +121,16 @@ static bool choose_range(const struct host_table *table, const char *from, size_
 	return found;
 }
 
-/* One item of hosts=. A name may hold a '-' itself, so every '-' is tried as the one of a range. */
-static int choose_hosts(const struct host_table *table, const char *item, size_t len, struct job *job,
+/* Add an item of hosts=. A name may contain '-', so each one is tried as that of a range. */
+static int add_hosts(const struct host_table *table, const char *item, size_t len, struct job *job,
 			struct error *err)
 {
 	size_t i;
 
-	if (choose_name(table, item, len, job))
+	if (add_name(table, item, len, job))
 		return 0;
 	for (i = 1; i + 1 < len; i++)
-		if (item[i] == '-' && choose_range(table, item, i, item + i + 1, len - i - 1, job))
+		if (item[i] == '-' && add_range(table, item, i, item + i + 1, len - i - 1, job))
 			return 0;
 	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"",
 		       (int)len, item, table->host_count ? table->hosts[0].name : "",
@@ -149,7 +146,7 @@ static int parse_hosts(const char *value, const struct host_table *table, struct
 	while (*value) {
 		size_t len = strcspn(value, ",");
 
-		if (choose_hosts(table, value, len, job, err) < 0)
+		if (add_hosts(table, value, len, job, err) < 0)
 			return ERR_USAGE;
 		value += len;
 		value += *value == ',';
@@ -163,7 +160,7 @@ static int parse_stride(const char *value, size_t *ret, struct error *err)
 	unsigned long stride = strtoul(value, &end, 10);
 
 	if (!isdigit((unsigned char)*value) || *end || !stride || stride > 1000000)
-		return err_set(err, ERR_USAGE, "stride=%s is none: say 1 or more", value);
+		return err_set(err, ERR_USAGE, "stride=%s is not a number of at least 1", value);
 	*ret = stride;
 	return 0;
 }
@@ -187,7 +184,7 @@ static int parse_word(const char *word, const struct host_table *table, struct j
 		return 0;
 	}
 	return err_set(err, ERR_USAGE,
-		       "\"%s\" is no part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
+		       "\"%s\" is not part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
 		       word);
 }
 
@@ -197,7 +194,7 @@ static int parse_words(char *spec, const struct host_table *table, struct job *j
 	bool hosts = false, rails = false;
 
 	if (!word || strcmp(word, "ring"))
-		return err_set(err, ERR_USAGE, "a job begins with its kind, \"ring\", not with \"%s\"",
+		return err_set(err, ERR_USAGE, "a job begins with its kind \"ring\", not with \"%s\"",
 			       word ? word : "");
 	while ((word = strtok_r(NULL, " \t", &rest))) {
 		hosts |= !strncmp(word, "hosts=", 6);
@@ -235,7 +232,7 @@ static bool is_member(const struct job *job, const struct host_hca *hca, uint32_
 	return hca->rail == rail && job->hosts[hca->host];
 }
 
-/* Hosts are in order in the table, so the ring goes round them in order. */
+/* The ring has the hosts in the order of the table. */
 static int add_ring(struct flow_list *list, const struct job *job, const struct host_table *table, uint32_t rail)
 {
 	uint32_t *ports = calloc(table->hca_count + 1, sizeof(*ports));
@@ -245,7 +242,7 @@ static int add_ring(struct flow_list *list, const struct job *job, const struct 
 	for (i = 0; code == 0 && i < table->hca_count; i++)
 		if (is_member(job, &table->hcas[i], rail))
 			ports[count++] = table->hcas[i].port;
-	/* Nobody sends to itself. */
+	/* No host sends to itself. */
 	for (i = 0; code == 0 && count && job->stride % count && i < count; i++)
 		code = add_flow(list, job, ports[i], ports[(i + job->stride) % count]);
 	free(ports);
@@ -265,7 +262,7 @@ static int add_rings(struct flow_list *list, const struct job *job, const struct
 		    add_ring(list, job, table, rail) < 0)
 			return err_nomem(err);
 	if (list->count == before)
-		return err_set(err, ERR_USAGE, "the job has no flow: a ring wants two hosts with an HCA of its rail");
+		return err_set(err, ERR_USAGE, "the job has no flow: a ring needs two hosts with an HCA of its rail");
 	coupled = array_grow(list->coupled, list->job_count, &list->job_capacity, sizeof(*coupled));
 	if (!coupled)
 		return err_nomem(err);

@@ -13,11 +13,11 @@
 struct parser {
 	const struct fabric *fabric;
 	struct lft lft;
-	struct map guids;    /* port GUID as ibsim makes it, to port index */
-	uint64_t guid;       /* of the switch in hand, 0 for one that the fabric does not hold */
-	unsigned block;      /* of it, that entries are gathered of */
+	struct map guids;    /* ibsim's port GUID to port index */
+	uint64_t guid;       /* of the current switch; 0: not in the fabric */
+	unsigned block;      /* the current block of its table */
 	uint8_t ports[ROUTES_BLOCK];
-	bool gathered;       /* something for the block */
+	bool has_entries;    /* the current block has entries */
 	size_t begun, ended; /* switches */
 };
 
@@ -42,14 +42,14 @@ static int flush(struct parser *parser)
 {
 	int code = 0;
 
-	if (parser->gathered)
+	if (parser->has_entries)
 		code = routes_set_block(&parser->lft.routes, parser->guid, parser->block, parser->ports, NULL, NULL);
-	parser->gathered = false;
+	parser->has_entries = false;
 	memset(parser->ports, ROUTES_NO_PORT, sizeof(parser->ports));
 	return code;
 }
 
-/* The GUID of "Unicast lids [0-7] of switch Lid 1 guid 0x0000000000000020 ('name'):"; 0: the line has none. */
+/* The GUID of "Unicast lids [0-7] of switch Lid 1 guid 0x0000000000000020 ('name'):"; 0: none. */
 static uint64_t guid_of_line(const char *line)
 {
 	const char *guid = strstr(line, " guid 0x");
@@ -71,7 +71,7 @@ static int begin_switch(struct parser *parser, const char *line)
 }
 
 /* "0x0005 001 # Channel Adapter portguid 0x0000000000000011: 'node1'" */
-static int take_entry(struct parser *parser, const char *line)
+static int add_entry(struct parser *parser, const char *line)
 {
 	char *end;
 	unsigned long lid = strtoul(line, &end, 16), out = strtoul(end, &end, 10);
@@ -85,7 +85,7 @@ static int take_entry(struct parser *parser, const char *line)
 			return ERR_NOMEM;
 		parser->block = (unsigned)lid / ROUTES_BLOCK;
 		parser->ports[lid % ROUTES_BLOCK] = (uint8_t)out;
-		parser->gathered = true;
+		parser->has_entries = true;
 	}
 	/* With LMC a port has several LIDs: the base LID is its first. */
 	if (guid && map_get(&parser->guids, strtoull(guid + 10, NULL, 16), &port) &&
@@ -113,7 +113,7 @@ static int parse_lines(struct parser *parser, const char *chars, size_t len, str
 		if (!strncmp(line, "Unicast lids ", 13))
 			code = begin_switch(parser, line);
 		else if (!strncmp(line, "0x", 2))
-			code = take_entry(parser, line);
+			code = add_entry(parser, line);
 		else if (strstr(line, " lids dumped"))
 			parser->ended++;
 		if (code < 0)
@@ -122,7 +122,7 @@ static int parse_lines(struct parser *parser, const char *chars, size_t len, str
 	if (flush(parser) < 0)
 		return err_nomem(err);
 	if (!parser->begun || parser->begun != parser->ended)
-		return err_set(err, ERR_IO, "the dump of the forwarding tables is not complete");
+		return err_set(err, ERR_IO, "the dump of the forwarding tables is incomplete");
 	return 0;
 }
 

@@ -11,13 +11,13 @@
 struct filling {
 	const struct maxmin *problem;
 	double *rate, *load;
-	double *rising;  /* by link: weight of the groups that still rise */
+	double *rising;  /* by link: weight of the rising groups */
 	bool *frozen;    /* by group */
 	size_t *first;   /* by link: its uses in by_link; one more at the end */
 	uint32_t *by_link; /* indices of uses, ordered by link */
 	size_t *group_first; /* the same by group */
 	uint32_t *by_group;
-	size_t left;     /* groups that still rise */
+	size_t left;     /* number of rising groups */
 };
 
 static void freeze(struct filling *filling, uint32_t group)
@@ -48,22 +48,22 @@ static void index_uses(const struct maxmin *problem, bool by_group, size_t *firs
 	for (i = problem->use_count; i-- > 0;) {
 		size_t key = by_group ? problem->uses[i].group : problem->uses[i].link;
 
-		/* From the back, and first[key + 1] is the end that moves down to its begin. */
+		/* Backwards: first[key + 1] is the end of key and decreases to its beginning. */
 		order[--first[key + 1]] = (uint32_t)i;
 	}
-	/* Now first[key + 1] is where key begins. */
+	/* Now first[key + 1] is the beginning of key. */
 	memmove(first, first + 1, keys * sizeof(*first));
 	first[keys] = problem->use_count;
 }
 
-static double link_room(const struct filling *filling, size_t link)
+static double link_free(const struct filling *filling, size_t link)
 {
 	double room = filling->problem->capacity[link] - filling->load[link];
 
 	return room > 0 ? room : 0;
 }
 
-/* By how much all rising rates can rise until something stops one of them. */
+/* How much the rising rates can increase until one of them stops. */
 static double next_step(const struct filling *filling)
 {
 	const struct maxmin *problem = filling->problem;
@@ -73,10 +73,10 @@ static double next_step(const struct filling *filling)
 	for (i = 0; i < problem->group_count; i++)
 		if (!filling->frozen[i])
 			step = fmin(step, problem->demand[i] - filling->rate[i]);
-	/* Less than half a flow is what rounding left of none. */
+	/* Less than half a flow is a rounding error. */
 	for (i = 0; i < problem->link_count; i++)
 		if (filling->rising[i] > 0.5)
-			step = fmin(step, link_room(filling, i) / filling->rising[i]);
+			step = fmin(step, link_free(filling, i) / filling->rising[i]);
 	return step > 0 ? step : 0;
 }
 
@@ -98,12 +98,12 @@ static void rise(struct filling *filling, double step)
 		}
 	}
 	for (i = 0; i < problem->link_count; i++) {
-		if (filling->rising[i] <= 0.5 || link_room(filling, i) > problem->capacity[i] * MAXMIN_FULL)
+		if (filling->rising[i] <= 0.5 || link_free(filling, i) > problem->capacity[i] * MAXMIN_FULL)
 			continue;
 		for (j = filling->first[i]; j < filling->first[i + 1]; j++)
 			freeze(filling, problem->uses[filling->by_link[j]].group);
 	}
-	/* A step that stops nobody is too small to be a number: then nothing can rise any more. */
+	/* A step that stops no group is below the precision of a double: stop all. */
 	for (i = 0; filling->left == before && i < problem->group_count; i++)
 		freeze(filling, (uint32_t)i);
 }

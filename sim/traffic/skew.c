@@ -13,7 +13,7 @@ struct skew {
 	const struct lft *lft;
 	struct routes routes;
 	uint32_t port;
-	unsigned leaving[256]; /* by port number: HCAs that leave by it to another switch */
+	unsigned leaving[256]; /* by port number: HCAs routed through it to another switch */
 	unsigned all, moved;
 };
 
@@ -22,8 +22,8 @@ static bool is_switch(const struct fabric *fabric, uint32_t port)
 	return fabric->nodes[fabric->ports[port].node].type == NODE_SWITCH;
 }
 
-/* The port by which an HCA's LID leaves the switch towards another one; 0: it does not. */
-static uint8_t leaves_by(const struct skew *skew, uint32_t hca)
+/* The port of the switch through which an HCA is routed to another switch; 0: none. */
+static uint8_t out_port_of(const struct skew *skew, uint32_t hca)
 {
 	const struct fabric *fabric = skew->fabric;
 	uint32_t node = fabric->ports[skew->port].node, port;
@@ -49,12 +49,12 @@ static int set_out(struct skew *skew, uint16_t lid, uint8_t out, struct error *e
 	return routes_set_block(&skew->routes, guid, lid / ROUTES_BLOCK, ports, NULL, err);
 }
 
-/* Send it by the port, if it arrives that way; else as before. */
+/* Route an HCA through the port, if it remains reachable. */
 static int move(struct skew *skew, uint32_t hca, struct error *err)
 {
 	const struct fabric *fabric = skew->fabric;
 	uint16_t lid = skew->lft->port_lids[hca];
-	uint8_t before = leaves_by(skew, hca), num = fabric->ports[skew->port].num;
+	uint8_t before = out_port_of(skew, hca), num = fabric->ports[skew->port].num;
 	struct route_trace trace;
 	int code = set_out(skew, lid, num, err);
 
@@ -69,14 +69,14 @@ static int move(struct skew *skew, uint32_t hca, struct error *err)
 	return 0;
 }
 
-/* Which other port has most of them: it gives the next one. 0: none has any left. */
-static uint8_t fullest_other(const struct skew *skew, const bool given_up[256])
+/* The other port with the most destinations left; 0: none. */
+static uint8_t fullest_other(const struct skew *skew, const bool exhausted[256])
 {
 	uint8_t fullest = 0, num = skew->fabric->ports[skew->port].num;
 	unsigned out;
 
 	for (out = 1; out < 256; out++)
-		if (out != num && !given_up[out] && skew->leaving[out] > 0 &&
+		if (out != num && !exhausted[out] && skew->leaving[out] > 0 &&
 		    (!fullest || skew->leaving[out] > skew->leaving[fullest]))
 			fullest = (uint8_t)out;
 	return fullest;
@@ -85,17 +85,17 @@ static uint8_t fullest_other(const struct skew *skew, const bool given_up[256])
 static int move_share(struct skew *skew, double share, struct error *err)
 {
 	uint8_t num = skew->fabric->ports[skew->port].num, from;
-	bool given_up[256] = { false };
+	bool exhausted[256] = { false };
 	uint32_t next[256] = { 0 };
 
-	while (skew->leaving[num] < share * skew->all && (from = fullest_other(skew, given_up)) > 0) {
+	while (skew->leaving[num] < share * skew->all && (from = fullest_other(skew, exhausted)) > 0) {
 		uint32_t hca = next[from];
 
-		while (hca < skew->fabric->port_count && leaves_by(skew, hca) != from)
+		while (hca < skew->fabric->port_count && out_port_of(skew, hca) != from)
 			hca++;
 		next[from] = hca + 1;
-		given_up[from] = hca >= skew->fabric->port_count;
-		if (!given_up[from] && move(skew, hca, err) < 0)
+		exhausted[from] = hca >= skew->fabric->port_count;
+		if (!exhausted[from] && move(skew, hca, err) < 0)
 			return ERR_NOMEM;
 	}
 	return 0;
@@ -109,15 +109,15 @@ int skew_routes(const struct fabric *fabric, const struct lft *lft, uint32_t por
 	int code;
 
 	if (!is_switch(fabric, port) || peer == FABRIC_NONE || !is_switch(fabric, peer))
-		return err_set(err, ERR_USAGE, "%s/%u is no port of a switch that leads to another switch",
+		return err_set(err, ERR_USAGE, "%s/%u is not a port of a switch connected to another switch",
 			       fabric->nodes[fabric->ports[port].node].name, fabric->ports[port].num);
 	if (!(share > 0 && share <= 1))
-		return err_set(err, ERR_USAGE, "a share is more than 0 and at most 1");
+		return err_set(err, ERR_USAGE, "a share must be more than 0 and at most 1");
 	code = routes_copy(&lft->routes, &skew.routes, err);
 	if (code < 0)
 		return code;
 	for (i = 0; i < fabric->port_count; i++) {
-		uint8_t out = leaves_by(&skew, i);
+		uint8_t out = out_port_of(&skew, i);
 
 		skew.leaving[out] += out > 0;
 		skew.all += out > 0;

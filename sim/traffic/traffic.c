@@ -52,7 +52,7 @@ size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uin
 {
 	struct route_trace trace;
 
-	/* A port without a LID is not in the subnet: its link is down, whatever the net file says. */
+	/* A port without a LID is not in the subnet: its link is down, although it is in the net file. */
 	if (!lft->port_lids[from] || !lft->port_lids[to])
 		return 0;
 	routes_trace(&lft->routes, fabric, from, to, lft->port_lids[to], &trace);
@@ -96,9 +96,9 @@ static int find_paths(struct traffic *traffic, const struct lft *lft)
 	return 0;
 }
 
-/* The problem of who gets what, and which flow belongs to which group of it. */
+/* The max-min problem and the group of each flow. */
 struct sharing {
-	uint32_t *group;  /* by flow; NO_GROUP: it stands still */
+	uint32_t *group;  /* by flow; NO_GROUP: rate 0 */
 	uint32_t *job_group;
 	double *capacity, *demand, *rate, *load;
 	struct maxmin_use *uses;
@@ -116,7 +116,7 @@ static void sharing_done(struct sharing *sharing)
 	free(sharing->uses);
 }
 
-/* Which jobs stand still: coupled ones with a flow that has no way. */
+/* Jobs with rate 0: coupled jobs with a flow that has no path. */
 static void group_flows(const struct traffic *traffic, struct sharing *sharing)
 {
 	const struct flow_list *list = traffic->list;
@@ -136,7 +136,7 @@ static void group_flows(const struct traffic *traffic, struct sharing *sharing)
 		if (group != NO_GROUP && sharing->demand[group] < 0)
 			group = NO_GROUP;
 		sharing->group[i] = group;
-		/* A step is as slow as its slowest flow, so that one's demand is the group's. */
+		/* All flows have the same rate: the demand of the group is that of its slowest flow. */
 		if (group != NO_GROUP &&
 		    (sharing->demand[group] <= 0 || flow->demand_bits_per_s < sharing->demand[group]))
 			sharing->demand[group] = flow->demand_bits_per_s;
@@ -165,9 +165,8 @@ static bool is_full(const struct sharing *sharing, uint32_t port)
 }
 
 /*
- * A flow below its demand that crosses a full link: what it does not get there
- * stands in the buffers of the ports before. The last full link on its way is
- * the one: a full one before it is busy and waits for nothing.
+ * The excess demand of a flow limited by a full link fills the buffers of the ports before that link. If its
+ * path has several full links it is the last one: a full link before it transmits all the time.
  */
 static void hold_back(struct traffic *traffic, const struct sharing *sharing, size_t flow)
 {
@@ -176,7 +175,7 @@ static void hold_back(struct traffic *traffic, const struct sharing *sharing, si
 
 	while (last > first && !is_full(sharing, traffic->path[last - 1]))
 		last--;
-	/* Without a full link it is its job that waits, with nothing queued. */
+	/* Without a full link its job limits it, and no data is queued. */
 	for (i = first; held > 0 && last > first && i < last - 1; i++)
 		traffic->wait_rate[traffic->path[i]] += held;
 }
@@ -192,7 +191,7 @@ static void apply_rates(struct traffic *traffic, const struct sharing *sharing)
 	for (i = 0; i < traffic->list->count; i++)
 		if (sharing->group[i] != NO_GROUP)
 			hold_back(traffic, sharing, i);
-	/* A port cannot wait while it sends. */
+	/* A port does not wait while it transmits. */
 	for (i = 0; i < traffic->fabric->port_count; i++) {
 		double idle = sharing->capacity[i] - sharing->load[i];
 
