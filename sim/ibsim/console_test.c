@@ -82,7 +82,7 @@ static void an_response_between_marks_is_kept_whole(void **state)
 	bool ready;
 
 	(void)state;
-	filter("sim> # ibwire-sim ask 1sim> Client 0: pid 1 connected\n"
+	filter("sim> # ibwire-sim begin 1sim> Client 0: pid 1 connected\n"
 	       "sim> # ibwire-sim end 1sim> simulator verbose level is 0\n"
 	       "sim> Client 0: pid 1 connected\n", 512, &seen, &ready, log, sizeof(log));
 	assert_int_equal(seen.count, 1);
