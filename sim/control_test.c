@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* control_test.c - a command comes through where who serves lost patience with the one that gave it */
+/* control_test.c - a command whose connection timed out is sent again */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 static char name[32];
 
-/* Counts what is obeyed: none twice. */
+/* Counts commands: none is run twice. */
 static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	unsigned *obeyed = ctx;
@@ -33,7 +33,7 @@ static int handle_command(void *ctx, const char *command, struct text *response,
 	return 0;
 }
 
-/* In a process of its own: give two commands. Return: its exit status, which says how far it came. */
+/* Send two commands, in a process of its own. Return: an exit status that identifies the failed step. */
 static int ask(void)
 {
 	struct text response = { 0 };
@@ -49,7 +49,7 @@ static int ask(void)
 	return 0;
 }
 
-static void a_connection_that_is_closed_before_its_command_is_read_is_made_again(void **state)
+static void a_connection_closed_before_reading_is_retried(void **state)
 {
 	unsigned obeyed = 0;
 	int fd, status;
@@ -79,7 +79,7 @@ static void a_connection_that_is_closed_before_its_command_is_read_is_made_again
 	close(fd);
 }
 
-static void where_nobody_serves_it_says_so(void **state)
+static void a_missing_server_is_reported(void **state)
 {
 	struct text response = { 0 };
 	struct error err = { 0 };
@@ -94,8 +94,8 @@ static void where_nobody_serves_it_says_so(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_that_is_closed_before_its_command_is_read_is_made_again),
-		cmocka_unit_test(where_nobody_serves_it_says_so),
+		cmocka_unit_test(a_connection_closed_before_reading_is_retried),
+		cmocka_unit_test(a_missing_server_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* client_test.c - a client of ibsim that is disturbed by signals while it waits goes on waiting */
+/* client_test.c - signals do not interrupt a client of ibsim */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -32,16 +32,16 @@ static int bound(const char *what)
 	return fd;
 }
 
-static void disturb(int number)
+static void on_signal(int number)
 {
 	(void)number;
 }
 
-/* In a process of its own. Return: its exit status, which says how far it came. */
+/* Runs in a process of its own. Return: an exit status that identifies the failed step. */
 static int ask(void)
 {
 	const struct itimerval often = { .it_interval = { .tv_usec = 5000 }, .it_value = { .tv_usec = 5000 } };
-	struct sigaction action = { .sa_handler = disturb }; /* no SA_RESTART */
+	struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART */
 	struct client_query queries[QUERIES] = { { .lid = 1 }, { .lid = 2 }, { .lid = 3 } };
 	struct client client;
 
@@ -58,14 +58,14 @@ static int ask(void)
 	for (int i = 0; i < QUERIES; i++)
 		if (!queries[i].answered)
 			return 5;
-	/* Leaves the one place for another. */
+	/* Attach to another node. */
 	if (client_attach(&client, "H-2", NULL) < 0)
 		return 6;
 	client_close(&client);
 	return 0;
 }
 
-/* As ibsim does it, only slower: each answer lets some signals come first. */
+/* Like ibsim, but slower: some signals arrive before each response. */
 static void response_control(int ctl, enum ctl_type type)
 {
 	struct ctl_message message;
@@ -84,7 +84,7 @@ static void response_control(int ctl, enum ctl_type type)
 	assert_int_equal(sendto(ctl, &message, sizeof(message), 0, (struct sockaddr *)&peer, len), sizeof(message));
 }
 
-static void signals_cut_no_response_off(void **state)
+static void signals_do_not_interrupt_a_response(void **state)
 {
 	struct packet packets[QUERIES];
 	int ctl, out, status;
@@ -125,7 +125,7 @@ static void signals_cut_no_response_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(signals_cut_no_response_off),
+		cmocka_unit_test(signals_do_not_interrupt_a_response),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static void note_attached(void *ctx, int client, pid_t pid)
 	seen->pid = pid;
 }
 
-/* The log that is left of what ibsim printed, given in pieces of @piece bytes. */
+/* Return: the log of the output of ibsim, filtered in pieces of @piece bytes. */
 static void filter(const char *printed, size_t piece, struct seen *seen, bool *ret_ready, char *ret_log, size_t size)
 {
 	struct console_output output = { .fd = -1, .attached = note_attached, .ctx = seen };
@@ -52,7 +52,7 @@ static void filter(const char *printed, size_t piece, struct seen *seen, bool *r
 	text_done(&output.line);
 }
 
-static void counters_that_were_set_are_not_kept(void **state)
+static void counter_settings_are_not_logged(void **state)
 {
 	static const char printed[] = "parsing: net\nNetwork simulator ready.\n"
 		"sim> S-1[3] PortCounters.PortXmitData has been set to 7\n"
@@ -75,7 +75,7 @@ static void counters_that_were_set_are_not_kept(void **state)
 	}
 }
 
-static void an_response_between_marks_is_kept_whole(void **state)
+static void a_response_between_marks_is_logged_completely(void **state)
 {
 	struct seen seen = { 0 };
 	char log[512];
@@ -90,7 +90,7 @@ static void an_response_between_marks_is_kept_whole(void **state)
 	assert_null(strstr(strstr(log, "verbose"), "pid 1"));
 }
 
-static void commands_must_be_one_short_line(void **state)
+static void a_command_is_one_short_line(void **state)
 {
 	char longer[CONSOLE_MAX_LINE + 2];
 	struct text response = { 0 };
@@ -104,8 +104,8 @@ static void commands_must_be_one_short_line(void **state)
 	text_done(&response);
 }
 
-/* A directory that has something in it is nobody's to take; a removed one is gone with all it held. */
-static void run_directories_take_nothing_of_others(void **state)
+/* A directory that is not empty is rejected; removing a directory removes its contents. */
+static void a_run_directory_must_be_new_or_empty(void **state)
 {
 	char dir[PATH_MAX], again[PATH_MAX], path[PATH_MAX + 16], *chars;
 	size_t len;
@@ -122,7 +122,7 @@ static void run_directories_take_nothing_of_others(void **state)
 	free(chars);
 	snprintf(path, sizeof(path), "%s/sys-12", dir);
 	assert_int_equal(symlink(dir, path), 0);
-	rundir_remove_sys(dir, 12); /* a link is not followed, and is no directory of a client */
+	rundir_remove_sys(dir, 12); /* a symbolic link is not followed */
 	assert_int_equal(access(path, F_OK), 0);
 	rundir_remove(dir);
 	assert_int_equal(access(dir, F_OK), -1);
@@ -131,10 +131,10 @@ static void run_directories_take_nothing_of_others(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counters_that_were_set_are_not_kept),
-		cmocka_unit_test(an_response_between_marks_is_kept_whole),
-		cmocka_unit_test(commands_must_be_one_short_line),
-		cmocka_unit_test(run_directories_take_nothing_of_others),
+		cmocka_unit_test(counter_settings_are_not_logged),
+		cmocka_unit_test(a_response_between_marks_is_logged_completely),
+		cmocka_unit_test(a_command_is_one_short_line),
+		cmocka_unit_test(a_run_directory_must_be_new_or_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ static void mended_done(struct mended *mended)
 	text_done(&mended->net);
 }
 
-/* What is written must be read as the same; and mending it again must change nothing. */
+/* A written file must be read as the same fabric, and a second conversion must not change it. */
 static void check_stable(const struct mended *mended)
 {
 	struct text again = { 0 };
@@ -58,7 +58,7 @@ static void check_stable(const struct mended *mended)
 	text_done(&again);
 }
 
-static void error_lines_and_unknown_peers_are_left_out(void **state)
+static void error_lines_and_unknown_peers_are_omitted(void **state)
 {
 	struct mended mended = mend_chars("src/query_smp.c:195; umad (DR path slid 0) bad status 110\n" PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a\" lid 2 4xHDR\n"
@@ -75,7 +75,7 @@ static void error_lines_and_unknown_peers_are_left_out(void **state)
 	mended_done(&mended);
 }
 
-static void both_ends_of_a_link_get_one_speed_that_ibsim_has(void **state)
+static void both_ends_of_a_link_get_the_same_supported_speed(void **state)
 {
 	struct mended mended = mend_chars(PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a\" lid 2 4xNDR\n"
@@ -98,7 +98,7 @@ static void both_ends_of_a_link_get_one_speed_that_ibsim_has(void **state)
 	mended_done(&mended);
 }
 
-/* The line that begins a node, as it was written. */
+/* The first line of a node in the net file. */
 static void assert_node_line(const struct mended *mended, const char *line)
 {
 	char wanted[256];
@@ -108,7 +108,7 @@ static void assert_node_line(const struct mended *mended, const char *line)
 		fail_msg("no line <%s> in:\n%s", line, text_chars(&mended->net));
 }
 
-static void descriptions_are_kept_as_well_as_ibsim_can(void **state)
+static void descriptions_are_preserved_if_ibsim_supports_them(void **state)
 {
 	struct mended mended = mend_chars(HEAD "\"sw \"q\" # x\" base port 0 lid 1 lmc 0\n"
 		CA("30", "\"a # b\"", "")
@@ -131,8 +131,8 @@ static void descriptions_are_kept_as_well_as_ibsim_can(void **state)
 	mended_done(&mended);
 }
 
-/* ibsim takes "w=1" anywhere behind a port for an option: a peer's name must not be one. */
-static void a_name_cannot_pass_for_a_port_option(void **state)
+/* ibsim takes "w=1" anywhere after a port for an option: the name of a peer must not contain it. */
+static void a_name_is_not_read_as_a_port_option(void **state)
 {
 	struct mended mended = mend_chars(PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"w=99 s=0\" lid 2 4xHDR\n"
@@ -145,7 +145,7 @@ static void a_name_cannot_pass_for_a_port_option(void **state)
 	mended_done(&mended);
 }
 
-static void the_node_that_a_dump_was_made_from_is_remembered(void **state)
+static void from_node_is_read_from_the_dump(void **state)
 {
 	struct mended mended = mend_chars("# Initiated from node 0000000000000030 port 0000000000000031\n" PLAIN_HEAD
 					  CA("30", "\"a\"", ""));
@@ -159,8 +159,8 @@ static void the_node_that_a_dump_was_made_from_is_remembered(void **state)
 	mended_done(&mended);
 }
 
-/* Whatever is thrown at it, it ends with a fabric or an error, and what it writes is stable. */
-static void broken_dumps_do_no_harm(void **state)
+/* Any input results in a fabric or an error, and the output is stable. */
+static void corrupt_dumps_are_handled(void **state)
 {
 	static const char whole[] = PLAIN_HEAD
 		"[1]\t\"H-0000000000000030\"[1](31)\t\t# \"a \"b\" c\" lid 2 4xHDR\n"
@@ -191,7 +191,7 @@ static void broken_dumps_do_no_harm(void **state)
 			text_done(&mended.net);
 			continue;
 		}
-		/* An empty description becomes a space: stable from the second time on. */
+		/* An empty description becomes a space: stable after the first conversion. */
 		twice = mend_chars(text_chars(&mended.net));
 		assert_int_equal(twice.fabric->node_count, mended.fabric->node_count);
 		check_stable(&twice);
@@ -200,7 +200,7 @@ static void broken_dumps_do_no_harm(void **state)
 	}
 }
 
-static void empty_and_foreign_files_are_refused(void **state)
+static void empty_and_foreign_files_are_rejected(void **state)
 {
 	struct text net = { 0 };
 	struct fabric *fabric = NULL;
@@ -220,7 +220,7 @@ static void count_line(void *ctx, const char *line)
 	++*(int *)ctx;
 }
 
-static void each_kind_is_said_once(void **state)
+static void each_kind_of_modification_is_listed_once(void **state)
 {
 	struct mend_notes notes = { 0 };
 	int lines = 0;
@@ -237,14 +237,14 @@ static void each_kind_is_said_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(error_lines_and_unknown_peers_are_left_out),
-		cmocka_unit_test(both_ends_of_a_link_get_one_speed_that_ibsim_has),
-		cmocka_unit_test(descriptions_are_kept_as_well_as_ibsim_can),
-		cmocka_unit_test(a_name_cannot_pass_for_a_port_option),
-		cmocka_unit_test(the_node_that_a_dump_was_made_from_is_remembered),
-		cmocka_unit_test(broken_dumps_do_no_harm),
-		cmocka_unit_test(empty_and_foreign_files_are_refused),
-		cmocka_unit_test(each_kind_is_said_once),
+		cmocka_unit_test(error_lines_and_unknown_peers_are_omitted),
+		cmocka_unit_test(both_ends_of_a_link_get_the_same_supported_speed),
+		cmocka_unit_test(descriptions_are_preserved_if_ibsim_supports_them),
+		cmocka_unit_test(a_name_is_not_read_as_a_port_option),
+		cmocka_unit_test(from_node_is_read_from_the_dump),
+		cmocka_unit_test(corrupt_dumps_are_handled),
+		cmocka_unit_test(empty_and_foreign_files_are_rejected),
+		cmocka_unit_test(each_kind_of_modification_is_listed_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

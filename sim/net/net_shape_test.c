@@ -27,7 +27,7 @@ static struct fabric *build(const struct net_shape *shape)
 	return fabric;
 }
 
-/* How many switches, CAs and links a fabric has, and that every link is the same from both ends. */
+/* Check the numbers of switches, CAs and links, and that both ends of each link agree. */
 struct counts {
 	size_t switches, cas, links;
 };
@@ -54,7 +54,7 @@ static struct counts count(const struct fabric *fabric)
 	return counts;
 }
 
-/* Node GUIDs and CA port GUIDs as ibsim makes them are all different. */
+/* Node GUIDs and the CA port GUIDs of ibsim are unique. */
 static void check_guids(const struct fabric *fabric)
 {
 	struct map seen = { 0 };
@@ -76,7 +76,7 @@ static void check_guids(const struct fabric *fabric)
 	map_done(&seen);
 }
 
-/* Written and read back it is the same fabric. */
+/* The net file is read as the same fabric. */
 static void check_round_trip(const struct fabric *fabric)
 {
 	struct netfile_notes notes;
@@ -125,7 +125,7 @@ static void the_default_is_an_eight_rail_cluster(void **state)
 	fabric_destroy(fabric);
 }
 
-/* Every HCA of a rail shape is on its unit's leaf of its rail; all HCAs of a host share a SystemImageGUID. */
+/* Every HCA of a rail fabric is connected to the leaf of its unit and rail; HCAs of a host share a SystemImageGUID. */
 static void each_rail_of_a_unit_has_its_own_leaf(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
@@ -165,7 +165,7 @@ static size_t uplinks(const struct fabric *fabric, const char *name, const char 
 	return links;
 }
 
-static void oversubscription_thins_the_uplinks(void **state)
+static void oversubscription_reduces_uplinks(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct fabric *fabric;
@@ -188,7 +188,7 @@ static void oversubscription_thins_the_uplinks(void **state)
 	fabric_destroy(fabric);
 }
 
-static void three_tiers_meet_in_the_cores(void **state)
+static void three_tiers_are_connected_by_cores(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric = build(&shape);
@@ -198,7 +198,7 @@ static void three_tiers_meet_in_the_cores(void **state)
 	assert_int_equal(counts.switches, 4 * (4 + 4) + 8);
 	assert_int_equal(counts.cas, 4 * 4 * 8 + 2);
 	assert_int_equal(uplinks(fabric, "MF0;spine-p02-03", "MF0;core-"), 8);
-	/* The nth spine of each pod meets the same cores. */
+	/* The nth spine of each pod is connected to the same cores. */
 	assert_int_equal(uplinks(fabric, "MF0;spine-p02-03", "MF0;core-005"), 4);
 	assert_int_equal(uplinks(fabric, "MF0;spine-p04-03", "MF0;core-005"), 4);
 	check_guids(fabric);
@@ -210,7 +210,7 @@ static void three_tiers_meet_in_the_cores(void **state)
 	fabric_destroy(fabric);
 }
 
-static void sixteen_thousand_hcas_fit(void **state)
+static void sixteen_thousand_hcas_are_supported(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
 	struct fabric *fabric;
@@ -231,7 +231,7 @@ static void sixteen_thousand_hcas_fit(void **state)
 	fabric_destroy(fabric);
 }
 
-static void ndr_has_its_models_and_is_written_as_hdr(void **state)
+static void ndr_models_have_hdr_links(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct netwrite_notes notes;
@@ -250,7 +250,7 @@ static void ndr_has_its_models_and_is_written_as_hdr(void **state)
 	fabric_destroy(fabric);
 }
 
-static void what_cannot_be_built_is_refused(void **state)
+static void invalid_shapes_are_rejected(void **state)
 {
 	static const char *const wrong[][2] = {
 		{ "hosts", "x" }, { "hosts", "-1" }, { "hosts", "" }, { "rails", "17" }, { "speed", "XDR" },
@@ -272,12 +272,12 @@ static void what_cannot_be_built_is_refused(void **state)
 	shape.units = 1024; /* too many HCAs */
 	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
 	shape = net_shape_default(NET_SHAPE_TREE3);
-	shape.cores = 6; /* no multiple of 4 spines */
+	shape.cores = 6; /* not a multiple of 4 spines */
 	assert_int_equal(net_shape_build(&shape, &fabric, NULL), ERR_USAGE);
 	assert_null(fabric);
 }
 
-static void opensm_and_the_command_sit_apart(void **state)
+static void opensm_and_the_command_have_different_nodes(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct fabric *fabric = build(&shape);
@@ -306,12 +306,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_default_is_an_eight_rail_cluster),
 		cmocka_unit_test(each_rail_of_a_unit_has_its_own_leaf),
-		cmocka_unit_test(oversubscription_thins_the_uplinks),
-		cmocka_unit_test(three_tiers_meet_in_the_cores),
-		cmocka_unit_test(sixteen_thousand_hcas_fit),
-		cmocka_unit_test(ndr_has_its_models_and_is_written_as_hdr),
-		cmocka_unit_test(what_cannot_be_built_is_refused),
-		cmocka_unit_test(opensm_and_the_command_sit_apart),
+		cmocka_unit_test(oversubscription_reduces_uplinks),
+		cmocka_unit_test(three_tiers_are_connected_by_cores),
+		cmocka_unit_test(sixteen_thousand_hcas_are_supported),
+		cmocka_unit_test(ndr_models_have_hdr_links),
+		cmocka_unit_test(invalid_shapes_are_rejected),
+		cmocka_unit_test(opensm_and_the_command_have_different_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The shape of generated fabrics must be what the generator made, with cables missing, swapped and moved too. */
+/* The detected shape of a generated fabric is the generated one, also with cables removed, swapped and moved. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,17 +18,17 @@
 #define ROUNDS 200
 #define CHANGES_MAX 8
 
-/* What was done to a generated fabric. */
+/* Modifications of a generated fabric. */
 struct truth {
 	struct net_shape net;
 	struct fabric *fabric;
 	struct shape *shape;
-	struct shape_missing cut[CHANGES_MAX]; /* one for each cable that was taken away */
+	struct shape_missing cut[CHANGES_MAX]; /* one for each removed cable */
 	unsigned cuts;
-	uint32_t swapped[CHANGES_MAX]; /* HCA ports on each other's leafs */
+	uint32_t swapped[CHANGES_MAX]; /* HCA ports with exchanged leaves */
 	unsigned swaps;
-	unsigned recabled; /* trunks that lead elsewhere than they did */
-	unsigned dark;     /* leafs without a host */
+	unsigned recabled; /* trunks with another end */
+	unsigned dark;     /* leaves without a host */
 };
 
 static uint64_t draw(uint64_t *random, uint64_t below)
@@ -42,13 +42,13 @@ static const char *name_of(const struct truth *truth, uint32_t node)
 	return truth->fabric->nodes[node].name;
 }
 
-/* The generator's names say what each switch is. */
+/* The generated names contain the tier of each switch. */
 static unsigned true_tier(const char *name)
 {
 	return strstr(name, "leaf-") ? 1 : strstr(name, "spine-") ? 2 : strstr(name, "core-") ? 3 : 0;
 }
 
-/* One in which every leaf has a link to each spine, and every spine one to each core of its group. */
+/* A shape with a link of each leaf to each spine, and of each spine to each core of its group. */
 static struct net_shape random_net(uint64_t *random)
 {
 	struct net_shape net = net_shape_default((enum net_shape_kind)draw(random, 3));
@@ -108,7 +108,7 @@ static void unlink_port(struct fabric *fabric, uint32_t port)
 	fabric->ports[port].peer = FABRIC_NONE;
 }
 
-/* The switches that a switch is cabled to, of one tier, not counting one cable. */
+/* The switches of a tier connected to a switch, without one cable. */
 static unsigned neighbours(const struct truth *truth, uint32_t node, unsigned tier, uint32_t without)
 {
 	const struct fabric *fabric = truth->fabric;
@@ -132,8 +132,8 @@ static unsigned neighbours(const struct truth *truth, uint32_t node, unsigned ti
 }
 
 /*
- * A switch that loses its last cable is no part of the fabric any more, and of one above a single other nobody could
- * say whether it is above: neither is cut off.
+ * A switch without cables is not part of the fabric, and the tier of a switch with a single neighbour is undefined:
+ * these cables are not removed.
  */
 static void cut_cables(struct truth *truth, uint64_t *random)
 {
@@ -157,13 +157,13 @@ static void cut_cables(struct truth *truth, uint64_t *random)
 	}
 }
 
-/* Move the management hosts from their leafs to free ports of switches further up. */
+/* Move the management hosts from leaves to free ports of switches of higher tiers. */
 static void raise_management(struct truth *truth)
 {
 	struct fabric *fabric = truth->fabric;
 	uint32_t hca, i;
 
-	/* Of a switch above one leaf nobody could say which of the two is the leaf. */
+	/* Of two connected switches, which one is the leaf would be undefined. */
 	if (truth->net.kind == NET_SHAPE_RAIL && truth->net.units * truth->net.rails < 4)
 		return;
 	for (hca = 0; hca < fabric->node_count && strstr(name_of(truth, hca), "mgmt"); hca++) {
@@ -181,7 +181,7 @@ static void raise_management(struct truth *truth)
 	}
 }
 
-/* Two cables of one host on each other's leafs; at most one host of a unit. */
+/* Exchange the leaves of two cables of a host; at most one host per unit. */
 static void swap_cables(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
@@ -290,7 +290,7 @@ static void check_rails(const struct truth *truth)
 	}
 }
 
-/* Each trunk's port is in one group, of the right kind and switch, and each group has all of its ports. */
+/* Each port of a trunk is in one group, of its kind and switch, and each group has all its ports. */
 static void check_groups(const struct truth *truth)
 {
 	const struct shape *shape = truth->shape;
@@ -325,7 +325,7 @@ static void check_groups(const struct truth *truth)
 	assert_int_equal(members, trunks);
 }
 
-/* Cut cables between two switches, and whether the fabric is large enough to say so. */
+/* Removed cables between two switches, and whether the fabric is large enough to detect them. */
 static unsigned cuts_between(const struct truth *truth, uint32_t low, uint32_t high)
 {
 	unsigned i, cuts = 0;
@@ -382,7 +382,7 @@ static void check(struct truth *truth)
 	shape_destroy(truth->shape);
 }
 
-/* @change: what is done to the generated fabric, or NULL. */
+/* @change: modifies the generated fabric, or NULL. */
 static unsigned each_random(uint64_t seed, void (*change)(struct truth *truth, uint64_t *random))
 {
 	unsigned round, changes = 0;
@@ -403,31 +403,31 @@ static unsigned each_random(uint64_t seed, void (*change)(struct truth *truth, u
 	return changes;
 }
 
-static void a_generated_fabric_has_the_shape_it_was_made_with(void **state)
+static void the_shape_of_a_generated_fabric_is_detected(void **state)
 {
 	(void)state;
 	each_random(1, NULL);
 }
 
-static void cut_cables_are_missing_and_change_no_tier(void **state)
+static void removed_cables_are_missing_and_change_no_tier(void **state)
 {
 	(void)state;
 	assert_true(each_random(1000, cut_cables) > ROUNDS / 2);
 }
 
-static void swapped_cables_are_miswired_and_no_others(void **state)
+static void only_swapped_cables_are_miswired(void **state)
 {
 	(void)state;
 	assert_true(each_random(2000, swap_cables) > ROUNDS / 10);
 }
 
-/* Two cables between tiers exchange their upper ends, also from pod to pod: the sum of links per switch stays. */
+/* Exchange the upper ends of two cables, also between pods: the number of links per switch is unchanged. */
 static void swap_trunks(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
 	unsigned swaps = 1 + (unsigned)draw(random, 3), i;
 
-	/* Where pods are few or small, one cable is half of what a core or a leaf has. */
+	/* With few or small pods, one cable is half of those of a core or leaf. */
 	if (truth->net.kind == NET_SHAPE_TREE3 &&
 	    (truth->net.units < 4 || truth->net.leafs < 4 || truth->net.spines < 4))
 		return;
@@ -447,13 +447,13 @@ static void swap_trunks(struct truth *truth, uint64_t *random)
 	}
 }
 
-static void exchanged_trunks_move_no_tier(void **state)
+static void exchanged_trunks_change_no_tier(void **state)
 {
 	(void)state;
 	assert_true(each_random(5000, swap_trunks) > ROUNDS / 4);
 }
 
-/* Every host of a leaf goes, of one leaf in five at most. */
+/* Remove all hosts of up to one leaf in five. */
 static void switch_off(struct truth *truth, uint64_t *random)
 {
 	struct fabric *fabric = truth->fabric;
@@ -475,7 +475,7 @@ static void switch_off(struct truth *truth, uint64_t *random)
 	}
 }
 
-static void leafs_whose_hosts_are_off_stay_leafs(void **state)
+static void leaves_without_active_hosts_are_leaves(void **state)
 {
 	(void)state;
 	assert_true(each_random(6000, switch_off) > ROUNDS / 4);
@@ -500,7 +500,7 @@ static void all_at_once(struct truth *truth, uint64_t *random)
 	swap_cables(truth, random);
 }
 
-static void several_faults_at_once_are_told_apart(void **state)
+static void several_faults_are_distinguished(void **state)
 {
 	(void)state;
 	each_random(4000, all_at_once);
@@ -509,13 +509,13 @@ static void several_faults_at_once_are_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_generated_fabric_has_the_shape_it_was_made_with),
-		cmocka_unit_test(cut_cables_are_missing_and_change_no_tier),
-		cmocka_unit_test(swapped_cables_are_miswired_and_no_others),
+		cmocka_unit_test(the_shape_of_a_generated_fabric_is_detected),
+		cmocka_unit_test(removed_cables_are_missing_and_change_no_tier),
+		cmocka_unit_test(only_swapped_cables_are_miswired),
 		cmocka_unit_test(hosts_on_a_spine_do_not_make_it_a_leaf),
-		cmocka_unit_test(exchanged_trunks_move_no_tier),
-		cmocka_unit_test(leafs_whose_hosts_are_off_stay_leafs),
-		cmocka_unit_test(several_faults_at_once_are_told_apart),
+		cmocka_unit_test(exchanged_trunks_change_no_tier),
+		cmocka_unit_test(leaves_without_active_hosts_are_leaves),
+		cmocka_unit_test(several_faults_are_distinguished),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ static uint32_t next_random(uint32_t *state)
 	return *state >> 8;
 }
 
-static void what_is_due_first_comes_first(void **state)
+static void events_are_ordered_by_time(void **state)
 {
 	struct relay_heap heap = { 0 };
 	int64_t last = INT64_MIN;
@@ -26,7 +26,7 @@ static void what_is_due_first_comes_first(void **state)
 	assert_true(relay_heap_next_ns(&heap) == INT64_MAX);
 	for (i = 0; i < MANY; i++)
 		assert_int_equal(relay_heap_push(&heap, next_random(&random) % 1000000, i), 0);
-	/* Some go out and others come in, as they do on a wire. */
+	/* Events are added and removed alternately. */
 	for (i = 0; i < MANY; i++) {
 		struct relay_event event = relay_heap_pop(&heap);
 
@@ -44,7 +44,7 @@ static void what_is_due_first_comes_first(void **state)
 	relay_heap_done(&heap);
 }
 
-static void of_one_time_they_come_out_as_they_went_in(void **state)
+static void events_of_the_same_time_keep_their_order(void **state)
 {
 	struct relay_heap heap = { 0 };
 	uint32_t i;
@@ -66,8 +66,8 @@ static void of_one_time_they_come_out_as_they_went_in(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_due_first_comes_first),
-		cmocka_unit_test(of_one_time_they_come_out_as_they_went_in),
+		cmocka_unit_test(events_are_ordered_by_time),
+		cmocka_unit_test(events_of_the_same_time_keep_their_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

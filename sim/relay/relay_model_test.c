@@ -18,7 +18,7 @@
 #include "sim/relay/relay_model.h"
 #include "sim/relay/test_relay_bed.h"
 
-static void a_wire_without_settings_delays_nothing(void **state)
+static void default_settings_add_no_delay(void **state)
 {
 	struct bed *bed = bed_create("");
 
@@ -31,7 +31,7 @@ static void a_wire_without_settings_delays_nothing(void **state)
 	bed_destroy(bed);
 }
 
-static void an_response_takes_two_latencies_and_the_service(void **state)
+static void a_response_takes_two_latencies_and_the_service_time(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	int64_t began = bed->now;
@@ -45,7 +45,7 @@ static void an_response_takes_two_latencies_and_the_service(void **state)
 	bed_destroy(bed);
 }
 
-static void a_node_responses_one_after_the_other_and_others_meanwhile(void **state)
+static void a_node_serves_one_request_at_a_time(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	int64_t began = bed->now;
@@ -62,14 +62,14 @@ static void a_node_responses_one_after_the_other_and_others_meanwhile(void **sta
 
 		assert_int_equal(bed->responses[i].at, began + (tid == 100 ? 140 : 140 + 100 * tid) * US);
 	}
-	/* ibsim is asked when it is the question's turn, not before: counters are read then. */
+	/* The request is sent to ibsim when its node processes it: counters are read then. */
 	for (i = 1; i < 11; i++)
 		assert_true(bed->asked_at[i] - bed->asked_at[i - 1] == 100 * US ||
 			    bed->asked_at[i] == bed->asked_at[i - 1]);
 	bed_destroy(bed);
 }
 
-static void an_idle_node_owes_nothing(void **state)
+static void an_idle_node_adds_no_queueing_delay(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 
@@ -83,7 +83,7 @@ static void an_idle_node_owes_nothing(void **state)
 	bed_destroy(bed);
 }
 
-static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
+static void a_dead_node_times_out_after_hold_without_delaying_others(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
 	int64_t began = bed->now;
@@ -106,7 +106,7 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 		assert_int_equal(bed->responses[i].packet.mad[MAD_METHOD], METHOD_GET);
 		assert_int_equal(bed->responses[i].at, began + 1000 * MS);
 	}
-	/* And it comes back at once: the dead have no queue. */
+	/* It works again at once: dead nodes have no queue. */
 	assert_int_equal(relay_model_set(&bed->model, "dead=none", NULL), 0);
 	began = bed->now;
 	bed_ask(bed, HCA_LID, 7);
@@ -116,7 +116,7 @@ static void a_dead_node_is_a_timeout_after_hold_and_delays_nobody(void **state)
 	bed_destroy(bed);
 }
 
-/* An SMP by LID, its M_Key, and a question for counters beside it. */
+/* Send an LID-routed SMP with an M_Key and a request for counters. */
 static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t tid)
 {
 	uint64_t wire = htobe64(mkey);
@@ -130,7 +130,7 @@ static void ask_smp(struct bed *bed, uint8_t mgmt_class, uint64_t mkey, uint32_t
 	bed_ibsim_responses(bed);
 }
 
-static void a_locked_node_responses_counters_and_smps_with_its_key(void **state)
+static void a_locked_node_drops_smps_without_its_key(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=10ms");
 	uint64_t guid = bed->fabric->nodes[bed->hca].guid;
@@ -155,7 +155,7 @@ static void a_locked_node_responses_counters_and_smps_with_its_key(void **state)
 	bed_destroy(bed);
 }
 
-static void a_node_that_dies_takes_its_queue_with_it(void **state)
+static void a_node_that_becomes_dead_drops_its_queue(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us hold=1s");
 	int64_t began = bed->now;
@@ -168,13 +168,13 @@ static void a_node_that_dies_takes_its_queue_with_it(void **state)
 	assert_int_equal(relay_model_set(&bed->model, "dead=all", NULL), 0);
 	bed_run_until(bed, began + 3000 * MS);
 	assert_int_equal(bed->got, 10);
-	assert_int_equal(bed->asked, 4); /* their turn is at 20, 120, 220 and 320 us */
+	assert_int_equal(bed->asked, 4); /* processed at 20, 120, 220 and 320 us */
 	for (i = 0; i < 10; i++)
 		assert_int_equal(bed->responses[i].timed_out, bed->responses[i].tid >= 4);
 	bed_destroy(bed);
 }
 
-static void ibsims_timeout_is_held(void **state)
+static void timeouts_of_ibsim_are_reported_after_hold(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=300ms");
 	int64_t began = bed->now;
@@ -195,7 +195,7 @@ static void ibsims_timeout_is_held(void **state)
 	bed_destroy(bed);
 }
 
-static void who_is_never_answered_is_told_so_after_hold(void **state)
+static void a_missing_response_times_out_after_hold(void **state)
 {
 	struct bed *bed = bed_create("hold=300ms");
 	int64_t began = bed->now;
@@ -210,7 +210,7 @@ static void who_is_never_answered_is_told_so_after_hold(void **state)
 	bed_destroy(bed);
 }
 
-static void a_client_that_left_gets_no_response_of_the_one_before(void **state)
+static void a_new_client_gets_no_response_of_the_previous_one(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	char origin[ATTACH_ID_SIZE];
@@ -228,7 +228,7 @@ static void a_client_that_left_gets_no_response_of_the_one_before(void **state)
 	bed_destroy(bed);
 }
 
-static void what_wants_no_response_goes_through_at_once(void **state)
+static void mads_without_response_pass_immediately(void **state)
 {
 	struct bed *bed = bed_create("latency=20us service=100us");
 	struct packet packet;
@@ -244,7 +244,7 @@ static void what_wants_no_response_goes_through_at_once(void **state)
 	bed_destroy(bed);
 }
 
-static void a_directed_route_ends_at_its_node(void **state)
+static void a_directed_route_leads_to_its_node(void **state)
 {
 	struct bed *bed = bed_create("dead=switches hold=10ms");
 	const struct fabric *fabric = bed->fabric;
@@ -252,7 +252,7 @@ static void a_directed_route_ends_at_its_node(void **state)
 	int64_t began = bed->now;
 
 	(void)state;
-	/* Out of the HCA's only port is its leaf, which is dead; the HCA itself is not. */
+	/* The only port of the HCA leads to its leaf, which is dead. */
 	bed_fill(&packet, CLASS_SUBN_DIRECTED, SMP_NODE_INFO, 1);
 	packet.dlid = 0xffff;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
@@ -266,7 +266,7 @@ static void a_directed_route_ends_at_its_node(void **state)
 	bed_run_until(bed, began + 10 * MS);
 	assert_int_equal(bed->got, 2);
 	assert_true(bed->responses[1].timed_out);
-	/* And back down from the leaf to a living neighbour. */
+	/* From the leaf down to another HCA, which responds. */
 	packet.mad[MAD_HOP_COUNT] = 2;
 	packet.mad[MAD_INITIAL_PATH + 2] =
 		fabric->ports[fabric->ports[fabric_node_port(fabric, bed->other, 1)].peer].num;
@@ -277,7 +277,7 @@ static void a_directed_route_ends_at_its_node(void **state)
 	bed_destroy(bed);
 }
 
-static void as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten(void **state)
+static void loss_matches_its_setting_and_all_losses_time_out(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=5ms loss=20 seed=4");
 	size_t timed_out = 0, i;
@@ -292,12 +292,12 @@ static void as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten(void **sta
 	assert_int_equal(bed->model.in_flight, 0);
 	for (i = 0; i < bed->got; i++)
 		timed_out += bed->responses[i].timed_out;
-	/* Question and answer each: 36 % of the exchanges, give or take five standard deviations. */
+	/* Requests and responses are lost: 36 % fail, within five standard deviations. */
 	assert_in_range(timed_out, 720 - 107, 720 + 107);
 	bed_destroy(bed);
 }
 
-static void late_duplicated_and_foreign_responses(void **state)
+static void late_duplicated_and_unsolicited_responses(void **state)
 {
 	struct bed *bed = bed_create("latency=20us hold=100ms");
 	int64_t began = bed->now;
@@ -331,7 +331,7 @@ static void late_duplicated_and_foreign_responses(void **state)
 	bed_destroy(bed);
 }
 
-static void a_redirect_leads_to_an_response(void **state)
+static void a_redirected_request_gets_a_response(void **state)
 {
 	struct bed *bed = bed_create("");
 	char origin[ATTACH_ID_SIZE], words[96];
@@ -342,7 +342,7 @@ static void a_redirect_leads_to_an_response(void **state)
 	snprintf(words, sizeof(words), "0x%s redirect=0x%s", attach_id(bed->fabric, bed->hca, origin) + 2,
 		 attach_id(bed->fabric, bed->other, (char[ATTACH_ID_SIZE]){ 0 }) + 2);
 	assert_int_equal(responder_configure(&bed->model.responder, words, NULL), 0);
-	/* Of one that is not one node nothing is taken. */
+	/* A target that is not a single node is rejected. */
 	assert_int_equal(responder_configure(&bed->model.responder, "all redirect=hcas", NULL), ERR_USAGE);
 	bed_ask(bed, HCA_LID, 1);
 	assert_int_equal(bed->got, 1);
@@ -355,7 +355,7 @@ static void a_redirect_leads_to_an_response(void **state)
 	packet.dqp = htonl(load_be32(info + 32));
 	packet.mad[PACKET_MAD_DATA + 1] = 1;
 	relay_model_from_client(&bed->model, SLOT, &packet, bed->now);
-	/* ibsim, which knows nothing of it, is asked at the node itself. */
+	/* The request to ibsim goes to the node itself. */
 	assert_int_equal(bed->waiting[bed->waiting_count - 1].dlid, htons(HCA_LID));
 	bed_ibsim_responses(bed);
 	assert_int_equal(bed->got, 2);
@@ -364,7 +364,7 @@ static void a_redirect_leads_to_an_response(void **state)
 	bed_destroy(bed);
 }
 
-static void wrong_settings_change_nothing(void **state)
+static void invalid_settings_change_nothing(void **state)
 {
 	static const char *const wrong[] = {
 		"latency=20 parsecs", "latency=-1us", "latency=5", "loss=101", "loss=x", "dead=nobody", "speed=1",
@@ -385,7 +385,7 @@ static void wrong_settings_change_nothing(void **state)
 	bed_destroy(bed);
 }
 
-static void names_with_spaces_are_understood(void **state)
+static void names_may_contain_spaces(void **state)
 {
 	struct bed *bed = bed_create("");
 	struct text text = { 0 };
@@ -410,23 +410,23 @@ static void names_with_spaces_are_understood(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_wire_without_settings_delays_nothing),
-		cmocka_unit_test(an_response_takes_two_latencies_and_the_service),
-		cmocka_unit_test(a_node_responses_one_after_the_other_and_others_meanwhile),
-		cmocka_unit_test(an_idle_node_owes_nothing),
-		cmocka_unit_test(a_dead_node_is_a_timeout_after_hold_and_delays_nobody),
-		cmocka_unit_test(a_locked_node_responses_counters_and_smps_with_its_key),
-		cmocka_unit_test(a_node_that_dies_takes_its_queue_with_it),
-		cmocka_unit_test(ibsims_timeout_is_held),
-		cmocka_unit_test(who_is_never_answered_is_told_so_after_hold),
-		cmocka_unit_test(a_client_that_left_gets_no_response_of_the_one_before),
-		cmocka_unit_test(what_wants_no_response_goes_through_at_once),
-		cmocka_unit_test(a_directed_route_ends_at_its_node),
-		cmocka_unit_test(as_much_is_lost_as_was_asked_for_and_nothing_is_forgotten),
-		cmocka_unit_test(late_duplicated_and_foreign_responses),
-		cmocka_unit_test(a_redirect_leads_to_an_response),
-		cmocka_unit_test(wrong_settings_change_nothing),
-		cmocka_unit_test(names_with_spaces_are_understood),
+		cmocka_unit_test(default_settings_add_no_delay),
+		cmocka_unit_test(a_response_takes_two_latencies_and_the_service_time),
+		cmocka_unit_test(a_node_serves_one_request_at_a_time),
+		cmocka_unit_test(an_idle_node_adds_no_queueing_delay),
+		cmocka_unit_test(a_dead_node_times_out_after_hold_without_delaying_others),
+		cmocka_unit_test(a_locked_node_drops_smps_without_its_key),
+		cmocka_unit_test(a_node_that_becomes_dead_drops_its_queue),
+		cmocka_unit_test(timeouts_of_ibsim_are_reported_after_hold),
+		cmocka_unit_test(a_missing_response_times_out_after_hold),
+		cmocka_unit_test(a_new_client_gets_no_response_of_the_previous_one),
+		cmocka_unit_test(mads_without_response_pass_immediately),
+		cmocka_unit_test(a_directed_route_leads_to_its_node),
+		cmocka_unit_test(loss_matches_its_setting_and_all_losses_time_out),
+		cmocka_unit_test(late_duplicated_and_unsolicited_responses),
+		cmocka_unit_test(a_redirected_request_gets_a_response),
+		cmocka_unit_test(invalid_settings_change_nothing),
+		cmocka_unit_test(names_may_contain_spaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the responder writes is read back by the decoder that the collector uses. */
+/* Responses are decoded with the functions that the collector uses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ static void bed_destroy(struct bed *bed)
 	free(bed);
 }
 
-/* ibsim: copies 64 bytes of an attribute, leaves what is behind them as it came. Source: sim_mad.c. */
+/* Emulates ibsim: it writes 64 bytes of an attribute and leaves the others unchanged. Source: sim_mad.c. */
 static void ibsim(struct bed *bed, uint8_t *mad)
 {
 	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
@@ -89,7 +89,7 @@ static void ibsim(struct bed *bed, uint8_t *mad)
 	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
 }
 
-/* One question all the way. */
+/* Process a request and its response. */
 static void put_request(struct bed *bed, uint8_t *mad)
 {
 	struct exchange exchange = { 0 };
@@ -126,7 +126,7 @@ static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_
 		store_be16(mad + PACKET_MAD_DATA + 2, 0xffff);
 		store_be64(mad + PACKET_MAD_DATA + 8, UINT64_MAX);
 	}
-	/* What a client leaves behind what it means to say. */
+	/* Stale bytes after the contents of the request. */
 	memset(mad + PACKET_MAD_DATA + 72, 0xa5, PACKET_MAD_DATA_SIZE - 72);
 	put_request(bed, mad);
 	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
@@ -139,7 +139,7 @@ static void ask(struct bed *bed, uint16_t attribute, uint8_t port, uint8_t mad[P
 	ask_with(bed, METHOD_GET, attribute, port, mad);
 }
 
-/* An SMP on its way to ibsim, and what becomes of the answer that NodeInfo or the attribute itself gets. */
+/* Process an SMP and the response to NodeInfo or to the attribute itself. */
 static void ask_smp(struct bed *bed, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
 {
 	struct exchange exchange = { 0 };
@@ -186,7 +186,7 @@ static struct reading read_all(struct bed *bed, uint8_t port)
 	return reading;
 }
 
-static void a_node_that_was_told_nothing_responses_as_ibsim(void **state)
+static void a_node_without_configuration_responds_as_ibsim(void **state)
 {
 	struct bed *bed = bed_create(NULL);
 	uint8_t mad[PACKET_MAD_SIZE];
@@ -201,7 +201,7 @@ static void a_node_that_was_told_nothing_responses_as_ibsim(void **state)
 	bed_destroy(bed);
 }
 
-static void what_ibsim_does_not_know_is_refused_and_never_asked(void **state)
+static void unsupported_attributes_are_refused_and_not_sent_to_ibsim(void **state)
 {
 	static const uint16_t unknown[] = { PMA_SAMPLES_CONTROL, PMA_EXTENDED_SPEEDS, PMA_XMIT_DATA_SL, 0x37, 0x77 };
 	struct bed *bed = bed_create(NULL);
@@ -212,13 +212,13 @@ static void what_ibsim_does_not_know_is_refused_and_never_asked(void **state)
 	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		ask(bed, unknown[i], PORT, mad);
 		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
-		/* It was asked something that tells whether the node is there. */
+		/* ibsim was sent a supported attribute. */
 		assert_int_equal(bed->last_asked, PMA_CLASS_PORT_INFO);
 	}
 	bed_destroy(bed);
 }
 
-static void capabilities_are_as_told(void **state)
+static void capabilities_are_as_configured(void **state)
 {
 	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 resp=9");
 	uint8_t mad[PACKET_MAD_SIZE];
@@ -240,14 +240,14 @@ static void capabilities_are_as_told(void **state)
 	bed_destroy(bed);
 }
 
-static void wide_errors_are_ibsims_unless_they_were_set(void **state)
+static void wide_errors_are_ibsims_unless_set(void **state)
 {
 	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99");
 	struct reading reading;
 	unsigned counter;
 
 	(void)state;
-	store_be16(bed->counters + 4, 3);    /* SymbolErrorCounter: set here, so this is not seen */
+	store_be16(bed->counters + 4, 3);    /* SymbolErrorCounter: overridden by the set value */
 	store_be16(bed->counters + 8, 300);  /* PortRcvErrors */
 	bed->counters[19] = 0x5c;            /* LocalLinkIntegrity 5, ExcessiveBufferOverrun 12 */
 	store_be16(bed->counters + 22, 41);  /* VL15Dropped */
@@ -264,7 +264,7 @@ static void wide_errors_are_ibsims_unless_they_were_set(void **state)
 	bed_destroy(bed);
 }
 
-static void every_counter_can_be_set_and_stops_where_its_field_ends(void **state)
+static void every_counter_can_be_set_up_to_its_maximum(void **state)
 {
 	struct bed *bed = bed_create("caps=0xd300 caps2=0x2");
 	uint64_t value = UINT64_C(0x0123456789abcdef);
@@ -291,7 +291,7 @@ static void every_counter_can_be_set_and_stops_where_its_field_ends(void **state
 	bed_destroy(bed);
 }
 
-static void a_value_is_of_its_port_and_can_be_given_back(void **state)
+static void a_value_belongs_to_its_port_and_can_be_unset(void **state)
 {
 	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 port=1 rcv_errors=7");
 	char words[128];
@@ -306,14 +306,14 @@ static void a_value_is_of_its_port_and_can_be_given_back(void **state)
 	bed_destroy(bed);
 }
 
-static void a_set_clears_what_was_set(void **state)
+static void a_set_clears_configured_values(void **state)
 {
 	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 rcv_errors=7 xmit_wait=8");
 	uint8_t mad[PACKET_MAD_SIZE];
 
 	(void)state;
 	ask_with(bed, METHOD_SET, PMA_COUNTERS, PORT, mad);
-	/* ibsim of this test forgets the selection; the answer to a Set holds it as the real one does. */
+	/* The emulated ibsim drops the selection; a real response to a Set contains it. */
 	store_be16(bed->counters + 2, 0xffff);
 	ask_with(bed, METHOD_SET, PMA_COUNTERS, PORT, mad);
 	store_be16(bed->counters + 2, 0);
@@ -323,7 +323,7 @@ static void a_set_clears_what_was_set(void **state)
 }
 
 /* CounterSelect2 of PortCountersExtended: one bit at a time clears one counter, and none without 64-bit errors. */
-static void the_second_selection_clears_one_counter_for_each_bit(void **state)
+static void counter_select_2_clears_one_counter_per_bit(void **state)
 {
 	static const uint8_t order[] = {
 		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
@@ -350,7 +350,7 @@ static void the_second_selection_clears_one_counter_for_each_bit(void **state)
 		}
 }
 
-static void ticks_and_fec_of_both_layouts(void **state)
+static void tick_and_fec_in_both_layouts(void **state)
 {
 	struct bed *bed = bed_create("tick=31 fec=rs fec_corrected_blocks=77 "
 				     "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10");
@@ -381,7 +381,7 @@ static void ticks_and_fec_of_both_layouts(void **state)
 	bed_destroy(bed);
 }
 
-/* A counter's value that is small, or at the field's end, or beyond. */
+/* A value that is small, at the maximum of the field, or above it. */
 static uint64_t any_value(uint64_t *random, uint32_t max)
 {
 	const uint64_t values[] = { 0, 1, max - 1u, max, (uint64_t)max + 1, map_mix(*random) % max };
@@ -412,8 +412,8 @@ static struct detail_reading read_detail(struct bed *bed, enum detail_attribute 
 	return reading;
 }
 
-/* All slow counters of both layouts: what was told, stopped at the field's end. */
-static void slow_counters_are_read_as_they_were_told(void **state)
+/* All detail counters in both layouts have the configured values, limited to their maximum. */
+static void detail_counters_have_their_configured_values(void **state)
 {
 	struct bed *bed = bed_create("fec=rs");
 	uint64_t random = 3, told[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
@@ -440,7 +440,7 @@ static void slow_counters_are_read_as_they_were_told(void **state)
 	bed_destroy(bed);
 }
 
-static void lanes_add_up_to_the_port(void **state)
+static void lane_counters_add_up_to_the_port(void **state)
 {
 	struct bed *bed = bed_create("fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 "
 				     "sync_header_errors=5");
@@ -451,7 +451,7 @@ static void lanes_add_up_to_the_port(void **state)
 	assert_int_equal(reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS], 7);
 	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 5);
 	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 3], 250);
-	/* Lanes that are told are the truth, and the port is their sum. */
+	/* Lane counters that are set are returned, and the port is their sum. */
 	tell(bed, "fec_corrected_lane2", 40);
 	tell(bed, "fec_corrected_lane11", 2);
 	reading = read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
@@ -460,7 +460,7 @@ static void lanes_add_up_to_the_port(void **state)
 	bed_destroy(bed);
 }
 
-static void slow_counters_are_cleared_by_a_set(void **state)
+static void detail_counters_are_cleared_by_a_set(void **state)
 {
 	struct bed *bed = bed_create("fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6");
 	uint8_t mad[PACKET_MAD_SIZE];
@@ -474,7 +474,7 @@ static void slow_counters_are_cleared_by_a_set(void **state)
 	bed_destroy(bed);
 }
 
-static void an_attribute_can_be_taken_away(void **state)
+static void an_attribute_can_be_disabled(void **state)
 {
 	struct bed *bed = bed_create("unsupported=0x1d,0x15");
 	uint8_t mad[PACKET_MAD_SIZE];
@@ -489,7 +489,7 @@ static void an_attribute_can_be_taken_away(void **state)
 	bed_destroy(bed);
 }
 
-static void wrong_words_change_nothing(void **state)
+static void invalid_configuration_changes_nothing(void **state)
 {
 	static const char *const wrong[] = {
 		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
@@ -534,20 +534,20 @@ static void smps_that_ibsim_lacks_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_node_that_was_told_nothing_responses_as_ibsim),
-		cmocka_unit_test(what_ibsim_does_not_know_is_refused_and_never_asked),
-		cmocka_unit_test(capabilities_are_as_told),
-		cmocka_unit_test(wide_errors_are_ibsims_unless_they_were_set),
-		cmocka_unit_test(every_counter_can_be_set_and_stops_where_its_field_ends),
-		cmocka_unit_test(a_value_is_of_its_port_and_can_be_given_back),
-		cmocka_unit_test(a_set_clears_what_was_set),
-		cmocka_unit_test(ticks_and_fec_of_both_layouts),
-		cmocka_unit_test(slow_counters_are_read_as_they_were_told),
-		cmocka_unit_test(lanes_add_up_to_the_port),
-		cmocka_unit_test(the_second_selection_clears_one_counter_for_each_bit),
-		cmocka_unit_test(slow_counters_are_cleared_by_a_set),
-		cmocka_unit_test(an_attribute_can_be_taken_away),
-		cmocka_unit_test(wrong_words_change_nothing),
+		cmocka_unit_test(a_node_without_configuration_responds_as_ibsim),
+		cmocka_unit_test(unsupported_attributes_are_refused_and_not_sent_to_ibsim),
+		cmocka_unit_test(capabilities_are_as_configured),
+		cmocka_unit_test(wide_errors_are_ibsims_unless_set),
+		cmocka_unit_test(every_counter_can_be_set_up_to_its_maximum),
+		cmocka_unit_test(a_value_belongs_to_its_port_and_can_be_unset),
+		cmocka_unit_test(a_set_clears_configured_values),
+		cmocka_unit_test(tick_and_fec_in_both_layouts),
+		cmocka_unit_test(detail_counters_have_their_configured_values),
+		cmocka_unit_test(lane_counters_add_up_to_the_port),
+		cmocka_unit_test(counter_select_2_clears_one_counter_per_bit),
+		cmocka_unit_test(detail_counters_are_cleared_by_a_set),
+		cmocka_unit_test(an_attribute_can_be_disabled),
+		cmocka_unit_test(invalid_configuration_changes_nothing),
 		cmocka_unit_test(smps_that_ibsim_lacks_are_refused),
 	};
 

@@ -36,7 +36,7 @@ static void to_client(void *ctx, unsigned slot, const struct packet *packet)
 	bed->responses[bed->got++].packet = *packet;
 }
 
-/* What ibsim makes of a question. Source: sim_mad.c, reply_MAD and update_trid. */
+/* Emulates the response of ibsim. Source: sim_mad.c, reply_MAD and update_trid. */
 void bed_ibsim_responses(struct bed *bed)
 {
 	while (!bed->mute && bed->waiting_first < bed->waiting_count) {
@@ -97,7 +97,7 @@ static uint32_t find_hca(const struct fabric *fabric, uint32_t after)
 	return FABRIC_NONE;
 }
 
-/* A PortInfo answer that gives a node's first port a LID. */
+/* A PortInfo response with a LID for the first port of a node. */
 static void learn_lid(struct bed *bed, uint32_t node, uint16_t lid)
 {
 	struct packet packet;

@@ -2,7 +2,7 @@
 /*
  * test_relay_bed.h - a relay in virtual time, between one client at an HCA and an ibsim of the test's own answers
  *
- * What reaches either side stays here with its time.
+ * Packets for either side are stored with their time.
  */
 #ifndef IBWIRE_SIM_TEST_RELAY_BED_H
 #define IBWIRE_SIM_TEST_RELAY_BED_H
@@ -16,7 +16,7 @@
 
 struct fabric;
 
-/* Time here is in ns. */
+/* Times are in nanoseconds. */
 #define US 1000LL
 #define MS (1000 * US)
 #define BED_PACKETS 4096
@@ -31,13 +31,13 @@ struct bed {
 	struct fabric *fabric;
 	struct relay_model model;
 	int64_t now;
-	bool mute; /* ibsim takes questions and says nothing */
+	bool mute; /* ibsim does not respond */
 	uint32_t hca, other;
-	size_t asked; /* questions that reached ibsim */
+	size_t asked; /* requests received by ibsim */
 	int64_t asked_at[BED_PACKETS];
 	struct packet waiting[BED_PACKETS];
 	size_t waiting_first, waiting_count;
-	size_t got; /* answers that reached the client */
+	size_t got; /* responses received by the client */
 	struct {
 		int64_t at;
 		uint32_t tid;
@@ -46,20 +46,20 @@ struct bed {
 	} responses[BED_PACKETS];
 };
 
-/* bed_create - HCAs hca (where the client is) and other have HCA_LID and OTHER_LID; @settings as of --wire. */
+/* bed_create - the client is at HCA hca (HCA_LID), other has OTHER_LID; @settings: as for --wire. */
 struct bed *bed_create(const char *settings);
 void bed_destroy(struct bed *bed);
 
 /* bed_fill - a Get of class and attribute, with this transaction. */
 void bed_fill(struct packet *packet, uint8_t mgmt_class, uint16_t attribute, uint32_t tid);
 
-/* bed_ask - the client asks the node with that LID for its counters. */
+/* bed_ask - send a request for counters from the client to a LID. */
 void bed_ask(struct bed *bed, uint16_t lid, uint32_t tid);
 
-/* bed_ibsim_answers - ibsim answers what it was asked, unless it is mute. */
+/* bed_ibsim_responses - let ibsim respond to its requests, unless it is mute. */
 void bed_ibsim_responses(struct bed *bed);
 
-/* bed_run_until - let time pass, event by event. */
+/* bed_run_until - process events up to a time. */
 void bed_run_until(struct bed *bed, int64_t until);
 
 #endif

@@ -25,7 +25,7 @@ static void assert_near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static void a_lone_group_gets_its_demand_or_the_link(void **state)
+static void a_single_group_gets_its_demand_or_the_link(void **state)
 {
 	const double capacity[] = { 10 };
 	const struct maxmin_use uses[] = { { 0, 0, 2 } };
@@ -42,8 +42,8 @@ static void a_lone_group_gets_its_demand_or_the_link(void **state)
 	assert_near(load[0], 10);
 }
 
-/* The textbook's example: one long flow over two links, one short one on each. */
-static void what_one_link_denies_is_free_on_the_other(void **state)
+/* The textbook example: one flow over two links, one flow on each link. */
+static void unused_capacity_is_available_to_others(void **state)
 {
 	const double capacity[] = { 10, 40 };
 	const double demand[] = { 100, 100, 100 };
@@ -58,7 +58,7 @@ static void what_one_link_denies_is_free_on_the_other(void **state)
 	assert_near(rate[2], 35);
 }
 
-static void nobody_and_nothing(void **state)
+static void empty_problems_are_solved(void **state)
 {
 	const double capacity[] = { 0 };
 	const double demand[] = { 0, 5, 5 };
@@ -96,7 +96,7 @@ static void make_problem(struct random_problem *random, uint64_t *seed)
 	};
 }
 
-/* Is there a full link on the group's way on which nobody is faster? */
+/* Is there a full link on the path of the group on which no group has a higher rate? */
 static int has_bottleneck(const struct maxmin *problem, const double *rate, const double *load, uint32_t group)
 {
 	size_t i, j;
@@ -116,7 +116,7 @@ static int has_bottleneck(const struct maxmin *problem, const double *rate, cons
 	return 0;
 }
 
-static void random_problems_are_shared_fairly(void **state)
+static void random_problems_have_max_min_fair_rates(void **state)
 {
 	uint64_t seed = 42;
 	unsigned round;
@@ -147,10 +147,10 @@ static void random_problems_are_shared_fairly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lone_group_gets_its_demand_or_the_link),
-		cmocka_unit_test(what_one_link_denies_is_free_on_the_other),
-		cmocka_unit_test(nobody_and_nothing),
-		cmocka_unit_test(random_problems_are_shared_fairly),
+		cmocka_unit_test(a_single_group_gets_its_demand_or_the_link),
+		cmocka_unit_test(unused_capacity_is_available_to_others),
+		cmocka_unit_test(empty_problems_are_solved),
+		cmocka_unit_test(random_problems_have_max_min_fair_rates),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

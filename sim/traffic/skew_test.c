@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A skewed table has the share that was asked for, and everything still arrives; dumps with other ports read back. */
+/* A skewed table has the requested share and all destinations are reachable; modified dumps can be read. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 #include "sim/lft.h"
 #include "sim/traffic/skew.h"
 
-/* Leafs with hosts and as many uplinks as spines; every destination goes up by its number. */
+/* Leaves with hosts and one uplink per spine; the uplink of a destination is given by its number. */
 enum { LEAFS = 6, SPINES = 4, HOSTS = 10, SWITCHES = LEAFS + SPINES };
 
 struct bed {
@@ -58,7 +58,7 @@ static unsigned out_of(unsigned node, unsigned host)
 	return host / HOSTS == node ? 1 + host % HOSTS : 1 + HOSTS + host % SPINES;
 }
 
-/* One spine has no way to the last leaf: nothing for it may go up there. */
+/* One spine is not connected to the last leaf: destinations there must not be routed through it. */
 static void bed_init(struct bed *bed)
 {
 	unsigned node, host;
@@ -95,7 +95,7 @@ static unsigned count_by(const struct bed *bed, const struct routes *routes, uin
 	return count;
 }
 
-static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
+static void a_share_is_routed_through_one_port_and_remains_reachable(void **state)
 {
 	static const struct { double share; unsigned expected; } cases[] = { { 0.1, 12 }, { 0.5, 25 }, { 0.8, 40 } };
 	struct route_trace trace;
@@ -113,7 +113,7 @@ static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
 		assert_int_equal(all, (LEAFS - 1) * HOSTS);
 		assert_int_equal(count_by(&bed, &routes, 0, HOSTS + 1), cases[i].expected);
 		assert_int_equal(moved, cases[i].expected - count_by(&bed, &bed.lft.routes, 0, HOSTS + 1));
-		/* What is left is as even as it was, and nothing else is another way. */
+		/* The remaining destinations are as balanced as before, and no other entry has changed. */
 		for (p = 2; p <= SPINES; p++)
 			assert_in_range(count_by(&bed, &routes, 0, (uint8_t)(HOSTS + p)) * (SPINES - 1) + 3,
 					all - cases[i].expected, all - cases[i].expected + 6);
@@ -126,7 +126,7 @@ static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
 		assert_int_equal(count_by(&bed, &routes, 1, HOSTS + 1), count_by(&bed, &bed.lft.routes, 1, HOSTS + 1));
 		routes_done(&routes);
 	}
-	/* By the spine that does not reach the last leaf only what it reaches. */
+	/* Through the spine without the last leaf only destinations it reaches. */
 	port = fabric_node_port(bed.fabric, 0, HOSTS + SPINES);
 	assert_int_equal(skew_routes(bed.fabric, &bed.lft, port, 1, &routes, &moved, &all, NULL), 0);
 	for (host = 0; host < LEAFS * HOSTS; host++)
@@ -141,7 +141,7 @@ static void a_share_leaves_by_one_port_and_all_of_it_arrives(void **state)
 	bed_done(&bed);
 }
 
-static void a_dump_that_is_written_reads_back(void **state)
+static void a_written_dump_can_be_read(void **state)
 {
 	struct text text = { 0 };
 	struct routes routes;
@@ -170,8 +170,8 @@ static void a_dump_that_is_written_reads_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_share_leaves_by_one_port_and_all_of_it_arrives),
-		cmocka_unit_test(a_dump_that_is_written_reads_back),
+		cmocka_unit_test(a_share_is_routed_through_one_port_and_remains_reachable),
+		cmocka_unit_test(a_written_dump_can_be_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
 #include "sim/net_shape.h"
 #include "sim/traffic.h"
 
-/* A fabric with tables such as opensm writes, made here by shortest paths. */
+/* A fabric with forwarding tables in the format of opensm, by shortest paths. */
 struct bed {
 	struct fabric *fabric;
 	uint16_t *lids;   /* by port: of CA ports and of port 0 */
@@ -45,7 +45,7 @@ static uint16_t give_lids(struct bed *bed)
 	return lid;
 }
 
-/* Hops from every node to @to, a node; UINT32_MAX where there is no way. */
+/* Hops from every node to @to, a node; UINT32_MAX if there is no path. */
 static void measure(const struct fabric *fabric, uint32_t to, uint32_t *ret_hops, uint32_t *queue)
 {
 	size_t head = 0, tail = 0;
@@ -74,7 +74,7 @@ static void measure(const struct fabric *fabric, uint32_t to, uint32_t *ret_hops
 	}
 }
 
-/* One of the ports on shortest paths: the @salt-th, going round. */
+/* One of the ports on shortest paths: number @salt, cyclic. */
 static unsigned choose_port(const struct fabric *fabric, uint32_t node, const uint32_t *hops, unsigned salt)
 {
 	const struct node *owner = &fabric->nodes[node];
@@ -97,7 +97,7 @@ static unsigned choose_port(const struct fabric *fabric, uint32_t node, const ui
 	return 0;
 }
 
-/* @skew: all choices fall on the first port, so that uplinks collide. */
+/* @skew: always use the first port, so that uplinks collide. */
 static void write_dump(struct bed *bed, bool skew)
 {
 	const struct fabric *fabric = bed->fabric;
@@ -170,7 +170,7 @@ static void assert_near(double a, double b)
 		fail_msg("%g is not %g", a, b);
 }
 
-static void dumps_say_lids_and_ports(void **state)
+static void dumps_have_lids_and_ports(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	uint32_t port, leaf;
@@ -182,7 +182,7 @@ static void dumps_say_lids_and_ports(void **state)
 	for (i = 0; i < bed.fabric->port_count; i++)
 		assert_int_equal(bed.lft.port_lids[i], bed.lids[i]);
 	assert_int_equal(bed.lft.switch_count, 16);
-	/* The first host hangs on port 1 of the first leaf. */
+	/* The first host is connected to port 1 of the first leaf. */
 	port = bed.fabric->nodes[fabric_find_node(bed.fabric, 0x0c42a10300003000ULL)].first_port;
 	leaf = bed.fabric->ports[bed.fabric->ports[port].peer].node;
 	assert_int_equal(routes_out_port(routes_find(&bed.lft.routes, bed.fabric->nodes[leaf].guid), bed.lids[port]),
@@ -191,7 +191,7 @@ static void dumps_say_lids_and_ports(void **state)
 	bed_done(&bed);
 }
 
-static void half_a_dump_is_refused(void **state)
+static void incomplete_dumps_are_rejected(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
 	struct lft lft = { 0 };
@@ -201,7 +201,7 @@ static void half_a_dump_is_refused(void **state)
 	(void)state;
 	bed_init(&bed, &shape, NULL, 0, false);
 	for (len = 0; len < bed.dump.len - 1; len += 97) {
-		/* Between two switches it cannot be told. */
+		/* Between two switches truncation cannot be detected. */
 		if (len > 7 && !memcmp(text_chars(&bed.dump) + len - 7, "dumped\n", 7))
 			continue;
 		assert_int_equal(lft_parse(bed.fabric, text_chars(&bed.dump), len, &lft, NULL), ERR_IO);
@@ -210,7 +210,7 @@ static void half_a_dump_is_refused(void **state)
 	bed_done(&bed);
 }
 
-static void foreign_dumps_do_no_harm(void **state)
+static void foreign_dumps_are_handled(void **state)
 {
 	static const char dump[] = "Unicast lids [0-9] of switch Lid 1 guid 0xdead ('x'):\n"
 		"0x0001 001 : (portguid 0xbeef)\n0xffffffffffff 999\n0x0002\n0x\n9 lids dumped\n";
@@ -226,8 +226,8 @@ static void foreign_dumps_do_no_harm(void **state)
 	bed_done(&bed);
 }
 
-/* Each flow goes from cable to cable, and ends at its host. */
-static void paths_lead_from_host_to_host(void **state)
+/* The path of each flow is connected and ends at its host. */
+static void paths_connect_hosts(void **state)
 {
 	static const char *const jobs[] = { "ring rate=1Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_TREE3);
@@ -252,7 +252,7 @@ static void paths_lead_from_host_to_host(void **state)
 	bed_done(&bed);
 }
 
-/* Both ends of every link agree, hosts send what they want, and no link is above its capacity. */
+/* Both ends of each link agree, hosts send at their demand, and no link exceeds its capacity. */
 static void every_packet_is_counted_at_both_ends(void **state)
 {
 	static const char *const jobs[] = { "ring rails=0-3 rate=90Gb/s",
@@ -287,11 +287,10 @@ static void every_packet_is_counted_at_both_ends(void **state)
 }
 
 /*
- * Two leafs with one uplink in use, as tables that put everything on the first port have
- * it: every leaf-to-leaf flow of a rail shares it, the job is as slow as these, and
- * the HCAs that feed the full uplink wait.
+ * Tables that route everything through the first port use one uplink of two leaves: all flows between leaves of a
+ * rail share it, they limit the job, and the HCAs that feed the full uplink wait.
  */
-static void a_skewed_route_slows_the_job_and_makes_its_feeders_wait(void **state)
+static void a_skewed_route_slows_the_job_and_causes_xmit_wait(void **state)
 {
 	static const char *const coupled[] = { "ring hosts=node0001,node0005,node0002,node0006 rate=160Gb/s" };
 	static const char *const two[] = { "ring hosts=node0001,node0005 rate=160Gb/s",
@@ -306,13 +305,13 @@ static void a_skewed_route_slows_the_job_and_makes_its_feeders_wait(void **state
 	shape.rails = 1;
 	shape.spines = 2;
 	shape.management = 0;
-	/* The ring goes in the order of names: 1 to 2, 2 to 5, 5 to 6, 6 to 1: no collision, full rate. */
+	/* The ring has the order of names: 1 to 2, 2 to 5, 5 to 6, 6 to 1: no collision, full rate. */
 	bed_init(&bed, &shape, coupled, 1, true);
 	for (i = 0; i < bed.list.count; i++)
 		assert_near(bed.traffic.rate[i] / 1e9, 160);
 	bed_done(&bed);
 
-	/* Two jobs whose rings cross at the same time: two flows of 160 want a link of 200. */
+	/* Two jobs whose rings cross at the same time: two flows with a demand of 160 share a link of 200. */
 	bed_init(&bed, &shape, two, 2, true);
 	for (i = 0; i < bed.list.count; i++)
 		assert_near(bed.traffic.rate[i] / 1e9, 100);
@@ -323,7 +322,7 @@ static void a_skewed_route_slows_the_job_and_makes_its_feeders_wait(void **state
 		if (!bed.traffic.pending[i].xmit_wait)
 			continue;
 		waiting++;
-		/* 60 of 200 Gb/s do not come through: 30 % of 2 s, in ticks of 8 bytes. */
+		/* 60 of 200 Gb/s exceed the capacity: 30 % of 2 s, in ticks of 8 bytes. */
 		assert_int_equal(node->type, NODE_CA);
 		assert_near((double)bed.traffic.pending[i].xmit_wait * TRAFFIC_TICK_BITS / (2 * 200e9), 0.3);
 	}
@@ -344,7 +343,7 @@ static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
 	shape.spines = 2;
 	shape.management = 0;
 	bed_init(&bed, &shape, jobs, 2, true);
-	/* The flow between 6 and 7 stays in its leaf, and only there the free job has its full rate. */
+	/* The flow between 6 and 7 stays within its leaf: only there the uncoupled job has its full rate. */
 	assert_near(bed.traffic.rate[0] / 1e9, 100);
 	assert_near(bed.traffic.rate[1] / 1e9, 100);
 	assert_near(bed.traffic.rate[2] / 1e9, 100);
@@ -353,8 +352,8 @@ static void a_coupled_job_is_as_slow_as_its_slowest_flow(void **state)
 	bed_done(&bed);
 }
 
-/* Nothing is sent where there is no way, and a job waits for the flow that has none. */
-static void a_flow_without_a_route_stands_still(void **state)
+/* A flow without a path sends nothing, and stops its coupled job. */
+static void a_flow_without_a_route_has_rate_zero(void **state)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0003 rails=0 rate=10Gb/s",
 					    "ring hosts=node0001-node0003 rails=1 rate=10Gb/s coupled=no" };
@@ -365,14 +364,14 @@ static void a_flow_without_a_route_stands_still(void **state)
 
 	(void)state;
 	bed_init(&bed, &shape, jobs, 2, false);
-	/* The second host is not in the subnet any more. */
+	/* The second host has left the subnet. */
 	for (i = 0; i < bed.list.count; i++) {
 		port = bed.list.flows[i].to;
 		if (!strncmp(bed.fabric->nodes[bed.fabric->ports[port].node].desc, "node0002", 8))
 			bed.lft.port_lids[port] = 0;
 	}
 	assert_int_equal(traffic_route(&bed.traffic, &bed.lft, NULL), 0);
-	/* It neither gets nor sends anything; of each rail's ring only 3 to 1 has a way. */
+	/* It sends and receives nothing; in the ring of each rail only 3 to 1 has a path. */
 	assert_int_equal(bed.traffic.routed_count, 2);
 	for (i = 0; i < 5; i++)
 		assert_near(bed.traffic.rate[i], 0);
@@ -380,8 +379,8 @@ static void a_flow_without_a_route_stands_still(void **state)
 	bed_done(&bed);
 }
 
-/* So each host of a unit sends to the other unit, over spines. */
-static void a_stride_leaves_hosts_out(void **state)
+/* Each host sends to the other unit, through spines. */
+static void a_stride_skips_hosts(void **state)
 {
 	static const char *const jobs[] = { "ring hosts=node0001-node0007 rails=1 stride=3 rate=10Gb/s" };
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
@@ -399,7 +398,7 @@ static void a_stride_leaves_hosts_out(void **state)
 	bed_done(&bed);
 }
 
-static void words_that_are_no_job_are_named(void **state)
+static void invalid_jobs_are_reported(void **state)
 {
 	static const char *const wrong[] = {
 		"", "tree rate=1Gb/s", "ring rate=", "ring rate=fast", "ring rate=-1", "ring rate=1Gb/s rails=0-99",
@@ -424,7 +423,7 @@ static void words_that_are_no_job_are_named(void **state)
 	bed_done(&bed);
 }
 
-static void hosts_are_in_natural_order_and_management_is_none(void **state)
+static void hosts_are_in_natural_order_without_management(void **state)
 {
 	struct net_shape shape = net_shape_default(NET_SHAPE_RAIL);
 	struct bed bed;
@@ -444,17 +443,17 @@ static void hosts_are_in_natural_order_and_management_is_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dumps_say_lids_and_ports),
-		cmocka_unit_test(half_a_dump_is_refused),
-		cmocka_unit_test(foreign_dumps_do_no_harm),
-		cmocka_unit_test(paths_lead_from_host_to_host),
+		cmocka_unit_test(dumps_have_lids_and_ports),
+		cmocka_unit_test(incomplete_dumps_are_rejected),
+		cmocka_unit_test(foreign_dumps_are_handled),
+		cmocka_unit_test(paths_connect_hosts),
 		cmocka_unit_test(every_packet_is_counted_at_both_ends),
-		cmocka_unit_test(a_skewed_route_slows_the_job_and_makes_its_feeders_wait),
+		cmocka_unit_test(a_skewed_route_slows_the_job_and_causes_xmit_wait),
 		cmocka_unit_test(a_coupled_job_is_as_slow_as_its_slowest_flow),
-		cmocka_unit_test(a_flow_without_a_route_stands_still),
-		cmocka_unit_test(a_stride_leaves_hosts_out),
-		cmocka_unit_test(words_that_are_no_job_are_named),
-		cmocka_unit_test(hosts_are_in_natural_order_and_management_is_none),
+		cmocka_unit_test(a_flow_without_a_route_has_rate_zero),
+		cmocka_unit_test(a_stride_skips_hosts),
+		cmocka_unit_test(invalid_jobs_are_reported),
+		cmocka_unit_test(hosts_are_in_natural_order_without_management),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
