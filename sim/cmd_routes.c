@@ -83,7 +83,8 @@ static int tables_init(struct tables *tables, struct error *err)
 	tables->sockname = getenv("IBSIM_SOCKNAME");
 	tables->dir = getenv("IBWIRE_SIM_DIR");
 	if (!tables->sockname || !tables->dir)
-		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: run this command within ibwire-sim run");
+		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: run this command within "
+			       "ibwire-sim run");
 	snprintf(path, sizeof(path), "%s/" IBSIM_NET_FILE, tables->dir);
 	code = rundir_read(path, &net, &len, err);
 	if (code < 0)
@@ -121,7 +122,8 @@ static int signal_opensm(const struct tables *tables, struct error *err)
 	if (!pid)
 		return err_set(err, ERR_UNAVAILABLE, "opensm is not running: start it with ibwire-sim opensm start");
 	if (kill((pid_t)pid, SIGHUP) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "cannot send a signal to opensm (process %ld): %s", pid, strerror(errno));
+		return err_set(err, ERR_UNAVAILABLE, "cannot send a signal to opensm (process %ld): %s", pid,
+			       strerror(errno));
 	return 0;
 }
 

@@ -17,7 +17,7 @@
 #include "sim/net_shape.h"
 #include "sim/relay/relay.h"
 
-#define GEN_ARGUMENTS_MAX 64
+#define GEN_ARGS_MAX 64
 #define DEFAULT_TICK_MS 100
 
 struct run_options {
@@ -134,12 +134,12 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 
 static int parse_gen(const char *gen, struct net_shape *shape, struct error *err)
 {
-	char *copy = strdup(gen), *arguments[GEN_ARGUMENTS_MAX], *word, *rest = NULL;
+	char *copy = strdup(gen), *arguments[GEN_ARGS_MAX], *word, *rest = NULL;
 	int count = 0, code;
 
 	if (!copy)
 		return err_nomem(err);
-	for (word = strtok_r(copy, " \t", &rest); word && count < GEN_ARGUMENTS_MAX; word = strtok_r(NULL, " \t", &rest))
+	for (word = strtok_r(copy, " \t", &rest); word && count < GEN_ARGS_MAX; word = strtok_r(NULL, " \t", &rest))
 		arguments[count++] = word;
 	code = cmd_parse_shape(count, arguments, shape, err);
 	free(copy);

@@ -12,8 +12,8 @@
 static const struct command commands[] = {
 	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print the net file of a generated fabric", cmd_net },
 	{ "mend", "FILE", "convert an ibnetdiscover output into a net file that ibsim loads", cmd_mend },
-	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND", "run a command within a simulated fabric",
-	  cmd_run },
+	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND",
+	  "run a command within a simulated fabric", cmd_run },
 	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
 	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES locked=NODES']",
 	  "within run: set or print latency, loss and unresponsive nodes", cmd_wire },

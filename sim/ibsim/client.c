@@ -206,7 +206,7 @@ int client_query(struct client *client, struct client_query *queries, size_t cou
 		while (sent < count && sent - taken < WINDOW) {
 			fill_packet(&packet, &queries[sent], sent);
 			if (!send_all(client->data_fd, &packet, sizeof(packet)))
-				return err_set(err, ERR_UNAVAILABLE, "cannot send a request to ibsim: %s", strerror(errno));
+				return err_set(err, ERR_UNAVAILABLE, "cannot send to ibsim: %s", strerror(errno));
 			sent++;
 		}
 		if (!receive_all(client->data_fd, &packet, sizeof(packet)))

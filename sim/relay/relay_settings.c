@@ -38,7 +38,7 @@ static int set_pair(const struct fabric *fabric, struct draft *draft, const stru
 		return parse_nodes(fabric, pair->value, draft->dead, err);
 	if (!strcmp(pair->key, "locked"))
 		return parse_nodes(fabric, pair->value, draft->locked, err);
-	return err_set(err, ERR_USAGE, "\"%s\" is not a setting of wire: latency, service, hold, loss, dead, locked or seed",
+	return err_set(err, ERR_USAGE, "\"%s\" is not latency, service, hold, loss, dead, locked or seed",
 		       *pair->key ? pair->key : pair->value);
 }
 

@@ -61,8 +61,8 @@ int relay_sockets_open(struct relay_sockets *sockets, struct relay_model *model,
 	}
 	if (good)
 		return 0;
-	err_set(err, ERR_UNAVAILABLE, "the relay cannot connect to ibsim \"%s\" or listen as \"%s\": %s", ibsim_name, name,
-		strerror(errno));
+	err_set(err, ERR_UNAVAILABLE, "the relay cannot connect to ibsim \"%s\" or listen as \"%s\": %s", ibsim_name,
+		name, strerror(errno));
 	relay_sockets_close(sockets);
 	return ERR_UNAVAILABLE;
 }

@@ -249,7 +249,8 @@ static int wait_for_tables(struct driver *driver, struct error *err)
 	if (code < 0)
 		return code;
 	if (!driver->traffic.routed_count)
-		return err_set(err, ERR_UNAVAILABLE, "opensm's tables have a route for none of the %zu flows", driver->list.count);
+		return err_set(err, ERR_UNAVAILABLE, "opensm's tables have a route for none of the %zu flows",
+			       driver->list.count);
 	if (driver->traffic.routed_count < driver->list.count)
 		log_warning("opensm's tables have routes for only %zu of %zu flows", driver->traffic.routed_count,
 			    driver->list.count);
