@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* cmd.h - the sub-commands of ibwire-sim, and what they share */
+/* cmd.h - the sub-commands of ibwire-sim and their shared functions */
 #ifndef IBWIRE_SIM_CMD_H
 #define IBWIRE_SIM_CMD_H
 
@@ -11,9 +11,9 @@ struct text;
 
 struct command {
 	const char *name;
-	const char *arguments; /* for the usage */
+	const char *arguments; /* for the usage message */
 	const char *summary;
-	/* Return: the exit status; a negative code with @err filled in. */
+	/* Return: the exit status, or a negative code with @err set. */
 	int (*run)(int argc, char **argv, struct error *err);
 };
 
@@ -28,15 +28,26 @@ int cmd_routes(int argc, char **argv, struct error *err);
 int cmd_console(int argc, char **argv, struct error *err);
 
 /*
- * cmd_parse_shape - "rail --units 4 --speed NDR", as words
+ * cmd_parse_shape - parse "rail --units 4 --speed NDR", split into arguments
  * Return: 0 or ERR_USAGE.
  */
 int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err);
 
-/* cmd_load_net - read a dump ("-": stdin) and mend it; says on stderr what was mended. */
+/* cmd_load_net - read an ibnetdiscover output ("-": stdin) and repair it; lists the repairs on stderr. */
 int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct error *err);
 
-/* cmd_make_net - build a shape and write its net; says on stderr what is not as asked. */
+/* cmd_make_net - generate a fabric and its net file; lists deviations from the options on stderr. */
 int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric **ret, struct error *err);
+
+/*
+ * cmd_control_opensm - send a command for opensm to the launcher, and wait until it has taken effect
+ * @sockname:  $IBSIM_SOCKNAME
+ * @dir:       $IBWIRE_SIM_DIR
+ * @command:   "stop", "start", "restart", "status"
+ * @ret_pid:   opensm's process, 0 if it is not running
+ *
+ * Return: 0; ERR_USAGE; ERR_UNAVAILABLE if the launcher does not respond, or after a minute.
+ */
+int cmd_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid, struct error *err);
 
 #endif

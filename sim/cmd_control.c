@@ -1,37 +1,115 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* The commands that are used within a simulation: they find it by its environment. */
+/* Commands that control a running simulation. They find it by the environment that run sets. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "sim/cmd.h"
-#include "sim/console.h"
-#include "sim/driver.h"
+#include "sim/control.h"
+#include "sim/ibsim/console.h"
+#include "sim/ibsim/opensm.h"
 #include "sim/launch.h"
+#include "sim/relay/relay.h"
+#include "sim/traffic/driver.h"
+
+#define OPENSM_TIMEOUT_US (60 * US_PER_S)
 
 static int need_env(const char *name, const char **ret, struct error *err)
 {
 	*ret = getenv(name);
 	if (*ret && **ret)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, "%s is not set: this works within ibwire-sim run", name);
+	return err_set(err, ERR_UNAVAILABLE, "%s is not set: run this command within ibwire-sim run", name);
+}
+
+typedef int control_function(const char *sockname, const char *command, struct text *response, struct error *err);
+
+/* Send a command to a process of the simulation and print the response. */
+static int send_command(control_function *send, const char *command, struct error *err)
+{
+	struct text response = { 0 };
+	const char *sockname;
+	int code = need_env("IBSIM_SOCKNAME", &sockname, err);
+
+	if (code == 0)
+		code = send(sockname, command, &response, err);
+	if (code == 0)
+		fputs(text_chars(&response), stdout);
+	text_done(&response);
+	return code;
 }
 
 int cmd_traffic(int argc, char **argv, struct error *err)
 {
-	struct text answer = { 0 };
-	const char *sockname;
-	int code;
-
 	if (argc != 2)
 		return err_set(err, ERR_USAGE, "usage: ibwire-sim traffic pause|resume|truth|status");
-	code = need_env("IBSIM_SOCKNAME", &sockname, err);
+	return send_command(driver_control, argv[1], err);
+}
+
+/* @settings: NULL to print the current ones */
+static int send_settings(const char *what, const char *settings, struct error *err)
+{
+	struct text command = { 0 };
+	int code;
+
+	text_appendf(&command, "%s%s%s", what, settings ? " " : "", settings ? settings : "");
+	code = text_failed(&command) ? err_nomem(err) : send_command(relay_control, text_chars(&command), err);
+	text_done(&command);
+	return code;
+}
+
+int cmd_wire(int argc, char **argv, struct error *err)
+{
+	if (argc > 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim wire ['latency=20us service=100us hold=1s "
+			       "loss=0 dead=NODES locked=NODES'] (one argument)");
+	return send_settings("wire", argc == 2 ? argv[1] : NULL, err);
+}
+
+int cmd_pma(int argc, char **argv, struct error *err)
+{
+	if (argc != 2)
+		return err_set(err, ERR_USAGE, "usage: ibwire-sim pma 'NODES caps=0x5300 caps2=0x2 tick=7 ...' "
+			       "(one argument)");
+	return send_settings("pma", argv[1], err);
+}
+
+/* Send a command to the launcher. @ret_pid: opensm's process, 0 if it is not running */
+static int control_launcher(const char *sockname, const char *command, long *ret_pid, struct error *err)
+{
+	struct text response = { 0 };
+	int code = control_send(sockname, LAUNCH_CONTROL_PART, command,
+				"the launcher does not respond: has the simulation ended?", &response, err);
+
 	if (code == 0)
-		code = driver_control(sockname, argv[1], &answer, err);
-	if (code == 0)
-		fputs(text_chars(&answer), stdout);
-	text_done(&answer);
+		*ret_pid = strtol(text_chars(&response), NULL, 10);
+	text_done(&response);
+	return code;
+}
+
+int cmd_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid, struct error *err)
+{
+	const struct timespec interval = { .tv_nsec = 20000000 };
+	const struct clock *clock = clock_system();
+	bool stops = !strcmp(command, "stop"), starts = !strcmp(command, "start") || !strcmp(command, "restart");
+	unsigned count_before = opensm_subnet_up_count(dir);
+	int64_t deadline_us = clock_boottime_us(clock) + OPENSM_TIMEOUT_US;
+	int code = control_launcher(sockname, command, ret_pid, err);
+
+	while (code == 0 && (stops || starts)) {
+		code = control_launcher(sockname, "status", ret_pid, err);
+		if (code == 0 && (stops ? !*ret_pid : opensm_subnet_up_count(dir) > count_before))
+			break;
+		if (code == 0 && clock_boottime_us(clock) > deadline_us)
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not %s within a minute: see %s/" OPENSM_LOG,
+				       stops ? "end" : "bring the subnet up", dir);
+		nanosleep(&interval, NULL);
+	}
 	return code;
 }
 
@@ -47,17 +125,17 @@ int cmd_opensm(int argc, char **argv, struct error *err)
 	if (code == 0)
 		code = need_env("IBWIRE_SIM_DIR", &dir, err);
 	if (code == 0)
-		code = launch_control_opensm(sockname, dir, argv[1], &pid, err);
+		code = cmd_control_opensm(sockname, dir, argv[1], &pid, err);
 	if (code == 0 && pid)
-		printf("opensm runs: process %ld\n", pid);
+		printf("opensm is running: process %ld\n", pid);
 	else if (code == 0)
-		puts("opensm does not run");
+		puts("opensm is not running");
 	return code;
 }
 
 int cmd_console(int argc, char **argv, struct error *err)
 {
-	struct text answer = { 0 };
+	struct text output = { 0 };
 	const char *fifo, *dir;
 	int code;
 
@@ -67,9 +145,9 @@ int cmd_console(int argc, char **argv, struct error *err)
 	if (code == 0)
 		code = need_env("IBWIRE_SIM_DIR", &dir, err);
 	if (code == 0)
-		code = console_ask(fifo, dir, argv[1], &answer, err);
+		code = console_run(fifo, dir, argv[1], &output, err);
 	if (code == 0)
-		fputs(text_chars(&answer), stdout);
-	text_done(&answer);
+		fputs(text_chars(&output), stdout);
+	text_done(&output);
 	return code;
 }

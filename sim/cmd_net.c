@@ -9,10 +9,10 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "sim/cmd.h"
-#include "sim/mend.h"
-#include "sim/netwrite.h"
-#include "sim/rundir.h"
+#include "sim/net/mend.h"
+#include "sim/net/netwrite.h"
 #include "sim/net_shape.h"
+#include "sim/rundir.h"
 
 static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *err)
 {
@@ -27,7 +27,7 @@ static int parse_kind(const char *word, enum net_shape_kind *ret, struct error *
 		*ret = (enum net_shape_kind)i;
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "a net is rail, tree2 or tree3, not \"%s\"", word);
+	return err_set(err, ERR_USAGE, "the kind of a net is rail, tree2 or tree3, not \"%s\"", word);
 }
 
 int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error *err)
@@ -36,7 +36,7 @@ int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error
 	int i;
 
 	if (argc < 1)
-		return err_set(err, ERR_USAGE, "which kind of net: rail, tree2 or tree3?");
+		return err_set(err, ERR_USAGE, "the kind of net is missing: rail, tree2 or tree3");
 	if (parse_kind(argv[0], &kind, err) < 0)
 		return ERR_USAGE;
 	*shape = net_shape_default(kind);
@@ -45,17 +45,17 @@ int cmd_parse_shape(int argc, char **argv, struct net_shape *shape, struct error
 		char name[32];
 
 		if (strncmp(argv[i], "--", 2))
-			return err_set(err, ERR_USAGE, "\"%s\" is no option of a net: see man ibwire-sim", argv[i]);
+			return err_set(err, ERR_USAGE, "\"%s\" is not an option of a net: see man ibwire-sim", argv[i]);
 		snprintf(name, sizeof(name), "%.*s", equals ? (int)(equals - argv[i] - 2) : 31, argv[i] + 2);
 		if (!equals && i + 1 >= argc)
-			return err_set(err, ERR_USAGE, "--%s wants a value", name);
+			return err_set(err, ERR_USAGE, "--%s needs a value", name);
 		if (net_shape_option(shape, name, equals ? equals + 1 : argv[++i], err) < 0)
 			return ERR_USAGE;
 	}
 	return 0;
 }
 
-static void say_mended(void *ctx, const char *line)
+static void log_repair(void *ctx, const char *line)
 {
 	(void)ctx;
 	log_info("%s", line);
@@ -74,7 +74,7 @@ int cmd_make_net(const struct net_shape *shape, struct text *net, struct fabric 
 		fabric_destroy(fabric);
 		return err_nomem(err);
 	}
-	mend_describe(&notes, say_mended, NULL);
+	mend_describe(&notes, log_repair, NULL);
 	*ret = fabric;
 	return 0;
 }
@@ -92,14 +92,14 @@ int cmd_load_net(const char *path, struct text *net, struct fabric **ret, struct
 	free(chars);
 	if (code < 0)
 		return err_prefix(err, "%s", path);
-	mend_describe(&notes, say_mended, NULL);
+	mend_describe(&notes, log_repair, NULL);
 	return 0;
 }
 
 static int print_net(const struct text *net, struct error *err)
 {
 	if (fwrite(text_chars(net), 1, net->len, stdout) != net->len || fflush(stdout) != 0)
-		return err_set(err, ERR_IO, "cannot write the net: %s", strerror(errno));
+		return err_set(err, ERR_IO, "cannot write the net file: %s", strerror(errno));
 	return 0;
 }
 

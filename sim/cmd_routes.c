@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* `ibwire-sim routes`: forwarding tables saved, loaded, skewed while everything runs. */
+/* ibwire-sim routes: save, load and skew the forwarding tables of a running simulation */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,20 +15,20 @@
 #include "fabric/names.h"
 #include "fabric/netfile.h"
 #include "sim/cmd.h"
-#include "sim/ibsim.h"
+#include "sim/ibsim/ibsim.h"
+#include "sim/ibsim/opensm.h"
 #include "sim/launch.h"
 #include "sim/lft.h"
-#include "sim/opensm.h"
 #include "sim/rundir.h"
-#include "sim/skew.h"
+#include "sim/traffic/skew.h"
 
-#define PATIENCE_US (30 * US_PER_S)
+#define TIMEOUT_US (30 * US_PER_S)
 
-/* opensm's routes, and the fabric that they are of. */
+/* The fabric and opensm's forwarding tables. */
 struct tables {
 	const char *sockname, *dir;
 	struct fabric *fabric;
-	char *chars; /* of the dump */
+	char *chars; /* the dump */
 	size_t len;
 	struct lft lft;
 };
@@ -45,17 +45,17 @@ static void tables_done(struct tables *tables)
 	lft_done(&tables->lft);
 }
 
-static void nap(void)
+static void wait_briefly(void)
 {
-	const struct timespec time = { .tv_nsec = 20000000 };
+	const struct timespec interval = { .tv_nsec = 20000000 };
 
-	nanosleep(&time, NULL);
+	nanosleep(&interval, NULL);
 }
 
-/* opensm may be writing it just now. */
+/* Retries while the dump is incomplete: opensm may be writing it. */
 static int read_dump(struct tables *tables, struct error *err)
 {
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	int64_t deadline_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	char path[PATH_MAX + 32];
 	int code;
 
@@ -67,9 +67,9 @@ static int read_dump(struct tables *tables, struct error *err)
 		code = rundir_read(path, &tables->chars, &tables->len, err);
 		if (code == 0)
 			code = lft_parse(tables->fabric, tables->chars, tables->len, &tables->lft, err);
-		if (code != ERR_IO || clock_boottime_us(clock_system()) > until_us)
+		if (code != ERR_IO || clock_boottime_us(clock_system()) > deadline_us)
 			return code;
-		nap();
+		wait_briefly();
 	}
 }
 
@@ -83,7 +83,8 @@ static int tables_init(struct tables *tables, struct error *err)
 	tables->sockname = getenv("IBSIM_SOCKNAME");
 	tables->dir = getenv("IBWIRE_SIM_DIR");
 	if (!tables->sockname || !tables->dir)
-		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: this works within ibwire-sim run");
+		return err_set(err, ERR_UNAVAILABLE, "IBWIRE_SIM_DIR is not set: run this command within "
+			       "ibwire-sim run");
 	snprintf(path, sizeof(path), "%s/" IBSIM_NET_FILE, tables->dir);
 	code = rundir_read(path, &net, &len, err);
 	if (code < 0)
@@ -93,8 +94,8 @@ static int tables_init(struct tables *tables, struct error *err)
 	return code ? code : read_dump(tables, err);
 }
 
-/* Do opensm's tables say what these say, wherever these say something? */
-static bool are_in_force(const struct tables *tables, const struct routes *wanted)
+/* Do opensm's tables contain all entries of @wanted? */
+static bool tables_match(const struct tables *tables, const struct routes *wanted)
 {
 	size_t i;
 	uint32_t lid;
@@ -111,24 +112,25 @@ static bool are_in_force(const struct tables *tables, const struct routes *wante
 	return true;
 }
 
-static int tell_opensm(const struct tables *tables, struct error *err)
+static int signal_opensm(const struct tables *tables, struct error *err)
 {
 	long pid = 0;
-	int code = launch_control_opensm(tables->sockname, tables->dir, "status", &pid, err);
+	int code = cmd_control_opensm(tables->sockname, tables->dir, "status", &pid, err);
 
 	if (code < 0)
 		return code;
 	if (!pid)
-		return err_set(err, ERR_UNAVAILABLE, "opensm does not run: ibwire-sim opensm start");
+		return err_set(err, ERR_UNAVAILABLE, "opensm is not running: start it with ibwire-sim opensm start");
 	if (kill((pid_t)pid, SIGHUP) < 0)
-		return err_set(err, ERR_UNAVAILABLE, "opensm (process %ld) cannot be told: %s", pid, strerror(errno));
+		return err_set(err, ERR_UNAVAILABLE, "cannot send a signal to opensm (process %ld): %s", pid,
+			       strerror(errno));
 	return 0;
 }
 
-/* Have opensm route by this text, and wait until it does. */
+/* Make opensm load these tables and wait until they are in use. */
 static int load_text(struct tables *tables, const char *chars, size_t len, struct error *err)
 {
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	int64_t deadline_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	struct lft wanted;
 	int code = lft_parse(tables->fabric, chars, len, &wanted, err);
 
@@ -136,15 +138,15 @@ static int load_text(struct tables *tables, const char *chars, size_t len, struc
 		return code;
 	code = rundir_write(tables->dir, OPENSM_LFTS, chars, len, err);
 	if (code == 0)
-		code = tell_opensm(tables, err);
+		code = signal_opensm(tables, err);
 	while (code == 0) {
 		code = read_dump(tables, err);
-		if (code == 0 && are_in_force(tables, &wanted.routes))
+		if (code == 0 && tables_match(tables, &wanted.routes))
 			break;
-		if (code == 0 && clock_boottime_us(clock_system()) > until_us)
-			code = err_set(err, ERR_UNAVAILABLE, "opensm did not take these routes within half a minute: "
-				       "was it given another routing_engine? See %s/" OPENSM_LOG, tables->dir);
-		nap();
+		if (code == 0 && clock_boottime_us(clock_system()) > deadline_us)
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not load these tables within 30 s: "
+				       "is another routing_engine configured? See %s/" OPENSM_LOG, tables->dir);
+		wait_briefly();
 	}
 	lft_done(&wanted);
 	return code;
@@ -176,18 +178,19 @@ static int save(const struct tables *tables, const char *path, struct error *err
 	return 0;
 }
 
-/* NODE/PORT, with the node's whole name, its short one, or 0x and its GUID. */
+/* NODE/PORT, where NODE is a full name, a short name or 0xGUID. */
 static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	const char *slash = strrchr(typed, '/');
-	char shown[NODE_NAME_SIZE];
+	char short_name[NODE_NAME_SIZE];
 	uint32_t node;
 
 	if (names_find_port(fabric, typed, ret, err) == 0)
 		return 0;
 	for (node = 0; slash && node < fabric->node_count; node++) {
-		names_short(fabric->nodes[node].name, shown);
-		if (strlen(shown) != (size_t)(slash - typed) || strncmp(shown, typed, strlen(shown)))
+		names_short(fabric->nodes[node].name, short_name);
+		if (strlen(short_name) != (size_t)(slash - typed) ||
+		    strncmp(short_name, typed, strlen(short_name)))
 			continue;
 		*ret = fabric_node_port(fabric, node, (uint8_t)strtoul(slash + 1, NULL, 10));
 		if (*ret != FABRIC_NONE)
@@ -219,23 +222,23 @@ static int skew(struct tables *tables, const char *port_typed, const char *share
 	return code;
 }
 
-/* Without the file opensm routes by itself again. There is nothing to compare with but that it wrote anew. */
+/* Without the file opensm computes routes again. There are no tables to compare with: its log tells when it did. */
 static int reset(struct tables *tables, struct error *err)
 {
-	unsigned before = opensm_times_routed(tables->dir);
-	int64_t until_us = clock_boottime_us(clock_system()) + PATIENCE_US;
+	unsigned before = opensm_routed_count(tables->dir);
+	int64_t deadline_us = clock_boottime_us(clock_system()) + TIMEOUT_US;
 	char path[PATH_MAX + 32];
 	int code;
 
 	snprintf(path, sizeof(path), "%s/" OPENSM_LFTS, tables->dir);
 	if (remove(path) < 0 && errno != ENOENT)
 		return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
-	code = tell_opensm(tables, err);
-	while (code == 0 && opensm_times_routed(tables->dir) == before) {
-		if (clock_boottime_us(clock_system()) > until_us)
-			code = err_set(err, ERR_UNAVAILABLE, "opensm did not route anew within half a minute: see %s/"
+	code = signal_opensm(tables, err);
+	while (code == 0 && opensm_routed_count(tables->dir) == before) {
+		if (clock_boottime_us(clock_system()) > deadline_us)
+			code = err_set(err, ERR_UNAVAILABLE, "opensm did not compute routes within 30 s: see %s/"
 				       OPENSM_LOG, tables->dir);
-		nap();
+		wait_briefly();
 	}
 	return code;
 }
@@ -243,16 +246,16 @@ static int reset(struct tables *tables, struct error *err)
 int cmd_routes(int argc, char **argv, struct error *err)
 {
 	static const struct {
-		const char *word;
+		const char *name;
 		int argc;
-	} words[] = { { "save", 3 }, { "load", 3 }, { "skew", 4 }, { "reset", 2 } };
+	} actions[] = { { "save", 3 }, { "load", 3 }, { "skew", 4 }, { "reset", 2 } };
 	struct tables tables;
 	size_t which = 0;
 	int code;
 
-	while (argc > 1 && which < 4 && strcmp(words[which].word, argv[1]))
+	while (argc > 1 && which < 4 && strcmp(actions[which].name, argv[1]))
 		which++;
-	if (argc < 2 || which == 4 || argc != words[which].argc)
+	if (argc < 2 || which == 4 || argc != actions[which].argc)
 		return usage(err);
 	code = tables_init(&tables, err);
 	if (code == 0 && which == 0)

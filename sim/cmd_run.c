@@ -14,16 +14,16 @@
 #include "sim/cmd.h"
 #include "sim/job.h"
 #include "sim/launch.h"
-#include "sim/relay.h"
 #include "sim/net_shape.h"
+#include "sim/relay/relay.h"
 
-#define GEN_WORDS_MAX 64
+#define GEN_ARGS_MAX 64
 #define DEFAULT_TICK_MS 100
 
 struct run_options {
 	struct launch_options launch;
 	const char *net_file, *gen;
-	char truth[PATH_MAX]; /* absolute: the driver's directory is another */
+	char truth[PATH_MAX]; /* absolute: the driver has another working directory */
 };
 
 static int parse_number(const char *name, const char *value, unsigned min, unsigned max, unsigned *ret,
@@ -33,7 +33,7 @@ static int parse_number(const char *name, const char *value, unsigned min, unsig
 	unsigned long number = strtoul(value, &end, 10);
 
 	if (!isdigit((unsigned char)*value) || *end || number < min || number > max)
-		return err_set(err, ERR_USAGE, "%s wants a number from %u to %u, not \"%s\"", name, min, max, value);
+		return err_set(err, ERR_USAGE, "%s must be a number from %u to %u, not \"%s\"", name, min, max, value);
 	*ret = (unsigned)number;
 	return 0;
 }
@@ -41,7 +41,7 @@ static int parse_number(const char *name, const char *value, unsigned min, unsig
 static int add_string(const char **strings, size_t *count, const char *string, const char *name, struct error *err)
 {
 	if (*count >= LAUNCH_OPTIONS_MAX)
-		return err_set(err, ERR_USAGE, "%s may be given %d times", name, LAUNCH_OPTIONS_MAX);
+		return err_set(err, ERR_USAGE, "%s is limited to %d times", name, LAUNCH_OPTIONS_MAX);
 	strings[(*count)++] = string;
 	return 0;
 }
@@ -72,7 +72,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int take_option(struct run_options *options, int option, struct error *err)
+static int set_option(struct run_options *options, int option, struct error *err)
 {
 	struct launch_options *launch = &options->launch;
 
@@ -119,38 +119,35 @@ static int parse_options(struct run_options *options, int argc, char **argv, str
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "+", long_options, NULL)) != -1) {
 		if (option == '?')
-			return err_set(err, ERR_USAGE, "run has no option \"%s\", or it wants a value: "
+			return err_set(err, ERR_USAGE, "run has no option \"%s\", or its value is missing: "
 				       "see man ibwire-sim", argv[optind - 1]);
-		if (take_option(options, option, err) < 0)
+		if (set_option(options, option, err) < 0)
 			return ERR_USAGE;
 	}
 	if (options->net_file && options->gen)
-		return err_set(err, ERR_USAGE, "--net and --gen exclude each other");
+		return err_set(err, ERR_USAGE, "--net and --gen are mutually exclusive");
 	if (optind >= argc)
-		return err_set(err, ERR_USAGE, "which command shall run? ibwire-sim run [options] -- COMMAND");
+		return err_set(err, ERR_USAGE, "the command is missing: ibwire-sim run [options] -- COMMAND");
 	options->launch.command = argv + optind;
 	return 0;
 }
 
 static int parse_gen(const char *gen, struct net_shape *shape, struct error *err)
 {
-	char *copy = strdup(gen), *words[GEN_WORDS_MAX], *word, *rest = NULL;
+	char *copy = strdup(gen), *arguments[GEN_ARGS_MAX], *word, *rest = NULL;
 	int count = 0, code;
 
 	if (!copy)
 		return err_nomem(err);
-	for (word = strtok_r(copy, " \t", &rest); word && count < GEN_WORDS_MAX; word = strtok_r(NULL, " \t", &rest))
-		words[count++] = word;
-	code = cmd_parse_shape(count, words, shape, err);
+	for (word = strtok_r(copy, " \t", &rest); word && count < GEN_ARGS_MAX; word = strtok_r(NULL, " \t", &rest))
+		arguments[count++] = word;
+	code = cmd_parse_shape(count, arguments, shape, err);
 	free(copy);
 	return code;
 }
 
-/*
- * The fabric as ibsim has it, which is the one that was written, not the one
- * that was meant: links are slower there, names a little different.
- */
-static int read_as_written(const struct text *net, struct fabric **fabric, struct error *err)
+/* Replace @fabric by the contents of the net file: ibsim's limits lower link speeds and change some names. */
+static int reload_fabric(const struct text *net, struct fabric **fabric, struct error *err)
 {
 	struct fabric *written;
 	int code = netfile_read(text_chars(net), net->len, NULL, &written, NULL, err);
@@ -185,7 +182,7 @@ int cmd_run(int argc, char **argv, struct error *err)
 	else if (code == 0 && (code = parse_gen(options.gen ? options.gen : "rail", &shape, err)) == 0)
 		code = cmd_make_net(&shape, &net, &fabric, err);
 	if (code == 0)
-		code = read_as_written(&net, &fabric, err);
+		code = reload_fabric(&net, &fabric, err);
 	if (code == 0)
 		code = jobs_check(fabric, options.launch.traffic, options.launch.traffic_count, err);
 	if (code == 0)

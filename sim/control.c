@@ -12,9 +12,9 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "sim/client.h"
+#include "sim/ibsim/client.h"
 
-/* So often is a command given whose connection was closed before it was read. */
+/* Attempts to send a command whose connection is closed before it is read. */
 enum { TRIES = 100 };
 
 int control_listen(const char *sockname, const char *part, int *ret_fd, struct error *err)
@@ -33,12 +33,12 @@ int control_listen(const char *sockname, const char *part, int *ret_fd, struct e
 	return 0;
 }
 
-/* An answer is its exit status as a number, a space, and text. */
-void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
+/* A response is an exit status, a space and text. */
+void control_serve(int fd, int64_t timeout_us, control_handler *handler, void *ctx)
 {
-	const struct timeval patience = { patience_us / US_PER_S, patience_us % US_PER_S };
+	const struct timeval timeout = { timeout_us / US_PER_S, timeout_us % US_PER_S };
 	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
-	struct text answer = { 0 }, reply = { 0 };
+	struct text response = { 0 }, reply = { 0 };
 	struct error err = { 0 };
 	char command[CONTROL_MAX];
 	ssize_t got;
@@ -46,24 +46,24 @@ void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx)
 
 	if (peer < 0)
 		return;
-	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	/* With a time limit it does not wait on where the process was stopped and went on. */
+	setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+	/* With a timeout set, a socket returns EINTR after SIGSTOP and SIGCONT. */
 	do
 		got = recv(peer, command, sizeof(command) - 1, 0);
 	while (got < 0 && errno == EINTR);
 	if (got > 0) {
 		command[got] = '\0';
-		code = obey(ctx, command, &answer, &err);
-		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&answer));
+		code = handler(ctx, command, &response, &err);
+		text_appendf(&reply, "%d %s", -code, code < 0 ? err.text : text_chars(&response));
 		if (send(peer, text_chars(&reply), reply.len, MSG_NOSIGNAL) < 0)
-			log_debug("who gave a command did not wait for the answer");
+			log_debug("the sender of a command closed its connection");
 	}
-	text_done(&answer);
+	text_done(&response);
 	text_done(&reply);
 	close(peer);
 }
 
-/* Return: length of the reply; 0 or less where there is none, with errno. */
+/* Return: the length of the reply; 0 or less with errno set if there is none. */
 static ssize_t ask_once(const struct sockaddr_un *address, socklen_t len, const char *command, char *reply, size_t size)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), cause = 0;
@@ -80,8 +80,8 @@ static ssize_t ask_once(const struct sockaddr_un *address, socklen_t len, const 
 	return got;
 }
 
-int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
-		struct error *err)
+int control_send(const char *sockname, const char *part, const char *command, const char *unavailable,
+		 struct text *response, struct error *err)
 {
 	struct sockaddr_un address;
 	socklen_t len = client_address(&address, sockname, part);
@@ -90,21 +90,21 @@ int control_ask(const char *sockname, const char *part, const char *command, con
 	ssize_t got;
 
 	if (strlen(command) >= CONTROL_MAX - 1)
-		return err_set(err, ERR_USAGE, "that is too long for one command: use a pattern of names");
+		return err_set(err, ERR_USAGE, "the command is too long: use a name pattern");
 	/*
-	 * Who serves has no patience: where this process was not scheduled between connect() and send(), the connection
-	 * is closed and the command was not read. One that was read has an answer.
+	 * The server's timeout is short: if this process is not scheduled between connect() and send(), the
+	 * connection is closed before the command is read. A command that was read always gets a response.
 	 */
 	do
 		got = ask_once(&address, len, command, reply, sizeof(reply) - 1);
 	while (got < 0 && (errno == EPIPE || errno == ECONNRESET) && ++tries < TRIES);
 	if (got <= 0)
-		return err_set(err, ERR_UNAVAILABLE, "%s", nobody);
+		return err_set(err, ERR_UNAVAILABLE, "%s", unavailable);
 	reply[got] = '\0';
 	status = (int)strtol(reply, &text, 10);
 	text += *text == ' ';
 	if (status)
 		return err_set(err, -status, "%s", text);
-	text_append(answer, text);
+	text_append(response, text);
 	return 0;
 }

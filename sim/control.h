@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * control.h - how the parts of a running simulation are told something
+ * control.h - control connections to the processes of a running simulation
  *
- * Each listens on an abstract socket beside ibsim's, named after the simulation
- * and the part. One connection is one command and one answer.
+ * Each process listens on an abstract socket named after the simulation and its part ("traffic",
+ * "wire", "opensm"). One connection carries one command and its response.
  */
 #ifndef IBWIRE_SIM_CONTROL_H
 #define IBWIRE_SIM_CONTROL_H
@@ -13,36 +13,36 @@
 struct error;
 struct text;
 
-/* The longest command, with a NUL behind it. */
+/* Maximum length of a command, including its final NUL. */
 #define CONTROL_MAX 4096
 
 /*
- * control_listen - be told things
+ * control_listen - open the control socket of a part
  * @sockname:  of the simulation (IBSIM_SOCKNAME)
- * @part:      "traffic", "wire"
- * @ret_fd:    a listening socket, not blocking; the caller's to close
+ * @part:      "traffic", "wire", "opensm"
+ * @ret_fd:    a non-blocking listening socket; closed by the caller
  *
  * Return: 0 or ERR_UNAVAILABLE.
  */
 int control_listen(const char *sockname, const char *part, int *ret_fd, struct error *err);
 
 /*
- * control_serve - take one command and answer it
- * @fd:           of control_listen(), readable
- * @patience_us:  how long the other side may take to send its command
- * @obey:         does it: fills @answer and returns 0, or a negative error
+ * control_serve - accept one connection, run its command and send the response
+ * @fd:          of control_listen(), readable
+ * @timeout_us:  how long to wait for the command
+ * @handler:     appends to @response and returns 0, or a negative error
  */
-typedef int control_obey(void *ctx, const char *command, struct text *answer, struct error *err);
-void control_serve(int fd, int64_t patience_us, control_obey *obey, void *ctx);
+typedef int control_handler(void *ctx, const char *command, struct text *response, struct error *err);
+void control_serve(int fd, int64_t timeout_us, control_handler *handler, void *ctx);
 
 /*
- * control_ask - tell a part something, and wait until it is done
- * @nobody:  the error's text where nobody listens
+ * control_send - send a command and wait for its response
+ * @unavailable:  error text if the part is not listening
+ * @response:     appended to
  *
- * Return: 0 with @answer filled; ERR_UNAVAILABLE where nobody listens; what the
- * other side says otherwise.
+ * Return: 0; ERR_UNAVAILABLE if the part is not listening; otherwise the error of the handler.
  */
-int control_ask(const char *sockname, const char *part, const char *command, const char *nobody, struct text *answer,
-		struct error *err);
+int control_send(const char *sockname, const char *part, const char *command, const char *unavailable,
+		 struct text *response, struct error *err);
 
 #endif

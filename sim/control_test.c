@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* control_test.c - a command comes through where who serves lost patience with the one that gave it */
+/* control_test.c - a command whose connection timed out is sent again */
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,34 +22,34 @@
 
 static char name[32];
 
-/* Counts what is obeyed: none twice. */
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+/* Counts commands: none is run twice. */
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	unsigned *obeyed = ctx;
 
 	if (!strcmp(command, "wrong"))
 		return err_set(err, ERR_USAGE, "no such command");
-	text_appendf(answer, "%s %u", command, ++*obeyed);
+	text_appendf(response, "%s %u", command, ++*obeyed);
 	return 0;
 }
 
-/* In a process of its own: give two commands. Return: its exit status, which says how far it came. */
+/* Send two commands, in a process of its own. Return: an exit status that identifies the failed step. */
 static int ask(void)
 {
-	struct text answer = { 0 };
+	struct text response = { 0 };
 	struct error err = { 0 };
 
-	if (control_ask(name, PART, "do", "nobody", &answer, &err) < 0)
+	if (control_send(name, PART, "do", "nobody", &response, &err) < 0)
 		return 1;
-	if (strcmp(text_chars(&answer), "do 1"))
+	if (strcmp(text_chars(&response), "do 1"))
 		return 2;
-	if (control_ask(name, PART, "wrong", "nobody", &answer, &err) != ERR_USAGE)
+	if (control_send(name, PART, "wrong", "nobody", &response, &err) != ERR_USAGE)
 		return 3;
-	text_done(&answer);
+	text_done(&response);
 	return 0;
 }
 
-static void a_connection_that_is_closed_before_its_command_is_read_is_made_again(void **state)
+static void a_connection_closed_before_reading_is_retried(void **state)
 {
 	unsigned obeyed = 0;
 	int fd, status;
@@ -70,7 +70,7 @@ static void a_connection_that_is_closed_before_its_command_is_read_is_made_again
 		if (i < 3)
 			close(accept(fd, NULL, NULL));
 		else
-			control_serve(fd, 50 * US_PER_S, obey, &obeyed);
+			control_serve(fd, 50 * US_PER_S, handle_command, &obeyed);
 	}
 	alarm(0);
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -79,23 +79,23 @@ static void a_connection_that_is_closed_before_its_command_is_read_is_made_again
 	close(fd);
 }
 
-static void where_nobody_serves_it_says_so(void **state)
+static void a_missing_server_is_reported(void **state)
 {
-	struct text answer = { 0 };
+	struct text response = { 0 };
 	struct error err = { 0 };
 
 	(void)state;
-	assert_int_equal(control_ask("control-test-of-nobody", PART, "do", "nobody is there", &answer, &err),
+	assert_int_equal(control_send("control-test-of-nobody", PART, "do", "nobody is there", &response, &err),
 			 ERR_UNAVAILABLE);
 	assert_string_equal(err.text, "nobody is there");
-	text_done(&answer);
+	text_done(&response);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_connection_that_is_closed_before_its_command_is_read_is_made_again),
-		cmocka_unit_test(where_nobody_serves_it_says_so),
+		cmocka_unit_test(a_connection_closed_before_reading_is_retried),
+		cmocka_unit_test(a_missing_server_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

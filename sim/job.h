@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * job.h - what runs on the fabric: jobs, as typed, and the flows they consist of
+ * job.h - hosts, jobs and their flows
  *
- * A job of ring all-reduce has one ring on each rail: host i sends to host
- * i + 1, the last one to the first.
+ * A ring all-reduce job has one ring per rail: host i sends to host i + 1, the last one to the first.
+ * sim/traffic/hosts.c finds the hosts, sim/traffic/job.c parses jobs.
  */
 #ifndef IBWIRE_SIM_JOB_H
 #define IBWIRE_SIM_JOB_H
@@ -29,9 +29,9 @@ struct host {
 };
 
 /*
- * The hosts of a fabric that may have jobs, in natural order of their names.
- * A CA whose description is not "HOST DEVICE" is a host of its own, named as
- * the node is. Management hosts and aggregation nodes are none.
+ * The hosts of a fabric that can take part in jobs, in natural order of their names. A CA whose
+ * description is not "HOST DEVICE" is a host with the name of the node. Management hosts and aggregation
+ * nodes are excluded.
  */
 struct host_table {
 	struct host *hosts;
@@ -46,32 +46,32 @@ void host_table_done(struct host_table *table);
 struct flow {
 	uint32_t from, to;  /* ports of CAs, indices into fabric.ports */
 	uint32_t job;
-	double demand_bits_per_s; /* what it would send if nothing held it back */
+	double demand_bits_per_s; /* rate without congestion */
 };
 
 struct flow_list {
 	struct flow *flows;
 	size_t count, capacity;
-	bool *coupled;     /* by job: do all its flows run at the rate of the slowest */
-	size_t job_count;
+	bool *coupled;     /* by job: all its flows have the rate of the slowest */
+	size_t job_count, job_capacity;
 };
 
 /*
- * job_parse - add a job's flows
+ * job_parse - add the flows of a job
  * @spec:  "ring hosts=node0001-node0016,node0020 rails=0-7 rate=180Gb/s stride=1 [coupled=no]";
- *         hosts=all and rails=all are the defaults. rate is that of each flow, in bits
- *         as the counters count them; by default 80 % of what its HCA's link carries. With a stride
- *         host i sends to host i + stride: in rings of their own where it divides their number
+ *         hosts=all and rails=all are the defaults. rate applies to each flow, in bits as counted by
+ *         PortXmitData; the default is 80 % of the rate of its HCA's link. With a stride host i
+ *         sends to host i + stride; if it divides the number of hosts, these are separate rings
  *
- * A host without an HCA of a rail is left out of that rail's ring; a rail with
- * fewer than two hosts has none.
- * Return: 0; ERR_USAGE, naming the word that is wrong; ERR_NOMEM.
+ * A host without an HCA of a rail is not in the ring of that rail; a rail with fewer than two hosts has
+ * no ring.
+ * Return: 0; ERR_USAGE with the invalid part; ERR_NOMEM.
  */
 int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
 	      struct error *err);
 void flow_list_done(struct flow_list *list);
 
-/* jobs_check - would all these be jobs on this fabric? Return: as job_parse. */
+/* jobs_check - validate jobs for a fabric. Return: as job_parse. */
 int jobs_check(const struct fabric *fabric, const char *const *specs, size_t count, struct error *err);
 
 #endif

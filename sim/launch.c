@@ -20,57 +20,55 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "fabric/fabric.h"
-#include "sim/client.h"
-#include "sim/console.h"
 #include "sim/control.h"
-#include "sim/driver.h"
-#include "sim/ibsim.h"
-#include "sim/janitor.h"
-#include "sim/opensm.h"
-#include "sim/preload.h"
+#include "sim/ibsim/client.h"
+#include "sim/ibsim/console.h"
+#include "sim/ibsim/ibsim.h"
+#include "sim/ibsim/opensm.h"
+#include "sim/ibsim/preload.h"
+#include "sim/ibsim/attach.h"
+#include "sim/ibsim/slots.h"
 #include "sim/process.h"
-#include "sim/relay.h"
+#include "sim/relay/relay.h"
 #include "sim/rundir.h"
-#include "sim/seat.h"
-#include "sim/slots.h"
+#include "sim/traffic/driver.h"
 
 #define CONSOLE_FIFO "console"
 #define TRUTH_FILE "truth.csv"
 
 /*
- * Up to this size opensm writes its forwarding tables also where nothing here
- * reads them: a person may. On a large fabric they are gigabytes.
+ * Up to this size opensm dumps its forwarding tables even if there is no traffic, for users to read. On a
+ * large fabric the dumps are gigabytes.
  */
 #define DUMPED_NODES_MAX 5000
 
-/* How long a command that was told to end may take: a collector ends its sweep first. */
-#define COMMAND_GRACE_US (15 * US_PER_S)
-#define OPENSM_GRACE_US (3 * US_PER_S)
+/* Time between SIGTERM and SIGKILL: a collector completes its sweep first. */
+#define COMMAND_KILL_DELAY_US (15 * US_PER_S)
+#define OPENSM_KILL_DELAY_US (3 * US_PER_S)
 
-/* How long the launcher waits for what somebody who connected to it has to say. */
-#define CONTROL_PATIENCE_US (100 * US_PER_MS)
+/* How long the launcher waits for the command on a control connection. */
+#define CONTROL_TIMEOUT_US (100 * US_PER_MS)
 
-/* What a launch is waiting for. */
 enum launch_phase { PHASE_START, PHASE_RUNNING };
 
-/* What opensm's end means. */
-enum opensm_end { END_UNWANTED, END_STOPPED, END_RESTART };
+/* Why opensm ended. */
+enum opensm_end { END_UNEXPECTED, END_STOPPED, END_RESTART };
 
 struct launch {
 	const struct launch_options *options;
 	char dir[PATH_MAX], console[PATH_MAX + 32];
-	char sockname[48], ibsim_name[56], sm_id[SEAT_SIZE], attach_id[SEAT_SIZE], preload[PRELOAD_SIZE];
+	char sockname[48], ibsim_name[56], sm_id[ATTACH_ID_SIZE], attach_id[ATTACH_ID_SIZE], preload[PRELOAD_SIZE];
 	int console_fd, signal_fd, control_fd;
 	struct janitor janitor;
 	struct console_output output;
 	struct slots slots;
 	pid_t ibsim, relay, opensm, driver, command;
 	enum launch_phase phase;
-	int stopped_by;      /* a signal that came before the command ran */
-	int command_status;  /* wait status, once command is 0 again */
-	int64_t kill_at_us;  /* when the command's grace ends; 0: it was not told to end */
+	int stopped_by;      /* a signal received before the command was started */
+	int command_status;  /* wait status, valid once command is 0 again */
+	int64_t kill_at_us;  /* when the command is killed; 0: not set */
 	enum opensm_end opensm_end;
-	int64_t opensm_kill_at_us; /* when its grace ends, if it was told to end */
+	int64_t opensm_kill_at_us; /* when opensm is killed; 0: not set */
 	sigset_t old_mask;
 };
 
@@ -89,19 +87,19 @@ static int prepare(struct launch *launch, struct error *err)
 
 	code = preload_find(umad2sim, err);
 	if (code == 0)
-		code = seat_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
+		code = attach_choose(fabric, launch->options->sm, launch->options->attach, &sm, &attach, err);
 	if (code == 0)
 		code = rundir_create(launch->options->dir, launch->dir, err);
 	if (code == 0)
 		code = preload_value(umad2sim, launch->dir, launch->preload, err);
 	if (code < 0)
 		return code;
-	seat_id(fabric, sm, launch->sm_id);
-	seat_id(fabric, attach, launch->attach_id);
-	/* Process ids are not unique where containers share a network namespace, so the time is mixed in. */
+	attach_id(fabric, sm, launch->sm_id);
+	attach_id(fabric, attach, launch->attach_id);
+	/* Containers that share a network namespace may have equal process ids: the time makes names unique. */
 	snprintf(launch->sockname, sizeof(launch->sockname), "ibwire-%ld-%06llx", (long)getpid(),
 		 (unsigned long long)now_us() & 0xffffff);
-	/* The name that clients know is that of the relay in front of ibsim. */
+	/* Clients connect to the relay. */
 	snprintf(launch->ibsim_name, sizeof(launch->ibsim_name), "%s-ibsim", launch->sockname);
 	snprintf(launch->console, sizeof(launch->console), "%s/" CONSOLE_FIFO, launch->dir);
 	dumps = launch->options->traffic_count || fabric->node_count <= DUMPED_NODES_MAX;
@@ -109,13 +107,13 @@ static int prepare(struct launch *launch, struct error *err)
 	if (code == 0)
 		code = rundir_write(launch->dir, IBSIM_NET_FILE, launch->options->net, launch->options->net_len, err);
 	if (code == 0)
-		code = opensm_configure(launch->dir, seat_port_guid(fabric, sm), dumps, launch->options->opensm,
+		code = opensm_configure(launch->dir, attach_port_guid(fabric, sm), dumps, launch->options->opensm,
 					launch->options->opensm_count, err);
 	if (code < 0)
 		return code;
 	snprintf(path, sizeof(path), "%s/" CONSOLE_LOG, launch->dir);
 	launch->output.log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	/* Open for both, so that ibsim never reads the end of the file, which makes it spin. */
+	/* Open for reading too: at the end of its file ibsim would spin. */
 	if (launch->output.log_fd < 0 || mkfifo(launch->console, 0600) < 0 ||
 	    (launch->console_fd = open(launch->console, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
 		return err_set(err, ERR_IO, "cannot set up %s: %s", launch->dir, strerror(errno));
@@ -126,10 +124,10 @@ static int prepare(struct launch *launch, struct error *err)
 static int start_opensm(struct launch *launch, struct error *err)
 {
 	const struct opensm_place place = {
-		.dir = launch->dir, .sockname = launch->sockname, .seat = launch->sm_id, .preload = launch->preload,
+		.dir = launch->dir, .sockname = launch->sockname, .node_id = launch->sm_id, .preload = launch->preload,
 	};
 
-	launch->opensm_end = END_UNWANTED;
+	launch->opensm_end = END_UNEXPECTED;
 	launch->opensm_kill_at_us = 0;
 	return opensm_start(&place, &launch->opensm, err);
 }
@@ -141,12 +139,12 @@ static void note_opensm_end(struct launch *launch, int wait_status)
 	launch->opensm = 0;
 	if (launch->phase != PHASE_RUNNING || !launch->command)
 		return;
-	/* Where it was killed, ibsim would give its slot what is meant for the next one. */
-	slots_ask(&launch->slots);
+	/* Free the slot of an opensm that was killed: ibsim would send it the MADs of the next one. */
+	slots_query(&launch->slots);
 	if (launch->opensm_end == END_RESTART && start_opensm(launch, &err) < 0)
-		log_warning("opensm does not start again: %s", err.text);
-	else if (launch->opensm_end == END_UNWANTED && !launch->opensm)
-		log_warning("opensm died (status %d): the fabric has no subnet manager any more; its log is %s/"
+		log_warning("cannot restart opensm: %s", err.text);
+	else if (launch->opensm_end == END_UNEXPECTED && !launch->opensm)
+		log_warning("opensm ended with status %d: the fabric has no subnet manager; its log is %s/"
 			    OPENSM_LOG, process_exit_status(wait_status), launch->dir);
 }
 
@@ -160,24 +158,24 @@ static void note_child_end(struct launch *launch, pid_t pid, int wait_status)
 	} else if (pid == launch->ibsim) {
 		launch->ibsim = 0;
 		if (launch->phase == PHASE_RUNNING && launch->command) {
-			log_error("ibsim died (status %d), and the fabric with it: ending the command%s%s",
-				  process_exit_status(wait_status), launch->output.last[0] ? "; last it said: " : "",
+			log_error("ibsim ended with status %d: ending the command%s%s",
+				  process_exit_status(wait_status), launch->output.last[0] ? "; last message: " : "",
 				  launch->output.last);
 			kill(launch->command, SIGTERM);
-			launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+			launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
 		}
 	} else if (pid == launch->relay) {
 		launch->relay = 0;
 		if (launch->phase == PHASE_RUNNING && launch->command) {
-			log_error("the relay died (status %d), and with it the way to ibsim: ending the command",
+			log_error("the relay ended with status %d: ending the command",
 				  process_exit_status(wait_status));
 			kill(launch->command, SIGTERM);
-			launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+			launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
 		}
 	} else if (pid == launch->driver) {
 		launch->driver = 0;
 		if (launch->phase == PHASE_RUNNING && launch->command)
-			log_warning("the traffic driver died (status %d): counters stand still",
+			log_warning("the traffic driver ended with status %d: counters no longer change",
 				    process_exit_status(wait_status));
 	}
 }
@@ -191,7 +189,7 @@ static void reap(struct launch *launch)
 		note_child_end(launch, pid, status);
 }
 
-static void take_signal(struct launch *launch, const struct signalfd_siginfo *info)
+static void handle_signal(struct launch *launch, const struct signalfd_siginfo *info)
 {
 	int number = (int)info->ssi_signo;
 
@@ -203,43 +201,43 @@ static void take_signal(struct launch *launch, const struct signalfd_siginfo *in
 		launch->stopped_by = number;
 		return;
 	}
-	/* What the terminal sends, it sends to the command as well. */
+	/* The terminal sends Ctrl-C to the command too. */
 	if (!launch->command || (number == SIGINT && info->ssi_code == SI_KERNEL))
 		return;
 	kill(launch->command, number);
 	if (number != SIGINT && !launch->kill_at_us)
-		launch->kill_at_us = now_us() + COMMAND_GRACE_US;
+		launch->kill_at_us = now_us() + COMMAND_KILL_DELAY_US;
 }
 
-static void end_opensm(struct launch *launch, enum opensm_end what)
+static void end_opensm(struct launch *launch, enum opensm_end reason)
 {
-	launch->opensm_end = what;
-	launch->opensm_kill_at_us = now_us() + OPENSM_GRACE_US;
+	launch->opensm_end = reason;
+	launch->opensm_kill_at_us = now_us() + OPENSM_KILL_DELAY_US;
 	kill(launch->opensm, SIGTERM);
 }
 
-/* What "ibwire-sim opensm" wants. Nothing is waited for here: ibsim's output must flow. */
-static int obey(void *ctx, const char *command, struct text *answer, struct error *err)
+/* Commands of "ibwire-sim opensm". They return at once, because ibsim's output must be drained. */
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
 {
 	struct launch *launch = ctx;
 	bool restart = !strcmp(command, "restart");
 
 	if (!strcmp(command, "status")) {
-		text_appendf(answer, "%ld", (long)launch->opensm);
+		text_appendf(response, "%ld", (long)launch->opensm);
 		return 0;
 	}
 	if (!strcmp(command, "start") || (restart && !launch->opensm))
-		return launch->opensm ? err_set(err, ERR_USAGE, "opensm runs already: process %ld",
+		return launch->opensm ? err_set(err, ERR_USAGE, "opensm is already running: process %ld",
 						(long)launch->opensm) : start_opensm(launch, err);
 	if (!restart && strcmp(command, "stop"))
-		return err_set(err, ERR_USAGE, "opensm cannot \"%s\": it can start, stop, restart and status", command);
+		return err_set(err, ERR_USAGE, "\"%s\" is not start, stop, restart or status", command);
 	if (launch->opensm)
 		end_opensm(launch, restart ? END_RESTART : END_STOPPED);
 	return 0;
 }
 
-/* Wait for something to happen, at most @wait_ms, and see to it. */
-static void step(struct launch *launch, int wait_ms)
+/* Wait up to @wait_ms for events and process them. */
+static void process_events(struct launch *launch, int wait_ms)
 {
 	struct pollfd polls[3] = {
 		{ .fd = launch->signal_fd, .events = POLLIN },
@@ -251,74 +249,74 @@ static void step(struct launch *launch, int wait_ms)
 	if (poll(polls, 3, wait_ms) <= 0)
 		return;
 	if (polls[2].revents)
-		control_serve(launch->control_fd, CONTROL_PATIENCE_US, obey, launch);
+		control_serve(launch->control_fd, CONTROL_TIMEOUT_US, handle_command, launch);
 	if (polls[1].revents && !console_drain(&launch->output)) {
 		close(launch->output.fd);
 		launch->output.fd = -1;
 	}
 	while (polls[0].revents && read(launch->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		take_signal(launch, &info);
+		handle_signal(launch, &info);
 }
 
 static int start_ibsim(struct launch *launch, struct error *err)
 {
 	const struct ibsim_place place = {
 		.fabric = launch->options->fabric, .dir = launch->dir, .console = launch->console,
-		.sockname = launch->ibsim_name, .preload = launch->preload,
+		.sockname = launch->ibsim_name,
 	};
 
 	return ibsim_start(&place, &launch->ibsim, &launch->output.fd, err);
 }
 
-static int wait_for_ibsim(struct launch *launch, int64_t until_us, struct error *err)
+static int wait_for_ibsim(struct launch *launch, int64_t deadline_us, struct error *err)
 {
-	while (!client_ibsim_listens(launch->ibsim_name)) {
-		step(launch, 5);
+	while (!client_ibsim_is_listening(launch->ibsim_name)) {
+		process_events(launch, 5);
 		if (launch->stopped_by)
 			return 0;
 		if (!launch->ibsim) {
 			while (launch->output.fd >= 0)
-				step(launch, 100);
-			return err_set(err, ERR_UNAVAILABLE, "ibsim does not load the net%s%s",
+				process_events(launch, 100);
+			return err_set(err, ERR_UNAVAILABLE, "ibsim cannot load the net file%s%s",
 				       launch->output.last[0] ? ": " : "", launch->output.last);
 		}
-		if (now_us() > until_us)
+		if (now_us() > deadline_us)
 			return err_set(err, ERR_UNAVAILABLE,
-				       "ibsim did not load the net in time: give more with --timeout");
+				       "ibsim did not load the net file in time: increase --timeout");
 	}
 	return 0;
 }
 
-static int wait_for_subnet(struct launch *launch, int64_t until_us, struct error *err)
+static int wait_for_subnet(struct launch *launch, int64_t deadline_us, struct error *err)
 {
-	while (!opensm_times_up(launch->dir)) {
-		step(launch, 20);
+	while (!opensm_subnet_up_count(launch->dir)) {
+		process_events(launch, 20);
 		if (launch->stopped_by)
 			return 0;
-		if (launch->opensm && launch->ibsim && now_us() <= until_us)
+		if (launch->opensm && launch->ibsim && now_us() <= deadline_us)
 			continue;
 		if (!launch->ibsim)
-			err_set(err, ERR_UNAVAILABLE, "ibsim died while opensm brought the subnet up%s%s",
+			err_set(err, ERR_UNAVAILABLE, "ibsim ended before the subnet was up%s%s",
 				launch->output.last[0] ? ": " : "", launch->output.last);
 		else if (!launch->opensm)
 			err_set(err, ERR_UNAVAILABLE, "opensm ended before the subnet was up");
 		else
-			err_set(err, ERR_UNAVAILABLE, "the subnet did not come up in time: give more with --timeout");
+			err_set(err, ERR_UNAVAILABLE, "the subnet did not come up in time: increase --timeout");
 		opensm_explain(launch->dir, err);
 		return ERR_UNAVAILABLE;
 	}
 	return 0;
 }
 
-typedef int run_own(void *options, struct error *err);
+typedef int process_function(void *options, struct error *err);
 
 /*
- * A child that goes on in this program, and says by a NUL in a pipe that it is ready
- * @ready_fd:  where its options have the pipe's end
+ * Fork a process that runs @run and reports that it is ready by a NUL in a pipe
+ * @ready_fd:  the member of @options for its end of the pipe
  * @name:      for the log
- * @wrong:     what it means where it does not come up
+ * @wrong:     prefix of the error if it does not become ready
  */
-static int start_own(struct launch *launch, run_own *run, void *options, int *ready_fd, const char *name,
+static int start_process(struct launch *launch, process_function *run, void *options, int *ready_fd, const char *name,
 		     const char *wrong, pid_t *ret, struct error *err)
 {
 	struct pollfd ready = { .events = POLLIN };
@@ -333,12 +331,12 @@ static int start_own(struct launch *launch, run_own *run, void *options, int *re
 		return ERR_NOMEM;
 	if (*ret == 0) {
 		close(ends[0]);
-		/* Only the launcher's own copy of this may tell the janitor that the launcher is gone. */
+		/* The cleanup process detects the end of the launcher by the end of this file. */
 		close(launch->janitor.fd);
 		*ready_fd = ends[1];
 		if (run(options, &own_err) == 0)
 			_exit(0);
-		/* Before it was ready the launcher says it; later this is the only voice. */
+		/* The launcher reports errors before the process is ready; later ones are logged here. */
 		if (*ready_fd < 0 || write(*ready_fd, own_err.text, strlen(own_err.text)) < 0)
 			log_error("%s: %s", name, own_err.text);
 		_exit(-own_err.code & 0xff);
@@ -346,13 +344,13 @@ static int start_own(struct launch *launch, run_own *run, void *options, int *re
 	close(ends[1]);
 	ready.fd = ends[0];
 	while (poll(&ready, 1, 0) == 0 && !launch->stopped_by)
-		step(launch, 10);
+		process_events(launch, 10);
 	got = launch->stopped_by ? 0 : read(ends[0], own_err.text, sizeof(own_err.text) - 1);
 	close(ends[0]);
-	/* One NUL says that it is ready. */
+	/* One NUL: the process is ready. */
 	if (launch->stopped_by || (got == 1 && !own_err.text[0]))
 		return 0;
-	return err_set(err, ERR_USAGE, "%s: %s", wrong, got > 0 ? own_err.text : "its process died");
+	return err_set(err, ERR_USAGE, "%s: %s", wrong, got > 0 ? own_err.text : "its process ended");
 }
 
 static int run_driver(void *options, struct error *err)
@@ -372,7 +370,7 @@ static int start_driver(struct launch *launch, struct error *err)
 	};
 
 	snprintf(truth, sizeof(truth), "%s/" TRUTH_FILE, launch->dir);
-	return start_own(launch, run_driver, &driver, &driver.ready_fd, "the traffic driver", "no traffic",
+	return start_process(launch, run_driver, &driver, &driver.ready_fd, "the traffic driver", "no traffic",
 			 &launch->driver, err);
 }
 
@@ -389,7 +387,7 @@ static int start_relay(struct launch *launch, struct error *err)
 		.wire = options->wire, .pma = options->pma, .pma_count = options->pma_count,
 	};
 
-	return start_own(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
+	return start_process(launch, run_relay, &relay, &relay.ready_fd, "the relay", "no relay", &launch->relay, err);
 }
 
 static int start_command(struct launch *launch, struct error *err)
@@ -411,10 +409,10 @@ static int start_command(struct launch *launch, struct error *err)
 	snprintf(opensm, sizeof(opensm), "IBWIRE_SIM_OPENSM_PID=%ld", (long)launch->opensm);
 	if (process_start(&spec, &launch->command, err) == 0)
 		return 0;
-	return err_set(err, ERR_USAGE, "the command %s cannot be run: is it spelt right, and in PATH?", spec.argv[0]);
+	return err_set(err, ERR_USAGE, "cannot run the command %s: check its spelling and PATH", spec.argv[0]);
 }
 
-/* Until the command ends: keep ibsim's output flowing and free the slots of dead clients. */
+/* Until the command ends, drain ibsim's output and free the slots of clients that have ended. */
 static void watch_command(struct launch *launch)
 {
 	int64_t next_us = now_us();
@@ -428,14 +426,14 @@ static void watch_command(struct launch *launch)
 		if (launch->opensm && launch->opensm_kill_at_us && now >= launch->opensm_kill_at_us)
 			kill(launch->opensm, SIGKILL);
 		if (now >= next_us) {
-			slots_ask(&launch->slots);
+			slots_query(&launch->slots);
 			next_us = now + US_PER_S;
 		}
-		step(launch, (int)((next_us - now) / US_PER_MS) + 1);
+		process_events(launch, (int)((next_us - now) / US_PER_MS) + 1);
 	}
 }
 
-/* What the command left running would hang without ibsim; as the subreaper we are its parent now. */
+/* Processes left by the command would hang without ibsim. As the subreaper this process is their parent. */
 static void end_orphans(int signal)
 {
 	char path[64], *chars, *word, *rest;
@@ -460,13 +458,13 @@ static void take_down(struct launch *launch)
 	process_stop(&launch->ibsim, SIGTERM, 1000);
 	janitor_dismiss(&launch->janitor);
 	for (tries = 0; tries < 100; tries++) {
-		const struct timespec nap = { .tv_nsec = 20000000 };
+		const struct timespec interval = { .tv_nsec = 20000000 };
 
 		if (waitpid(-1, NULL, WNOHANG) < 0)
 			break;
 		if (tries == 0 || tries == 50)
 			end_orphans(tries ? SIGKILL : SIGTERM);
-		nanosleep(&nap, NULL);
+		nanosleep(&interval, NULL);
 	}
 	slots_clean(&launch->slots);
 	if (launch->dir[0] && !launch->options->dir)
@@ -478,28 +476,28 @@ static int bring_up(struct launch *launch, struct error *err)
 	const struct launch_options *options = launch->options;
 	unsigned by_size_s = 60 + (unsigned)(options->fabric->node_count / 50);
 	unsigned timeout_s = options->timeout_s ? options->timeout_s : by_size_s;
-	int64_t until_us = now_us() + timeout_s * US_PER_S;
+	int64_t deadline_us = now_us() + timeout_s * US_PER_S;
 	int code = prepare(launch, err);
 
 	if (code == 0)
 		code = start_ibsim(launch, err);
 	if (code == 0)
-		code = wait_for_ibsim(launch, until_us, err);
+		code = wait_for_ibsim(launch, deadline_us, err);
 	if (code == 0 && !launch->stopped_by)
 		code = start_relay(launch, err);
 	if (code == 0 && !launch->stopped_by)
 		code = start_opensm(launch, err);
 	if (code == 0 && !launch->stopped_by)
-		code = wait_for_subnet(launch, until_us, err);
+		code = wait_for_subnet(launch, deadline_us, err);
 	if (code == 0 && !launch->stopped_by && options->traffic_count)
 		code = start_driver(launch, err);
-	/* After the forks, so that nobody else holds it. */
+	/* Opened after the forks, so that no child inherits it. */
 	if (code == 0 && !launch->stopped_by)
 		code = control_listen(launch->sockname, LAUNCH_CONTROL_PART, &launch->control_fd, err);
 	return code;
 }
 
-static int take_signals(struct launch *launch, struct error *err)
+static int block_signals(struct launch *launch, struct error *err)
 {
 	struct sigaction hangup;
 	sigset_t mask;
@@ -514,7 +512,7 @@ static int take_signals(struct launch *launch, struct error *err)
 	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	launch->signal_fd = signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC);
-	return launch->signal_fd < 0 ? err_set(err, ERR_NOMEM, "cannot take signals: %s", strerror(errno)) : 0;
+	return launch->signal_fd < 0 ? err_set(err, ERR_NOMEM, "cannot block signals: %s", strerror(errno)) : 0;
 }
 
 static void close_all(struct launch *launch)
@@ -542,7 +540,7 @@ int launch_run(const struct launch_options *options, int *ret_status, struct err
 	slots_init(&launch->slots);
 	launch->output.attached = slots_attached;
 	launch->output.ctx = &launch->slots;
-	code = take_signals(launch, err);
+	code = block_signals(launch, err);
 	if (code == 0)
 		code = bring_up(launch, err);
 	if (code == 0 && !launch->stopped_by)

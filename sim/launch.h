@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * launch.h - a simulated fabric around a command: ibsim, opensm, the traffic driver
+ * launch.h - runs a command within a simulated fabric
  *
- * One launch has a private run directory, a socket name of its own, and
- * children that die with it, so several run side by side. Order of the start:
- * ibsim has loaded the net, opensm says SUBNET UP, the driver is ready, then
- * the command; it ends the other way round (ibsim goes last: without it
- * opensm hangs).
+ * A launch has its own run directory and socket name, and its children end with it, so several can
+ * run at the same time. Start order: ibsim has loaded the net file, the relay is ready, opensm
+ * reports SUBNET UP, the traffic driver is ready, the command starts. The order of the end is the
+ * reverse; ibsim is last because opensm hangs without it.
  */
 #ifndef IBWIRE_SIM_LAUNCH_H
 #define IBWIRE_SIM_LAUNCH_H
@@ -18,53 +17,41 @@ struct fabric;
 
 #define LAUNCH_OPTIONS_MAX 32
 
-/* Under which name the launcher listens, see sim/control.h. */
+/* Name of its control socket: sim/control.h. */
 #define LAUNCH_CONTROL_PART "opensm"
 
 struct launch_options {
-	const char *net;      /* net file as ibsim shall load it: text */
+	const char *net;      /* contents of the net file for ibsim */
 	size_t net_len;
-	const struct fabric *fabric; /* what is in it */
-	const char *attach;   /* node of the command: name or GUID; NULL: chosen */
-	const char *sm;       /* node of opensm, likewise */
-	const char *dir;      /* run directory that is kept, or NULL: a temporary one */
-	const char *traffic[LAUNCH_OPTIONS_MAX]; /* jobs, see sim/job.h */
+	const struct fabric *fabric; /* the fabric in the net file */
+	const char *attach;   /* node of the command: name or GUID; NULL: automatic */
+	const char *sm;       /* node of opensm, the same */
+	const char *dir;      /* run directory that is not removed; NULL: a temporary one */
+	const char *traffic[LAUNCH_OPTIONS_MAX]; /* jobs: sim/job.h */
 	size_t traffic_count;
-	const char *truth;    /* file for what the driver sent, or NULL: in the run directory */
-	unsigned tick_ms;     /* of the driver */
-	const char *opensm[LAUNCH_OPTIONS_MAX]; /* more lines for opensm's configuration */
+	const char *truth;    /* file for the ground truth of the traffic; NULL: in the run directory */
+	unsigned tick_ms;     /* interval of counter updates */
+	const char *opensm[LAUNCH_OPTIONS_MAX]; /* additional lines of opensm's configuration */
 	size_t opensm_count;
-	const char *wire;     /* what the relay does with MADs, see sim/relay.h; NULL: they pass at once */
-	const char *pma[LAUNCH_OPTIONS_MAX]; /* what performance agents answer, see sim/responder.h */
+	const char *wire;     /* settings of the relay: sim/relay/relay.h; NULL: no delay */
+	const char *pma[LAUNCH_OPTIONS_MAX]; /* settings of performance agents: sim/relay/responder.h */
 	size_t pma_count;
-	unsigned timeout_s;   /* for the subnet to come up; 0: by the size of the net */
+	unsigned timeout_s;   /* until the subnet is up; 0: depends on its size */
 	char *const *command; /* NULL-terminated */
 };
 
 /*
- * launch_run - bring the fabric up, run the command in it, take everything down
- * @ret_status:  the command's exit status as a shell reports it
+ * launch_run - bring the fabric up, run the command, take everything down
+ * @ret_status:  the command's exit status, as a shell reports it
  *
- * The command has LD_PRELOAD, IBSIM_SOCKNAME and SIM_HOST set, and
- * IBWIRE_SIM_DIR (the run directory), IBWIRE_SIM_CONSOLE (ibsim's console, a
- * FIFO to write lines to), IBWIRE_SIM_OPENSM_PID. It has the terminal, and Ctrl-C goes to
- * it. SIGTERM, SIGHUP and a SIGINT sent to the launcher are passed on to it.
- * Return: 0; ERR_UNAVAILABLE where the fabric did not come up; ERR_USAGE where
- * a node or a job is none; ERR_IO. Then nothing is left running.
+ * The environment of the command has LD_PRELOAD, IBSIM_SOCKNAME, SIM_HOST, IBWIRE_SIM_DIR (the run
+ * directory), IBWIRE_SIM_CONSOLE (ibsim's console, a FIFO) and IBWIRE_SIM_OPENSM_PID. The command
+ * has the terminal, and Ctrl-C goes to it. SIGTERM, SIGHUP and a SIGINT sent to the launcher are
+ * passed on to it.
+ *
+ * Return: 0; ERR_UNAVAILABLE if the fabric did not come up; ERR_USAGE for an invalid node or job;
+ * ERR_IO. No process is left running.
  */
 int launch_run(const struct launch_options *options, int *ret_status, struct error *err);
-
-/*
- * launch_control_opensm - stop opensm, start it, restart it, from within the simulation
- * @sockname:  $IBSIM_SOCKNAME
- * @dir:       $IBWIRE_SIM_DIR
- * @command:   "stop", "start", "restart", "status"
- * @ret_pid:   its process then, 0: it does not run
- *
- * Returns when it is done: opensm has ended, or the subnet is up again.
- * Return: 0; ERR_USAGE; ERR_UNAVAILABLE where no launcher answers, or where it is not done after a minute.
- */
-int launch_control_opensm(const char *sockname, const char *dir, const char *command, long *ret_pid,
-			  struct error *err);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * lft.h - the forwarding tables that opensm wrote
+ * lft.h - the forwarding tables written by opensm
  *
- * opensm with the log flag 0x40 writes opensm-lfts.dump after each routing: for
- * every switch a line per LID, with the output port and the GUID that the LID
- * belongs to. So this one file says the LIDs of all ports as well.
- * Source: opensm osm_dump.c (dump_lfts: "Unicast lids ..."), tried on 3.3.23.
+ * With the log flag 0x40 opensm writes opensm-lfts.dump after each routing: for each switch a line per
+ * LID, with the output port and the GUID of the LID. The file therefore has the LIDs of all ports too.
+ * Source: opensm osm_dump.c (dump_lfts: "Unicast lids ..."), 3.3.23.
  */
 #ifndef IBWIRE_SIM_LFT_H
 #define IBWIRE_SIM_LFT_H
@@ -18,32 +17,32 @@
 struct error;
 struct fabric;
 
-/* Its name in the run directory. */
+/* Name of the dump in the run directory. */
 #define LFT_FILE "opensm-lfts.dump"
 
 struct lft {
 	struct routes routes;
-	uint16_t *port_lids; /* by port index: 0 where unknown; of a switch at its port 0 */
-	size_t switch_count; /* tables in the file, of switches that the fabric holds */
+	uint16_t *port_lids; /* by port index; 0: unknown; the LID of a switch is at its port 0 */
+	size_t switch_count; /* number of tables of switches in the fabric */
 };
 
 /*
  * lft_parse - read a dump
  * @ret:  freed with lft_done; untouched on error
  *
- * Switches and GUIDs that the fabric does not hold are passed over.
- * Return: 0; ERR_IO where the dump is not complete (opensm may be writing it); ERR_NOMEM.
+ * Switches and GUIDs that are not in the fabric are ignored.
+ * Return: 0; ERR_IO if the dump is incomplete (opensm may be writing it); ERR_NOMEM.
  */
 int lft_parse(const struct fabric *fabric, const char *chars, size_t len, struct lft *ret, struct error *err);
 
 void lft_done(struct lft *lft);
 
 /*
- * lft_write - the text of a dump with other output ports in it
- * @chars, @len:  a dump; nothing else of it changes
- * @routes:       what its switches' tables shall be; entries that they do not hold stay
+ * lft_write - replace the output ports in the text of a dump
+ * @chars, @len:  a dump
+ * @routes:       new tables; entries that they do not have are unchanged
  *
- * opensm loads what comes out (routing_engine file). Source: opensm osm_ucast_file.c, do_ucast_file_load.
+ * opensm loads the result with routing_engine file. Source: opensm osm_ucast_file.c, do_ucast_file_load.
  * Return: 0; ERR_NOMEM.
  */
 struct text;

@@ -10,19 +10,19 @@
 #include "sim/cmd.h"
 
 static const struct command commands[] = {
-	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print a net file of a fabric made to measure", cmd_net },
-	{ "mend", "FILE", "print an ibnetdiscover output so that ibsim loads it rightly", cmd_mend },
-	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND", "run a command on a simulated fabric",
-	  cmd_run },
+	{ "net", "rail|tree2|tree3 [--OPTION VALUE]...", "print the net file of a generated fabric", cmd_net },
+	{ "mend", "FILE", "convert an ibnetdiscover output into a net file that ibsim loads", cmd_mend },
+	{ "run", "[--net FILE | --gen 'KIND ...'] [--traffic JOB]... -- COMMAND",
+	  "run a command within a simulated fabric", cmd_run },
 	{ "traffic", "pause|resume|truth|status", "within run: control the traffic", cmd_traffic },
 	{ "wire", "['latency=TIME service=TIME hold=TIME loss=PERCENT dead=NODES locked=NODES']",
-	  "within run: change the wire, or say how it is", cmd_wire },
-	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: change what agents answer",
+	  "within run: set or print latency, loss and unresponsive nodes", cmd_wire },
+	{ "pma", "'NODES caps=MASK caps2=MASK tick=N fec=MODE ...'", "within run: set what performance agents return",
 	  cmd_pma },
-	{ "opensm", "stop|start|restart|status", "within run: end the subnet manager, start it again", cmd_opensm },
+	{ "opensm", "stop|start|restart|status", "within run: stop, start or restart the subnet manager", cmd_opensm },
 	{ "routes", "save FILE|load FILE|skew NODE/PORT SHARE|reset", "within run: change the forwarding tables",
 	  cmd_routes },
-	{ "console", "'COMMAND'", "within run: give ibsim a command and print its answer", cmd_console },
+	{ "console", "'COMMAND'", "within run: run a console command of ibsim and print its output", cmd_console },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -48,7 +48,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-static void complain_unknown(const char *name)
+static void report_unknown(const char *name)
 {
 	const struct command *nearest = &commands[0];
 	size_t i;
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	}
 	command = find_command(argv[1]);
 	if (!command) {
-		complain_unknown(argv[1]);
+		report_unknown(argv[1]);
 		return -ERR_USAGE;
 	}
 	if (argc > 2 && !strcmp(argv[2], "--help")) {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * maxmin.h - how flows share links: max-min fair, by progressive filling
+ * maxmin.h - max-min fair rates of flows, by progressive filling
  *
- * What gets a rate is a group: one flow, or all flows of a job whose step is
- * as slow as the slowest of them, so that all run at one rate. A group crosses
- * a link as many times as it has flows there (its weight on it). All rates rise
- * together from 0; a group stops at its demand, or when a link that it crosses is full.
+ * A group is one flow, or all flows of a coupled job, which have the same rate. Its weight on a link is the
+ * number of its flows there. All rates rise together from 0; a group stops at its demand, or when one of
+ * its links is full.
  *
- * What holds of the result: no link carries more than its capacity; no group
- * exceeds its demand; a group below its demand crosses a full link on which
- * nobody has a higher rate, so it cannot be raised without lowering one that
- * has no more than it.
+ * Properties of the result: no link exceeds its capacity; no group exceeds its demand; a group below its
+ * demand crosses a full link on which no group has a higher rate.
  * Source: Bertsekas and Gallager, Data Networks, 6.5.2.
  */
 #ifndef IBWIRE_SIM_MAXMIN_H
@@ -19,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A group crosses a link. Several entries of the same pair add up. */
+/* A group uses a link. Several entries of the same pair add up. */
 struct maxmin_use {
 	uint32_t group, link;
 	double weight; /* flows of the group on that link, above 0 */
@@ -34,13 +31,13 @@ struct maxmin {
 	size_t use_count;
 };
 
-/* Rates within this part of a link's capacity count as full. */
+/* A link is full if less than this part of its capacity is free. */
 #define MAXMIN_FULL 1e-9
 
 /*
- * maxmin_solve - the rates
+ * maxmin_solve - compute the rates
  * @ret_rate:  by group: the rate of each of its flows
- * @ret_load:  by link: what it carries
+ * @ret_load:  by link: its load
  *
  * Return: 0 or ERR_NOMEM.
  */

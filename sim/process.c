@@ -15,9 +15,8 @@
 #include "base/err.h"
 
 /*
- * The launcher takes signals from a descriptor; its children have them as
- * usual, also where a shell ignores SIGINT for what it runs in the background.
- * An ignored SIGHUP stays so: that is nohup.
+ * The launcher reads signals from a descriptor; its children have the default actions, even if a shell
+ * ignores SIGINT for background commands. An ignored SIGHUP stays ignored, for nohup.
  */
 static void reset_signals(void)
 {
@@ -32,15 +31,15 @@ static void reset_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* From here on the parent's death is ours; it may have come already. */
-static void die_with(pid_t parent, int death_signal)
+/* Exit with the parent process, which may have ended already. */
+static void exit_with_parent(pid_t parent, int death_signal)
 {
 	prctl(PR_SET_PDEATHSIG, death_signal);
 	if (getppid() != parent)
 		_exit(1);
 }
 
-static void become(const struct process_spec *spec, int report_fd)
+static void exec_program(const struct process_spec *spec, int report_fd)
 {
 	size_t i;
 	int code;
@@ -69,7 +68,7 @@ int process_start(const struct process_spec *spec, pid_t *ret, struct error *err
 	int report[2], code = 0;
 	ssize_t got;
 
-	/* What exec says comes through a pipe that a successful exec closes. */
+	/* The error of exec arrives through a pipe that a successful exec closes. */
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(err, ERR_NOMEM, "cannot start %s: %s", spec->argv[0], strerror(errno));
 	pid = fork();
@@ -81,8 +80,8 @@ int process_start(const struct process_spec *spec, pid_t *ret, struct error *err
 	}
 	if (pid == 0) {
 		reset_signals();
-		die_with(parent, spec->death_signal);
-		become(spec, report[1]);
+		exit_with_parent(parent, spec->death_signal);
+		exec_program(spec, report[1]);
 	}
 	close(report[1]);
 	do
@@ -107,7 +106,7 @@ pid_t process_fork(int death_signal, struct error *err)
 		setpgid(0, 0);
 		reset_signals();
 		if (death_signal)
-			die_with(parent, death_signal);
+			exit_with_parent(parent, death_signal);
 	}
 	return pid;
 }

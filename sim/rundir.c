@@ -2,16 +2,21 @@
 #include "sim/rundir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "base/text.h"
+#include "sim/process.h"
 
 int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err)
 {
@@ -19,7 +24,7 @@ int rundir_create(const char *wanted, char ret[PATH_MAX], struct error *err)
 	char path[PATH_MAX];
 
 	if (wanted) {
-		/* rmdir succeeds only on an empty directory: nothing of anybody's is mixed up or lost. */
+		/* rmdir fails on a directory that is not empty: no other file is mixed up or lost. */
 		if (rmdir(wanted) < 0 && errno != ENOENT)
 			return err_set(err, ERR_IO, "cannot use %s: %s; name a new or empty directory", wanted,
 				       strerror(errno));
@@ -88,4 +93,58 @@ void rundir_remove_sys(const char *dir, pid_t pid)
 	snprintf(path, sizeof(path), "%s/sys-%ld", dir, (long)pid);
 	if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
 		rundir_remove(path);
+}
+
+/* --- the cleanup process --- */
+
+static void wait_and_clean(int fd, const char *dir)
+{
+	const struct timespec delay = { .tv_nsec = 300000000 };
+	char byte;
+	ssize_t got;
+
+	setsid();
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	/* A reader of the launcher's output must not wait for this process. */
+	close(STDIN_FILENO);
+	close(STDOUT_FILENO);
+	close(STDERR_FILENO);
+	do
+		got = read(fd, &byte, 1);
+	while (got < 0 && errno == EINTR);
+	if (got != 0 || !dir)
+		return;
+	/* The other processes are ending: let them finish writing. */
+	nanosleep(&delay, NULL);
+	rundir_remove(dir);
+}
+
+int janitor_start(struct janitor *janitor, const char *dir, struct error *err)
+{
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return err_set(err, ERR_NOMEM, "cannot make a pipe: %s", strerror(errno));
+	janitor->pid = process_fork(0, err);
+	if (janitor->pid == 0) {
+		close(ends[1]);
+		wait_and_clean(ends[0], dir);
+		_exit(0);
+	}
+	close(ends[0]);
+	janitor->fd = ends[1];
+	return janitor->pid < 0 ? ERR_NOMEM : 0;
+}
+
+void janitor_dismiss(struct janitor *janitor)
+{
+	if (janitor->fd < 0)
+		return;
+	if (write(janitor->fd, "", 1) < 0)
+		log_debug("the cleanup process has ended already");
+	close(janitor->fd);
+	janitor->fd = -1;
+	process_stop(&janitor->pid, 0, 2000);
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * traffic.h - what flows do to the ports on their way, as time goes on
+ * traffic.h - effect of flows on the counters of the ports on their paths
  *
- * A model without a clock and without I/O: the driver gives it tables and
- * passing time, and takes from it by how much each port's counters have to move.
+ * A model without clock and I/O: the driver provides forwarding tables and elapsed time, and applies the
+ * increments to ibsim.
  *
- * Every packet of a flow is counted by every port on its path, sent at one end
- * of each link and received at the other, so both ends agree to the packet.
- * A flow that a full link keeps below its demand waits in the buffers before it:
- * the ports that feed that link, back to the sender, count PortXmitWait.
- * A flow without a route stands still, and its job with it where it is coupled.
+ * Every port on the path of a flow counts each of its packets, at the sending and the receiving end of
+ * each link, so both ends agree exactly. If a full link limits a flow to less than its demand, the ports
+ * that feed the link, back to the sender, count PortXmitWait. A flow without a route has rate 0, as has
+ * its whole job if it is coupled.
  */
 #ifndef IBWIRE_SIM_TRAFFIC_H
 #define IBWIRE_SIM_TRAFFIC_H
@@ -35,10 +34,10 @@ struct lft;
 /* A tick of PortXmitWait in bits: Tick 7 counts 8 bytes per port. Source: NVIDIA's ibdiagnet manual. */
 #define TRAFFIC_TICK_BITS 64
 
-/* Longest path, in links (ROUTE_HOPS_MAX); a longer one is not followed. */
+/* Maximum length of a path in links (ROUTE_HOPS_MAX). */
 #define TRAFFIC_MAX_HOPS 64
 
-/* Amounts of one port's counters; words are packets times TRAFFIC_PACKET_WORDS. */
+/* Increments of the counters of a port; words are packets times TRAFFIC_PACKET_WORDS. */
 struct port_amount {
 	uint64_t xmit_packets, rcv_packets, xmit_wait;
 };
@@ -53,30 +52,30 @@ struct traffic {
 	bool *routed;         /* by flow */
 	size_t routed_count;
 	double *rate;         /* by flow, bits per second */
-	double *carry;        /* by flow: the part of a packet that was not sent yet */
+	double *carry;        /* by flow: fraction of a packet not yet counted */
 	double *wait_rate;    /* by port: ticks per second */
 	double *wait_carry;   /* by port */
-	struct port_amount *pending; /* by port: what the driver has yet to set */
+	struct port_amount *pending; /* by port: increments not yet applied by the driver */
 };
 
-/* traffic_create - flows at rest: nothing moves before tables are given. */
+/* traffic_create - create the model; rates are 0 until traffic_route(). */
 int traffic_create(const struct fabric *fabric, const struct flow_list *list, struct traffic *ret, struct error *err);
 void traffic_done(struct traffic *traffic);
 
 /*
- * traffic_route - find all paths in these tables, and all rates
- * Return: 0 (traffic->routed_count says how many flows have a way) or ERR_NOMEM.
+ * traffic_route - compute all paths and rates for forwarding tables
+ * Return: 0, with the number of flows that have a path in traffic->routed_count; or ERR_NOMEM.
  */
 int traffic_route(struct traffic *traffic, const struct lft *lft, struct error *err);
 
-/* traffic_advance - let @elapsed_s seconds pass: adds to traffic->pending. */
+/* traffic_advance - add the increments of @elapsed_s seconds to traffic->pending. */
 void traffic_advance(struct traffic *traffic, double elapsed_s);
 
 /*
- * traffic_find_path - the links of a flow by static tables
+ * traffic_find_path - the path of a flow in forwarding tables
  * @ret_path:  TRAFFIC_MAX_HOPS sending ports
  *
- * Return: how many, 0 where there is no way.
+ * Return: the number of links; 0 if there is no path.
  */
 size_t traffic_find_path(const struct fabric *fabric, const struct lft *lft, uint32_t from, uint32_t to,
 			 uint32_t ret_path[TRAFFIC_MAX_HOPS]);

@@ -211,7 +211,7 @@ class Faults:
         self.ends = []
         for restart in self.restarts:
             restart.wait(100)
-        if "opensm runs" not in self.tool("opensm", "status").out:
+        if "opensm is running" not in self.tool("opensm", "status").out:
             self.tool("opensm", "start")
 
 

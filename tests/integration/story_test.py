@@ -34,7 +34,7 @@ JOB = "ring stride=16 rate=100Gb/s"
 
 def job_rate(sim):
     """Gb/s of the job's slowest flow, as the simulation has it."""
-    return float(re.search(r"the slowest gets ([0-9.]+)", sim.run(IBWIRE_SIM, "traffic", "status").out)[1])
+    return float(re.search(r"slowest ([0-9.]+)", sim.run(IBWIRE_SIM, "traffic", "status").out)[1])
 
 
 def wrong(sim, *options):

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * umad_preload.h - the library that is preloaded into clients of ibsim, ibwire-sim-umad.so
+ *
+ * It is loaded before libumad2sim.so. umad2sim emulates sysfs, descriptors and agents; this library
+ * transfers the MADs between the program and the relay's socket, in the calling thread. umad2sim
+ * alone is not sufficient:
+ *
+ *   - its buffers hold 288 bytes of the 320 of a umad header and a MAD, so bytes 224 to 255 of each
+ *     MAD are undefined (PortXmitWait in PortCountersExtended, for example),
+ *   - it has one agent per management class, whichever descriptor registered it,
+ *   - with 384 MADs in flight it deadlocks with ibsim.
+ *
+ * The library is loaded into every program of the simulation, shells included. It therefore uses
+ * only the C library and is built without sanitizers. umad_preload.c replaces functions of the C
+ * library and passes calls on other descriptors through; umad_mads.c implements the transfer.
+ */
+#ifndef IBWIRE_SIM_UMAD_PRELOAD_H
+#define IBWIRE_SIM_UMAD_PRELOAD_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+/* The replaced functions: umad2sim's if it is loaded, else the C library's. */
+struct next_calls {
+	int (*close)(int fd);
+	int (*connect)(int fd, const struct sockaddr *address, socklen_t len);
+	int (*ioctl)(int fd, unsigned long request, ...);
+	int (*poll)(struct pollfd *fds, nfds_t count, int timeout_ms);
+	ssize_t (*read)(int fd, void *buffer, size_t size);
+	ssize_t (*write)(int fd, const void *buffer, size_t size);
+};
+
+extern struct next_calls next_calls;
+
+/* mads_connected - take over umad2sim's socket. @fd: connected to a data socket of the simulation */
+void mads_connected(int fd);
+
+/* mads_own_fd - is this a umad descriptor emulated by umad2sim, whose MADs are transferred here? */
+bool mads_own_fd(int fd);
+
+/* As the functions of the C library, for a descriptor of mads_own_fd(). */
+int mads_ioctl(int fd, unsigned long request, void *argument);
+int mads_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
+ssize_t mads_read(int fd, void *buffer, size_t size);
+ssize_t mads_write(int fd, const void *buffer, size_t size);
+void mads_close(int fd);
+
+#endif

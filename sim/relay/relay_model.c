@@ -1,0 +1,546 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/relay/relay_model.h"
+
+#include <endian.h>
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+#define NONE UINT32_MAX
+
+/* Without hold, a request to which ibsim does not respond is dropped after this time. */
+#define EXPIRY_NS (60 * US_PER_S * 1000)
+
+/* A request is sent to ibsim at most this long before its node processes it. */
+#define EARLY_NS 50000
+
+/* The 48 bits of a transaction ID that ibsim does not change. Source: sim_mad.c, update_trid. */
+#define TID_MASK ((UINT64_C(1) << 48) - 1)
+
+enum mad_state { STATE_UNUSED, STATE_TRAVELLING, STATE_AT_IBSIM, STATE_RETURNING };
+
+struct relay_mad {
+	uint32_t next;         /* in the free list, or in its bucket */
+	uint32_t older, newer; /* among the requests sent to ibsim */
+	uint32_t generation;
+	uint32_t node;
+	uint8_t slot;
+	uint8_t state;
+	bool agent;            /* for an agent of the node, which it occupies */
+	uint16_t redirected;   /* LID it was sent to if another node's agent responds; 0: not redirected */
+	int64_t came_ns;       /* received from the client */
+	int64_t ready_ns;      /* earliest time of the response to the client */
+	struct exchange exchange;
+	struct packet packet;  /* the request as received; then the response to the client */
+};
+
+static struct relay_mad *mad_at(const struct relay_model *model, uint32_t index)
+{
+	return &model->blocks[index / RELAY_BLOCK][index % RELAY_BLOCK];
+}
+
+static uint32_t mad_alloc(struct relay_model *model)
+{
+	uint32_t index = model->unused, i;
+
+	if (index == NONE) {
+		struct relay_mad *block;
+
+		if (model->block_count == RELAY_BLOCKS_MAX)
+			return NONE;
+		block = calloc(RELAY_BLOCK, sizeof(*block));
+		if (!block)
+			return NONE;
+		index = (uint32_t)(model->block_count * RELAY_BLOCK);
+		model->blocks[model->block_count++] = block;
+		for (i = 0; i < RELAY_BLOCK; i++)
+			block[i].next = i + 1 < RELAY_BLOCK ? index + i + 1 : NONE;
+	}
+	model->unused = mad_at(model, index)->next;
+	model->in_flight++;
+	return index;
+}
+
+static void mad_free(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	mad->state = STATE_UNUSED;
+	mad->next = model->unused;
+	model->unused = index;
+	model->in_flight--;
+}
+
+static bool random_percent(struct relay_model *model, double percent)
+{
+	if (percent <= 0)
+		return false;
+	model->random = map_mix(model->random + UINT64_C(0x9e3779b97f4a7c15));
+	return (double)(model->random >> 11) * 0x1p-53 * 100 < percent;
+}
+
+/* --- requests sent to ibsim --- */
+
+static uint32_t *bucket_of(struct relay_model *model, unsigned slot, const uint8_t *mad)
+{
+	uint64_t key = (load_be64(mad + MAD_TID) & TID_MASK) ^ (uint64_t)slot << 60 ^ (uint64_t)mad[MAD_CLASS] << 50;
+
+	return &model->buckets[map_mix(key) % RELAY_BUCKETS];
+}
+
+static bool is_same(const struct relay_mad *mad, unsigned slot, const uint8_t *response)
+{
+	return mad->slot == slot && mad->packet.mad[MAD_CLASS] == response[MAD_CLASS] &&
+		((load_be64(mad->packet.mad + MAD_TID) ^ load_be64(response + MAD_TID)) & TID_MASK) == 0;
+}
+
+/* Added at the end of its bucket: of two requests with one transaction ID, the older gets the first response. */
+static void pending_add(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
+
+	while (*place != NONE)
+		place = &mad_at(model, *place)->next;
+	*place = index;
+	mad->next = NONE;
+	mad->older = model->newest;
+	mad->newer = NONE;
+	if (model->newest != NONE)
+		mad_at(model, model->newest)->newer = index;
+	else
+		model->oldest = index;
+	model->newest = index;
+	mad->state = STATE_AT_IBSIM;
+}
+
+static void pending_remove(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint32_t *place = bucket_of(model, mad->slot, mad->packet.mad);
+
+	while (*place != index)
+		place = &mad_at(model, *place)->next;
+	*place = mad->next;
+	if (mad->older != NONE)
+		mad_at(model, mad->older)->newer = mad->newer;
+	else
+		model->oldest = mad->newer;
+	if (mad->newer != NONE)
+		mad_at(model, mad->newer)->older = mad->older;
+	else
+		model->newest = mad->older;
+}
+
+static uint32_t find_pending(struct relay_model *model, unsigned slot, const uint8_t *response)
+{
+	uint32_t index = *bucket_of(model, slot, response);
+
+	while (index != NONE && !is_same(mad_at(model, index), slot, response))
+		index = mad_at(model, index)->next;
+	return index;
+}
+
+/* --- processing of requests --- */
+
+static void deliver(struct relay_model *model, uint32_t index)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	if (mad->packet.status == htonl(PACKET_TIMED_OUT))
+		model->stats.timed_out++;
+	else
+		model->stats.responses++;
+	if (model->slots[mad->slot].open && mad->generation == model->slots[mad->slot].generation)
+		model->io.to_client(model->io.ctx, mad->slot, &mad->packet);
+	mad_free(model, index);
+}
+
+static void deliver_at(struct relay_model *model, uint32_t index, int64_t at_ns, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+
+	mad->state = STATE_RETURNING;
+	/* Out of memory: the response is early. */
+	if (at_ns <= now_ns || relay_heap_push(&model->heap, at_ns, index) < 0)
+		deliver(model, index);
+}
+
+/* Return the request to the client with the status of a timeout, as the kernel does, in ibsim's format. */
+static void time_out(struct relay_model *model, uint32_t index, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	int64_t at_ns = mad->came_ns + (model->settings.hold_ns ? model->settings.hold_ns : model->settings.latency_ns);
+
+	mad->packet.status = htonl(PACKET_TIMED_OUT);
+	store_be16(mad->packet.mad + MAD_TID, mad->slot);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+static bool is_dead(const struct relay_model *model, uint32_t node)
+{
+	return node != FABRIC_NONE && model->dead[node];
+}
+
+/*
+ * Does a locked node drop this request? Its M_Key is its GUID. A real node drops directed-route SMPs too;
+ * they pass here because opensm and discoveries need them.
+ * Source: M_Key at byte 24 of an SMP, IBA Vol 1, 14.2.1.1.
+ */
+static bool drops_smp(const struct relay_model *model, uint32_t node, const uint8_t *mad)
+{
+	uint64_t mkey;
+
+	if (node == FABRIC_NONE || !model->locked[node] || mad[MAD_CLASS] != CLASS_SUBN_LID)
+		return false;
+	memcpy(&mkey, mad + 24, sizeof(mkey));
+	return be64toh(mkey) != model->fabric->nodes[node].guid;
+}
+
+static void send_to_ibsim(struct relay_model *model, uint32_t index, const uint8_t request[PACKET_MAD_SIZE])
+{
+	struct relay_mad *mad = mad_at(model, index);
+	struct packet packet = mad->packet;
+
+	memcpy(packet.mad, request, PACKET_MAD_SIZE);
+	if (mad->redirected) {
+		packet.dlid = htons(relay_map_lid(&model->map, mad->node, request[PACKET_MAD_DATA + 1]));
+		packet.dqp = htonl(1);
+	}
+	pending_add(model, index);
+	model->io.to_ibsim(model->io.ctx, mad->slot, &packet);
+}
+
+/* The request has arrived at its node, which is free. */
+static void begin(struct relay_model *model, uint32_t index, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	uint8_t request[PACKET_MAD_SIZE];
+
+	if (!model->slots[mad->slot].open || mad->generation != model->slots[mad->slot].generation) {
+		mad_free(model, index);
+		return;
+	}
+	if (is_dead(model, mad->node) || drops_smp(model, mad->node, mad->packet.mad)) {
+		time_out(model, index, now_ns);
+		return;
+	}
+	memcpy(request, mad->packet.mad, PACKET_MAD_SIZE);
+	responder_request(&model->responder, mad->node, &mad->exchange, request);
+	send_to_ibsim(model, index, request);
+}
+
+/* Methods that have a response. Source: IBA Vol 1, table 116 (common methods), 15.2.2 (subnet administration). */
+static bool wants_response(const uint8_t *mad)
+{
+	switch (mad[MAD_METHOD]) {
+	case METHOD_GET:
+	case METHOD_SET:
+	case 0x12: /* GetTable */
+	case 0x13: /* GetTraceTable */
+	case 0x14: /* GetMulti */
+	case 0x15: /* Delete */
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_for_agent(const uint8_t *mad)
+{
+	return mad[MAD_CLASS] == CLASS_PERFORMANCE || mad[MAD_CLASS] == CLASS_SUBN_LID ||
+		mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+}
+
+/* Find the node; one node may respond for another that redirects to it. */
+static void find_node(struct relay_model *model, struct relay_mad *mad)
+{
+	uint32_t qp = ntohl(mad->packet.dqp);
+
+	mad->node = relay_map_find(&model->map, model->slots[mad->slot].origin, &mad->packet);
+	mad->redirected = 0;
+	if (mad->packet.mad[MAD_CLASS] == CLASS_PERFORMANCE && qp >= RESPONDER_REDIRECT_QP &&
+	    qp - RESPONDER_REDIRECT_QP < model->fabric->node_count) {
+		mad->node = qp - RESPONDER_REDIRECT_QP;
+		mad->redirected = (uint16_t)mad->packet.dlid;
+	}
+	mad->exchange.redirected = mad->redirected;
+}
+
+/*
+ * Queue a request at its node. Return: when to send it to ibsim. This is up to one latency before the node
+ * processes it, so that the time taken by ibsim is not added, and a request that need not wait needs no event.
+ */
+static int64_t queue(struct relay_model *model, struct relay_mad *mad, int64_t arrives_ns)
+{
+	int64_t *free_ns = mad->node == FABRIC_NONE ? NULL : &model->free_ns[mad->node];
+	int64_t service_ns = model->settings.service_ns, turn_ns = arrives_ns, early_ns = model->settings.latency_ns;
+
+	if (early_ns > EARLY_NS)
+		early_ns = EARLY_NS;
+	if (!free_ns || !service_ns || !is_for_agent(mad->packet.mad) || is_dead(model, mad->node)) {
+		mad->ready_ns = arrives_ns + model->settings.latency_ns;
+		return arrives_ns - early_ns;
+	}
+	if (*free_ns > turn_ns)
+		turn_ns = *free_ns;
+	*free_ns = turn_ns + service_ns;
+	mad->ready_ns = *free_ns + model->settings.latency_ns;
+	return turn_ns - early_ns;
+}
+
+void relay_model_from_client(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
+{
+	struct relay_mad *mad;
+	uint32_t index;
+	int64_t turn_ns;
+
+	if (!wants_response(packet->mad)) {
+		if (random_percent(model, model->settings.loss))
+			model->stats.lost++;
+		else
+			model->io.to_ibsim(model->io.ctx, slot, packet);
+		return;
+	}
+	model->stats.requests++;
+	index = mad_alloc(model);
+	if (index == NONE) {
+		model->stats.refused++;
+		return;
+	}
+	mad = mad_at(model, index);
+	mad->packet = *packet;
+	mad->slot = (uint8_t)slot;
+	mad->generation = model->slots[slot].generation;
+	mad->came_ns = now_ns;
+	mad->state = STATE_TRAVELLING;
+	find_node(model, mad);
+	if (random_percent(model, model->settings.loss)) {
+		model->stats.lost++;
+		time_out(model, index, now_ns);
+		return;
+	}
+	turn_ns = queue(model, mad, now_ns + model->settings.latency_ns);
+	if (turn_ns <= now_ns || relay_heap_push(&model->heap, turn_ns, index) < 0)
+		begin(model, index, now_ns);
+}
+
+/* Send the client an additional response at about the same time. */
+static void deliver_copy(struct relay_model *model, const struct relay_mad *mad, uint64_t tid_change, int64_t at_ns,
+			 int64_t now_ns)
+{
+	uint32_t index = mad_alloc(model);
+	struct relay_mad *copy;
+
+	if (index == NONE)
+		return;
+	copy = mad_at(model, index);
+	*copy = *mad;
+	store_be64(copy->packet.mad + MAD_TID, load_be64(copy->packet.mad + MAD_TID) ^ tid_change);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+/* Apply the faults configured for the node. Return: when its response arrives. */
+static int64_t apply_faults(struct relay_model *model, struct relay_mad *mad, int64_t at_ns, int64_t now_ns)
+{
+	const struct responder_node *config = mad->node == FABRIC_NONE ? NULL : model->responder.nodes[mad->node];
+
+	if (!config || mad->packet.mad[MAD_CLASS] != CLASS_PERFORMANCE)
+		return at_ns;
+	if (random_percent(model, config->garbled))
+		responder_garble(mad->packet.mad, model->random);
+	/* An unknown transaction ID, in bits that libraries do not reach by counting. */
+	if (random_percent(model, config->foreign))
+		deliver_copy(model, mad, 0x5aa50000u, at_ns, now_ns);
+	if (random_percent(model, config->duplicated))
+		deliver_copy(model, mad, 0, at_ns, now_ns);
+	return random_percent(model, config->late) ? at_ns + config->late_ns : at_ns;
+}
+
+/* If the response arrives later than hold, a timeout is reported before it, as by the kernel. */
+static void report_before(struct relay_model *model, const struct relay_mad *mad, const struct packet *request,
+			  int64_t at_ns, int64_t now_ns)
+{
+	uint32_t index;
+
+	if (!model->settings.hold_ns || at_ns <= mad->came_ns + model->settings.hold_ns)
+		return;
+	index = mad_alloc(model);
+	if (index == NONE)
+		return;
+	*mad_at(model, index) = *mad;
+	mad_at(model, index)->packet = *request;
+	time_out(model, index, now_ns);
+}
+
+static void process_response(struct relay_model *model, uint32_t index, const struct packet *response, int64_t now_ns)
+{
+	struct relay_mad *mad = mad_at(model, index);
+	struct packet request = mad->packet, got = *response;
+	int64_t at_ns;
+
+	relay_map_learn(&model->map, mad->node, response->mad);
+	if (!responder_response(&model->responder, mad->node, &mad->exchange, got.mad)) {
+		send_to_ibsim(model, index, got.mad);
+		return;
+	}
+	if (random_percent(model, model->settings.loss)) {
+		model->stats.lost++;
+		time_out(model, index, now_ns);
+		return;
+	}
+	if (mad->redirected) {
+		got.slid = request.dlid;
+		got.sqp = request.dqp;
+	}
+	mad->packet = got;
+	at_ns = apply_faults(model, mad, mad->ready_ns > now_ns ? mad->ready_ns : now_ns, now_ns);
+	report_before(model, mad, &request, at_ns, now_ns);
+	deliver_at(model, index, at_ns, now_ns);
+}
+
+void relay_model_from_ibsim(struct relay_model *model, unsigned slot, const struct packet *packet, int64_t now_ns)
+{
+	bool timed_out = packet->status == htonl(PACKET_TIMED_OUT);
+	uint32_t index = NONE;
+
+	if (timed_out || packet->mad[MAD_METHOD] & METHOD_RESPONSE)
+		index = find_pending(model, slot, packet->mad);
+	if (index == NONE) {
+		/* A trap or a request of another client: it has been delayed already. */
+		model->io.to_client(model->io.ctx, slot, packet);
+		return;
+	}
+	pending_remove(model, index);
+	if (timed_out)
+		time_out(model, index, now_ns);
+	else
+		process_response(model, index, packet, now_ns);
+}
+
+static int64_t expiry_ns(const struct relay_model *model)
+{
+	return model->settings.hold_ns ? model->settings.hold_ns : EXPIRY_NS;
+}
+
+/* Requests that ibsim forwarded to a client that does not respond. */
+static void expire_old(struct relay_model *model, int64_t now_ns)
+{
+	while (model->oldest != NONE) {
+		uint32_t index = model->oldest;
+
+		if (mad_at(model, index)->came_ns + expiry_ns(model) > now_ns)
+			return;
+		pending_remove(model, index);
+		if (model->settings.hold_ns)
+			time_out(model, index, now_ns);
+		else
+			mad_free(model, index);
+	}
+}
+
+static void count_delay(struct relay_model *model, int64_t late_ns)
+{
+	model->stats.events++;
+	model->stats.late_ns += late_ns;
+	if (late_ns > model->stats.latest_ns)
+		model->stats.latest_ns = late_ns;
+}
+
+void relay_model_run(struct relay_model *model, int64_t now_ns, int64_t slack_ns)
+{
+	while (relay_heap_next_ns(&model->heap) <= now_ns + slack_ns) {
+		struct relay_event event = relay_heap_pop(&model->heap);
+
+		count_delay(model, now_ns > event.at_ns ? now_ns - event.at_ns : 0);
+		if (mad_at(model, event.what)->state == STATE_TRAVELLING)
+			begin(model, event.what, now_ns);
+		else
+			deliver(model, event.what);
+	}
+	expire_old(model, now_ns);
+}
+
+int64_t relay_model_next_ns(const struct relay_model *model)
+{
+	int64_t next_ns = relay_heap_next_ns(&model->heap), old_ns;
+
+	if (model->oldest == NONE)
+		return next_ns;
+	old_ns = mad_at(model, model->oldest)->came_ns + expiry_ns(model);
+	return old_ns < next_ns ? old_ns : next_ns;
+}
+
+void relay_model_open(struct relay_model *model, unsigned slot, const char *node_id)
+{
+	model->slots[slot].origin = relay_map_node(&model->map, node_id);
+	model->slots[slot].generation++;
+	model->slots[slot].open = true;
+}
+
+void relay_model_close(struct relay_model *model, unsigned slot)
+{
+	uint32_t index = model->oldest, newer;
+
+	model->slots[slot].open = false;
+	for (; index != NONE; index = newer) {
+		newer = mad_at(model, index)->newer;
+		if (mad_at(model, index)->slot != slot)
+			continue;
+		pending_remove(model, index);
+		mad_free(model, index);
+	}
+}
+
+static uint16_t lid_for_responder(void *ctx, uint32_t node, uint8_t port)
+{
+	const struct relay_map *map = ctx;
+
+	return relay_map_lid(map, node, port);
+}
+
+int relay_model_init(struct relay_model *model, const struct fabric *fabric, const struct relay_io *io,
+		     struct error *err)
+{
+	size_t nodes = fabric->node_count ? fabric->node_count : 1;
+	int code;
+
+	memset(model, 0, sizeof(*model));
+	memset(model->buckets, 0xff, sizeof(model->buckets));
+	model->unused = model->oldest = model->newest = NONE;
+	model->fabric = fabric;
+	model->io = *io;
+	model->dead = calloc(nodes, sizeof(*model->dead));
+	model->locked = calloc(nodes, sizeof(*model->locked));
+	model->free_ns = calloc(nodes, sizeof(*model->free_ns));
+	code = model->dead && model->locked && model->free_ns ? relay_map_init(&model->map, fabric, err)
+							      : err_nomem(err);
+	if (code == 0)
+		code = responder_init(&model->responder, fabric, err);
+	model->responder.lid = lid_for_responder;
+	model->responder.ctx = &model->map;
+	if (code < 0)
+		relay_model_done(model);
+	return code;
+}
+
+void relay_model_done(struct relay_model *model)
+{
+	size_t i;
+
+	for (i = 0; i < model->block_count; i++)
+		free(model->blocks[i]);
+	relay_heap_done(&model->heap);
+	if (model->responder.fabric)
+		responder_done(&model->responder);
+	relay_map_done(&model->map);
+	free(model->dead);
+	free(model->locked);
+	free(model->free_ns);
+	memset(model, 0, sizeof(*model));
+}

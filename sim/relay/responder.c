@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/relay/responder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+/* Attributes. Source: IBA Vol 1, tables 140 (SubnMgt) and 188 (PerfMgt), as in libibmad mad.h. */
+enum {
+	SMP_NODE_INFO = 0x11, SMP_PORT_INFO = 0x15, SMP_PORT_INFO_EXTENDED = 0x33,
+	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_RCV_ERROR_DETAILS = 0x15,
+	PMA_XMIT_DISCARD_DETAILS = 0x16, PMA_VL_XMIT_WAIT = 0x1c, PMA_COUNTERS_EXTENDED = 0x1d,
+	PMA_EXTENDED_SPEEDS = 0x1f,
+};
+
+/* MAD status. Source: IBA Vol 1, 13.4.7. */
+enum { STATUS_REDIRECT = 0x0002, STATUS_NO_ATTRIBUTE = 0x000c, STATUS_BAD_FIELD = 0x001c };
+
+#define SMP_DATA_SIZE 64
+#define PORT_SELECT 1
+#define ALL_PORTS 255
+#define QKEY_PMA 0x80010000u
+#define DEFAULT_PKEY 0xffff
+
+static bool is_among(uint16_t attribute, const uint16_t *known, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (attribute == known[i])
+			return true;
+	return false;
+}
+
+/* The attributes that ibsim implements. Source: ibsim sim_mad.c, smp_handlers_array. */
+static bool ibsim_knows_pma(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x01, 0x12, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
+}
+
+/* SMInfo (0x20) is included because ibsim passes it to opensm. */
+static bool ibsim_knows_smp(uint16_t attribute)
+{
+	static const uint16_t known[] = { 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1b, 0x20, 0xff90 };
+
+	return is_among(attribute, known, sizeof(known) / sizeof(known[0]));
+}
+
+int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err)
+{
+	memset(responder, 0, sizeof(*responder));
+	responder->fabric = fabric;
+	responder->nodes = calloc(fabric->node_count ? fabric->node_count : 1, sizeof(struct responder_node *));
+	return responder->nodes ? 0 : err_nomem(err);
+}
+
+void responder_done(struct responder *responder)
+{
+	size_t i;
+
+	for (i = 0; responder->nodes && i < responder->fabric->node_count; i++) {
+		if (responder->nodes[i])
+			free(responder->nodes[i]->ports);
+		free(responder->nodes[i]);
+	}
+	free(responder->nodes);
+	memset(responder, 0, sizeof(*responder));
+}
+
+static const struct responder_node *config_of(const struct responder *responder, uint32_t node)
+{
+	return node == FABRIC_NONE ? NULL : responder->nodes[node];
+}
+
+static bool is_refused(const struct responder_node *config, uint16_t attribute)
+{
+	return config && is_among(attribute, config->refused, config->refused_count);
+}
+
+static bool is_smp(const uint8_t *mad)
+{
+	return mad[MAD_CLASS] == CLASS_SUBN_LID || mad[MAD_CLASS] == CLASS_SUBN_DIRECTED;
+}
+
+/* Is the response made here? */
+static bool response_is_ours(const struct responder_node *config, const struct exchange *exchange, const uint8_t *mad)
+{
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+
+	if (mad[MAD_CLASS] == CLASS_PERFORMANCE)
+		return !ibsim_knows_pma(attribute) || is_refused(config, attribute) ||
+			(config && config->redirect != FABRIC_NONE && !exchange->redirected);
+	return is_smp(mad) && !ibsim_knows_smp(attribute);
+}
+
+void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
+			uint8_t mad[PACKET_MAD_SIZE])
+{
+	const struct responder_node *config = config_of(responder, node);
+
+	exchange->ours = exchange->widening = false;
+	exchange->sets = mad[MAD_CLASS] == CLASS_PERFORMANCE && mad[MAD_METHOD] == METHOD_SET;
+	if (node == FABRIC_NONE || !response_is_ours(config, exchange, mad))
+		return;
+	exchange->ours = true;
+	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, is_smp(mad) ? SMP_NODE_INFO : PMA_CLASS_PORT_INFO);
+}
+
+/* --- responses made here --- */
+
+static void set_status(uint8_t *mad, uint16_t status)
+{
+	/* The top bit of a directed-route SMP is the direction. */
+	store_be16(mad + MAD_STATUS, (uint16_t)((load_be16(mad + MAD_STATUS) & 0x8000) | status));
+}
+
+/* Source: IBA Vol 1, 13.4.8.1 ClassPortInfo; offsets as in libibmad fields.c (IB_CPI_*). */
+static void put_caps(const struct responder_node *config, uint8_t *info)
+{
+	uint32_t word = load_be32(info + 4);
+
+	if (config->cap_mask != UINT32_MAX)
+		store_be16(info + 2, (uint16_t)config->cap_mask);
+	if (config->cap_mask2 != UINT32_MAX)
+		word = config->cap_mask2 << 5 | (word & 31);
+	if (config->resp_time != UINT32_MAX)
+		word = (word & ~31u) | (config->resp_time & 31);
+	store_be32(info + 4, word);
+}
+
+static void put_redirect(const struct responder *responder, uint32_t node, uint8_t *mad)
+{
+	const struct responder_node *config = responder->nodes[node];
+	uint8_t *info = mad + PACKET_MAD_DATA;
+
+	memset(info, 0, PACKET_MAD_DATA_SIZE);
+	info[0] = info[1] = 1;
+	put_caps(config, info);
+	store_be16(info + 28, responder->lid ? responder->lid(responder->ctx, config->redirect, 1) : 0);
+	store_be16(info + 30, DEFAULT_PKEY);
+	store_be32(info + 32, RESPONDER_REDIRECT_QP + node);
+	store_be32(info + 36, QKEY_PMA);
+	set_status(mad, STATUS_REDIRECT);
+}
+
+/* PortSamplesControl: no sampling in progress. Source: IBA Vol 1, 16.1.3.2 (IB_PSC_* in libibmad fields.c). */
+static void put_samples_control(const struct responder_node *config, uint8_t *data)
+{
+	uint8_t port = data[PORT_SELECT];
+
+	memset(data, 0, PACKET_MAD_DATA_SIZE);
+	data[PORT_SELECT] = port;
+	data[2] = (uint8_t)config->tick;
+}
+
+/* PortInfoExtended: CapMask bit 0 means that FECModeActive is valid. Source: perfquery.c, libibmad IB_PORT_EXT_*. */
+static void put_port_info_extended(const struct responder_node *config, uint8_t *data)
+{
+	memset(data, 0, SMP_DATA_SIZE);
+	store_be32(data, 1);
+	store_be16(data + 4, (uint16_t)config->fec);
+}
+
+static void make_response(const struct responder *responder, uint32_t node, bool redirected, uint8_t *mad)
+{
+	const struct responder_node *config = config_of(responder, node);
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+	uint8_t *data = mad + PACKET_MAD_DATA;
+
+	if (is_smp(mad)) {
+		if (attribute == SMP_PORT_INFO_EXTENDED && config && config->fec != FEC_UNKNOWN)
+			put_port_info_extended(config, data);
+		else
+			set_status(mad, STATUS_NO_ATTRIBUTE);
+	} else if (config && config->redirect != FABRIC_NONE && !redirected) {
+		put_redirect(responder, node, mad);
+	} else if (is_refused(config, attribute) || !config) {
+		set_status(mad, STATUS_NO_ATTRIBUTE);
+	} else if (attribute == PMA_SAMPLES_CONTROL && config->tick != UINT32_MAX) {
+		put_samples_control(config, data);
+	} else if (attribute == PMA_EXTENDED_SPEEDS && config->fec != FEC_UNKNOWN) {
+		if (data[PORT_SELECT] > responder->fabric->nodes[node].port_count)
+			set_status(mad, STATUS_BAD_FIELD);
+		else
+			responder_put_extended_speeds(&config->ports[data[PORT_SELECT]], config->fec, data);
+	} else {
+		set_status(mad, STATUS_NO_ATTRIBUTE);
+	}
+}
+
+/* --- responses of ibsim, extended --- */
+
+/* Write a field, limited to its maximum; fields that start within a byte do not cross bytes. */
+static void put_bits(uint8_t *bytes, unsigned offset, unsigned bits, uint64_t value)
+{
+	uint64_t max = bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+	unsigned i;
+
+	value = value > max ? max : value;
+	if (bits < 8) {
+		unsigned shift = 8 - offset % 8 - bits;
+
+		bytes[offset / 8] = (uint8_t)((bytes[offset / 8] & ~(max << shift)) | value << shift);
+		return;
+	}
+	for (i = bits / 8; i > 0; i--, value >>= 8)
+		bytes[offset / 8 + i - 1] = (uint8_t)value;
+}
+
+/* Write set values, and counters of PortCounters (@narrow) that ibsim lacks, into the fields of an attribute. */
+static void put_counters(const struct responder_port *port, enum counter_attribute attribute,
+			 const struct reading *narrow, const struct pma_caps *caps, uint8_t *data)
+{
+	size_t count, i;
+	const struct counter_field *fields = counter_fields(&count);
+
+	for (i = 0; i < count; i++) {
+		const struct counter_field *field = &fields[i];
+		counter_set bit = COUNTER_BIT(field->counter);
+
+		if (field->attribute != attribute || !pma_caps_meet(caps, field->need))
+			continue;
+		if (port->set & bit)
+			put_bits(data, field->bit_offset, field->bits, port->value[field->counter]);
+		else if (narrow && field->need == NEED_EXTENDED_ERRORS && narrow->present & bit)
+			put_bits(data, field->bit_offset, field->bits, narrow->value[field->counter]);
+	}
+}
+
+/*
+ * Counters that a Set clears. Source: IBA Vol 1, 16.1.3.5 CounterSelect (IB_PC_* masks of
+ * opensm ib_types.h); of PortCountersExtended the first eight in its own order, and those of CounterSelect2
+ * where it has 64-bit errors (@wide), as perfquery.c sets its bits.
+ */
+static counter_set cleared_by(uint16_t attribute, bool wide, const uint8_t *data)
+{
+	static const uint8_t counters[] = {
+		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
+		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
+		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_DATA, COUNTER_RCV_DATA,
+		COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
+	};
+	static const uint8_t extended[] = {
+		COUNTER_XMIT_DATA, COUNTER_RCV_DATA, COUNTER_XMIT_PACKETS, COUNTER_RCV_PACKETS,
+		COUNTER_UNICAST_XMIT_PACKETS, COUNTER_UNICAST_RCV_PACKETS, COUNTER_MULTICAST_XMIT_PACKETS,
+		COUNTER_MULTICAST_RCV_PACKETS,
+		/* CounterSelect2 */
+		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
+		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
+		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
+	};
+	const uint8_t *order = attribute == PMA_COUNTERS ? counters : extended;
+	size_t count = attribute == PMA_COUNTERS ? sizeof(counters) : sizeof(extended), i;
+	uint64_t select = load_be16(data + 2);
+	counter_set set = 0;
+
+	if (attribute == PMA_COUNTERS)
+		select |= (uint64_t)data[18] << 16;
+	else
+		select = (select & 0xff) | (wide ? (uint64_t)load_be32(data + 4) << 8 : 0);
+	for (i = 0; i < count; i++)
+		if (select & UINT64_C(1) << i)
+			set |= COUNTER_BIT(order[i]);
+	return set;
+}
+
+static struct pma_caps caps_of(const struct responder_node *config)
+{
+	return (struct pma_caps){
+		.known = true,
+		.cap_mask = config->cap_mask != UINT32_MAX ? (uint16_t)config->cap_mask : UINT16_MAX,
+		.cap_mask2 = config->cap_mask2 != UINT32_MAX ? config->cap_mask2 : 0,
+	};
+}
+
+/* Return: whether the response is complete. */
+static bool extend_counters(const struct responder_node *config, unsigned port_count, uint16_t attribute,
+			    struct exchange *exchange, uint8_t *mad)
+{
+	uint8_t *data = mad + PACKET_MAD_DATA;
+	struct pma_caps caps = caps_of(config);
+	struct responder_port *port;
+
+	if (data[PORT_SELECT] > port_count)
+		return true;
+	port = &config->ports[data[PORT_SELECT]];
+	if (attribute == PMA_COUNTERS) {
+		put_counters(port, ATTRIBUTE_PORT_COUNTERS, NULL, &caps, data);
+		return true;
+	}
+	if (!(caps.cap_mask2 & PMA_CAP2_EXTENDED_ERRORS)) {
+		put_counters(port, ATTRIBUTE_PORT_COUNTERS_EXTENDED, NULL, &caps, data);
+		return true;
+	}
+	exchange->widening = true;
+	memcpy(exchange->saved, mad, PACKET_MAD_SIZE);
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS);
+	memset(data + 2, 0, PACKET_MAD_DATA_SIZE - 2);
+	return false;
+}
+
+/* Complete a saved PortCountersExtended by PortCounters. */
+static void widen(const struct responder_node *config, struct exchange *exchange, uint8_t *mad)
+{
+	const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX }, caps = caps_of(config);
+	struct reading narrow = { 0 };
+	uint8_t *data = exchange->saved + PACKET_MAD_DATA;
+
+	reading_decode(&narrow, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &all);
+	memcpy(mad, exchange->saved, PACKET_MAD_SIZE);
+	/* ibsim does not write the bytes of attributes that it lacks. */
+	memset(data + 72, 0, PACKET_MAD_DATA_SIZE - 72);
+	memcpy(mad + PACKET_MAD_DATA, data, PACKET_MAD_DATA_SIZE);
+	put_counters(&config->ports[data[PORT_SELECT]], ATTRIBUTE_PORT_COUNTERS_EXTENDED, &narrow, &caps,
+		     mad + PACKET_MAD_DATA);
+}
+
+static void clear_set_values(struct responder_node *config, unsigned port_count, uint16_t attribute,
+			     const uint8_t *data)
+{
+	bool wide = caps_of(config).cap_mask2 & PMA_CAP2_EXTENDED_ERRORS;
+	counter_set cleared = cleared_by(attribute, wide, data);
+	unsigned port, counter;
+
+	for (port = 0; port <= port_count; port++)
+		for (counter = 0; counter < COUNTER_COUNT; counter++)
+			if ((data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS) &&
+			    cleared & COUNTER_BIT(counter))
+				config->ports[port].value[counter] = 0;
+}
+
+static bool is_detail(uint16_t attribute, enum detail_attribute *ret)
+{
+	static const struct {
+		uint16_t id;
+		enum detail_attribute detail;
+	} ids[] = {
+		{ PMA_RCV_ERROR_DETAILS, DETAIL_RCV_ERRORS }, { PMA_XMIT_DISCARD_DETAILS, DETAIL_XMIT_DISCARDS },
+		{ PMA_VL_XMIT_WAIT, DETAIL_VL_XMIT_WAIT }, { PMA_EXTENDED_SPEEDS, DETAIL_EXTENDED_SPEEDS },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+		if (ids[i].id == attribute) {
+			*ret = ids[i].detail;
+			return true;
+		}
+	return false;
+}
+
+/* A Set of a detail attribute clears the values set here; ibsim clears its own. */
+static void clear_details(struct responder_node *config, unsigned port_count, uint16_t attribute, const uint8_t *data)
+{
+	enum detail_attribute detail;
+	unsigned port;
+
+	for (port = 0; is_detail(attribute, &detail) && port <= port_count; port++)
+		if (data[PORT_SELECT] == port || data[PORT_SELECT] == ALL_PORTS)
+			responder_clear_detail(&config->ports[port], detail, data);
+}
+
+/* Set the capability bits of PortInfoExtended. Source: perfquery.c; IBA Vol 1, 14.2.5.6 CapabilityMask(2). */
+static void announce_extended(const struct responder_node *config, uint8_t *mad)
+{
+	uint8_t *info = mad + PACKET_MAD_DATA;
+
+	if (config->fec == FEC_UNKNOWN || load_be16(mad + MAD_ATTRIBUTE) != SMP_PORT_INFO)
+		return;
+	store_be32(info + 20, load_be32(info + 20) | 1u << 15);
+	store_be16(info + 60, load_be16(info + 60) | 1u << 1);
+}
+
+bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
+		      uint8_t mad[PACKET_MAD_SIZE])
+{
+	struct responder_node *config = node == FABRIC_NONE ? NULL : responder->nodes[node];
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE), status = load_be16(mad + MAD_STATUS) & 0x7fff;
+	unsigned port_count = config ? responder->fabric->nodes[node].port_count : 0;
+	enum detail_attribute detail;
+
+	if (exchange->ours) {
+		/* The path in the response is ibsim's; attribute and data are those of the request. */
+		store_be16(mad + MAD_ATTRIBUTE, load_be16(exchange->saved + MAD_ATTRIBUTE));
+		memcpy(mad + PACKET_MAD_DATA, exchange->saved + PACKET_MAD_DATA,
+		       is_smp(mad) ? SMP_DATA_SIZE : PACKET_MAD_DATA_SIZE);
+		set_status(mad, 0);
+		if (config && exchange->sets)
+			clear_details(config, port_count, load_be16(mad + MAD_ATTRIBUTE), mad + PACKET_MAD_DATA);
+		make_response(responder, node, exchange->redirected, mad);
+		return true;
+	}
+	if (!config || status)
+		return true;
+	if (is_smp(mad)) {
+		announce_extended(config, mad);
+		return true;
+	}
+	if (mad[MAD_CLASS] != CLASS_PERFORMANCE)
+		return true;
+	if (exchange->widening) {
+		widen(config, exchange, mad);
+		exchange->widening = false;
+		return true;
+	}
+	if (attribute == PMA_CLASS_PORT_INFO)
+		put_caps(config, mad + PACKET_MAD_DATA);
+	if (is_detail(attribute, &detail)) {
+		if (exchange->sets)
+			clear_details(config, port_count, attribute, mad + PACKET_MAD_DATA);
+		if (mad[PACKET_MAD_DATA + PORT_SELECT] <= port_count)
+			responder_put_detail(&config->ports[mad[PACKET_MAD_DATA + PORT_SELECT]], detail,
+					     mad + PACKET_MAD_DATA);
+		return true;
+	}
+	if (attribute != PMA_COUNTERS && attribute != PMA_COUNTERS_EXTENDED)
+		return true;
+	if (exchange->sets)
+		clear_set_values(config, port_count, attribute, mad + PACKET_MAD_DATA);
+	return extend_counters(config, port_count, attribute, exchange, mad);
+}
+
+void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random)
+{
+	size_t i;
+
+	for (i = 0; i < PACKET_MAD_DATA_SIZE; i++)
+		mad[PACKET_MAD_DATA + i] = (uint8_t)(map_mix(random + i) >> 24);
+	if (random & 1)
+		store_be16(mad + MAD_ATTRIBUTE, (uint16_t)(random >> 32));
+}

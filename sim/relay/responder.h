@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * responder.h - performance agents (PMA) in front of those of ibsim
+ *
+ * The relay passes requests to ibsim, and its responses back, through this module. ibsim would pass a
+ * request with an unknown attribute to a client attached to the node (opensm crashes on some), or
+ * report a timeout. Instead it is sent one that it implements, which tells whether the node is reachable
+ * and counts the datagram; the response is then made here: status 0x0C, unless the node is configured to
+ * support the attribute.
+ *
+ * A configured node has the given capabilities. 64-bit counters that ibsim has with 16 bits are read there
+ * and widened, unless a value is set here. A set value is returned in all attributes, limited to the
+ * maximum of each field.
+ *
+ * responder_conf.c parses the configuration, responder_detail.c encodes the detail attributes.
+ */
+#ifndef IBWIRE_SIM_RESPONDER_H
+#define IBWIRE_SIM_RESPONDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/counter.h"
+#include "fabric/detail.h"
+#include "sim/ibsim/packet.h"
+
+struct error;
+struct fabric;
+
+#define RESPONDER_REFUSED_MAX 8
+
+/* PortInfoExtended.FECModeActive. Source: rdma-core perfquery.c (is_rsfec_mode_active), ibdiagnet's names. */
+enum fec_mode { FEC_NONE, FEC_FIRECODE, FEC_RS, FEC_LOW_LATENCY_RS, FEC_RS2, FEC_UNKNOWN };
+
+/* Counters of a detail attribute. */
+struct responder_detail {
+	uint64_t value[DETAIL_MAX];
+	uint32_t set; /* bits of the counters that are set; others are ibsim's, or 0 if it has none */
+};
+
+struct responder_port {
+	uint64_t value[COUNTER_COUNT];
+	counter_set set; /* the same */
+	struct responder_detail detail[DETAIL_ATTRIBUTE_COUNT];
+};
+
+struct responder_node {
+	uint32_t cap_mask, cap_mask2, resp_time; /* UINT32_MAX: ibsim's */
+	uint32_t tick;         /* PortSamplesControl.Tick; UINT32_MAX: not supported */
+	enum fec_mode fec;     /* FEC_UNKNOWN: neither PortExtendedSpeeds nor PortInfoExtended */
+	uint32_t redirect;     /* node to which requests are redirected; FABRIC_NONE: none */
+	uint16_t refused[RESPONDER_REFUSED_MAX]; /* attributes with status 0x0C */
+	size_t refused_count;
+	/* Percent of responses with each fault. */
+	double garbled, duplicated, late, foreign;
+	int64_t late_ns;       /* delay of late responses */
+	struct responder_port *ports; /* 0..port_count */
+};
+
+struct responder {
+	const struct fabric *fabric; /* borrowed */
+	struct responder_node **nodes; /* by node; NULL: not configured */
+	/* The LID of a port of a node; 0: unknown. */
+	uint16_t (*lid)(void *ctx, uint32_t node, uint8_t port);
+	void *ctx;
+};
+
+int responder_init(struct responder *responder, const struct fabric *fabric, struct error *err);
+void responder_done(struct responder *responder);
+
+/*
+ * responder_configure - "NODES key=value...", see ibwire-sim(1)
+ * Other settings of the nodes are unchanged.
+ * Return: 0; ERR_USAGE (nothing changed); ERR_NOMEM.
+ */
+int responder_configure(struct responder *responder, const char *text, struct error *err);
+
+/* Queue pair at which a node responds for another one that redirects to it: this plus the other's index. */
+#define RESPONDER_REDIRECT_QP 0x10000u
+
+/* A request in flight and the request sent to ibsim for it. */
+struct exchange {
+	bool redirected;     /* it was sent to a redirect target; set by the caller */
+	bool ours;           /* the response is made here; ibsim only shows that the node is reachable */
+	bool widening;       /* PortCounters are read for a PortCountersExtended */
+	bool sets;           /* it is a Set, which clears counters */
+	/* If @ours the client's request, if @widening ibsim's PortCountersExtended. */
+	uint8_t saved[PACKET_MAD_SIZE];
+};
+
+/* responder_request - replace the client's request @mad by the one for ibsim. */
+void responder_request(const struct responder *responder, uint32_t node, struct exchange *exchange,
+			uint8_t mad[PACKET_MAD_SIZE]);
+
+/*
+ * responder_response - process a response of ibsim (not a timeout)
+ * @mad:  replaced by the response to the client, or by the next request to ibsim
+ *
+ * Return: true if it is the response; false if @mad is to be sent to ibsim.
+ */
+bool responder_response(struct responder *responder, uint32_t node, struct exchange *exchange,
+		      uint8_t mad[PACKET_MAD_SIZE]);
+
+/*
+ * responder_put_extended_speeds - PortExtendedSpeedsCounters, in the layout of @mode
+ * Lane counters are those that are set; if none is, the total of the port is divided among four lanes.
+ */
+void responder_put_extended_speeds(const struct responder_port *port, enum fec_mode mode, uint8_t *data);
+
+/* responder_put_detail - write the set counters of another detail attribute into the response @data. */
+void responder_put_detail(const struct responder_port *port, enum detail_attribute attribute, uint8_t *data);
+
+/* responder_clear_detail - clear the counters selected by the CounterSelect in @data. */
+void responder_clear_detail(struct responder_port *port, enum detail_attribute attribute, const uint8_t *data);
+
+/* responder_garble - corrupt the attribute of a response, and sometimes its attribute ID. */
+void responder_garble(uint8_t mad[PACKET_MAD_SIZE], uint64_t random);
+
+#endif

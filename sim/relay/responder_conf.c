@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Configuration of performance agents: "NODES key=value...". */
+#include "sim/relay/responder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "sim/relay/key_values.h"
+
+#define LATE_NS (2 * US_PER_S * 1000)
+
+static const struct {
+	const char *name;
+	enum fec_mode mode;
+} fec_names[] = {
+	{ "none", FEC_NONE }, { "firecode", FEC_FIRECODE }, { "rs", FEC_RS }, { "ll", FEC_LOW_LATENCY_RS },
+	{ "rs2", FEC_RS2 }, { "unsupported", FEC_UNKNOWN },
+};
+
+static struct responder_node *node_create(unsigned port_count)
+{
+	struct responder_node *config = calloc(1, sizeof(*config));
+
+	if (!config)
+		return NULL;
+	config->ports = calloc(port_count + 1u, sizeof(*config->ports));
+	if (!config->ports) {
+		free(config);
+		return NULL;
+	}
+	config->cap_mask = config->cap_mask2 = config->resp_time = config->tick = UINT32_MAX;
+	config->fec = FEC_UNKNOWN;
+	config->redirect = FABRIC_NONE;
+	config->late_ns = LATE_NS;
+	return config;
+}
+
+static int set_number(const struct key_value *pair, uint32_t max, uint32_t *ret, struct error *err)
+{
+	uint64_t number;
+	int code = parse_number(pair->key, pair->value, max, &number, err);
+
+	if (code == 0)
+		*ret = (uint32_t)number;
+	return code;
+}
+
+static int set_fec(struct responder_node *config, const char *value, struct error *err)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(fec_names) / sizeof(fec_names[0]); i++)
+		if (!strcmp(value, fec_names[i].name)) {
+			config->fec = fec_names[i].mode;
+			return 0;
+		}
+	return err_set(err, ERR_USAGE, "fec is none, firecode, rs, ll, rs2 or unsupported, not \"%s\"", value);
+}
+
+static int set_refused(struct responder_node *config, char *list, struct error *err)
+{
+	char *word, *rest = NULL;
+	uint64_t attribute;
+
+	config->refused_count = 0;
+	for (word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (!strcmp(word, "none"))
+			continue;
+		if (parse_number("unsupported", word, UINT16_MAX, &attribute, err) < 0)
+			return ERR_USAGE;
+		if (config->refused_count == RESPONDER_REFUSED_MAX)
+			return err_set(err, ERR_USAGE, "unsupported takes up to %d attributes", RESPONDER_REFUSED_MAX);
+		config->refused[config->refused_count++] = (uint16_t)attribute;
+	}
+	return 0;
+}
+
+static int set_redirect(const struct fabric *fabric, struct responder_node *config, const char *value,
+			struct error *err)
+{
+	size_t i, count = 0;
+	bool *members;
+	int code;
+
+	if (!strcmp(value, "none")) {
+		config->redirect = FABRIC_NONE;
+		return 0;
+	}
+	members = calloc(fabric->node_count, sizeof(*members));
+	if (!members)
+		return err_nomem(err);
+	code = parse_nodes(fabric, value, members, err);
+	for (i = 0; i < fabric->node_count; i++) {
+		if (!members[i])
+			continue;
+		config->redirect = (uint32_t)i;
+		count++;
+	}
+	free(members);
+	if (code == 0 && count != 1)
+		code = err_set(err, ERR_USAGE, "redirect must be one node, but \"%s\" matches %zu", value, count);
+	return code;
+}
+
+/* Set a counter by key; NULL: use ibsim's value. Return: whether the key is valid. */
+static bool set_port_counter(struct responder_port *port, const char *key, const uint64_t *value)
+{
+	enum counter counter = counter_by_key(key);
+	enum detail_attribute attribute;
+	struct responder_detail *detail;
+	unsigned number;
+
+	if (counter != COUNTER_COUNT) {
+		port->value[counter] = value ? *value : 0;
+		port->set = value ? port->set | COUNTER_BIT(counter) : port->set & ~COUNTER_BIT(counter);
+		return true;
+	}
+	if (!detail_by_key(key, &attribute, &number))
+		return false;
+	detail = &port->detail[attribute];
+	detail->value[number] = value ? *value : 0;
+	detail->set = value ? detail->set | UINT32_C(1) << number : detail->set & ~(UINT32_C(1) << number);
+	return true;
+}
+
+/* The value "ibsim" removes the setting. */
+static int set_counter(struct responder_node *config, unsigned port_count, int64_t port, const struct key_value *pair,
+		       struct error *err)
+{
+	bool unset = !strcmp(pair->value, "ibsim");
+	struct responder_port scratch = { 0 };
+	uint64_t value = 0;
+	unsigned number;
+
+	if (!set_port_counter(&scratch, pair->key, NULL))
+		return err_set(err, ERR_USAGE, "\"%s\" is not a setting of pma: see man ibwire-sim", pair->key);
+	if (!unset && parse_number(pair->key, pair->value, UINT64_MAX, &value, err) < 0)
+		return ERR_USAGE;
+	if (port > (int64_t)port_count)
+		return err_set(err, ERR_USAGE, "a selected node has only %u ports", port_count);
+	for (number = 0; number <= port_count; number++)
+		if (port < 0 || number == port)
+			set_port_counter(&config->ports[number], pair->key, unset ? NULL : &value);
+	return 0;
+}
+
+static int set_pair(const struct fabric *fabric, uint32_t node, struct responder_node *config, int64_t *port,
+		    const struct key_value *pair, struct error *err)
+{
+	uint64_t number = 0;
+
+	if (!strcmp(pair->key, "caps"))
+		return set_number(pair, UINT16_MAX, &config->cap_mask, err);
+	if (!strcmp(pair->key, "caps2"))
+		return set_number(pair, (1u << 27) - 1, &config->cap_mask2, err);
+	if (!strcmp(pair->key, "resp"))
+		return set_number(pair, 31, &config->resp_time, err);
+	if (!strcmp(pair->key, "tick"))
+		return set_number(pair, UINT8_MAX, &config->tick, err);
+	if (!strcmp(pair->key, "fec"))
+		return set_fec(config, pair->value, err);
+	if (!strcmp(pair->key, "unsupported"))
+		return set_refused(config, pair->value, err);
+	if (!strcmp(pair->key, "redirect"))
+		return set_redirect(fabric, config, pair->value, err);
+	if (!strcmp(pair->key, "garbled"))
+		return parse_percent(pair->key, pair->value, &config->garbled, err);
+	if (!strcmp(pair->key, "duplicated"))
+		return parse_percent(pair->key, pair->value, &config->duplicated, err);
+	if (!strcmp(pair->key, "foreign"))
+		return parse_percent(pair->key, pair->value, &config->foreign, err);
+	if (!strcmp(pair->key, "late"))
+		return parse_percent(pair->key, pair->value, &config->late, err);
+	if (!strcmp(pair->key, "late_by"))
+		return parse_time(pair->key, pair->value, &config->late_ns, err);
+	if (!strcmp(pair->key, "port") && !strcmp(pair->value, "all")) {
+		*port = -1;
+		return 0;
+	}
+	if (!strcmp(pair->key, "port")) {
+		int code = parse_number(pair->key, pair->value, 254, &number, err);
+
+		*port = (int64_t)number;
+		return code;
+	}
+	return set_counter(config, fabric->nodes[node].port_count, *port, pair, err);
+}
+
+static int configure_node(struct responder *responder, uint32_t node, const struct key_values *settings,
+			  struct error *err)
+{
+	unsigned port_count = responder->fabric->nodes[node].port_count;
+	struct responder_node *config = node_create(port_count), *old = responder->nodes[node];
+	struct responder_port *ports;
+	int64_t port = -1;
+	size_t i;
+	int code = 0;
+
+	if (!config)
+		return err_nomem(err);
+	ports = config->ports;
+	if (old) {
+		*config = *old;
+		config->ports = ports;
+		memcpy(ports, old->ports, (port_count + 1u) * sizeof(*ports));
+	}
+	for (i = 1; i < settings->count && code == 0; i++) {
+		/* Lists are split in place, so each node gets a copy. */
+		char *value = strdup(settings->pairs[i].value);
+		struct key_value pair = { settings->pairs[i].key, value };
+
+		code = value ? set_pair(responder->fabric, node, config, &port, &pair, err) : err_nomem(err);
+		free(value);
+	}
+	if (code < 0) {
+		free(ports);
+		free(config);
+		return code;
+	}
+	if (old)
+		free(old->ports);
+	free(old);
+	responder->nodes[node] = config;
+	return 0;
+}
+
+int responder_configure(struct responder *responder, const char *text, struct error *err)
+{
+	size_t node_count = responder->fabric->node_count, i;
+	bool *members = calloc(node_count ? node_count : 1, sizeof(*members));
+	struct key_values settings = { 0 };
+	int code = members ? key_values_split(text, &settings, err) : err_nomem(err);
+
+	if (code == 0 && (settings.count < 2 || *settings.pairs[0].key))
+		code = err_set(err, ERR_USAGE, "pma needs nodes and settings: 'NODES caps=0x5300 tick=7'");
+	if (code == 0)
+		code = parse_nodes(responder->fabric, settings.pairs[0].value, members, err);
+	for (i = 0; i < node_count && code == 0; i++)
+		if (members[i])
+			code = configure_node(responder, (uint32_t)i, &settings, err);
+	key_values_done(&settings);
+	free(members);
+	return code;
+}

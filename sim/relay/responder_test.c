@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Responses are decoded with the functions that the collector uses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "fabric/counter.h"
+#include "fabric/fabric.h"
+#include "sim/net_shape.h"
+#include "sim/relay/responder.h"
+
+enum {
+	PMA_CLASS_PORT_INFO = 0x01, PMA_SAMPLES_CONTROL = 0x10, PMA_COUNTERS = 0x12, PMA_RCV_ERROR_DETAILS = 0x15,
+	PMA_XMIT_DISCARD_DETAILS = 0x16, PMA_VL_XMIT_WAIT = 0x1c,
+	PMA_COUNTERS_EXTENDED = 0x1d, PMA_EXTENDED_SPEEDS = 0x1f, PMA_XMIT_DATA_SL = 0x36,
+};
+#define STATUS_NO_ATTRIBUTE 0x000c
+#define PORT 1
+
+struct bed {
+	struct fabric *fabric;
+	struct responder responder;
+	uint32_t node;
+	uint8_t counters[PACKET_MAD_DATA_SIZE]; /* ibsim's */
+	unsigned asked;
+	uint16_t last_asked;
+};
+
+static struct bed *bed_create(const char *words)
+{
+	struct bed *bed = calloc(1, sizeof(*bed));
+	struct net_shape shape = net_shape_default(NET_SHAPE_TREE2);
+	struct text text = { 0 };
+	struct error err = { 0 };
+
+	assert_non_null(bed);
+	assert_int_equal(net_shape_build(&shape, &bed->fabric, &err), 0);
+	while (bed->fabric->nodes[bed->node].type != NODE_CA)
+		bed->node++;
+	assert_int_equal(responder_init(&bed->responder, bed->fabric, &err), 0);
+	if (words) {
+		text_appendf(&text, "%s %s", bed->fabric->nodes[bed->node].name, words);
+		if (responder_configure(&bed->responder, text_chars(&text), &err) < 0)
+			fail_msg("%s", err.text);
+	}
+	text_done(&text);
+	return bed;
+}
+
+static void bed_destroy(struct bed *bed)
+{
+	responder_done(&bed->responder);
+	fabric_destroy(bed->fabric);
+	free(bed);
+}
+
+/* Emulates ibsim: it writes 64 bytes of an attribute and leaves the others unchanged. Source: sim_mad.c. */
+static void ibsim(struct bed *bed, uint8_t *mad)
+{
+	uint16_t attribute = load_be16(mad + MAD_ATTRIBUTE);
+	uint8_t *data = mad + PACKET_MAD_DATA, port = data[1];
+
+	bed->asked++;
+	bed->last_asked = attribute;
+	assert_int_equal(mad[MAD_METHOD] & METHOD_RESPONSE, 0);
+	assert_true(attribute == PMA_CLASS_PORT_INFO || attribute == PMA_COUNTERS ||
+		    attribute == PMA_COUNTERS_EXTENDED || attribute == PMA_RCV_ERROR_DETAILS ||
+		    attribute == PMA_XMIT_DISCARD_DETAILS || attribute == PMA_VL_XMIT_WAIT);
+	if (attribute == PMA_COUNTERS) {
+		memcpy(data, bed->counters, 64);
+		data[1] = port;
+	} else if (attribute == PMA_COUNTERS_EXTENDED) {
+		store_be64(data + 8, 1111);
+	} else if (attribute == PMA_CLASS_PORT_INFO) {
+		memset(data, 0, 64);
+		data[0] = data[1] = 1;
+		store_be16(data + 2, 0x1200);
+		store_be32(data + 4, 0x12);
+	}
+	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
+}
+
+/* Process a request and its response. */
+static void put_request(struct bed *bed, uint8_t *mad)
+{
+	struct exchange exchange = { 0 };
+
+	responder_request(&bed->responder, bed->node, &exchange, mad);
+	do
+		ibsim(bed, mad);
+	while (!responder_response(&bed->responder, bed->node, &exchange, mad));
+}
+
+static void set_counter_select2(struct bed *bed, uint8_t port, uint32_t select2)
+{
+	uint8_t mad[PACKET_MAD_SIZE] = { 0 };
+
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_PERFORMANCE;
+	mad[MAD_METHOD] = METHOD_SET;
+	store_be16(mad + MAD_ATTRIBUTE, PMA_COUNTERS_EXTENDED);
+	mad[PACKET_MAD_DATA + 1] = port;
+	store_be32(mad + PACKET_MAD_DATA + 4, select2);
+	put_request(bed, mad);
+}
+
+static void ask_with(struct bed *bed, uint8_t method, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
+{
+	memset(mad, 0, PACKET_MAD_SIZE);
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_PERFORMANCE;
+	mad[MAD_METHOD] = method;
+	store_be64(mad + MAD_TID, 42);
+	store_be16(mad + MAD_ATTRIBUTE, attribute);
+	mad[PACKET_MAD_DATA + 1] = port;
+	if (method == METHOD_SET) {
+		store_be16(mad + PACKET_MAD_DATA + 2, 0xffff);
+		store_be64(mad + PACKET_MAD_DATA + 8, UINT64_MAX);
+	}
+	/* Stale bytes after the contents of the request. */
+	memset(mad + PACKET_MAD_DATA + 72, 0xa5, PACKET_MAD_DATA_SIZE - 72);
+	put_request(bed, mad);
+	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
+	assert_int_equal(mad[MAD_METHOD], METHOD_GET_RESPONSE);
+	assert_true(load_be64(mad + MAD_TID) == 42);
+}
+
+static void ask(struct bed *bed, uint16_t attribute, uint8_t port, uint8_t mad[PACKET_MAD_SIZE])
+{
+	ask_with(bed, METHOD_GET, attribute, port, mad);
+}
+
+/* Process an SMP and the response to NodeInfo or to the attribute itself. */
+static void ask_smp(struct bed *bed, uint16_t attribute, uint8_t mad[PACKET_MAD_SIZE])
+{
+	struct exchange exchange = { 0 };
+
+	memset(mad, 0, PACKET_MAD_SIZE);
+	mad[MAD_BASE_VERSION] = mad[MAD_CLASS_VERSION] = 1;
+	mad[MAD_CLASS] = CLASS_SUBN_DIRECTED;
+	mad[MAD_METHOD] = METHOD_GET;
+	store_be16(mad + MAD_ATTRIBUTE, attribute);
+	responder_request(&bed->responder, bed->node, &exchange, mad);
+	bed->last_asked = load_be16(mad + MAD_ATTRIBUTE);
+	mad[MAD_METHOD] = METHOD_GET_RESPONSE;
+	store_be16(mad + MAD_STATUS, 0x8000);
+	assert_true(responder_response(&bed->responder, bed->node, &exchange, mad));
+	assert_int_equal(load_be16(mad + MAD_ATTRIBUTE), attribute);
+}
+
+static uint16_t status_of(const uint8_t *mad)
+{
+	return load_be16(mad + MAD_STATUS);
+}
+
+static struct pma_caps read_caps(const uint8_t *mad)
+{
+	return (struct pma_caps){
+		.known = true, .cap_mask = load_be16(mad + PACKET_MAD_DATA + 2),
+		.cap_mask2 = load_be32(mad + PACKET_MAD_DATA + 4) >> 5,
+		.resp_time = mad[PACKET_MAD_DATA + 7] & 31,
+	};
+}
+
+static struct reading read_all(struct bed *bed, uint8_t port)
+{
+	struct reading reading = { 0 };
+	uint8_t mad[PACKET_MAD_SIZE];
+	struct pma_caps caps;
+
+	ask(bed, PMA_CLASS_PORT_INFO, 0, mad);
+	caps = read_caps(mad);
+	ask(bed, PMA_COUNTERS, port, mad);
+	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &caps);
+	ask(bed, PMA_COUNTERS_EXTENDED, port, mad);
+	reading_decode(&reading, ATTRIBUTE_PORT_COUNTERS_EXTENDED, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &caps);
+	return reading;
+}
+
+static void a_node_without_configuration_responds_as_ibsim(void **state)
+{
+	struct bed *bed = bed_create(NULL);
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	store_be16(bed->counters + 4, 17);
+	ask(bed, PMA_COUNTERS, PORT, mad);
+	assert_int_equal(load_be16(mad + PACKET_MAD_DATA + 4), 17);
+	ask(bed, PMA_COUNTERS_EXTENDED, PORT, mad);
+	assert_true(load_be64(mad + PACKET_MAD_DATA + 8) == 1111);
+	assert_int_equal(bed->asked, 2);
+	bed_destroy(bed);
+}
+
+static void unsupported_attributes_are_refused_and_not_sent_to_ibsim(void **state)
+{
+	static const uint16_t unknown[] = { PMA_SAMPLES_CONTROL, PMA_EXTENDED_SPEEDS, PMA_XMIT_DATA_SL, 0x37, 0x77 };
+	struct bed *bed = bed_create(NULL);
+	uint8_t mad[PACKET_MAD_SIZE];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+		ask(bed, unknown[i], PORT, mad);
+		assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
+		/* ibsim was sent a supported attribute. */
+		assert_int_equal(bed->last_asked, PMA_CLASS_PORT_INFO);
+	}
+	bed_destroy(bed);
+}
+
+static void capabilities_are_as_configured(void **state)
+{
+	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 resp=9");
+	uint8_t mad[PACKET_MAD_SIZE];
+	struct pma_caps caps;
+
+	(void)state;
+	ask(bed, PMA_CLASS_PORT_INFO, 0, mad);
+	caps = read_caps(mad);
+	assert_int_equal(caps.cap_mask, 0x5300);
+	assert_int_equal(caps.cap_mask2, 2);
+	assert_int_equal(caps.resp_time, 9);
+	bed_destroy(bed);
+
+	bed = bed_create("tick=7");
+	ask(bed, PMA_CLASS_PORT_INFO, 0, mad);
+	caps = read_caps(mad);
+	assert_int_equal(caps.cap_mask, 0x1200);
+	assert_int_equal(caps.resp_time, 0x12);
+	bed_destroy(bed);
+}
+
+static void wide_errors_are_ibsims_unless_set(void **state)
+{
+	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 port=1 symbol_errors=5000000000 xmit_wait=99");
+	struct reading reading;
+	unsigned counter;
+
+	(void)state;
+	store_be16(bed->counters + 4, 3);    /* SymbolErrorCounter: overridden by the set value */
+	store_be16(bed->counters + 8, 300);  /* PortRcvErrors */
+	bed->counters[19] = 0x5c;            /* LocalLinkIntegrity 5, ExcessiveBufferOverrun 12 */
+	store_be16(bed->counters + 22, 41);  /* VL15Dropped */
+	reading = read_all(bed, PORT);
+	assert_true(reading.value[COUNTER_SYMBOL_ERRORS] == 5000000000);
+	assert_int_equal(reading.value[COUNTER_RCV_ERRORS], 300);
+	assert_int_equal(reading.value[COUNTER_LOCAL_LINK_INTEGRITY_ERRORS], 5);
+	assert_int_equal(reading.value[COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS], 12);
+	assert_int_equal(reading.value[COUNTER_VL15_DROPPED], 41);
+	assert_int_equal(reading.value[COUNTER_XMIT_WAIT], 99);
+	assert_int_equal(reading.value[COUNTER_XMIT_DATA], 1111);
+	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
+		assert_true(reading.wide & COUNTER_BIT(counter));
+	bed_destroy(bed);
+}
+
+static void every_counter_can_be_set_up_to_its_maximum(void **state)
+{
+	struct bed *bed = bed_create("caps=0xd300 caps2=0x2");
+	uint64_t value = UINT64_C(0x0123456789abcdef);
+	unsigned counter;
+
+	(void)state;
+	for (counter = 0; counter < COUNTER_COUNT; counter++) {
+		const struct pma_caps all = { .known = true, .cap_mask = UINT16_MAX };
+		struct reading reading, narrow = { 0 };
+		uint8_t mad[PACKET_MAD_SIZE];
+		char words[128];
+
+		snprintf(words, sizeof(words), "%s %s=%llu", bed->fabric->nodes[bed->node].name,
+			 counter_info((enum counter)counter)->key, (unsigned long long)value);
+		assert_int_equal(responder_configure(&bed->responder, words, NULL), 0);
+		reading = read_all(bed, PORT);
+		assert_true(reading.value[counter] == value);
+		ask(bed, PMA_COUNTERS, PORT, mad);
+		reading_decode(&narrow, ATTRIBUTE_PORT_COUNTERS, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &all);
+		if (narrow.present & COUNTER_BIT(counter))
+			assert_true(narrow.value[counter] == reading_max(&narrow, (enum counter)counter));
+		value++;
+	}
+	bed_destroy(bed);
+}
+
+static void a_value_belongs_to_its_port_and_can_be_unset(void **state)
+{
+	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 port=1 rcv_errors=7");
+	char words[128];
+
+	(void)state;
+	store_be16(bed->counters + 8, 2);
+	assert_int_equal(read_all(bed, 1).value[COUNTER_RCV_ERRORS], 7);
+	assert_int_equal(read_all(bed, 0).value[COUNTER_RCV_ERRORS], 2);
+	snprintf(words, sizeof(words), "%s rcv_errors=ibsim", bed->fabric->nodes[bed->node].name);
+	assert_int_equal(responder_configure(&bed->responder, words, NULL), 0);
+	assert_int_equal(read_all(bed, 1).value[COUNTER_RCV_ERRORS], 2);
+	bed_destroy(bed);
+}
+
+static void a_set_clears_configured_values(void **state)
+{
+	struct bed *bed = bed_create("caps=0x5300 caps2=0x2 rcv_errors=7 xmit_wait=8");
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_with(bed, METHOD_SET, PMA_COUNTERS, PORT, mad);
+	/* The emulated ibsim drops the selection; a real response to a Set contains it. */
+	store_be16(bed->counters + 2, 0xffff);
+	ask_with(bed, METHOD_SET, PMA_COUNTERS, PORT, mad);
+	store_be16(bed->counters + 2, 0);
+	assert_int_equal(read_all(bed, PORT).value[COUNTER_RCV_ERRORS], 0);
+	assert_int_equal(read_all(bed, PORT).value[COUNTER_XMIT_WAIT], 8);
+	bed_destroy(bed);
+}
+
+/* CounterSelect2 of PortCountersExtended: one bit at a time clears one counter, and none without 64-bit errors. */
+static void counter_select_2_clears_one_counter_per_bit(void **state)
+{
+	static const uint8_t order[] = {
+		COUNTER_SYMBOL_ERRORS, COUNTER_LINK_ERROR_RECOVERY, COUNTER_LINK_DOWNED, COUNTER_RCV_ERRORS,
+		COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, COUNTER_RCV_SWITCH_RELAY_ERRORS, COUNTER_XMIT_DISCARDS,
+		COUNTER_XMIT_CONSTRAINT_ERRORS, COUNTER_RCV_CONSTRAINT_ERRORS, COUNTER_LOCAL_LINK_INTEGRITY_ERRORS,
+		COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS, COUNTER_VL15_DROPPED, COUNTER_XMIT_WAIT, COUNTER_QP1_DROPPED,
+	};
+	unsigned wide, bit, counter;
+
+	(void)state;
+	for (wide = 0; wide < 2; wide++)
+		for (bit = 0; bit < sizeof(order); bit++) {
+			struct bed *bed = bed_create(wide ? "caps=0xd300 caps2=0x2" : "caps=0xd300 caps2=0x0");
+			struct responder_port *port = &bed->responder.nodes[bed->node]->ports[PORT];
+
+			for (counter = 0; counter < COUNTER_COUNT; counter++) {
+				port->set |= COUNTER_BIT(counter);
+				port->value[counter] = 5;
+			}
+			set_counter_select2(bed, PORT, 1u << bit);
+			for (counter = 0; counter < COUNTER_COUNT; counter++)
+				assert_true(port->value[counter] == (wide && counter == order[bit] ? 0 : 5));
+			bed_destroy(bed);
+		}
+}
+
+static void tick_and_fec_in_both_layouts(void **state)
+{
+	struct bed *bed = bed_create("tick=31 fec=rs fec_corrected_blocks=77 "
+				     "fec_uncorrected_blocks=5000000000 fec_corrected_symbols=10");
+	uint8_t mad[PACKET_MAD_SIZE];
+	const uint8_t *data = mad + PACKET_MAD_DATA;
+	char words[128];
+
+	(void)state;
+	ask(bed, PMA_SAMPLES_CONTROL, PORT, mad);
+	assert_int_equal(status_of(mad), 0);
+	assert_int_equal(data[1], PORT);
+	assert_int_equal(data[2], 31);
+	ask(bed, PMA_EXTENDED_SPEEDS, PORT, mad);
+	assert_int_equal(status_of(mad), 0);
+	assert_int_equal(data[1], PORT);
+	assert_int_equal(load_be32(data + 140), 77);
+	assert_true(load_be32(data + 144) == UINT32_MAX);
+	assert_int_equal(load_be32(data + 148), 10);
+	assert_int_equal(load_be32(data + 44) + load_be32(data + 48) + load_be32(data + 52) + load_be32(data + 56), 10);
+
+	snprintf(words, sizeof(words), "%s fec=firecode", bed->fabric->nodes[bed->node].name);
+	assert_int_equal(responder_configure(&bed->responder, words, NULL), 0);
+	ask(bed, PMA_EXTENDED_SPEEDS, PORT, mad);
+	assert_int_equal(load_be32(data + 44) + load_be32(data + 48) + load_be32(data + 52) + load_be32(data + 56), 77);
+	assert_int_equal(load_be32(data + 140), 0);
+	ask(bed, PMA_EXTENDED_SPEEDS, 200, mad);
+	assert_int_equal(status_of(mad), 0x001c);
+	bed_destroy(bed);
+}
+
+/* A value that is small, at the maximum of the field, or above it. */
+static uint64_t any_value(uint64_t *random, uint32_t max)
+{
+	const uint64_t values[] = { 0, 1, max - 1u, max, (uint64_t)max + 1, map_mix(*random) % max };
+
+	*random = map_mix(*random + 1);
+	return values[*random % 6];
+}
+
+static void tell(struct bed *bed, const char *key, uint64_t value)
+{
+	char words[160];
+
+	snprintf(words, sizeof(words), "%s port=%d %s=%llu", bed->fabric->nodes[bed->node].name, PORT, key,
+		 (unsigned long long)value);
+	assert_int_equal(responder_configure(&bed->responder, words, NULL), 0);
+}
+
+static struct detail_reading read_detail(struct bed *bed, enum detail_attribute attribute, enum fec_layout layout)
+{
+	static const uint16_t ids[] = { PMA_RCV_ERROR_DETAILS, PMA_XMIT_DISCARD_DETAILS, PMA_VL_XMIT_WAIT,
+					PMA_EXTENDED_SPEEDS };
+	struct detail_reading reading;
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	ask(bed, ids[attribute], PORT, mad);
+	assert_int_equal(status_of(mad), 0);
+	detail_decode(attribute, layout, mad + PACKET_MAD_DATA, PACKET_MAD_DATA_SIZE, &reading);
+	return reading;
+}
+
+/* All detail counters in both layouts have the configured values, limited to their maximum. */
+static void detail_counters_have_their_configured_values(void **state)
+{
+	struct bed *bed = bed_create("fec=rs");
+	uint64_t random = 3, told[DETAIL_ATTRIBUTE_COUNT][DETAIL_MAX];
+	enum detail_attribute attribute;
+	struct detail_reading reading;
+	unsigned turn, number;
+
+	(void)state;
+	for (turn = 0; turn < 50; turn++)
+		for (attribute = 0; attribute < DETAIL_ATTRIBUTE_COUNT; attribute++) {
+			for (number = 0; number < detail_count(attribute); number++) {
+				uint32_t max = detail_max(attribute, number);
+				uint64_t value = any_value(&random, max);
+
+				told[attribute][number] = value > max ? max : value;
+				tell(bed, detail_info(attribute, number)->key, value);
+			}
+			reading = read_detail(bed, attribute, FEC_LAYOUT_RS);
+			for (number = 0; number < detail_count(attribute); number++) {
+				assert_true(reading.present >> number & 1);
+				assert_int_equal(reading.value[number], told[attribute][number]);
+			}
+		}
+	bed_destroy(bed);
+}
+
+static void lane_counters_add_up_to_the_port(void **state)
+{
+	struct bed *bed = bed_create("fec=firecode fec_corrected_blocks=1003 fec_uncorrected_blocks=7 "
+				     "sync_header_errors=5");
+	struct detail_reading reading = read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
+
+	(void)state;
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 1003);
+	assert_int_equal(reading.value[DETAIL_FEC_UNCORRECTED_BLOCKS], 7);
+	assert_int_equal(reading.value[DETAIL_SYNC_HEADER_ERRORS], 5);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0 + 3], 250);
+	/* Lane counters that are set are returned, and the port is their sum. */
+	tell(bed, "fec_corrected_lane2", 40);
+	tell(bed, "fec_corrected_lane11", 2);
+	reading = read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_LANES);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_BLOCKS], 42);
+	assert_int_equal(reading.value[DETAIL_FEC_CORRECTED_LANE_0], 0);
+	bed_destroy(bed);
+}
+
+static void detail_counters_are_cleared_by_a_set(void **state)
+{
+	struct bed *bed = bed_create("fec=rs fec_corrected_blocks=9 dlid_mapping_errors=4 looping_errors=6");
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_with(bed, METHOD_SET, PMA_RCV_ERROR_DETAILS, PORT, mad);
+	assert_int_equal(read_detail(bed, DETAIL_RCV_ERRORS, FEC_LAYOUT_UNKNOWN).value[3], 0);
+	assert_int_equal(read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 9);
+	ask_with(bed, METHOD_SET, PMA_EXTENDED_SPEEDS, PORT, mad);
+	assert_int_equal(read_detail(bed, DETAIL_EXTENDED_SPEEDS, FEC_LAYOUT_RS).value[DETAIL_FEC_CORRECTED_BLOCKS], 0);
+	bed_destroy(bed);
+}
+
+static void an_attribute_can_be_disabled(void **state)
+{
+	struct bed *bed = bed_create("unsupported=0x1d,0x15");
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask(bed, PMA_COUNTERS_EXTENDED, PORT, mad);
+	assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
+	ask(bed, PMA_RCV_ERROR_DETAILS, PORT, mad);
+	assert_int_equal(status_of(mad), STATUS_NO_ATTRIBUTE);
+	ask(bed, PMA_COUNTERS, PORT, mad);
+	assert_int_equal(status_of(mad), 0);
+	bed_destroy(bed);
+}
+
+static void invalid_configuration_changes_nothing(void **state)
+{
+	static const char *const wrong[] = {
+		"", "nobody caps=1", "caps=1", "all", "all caps=0x12345", "all fec=strong", "all what=1",
+		"all port=999 tick=1", "all tick=1000", "all port=40 rcv_errors=1", "all rcv_errors=-1",
+		"all redirect=nobody", "all redirect=hcas,switches", "all late_by=2", "all unsupported=x",
+	};
+	struct bed *bed = bed_create("caps=0x5300");
+	uint8_t mad[PACKET_MAD_SIZE];
+	struct error err;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		memset(&err, 0, sizeof(err));
+		if (responder_configure(&bed->responder, wrong[i], &err) != ERR_USAGE)
+			fail_msg("\"%s\" was taken", wrong[i]);
+		assert_true(err.text[0]);
+	}
+	ask(bed, PMA_CLASS_PORT_INFO, 0, mad);
+	assert_int_equal(read_caps(mad).cap_mask, 0x5300);
+	bed_destroy(bed);
+}
+
+static void smps_that_ibsim_lacks_are_refused(void **state)
+{
+	struct bed *bed = bed_create(NULL);
+	uint8_t mad[PACKET_MAD_SIZE];
+
+	(void)state;
+	ask_smp(bed, 0x33, mad); /* PortInfoExtended */
+	assert_int_equal(bed->last_asked, 0x11);
+	assert_int_equal(status_of(mad), 0x8000 | STATUS_NO_ATTRIBUTE);
+	ask_smp(bed, 0x15, mad); /* PortInfo */
+	assert_int_equal(bed->last_asked, 0x15);
+	assert_int_equal(status_of(mad), 0x8000);
+	/* SMInfo is for the subnet manager at that node. */
+	ask_smp(bed, 0x20, mad);
+	assert_int_equal(bed->last_asked, 0x20);
+	bed_destroy(bed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_without_configuration_responds_as_ibsim),
+		cmocka_unit_test(unsupported_attributes_are_refused_and_not_sent_to_ibsim),
+		cmocka_unit_test(capabilities_are_as_configured),
+		cmocka_unit_test(wide_errors_are_ibsims_unless_set),
+		cmocka_unit_test(every_counter_can_be_set_up_to_its_maximum),
+		cmocka_unit_test(a_value_belongs_to_its_port_and_can_be_unset),
+		cmocka_unit_test(a_set_clears_configured_values),
+		cmocka_unit_test(tick_and_fec_in_both_layouts),
+		cmocka_unit_test(detail_counters_have_their_configured_values),
+		cmocka_unit_test(lane_counters_add_up_to_the_port),
+		cmocka_unit_test(counter_select_2_clears_one_counter_per_bit),
+		cmocka_unit_test(detail_counters_are_cleared_by_a_set),
+		cmocka_unit_test(an_attribute_can_be_disabled),
+		cmocka_unit_test(invalid_configuration_changes_nothing),
+		cmocka_unit_test(smps_that_ibsim_lacks_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/traffic/driver.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "sim/control.h"
+#include "sim/ibsim/client.h"
+#include "sim/job.h"
+#include "sim/lft.h"
+#include "sim/rundir.h"
+#include "sim/traffic.h"
+#include "sim/traffic/feed.h"
+
+/* Name of its control socket. */
+#define CONTROL_PART "traffic"
+
+/* opensm writes its tables before it reports that the subnet is up, or shortly after. */
+#define FIRST_TABLES_US (20 * US_PER_S)
+
+/* A file unchanged for this time is parsed; its end shows whether it is complete. */
+#define TABLES_SETTLE_US (100 * US_PER_MS)
+
+/* How long all slots of ibsim may be used by other clients before that is an error. */
+#define NO_SLOT_US (30 * US_PER_S)
+
+struct driver {
+	struct driver_options *options;
+	struct host_table hosts;
+	struct flow_list list;
+	struct traffic traffic;
+	struct lft lft;
+	struct feed feed;
+	int listen_fd;
+	bool paused;
+	int64_t last_us;     /* time up to which traffic was advanced */
+	int64_t no_slot_since_us;
+	struct stat status;    /* status of the file of the tables when last checked */
+	int64_t changed_us;  /* when it changed; 0: its tables are in use */
+};
+
+static int64_t now_us(void)
+{
+	return clock_boottime_us(clock_system());
+}
+
+static int load_tables(struct driver *driver, const char *path, struct error *err)
+{
+	struct lft lft;
+	char *chars;
+	size_t len;
+	int code = rundir_read(path, &chars, &len, err);
+
+	if (code < 0)
+		return code;
+	code = lft_parse(driver->options->fabric, chars, len, &lft, err);
+	free(chars);
+	if (code < 0)
+		return code;
+	lft_done(&driver->lft);
+	driver->lft = lft;
+	return traffic_route(&driver->traffic, &driver->lft, err);
+}
+
+/* Load new tables when opensm has written them completely. Return: ERR_IO if there are none yet. */
+static int check_tables(struct driver *driver, struct error *err)
+{
+	char path[PATH_MAX + 32];
+	struct stat status;
+	int code;
+
+	snprintf(path, sizeof(path), "%s/" LFT_FILE, driver->options->dir);
+	if (stat(path, &status) < 0)
+		return err_set(err, ERR_IO, "opensm has not written %s", path);
+	if (status.st_ino != driver->status.st_ino || status.st_size != driver->status.st_size ||
+	    status.st_mtim.tv_sec != driver->status.st_mtim.tv_sec ||
+	    status.st_mtim.tv_nsec != driver->status.st_mtim.tv_nsec) {
+		driver->status = status;
+		driver->changed_us = now_us();
+	}
+	if (!driver->changed_us)
+		return 0;
+	if (now_us() - driver->changed_us < TABLES_SETTLE_US)
+		return err_set(err, ERR_IO, "%s is being written", path);
+	code = load_tables(driver, path, err);
+	if (code == 0)
+		driver->changed_us = 0;
+	return code;
+}
+
+static void write_truth_rows(const struct driver *driver, struct text *text)
+{
+	const struct fabric *fabric = driver->options->fabric;
+	size_t i;
+
+	text_append(text, "node_guid,port,xmit_words,xmit_packets,rcv_words,rcv_packets,xmit_wait\n");
+	for (i = 0; i < fabric->port_count; i++) {
+		const struct port *port = &fabric->ports[i];
+		const struct port_amount *amount = &driver->feed.applied[i];
+
+		if (port->peer == FABRIC_NONE)
+			continue;
+		text_appendf(text, "0x%016" PRIx64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+			     fabric->nodes[port->node].guid, port->num, amount->xmit_packets * TRAFFIC_PACKET_WORDS,
+			     amount->xmit_packets, amount->rcv_packets * TRAFFIC_PACKET_WORDS, amount->rcv_packets,
+			     amount->xmit_wait);
+	}
+}
+
+/* Written to a temporary file and renamed: a reader never gets an incomplete file. */
+static int write_truth(const struct driver *driver, struct error *err)
+{
+	char path[PATH_MAX + 16];
+	struct text text = { 0 };
+	FILE *file;
+	bool written;
+
+	snprintf(path, sizeof(path), "%s.new", driver->options->truth);
+	write_truth_rows(driver, &text);
+	file = text_failed(&text) ? NULL : fopen(path, "we");
+	if (!file) {
+		text_done(&text);
+		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", path, strerror(errno));
+	}
+	written = fwrite(text_chars(&text), 1, text.len, file) == text.len;
+	text_done(&text);
+	if (fclose(file) != 0 || !written || rename(path, driver->options->truth) < 0)
+		return err_set(err, ERR_IO, "cannot write the ground truth to %s: %s", driver->options->truth,
+			       strerror(errno));
+	return 0;
+}
+
+static void advance_traffic(struct driver *driver)
+{
+	int64_t now = now_us();
+
+	if (!driver->paused)
+		traffic_advance(&driver->traffic, (double)(now - driver->last_us) / US_PER_S);
+	driver->last_us = now;
+}
+
+static int tick(struct driver *driver, struct error *err)
+{
+	struct error ignored = { 0 };
+	size_t left;
+	int code;
+
+	/* Traffic up to now takes the old paths. Incomplete tables are retried in the next tick. */
+	advance_traffic(driver);
+	if (check_tables(driver, &ignored) == ERR_NOMEM)
+		return err_nomem(err);
+	code = feed_apply(&driver->feed, driver->traffic.pending, false, &left, err);
+	if (code != ERR_UNAVAILABLE) {
+		driver->no_slot_since_us = 0;
+		return code;
+	}
+	if (!driver->no_slot_since_us)
+		driver->no_slot_since_us = now_us();
+	return now_us() - driver->no_slot_since_us > NO_SLOT_US ? code : 0;
+}
+
+/* Add all data sent so far to ibsim's counters. */
+static int settle(struct driver *driver, struct error *err)
+{
+	size_t left = 0;
+	int code, tries;
+
+	advance_traffic(driver);
+	for (tries = 0; tries < 3; tries++) {
+		code = feed_apply(&driver->feed, driver->traffic.pending, true, &left, err);
+		if (code == 0 && left == 0)
+			return write_truth(driver, err);
+	}
+	if (code < 0)
+		return code;
+	return err_set(err, ERR_UNAVAILABLE, "%zu ports do not respond: their counters are incomplete", left);
+}
+
+static void describe(const struct driver *driver, struct text *response)
+{
+	const struct flow_list *list = &driver->list;
+	size_t job, i;
+
+	text_appendf(response, "%s, %zu flows, %zu of them with a route\n", driver->paused ? "paused" : "flowing",
+		     list->count, driver->traffic.routed_count);
+	for (job = 0; job < list->job_count; job++) {
+		double slowest = 0, fastest = 0, demand = 0; /* bits per second */
+		size_t flows = 0;
+
+		for (i = 0; i < list->count; i++) {
+			double rate = driver->traffic.rate[i];
+
+			if (list->flows[i].job != job)
+				continue;
+			slowest = !flows || rate < slowest ? rate : slowest;
+			fastest = rate > fastest ? rate : fastest;
+			demand = list->flows[i].demand_bits_per_s > demand ? list->flows[i].demand_bits_per_s : demand;
+			flows++;
+		}
+		text_appendf(response, "job %zu: %zu flows, demand up to %.3f Gb/s, slowest %.3f Gb/s, "
+			     "fastest %.3f Gb/s\n", job + 1, flows, demand / 1e9, slowest / 1e9, fastest / 1e9);
+	}
+}
+
+static int handle_command(void *ctx, const char *command, struct text *response, struct error *err)
+{
+	struct driver *driver = ctx;
+
+	if (!strcmp(command, "pause")) {
+		if (settle(driver, err) < 0)
+			return err ? err->code : ERR_UNAVAILABLE;
+		driver->paused = true;
+	} else if (!strcmp(command, "resume")) {
+		advance_traffic(driver);
+		driver->paused = false;
+		return 0;
+	} else if (!strcmp(command, "truth")) {
+		return settle(driver, err);
+	} else if (!strcmp(command, "status")) {
+		describe(driver, response);
+		return 0;
+	} else {
+		return err_set(err, ERR_USAGE, "\"%s\" is not pause, resume, truth or status", command);
+	}
+	return 0;
+}
+
+static int wait_for_tables(struct driver *driver, struct error *err)
+{
+	int64_t until_us = now_us() + FIRST_TABLES_US;
+	int code;
+
+	while ((code = check_tables(driver, err)) == ERR_IO && now_us() < until_us && !stop_requested())
+		clock_system()->sleep_until(clock_system()->ctx, now_us() + 20 * US_PER_MS);
+	if (code < 0)
+		return code;
+	if (!driver->traffic.routed_count)
+		return err_set(err, ERR_UNAVAILABLE, "opensm's tables have a route for none of the %zu flows",
+			       driver->list.count);
+	if (driver->traffic.routed_count < driver->list.count)
+		log_warning("opensm's tables have routes for only %zu of %zu flows", driver->traffic.routed_count,
+			    driver->list.count);
+	return 0;
+}
+
+static int prepare(struct driver *driver, struct error *err)
+{
+	const struct driver_options *options = driver->options;
+	size_t i;
+	int code = host_table_create(options->fabric, &driver->hosts, err);
+
+	for (i = 0; code == 0 && i < options->job_count; i++)
+		code = job_parse(options->jobs[i], options->fabric, &driver->hosts, &driver->list, err);
+	if (code == 0)
+		code = traffic_create(options->fabric, &driver->list, &driver->traffic, err);
+	if (code == 0)
+		code = wait_for_tables(driver, err);
+	if (code == 0)
+		code = feed_open(&driver->feed, options->fabric, &driver->lft, options->sockname, options->dir,
+				 options->console_fd, err);
+	if (code == 0)
+		code = control_listen(options->control, CONTROL_PART, &driver->listen_fd, err);
+	return code;
+}
+
+static void report_ready(struct driver_options *options)
+{
+	if (write(options->ready_fd, "", 1) < 0)
+		log_debug("the launcher does not wait for the driver");
+	close(options->ready_fd);
+	options->ready_fd = -1;
+}
+
+static int drive(struct driver *driver, struct error *err)
+{
+	struct pollfd control = { .fd = driver->listen_fd, .events = POLLIN };
+	int64_t tick_us = driver->options->tick_ms * US_PER_MS, next_us;
+	int code = 0;
+
+	driver->last_us = now_us();
+	next_us = driver->last_us + tick_us;
+	while (code == 0 && !stop_requested()) {
+		int64_t now = now_us(), worked;
+
+		if (now < next_us) {
+			if (poll(&control, 1, (int)((next_us - now + US_PER_MS - 1) / US_PER_MS)) > 0)
+				control_serve(driver->listen_fd, US_PER_S, handle_command, driver);
+			continue;
+		}
+		code = driver->paused ? 0 : tick(driver, err);
+		/* Ticks take long on a large fabric: use at most half of the time. */
+		worked = now_us() - now;
+		next_us = now + (tick_us > 2 * worked ? tick_us : 2 * worked);
+	}
+	return code;
+}
+
+int driver_run(struct driver_options *options, struct error *err)
+{
+	struct driver *driver = calloc(1, sizeof(*driver));
+	int code;
+
+	if (!driver)
+		return err_nomem(err);
+	stop_install();
+	driver->options = options;
+	driver->listen_fd = -1;
+	driver->feed.client.ctl_fd = driver->feed.client.data_fd = -1;
+	code = prepare(driver, err);
+	if (code == 0) {
+		report_ready(options);
+		code = drive(driver, err);
+		if (code == 0)
+			code = settle(driver, err);
+	}
+	feed_close(&driver->feed);
+	if (driver->listen_fd >= 0)
+		close(driver->listen_fd);
+	traffic_done(&driver->traffic);
+	lft_done(&driver->lft);
+	flow_list_done(&driver->list);
+	host_table_done(&driver->hosts);
+	free(driver);
+	return code;
+}
+
+int driver_control(const char *sockname, const char *command, struct text *response, struct error *err)
+{
+	return control_send(sockname, CONTROL_PART, command,
+			   "no traffic driver is running: was ibwire-sim run started with --traffic?", response, err);
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "sim/job.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "fabric/fabric.h"
+
+/* Default rate of a flow, as a part of the rate of its HCA's link. */
+#define DEFAULT_LOAD 0.8
+
+struct job {
+	const struct fabric *fabric;
+	bool *hosts;     /* by host: is in the job */
+	bool all_rails;
+	uint64_t rails;  /* bits */
+	size_t stride;   /* host i sends to host i + stride */
+	double rate;
+	bool coupled;
+};
+
+/* "180Gb/s", "40G", "1e9": bits per second. */
+static int parse_rate(const char *value, double *ret, struct error *err)
+{
+	static const struct {
+		char letter;
+		double factor;
+	} units[] = { { 'k', 1e3 }, { 'M', 1e6 }, { 'G', 1e9 }, { 'T', 1e12 } };
+	char *end;
+	double rate = strtod(value, &end);
+	size_t i;
+
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (*end != units[i].letter)
+			continue;
+		rate *= units[i].factor;
+		end++;
+		break;
+	}
+	if (end == value || (*end && strcmp(end, "b/s") && strcmp(end, "bit/s")) || !(rate > 0 && rate <= 1e13))
+		return err_set(err, ERR_USAGE, "rate=%s is not a rate such as 180Gb/s", value);
+	*ret = rate;
+	return 0;
+}
+
+/* Add "0-7,9" to a set of bits. */
+static int parse_rails(const char *value, uint64_t *ret, struct error *err)
+{
+	const char *s = value;
+
+	do {
+		char *end;
+		unsigned long first = strtoul(s, &end, 10), last = first;
+
+		if (!isdigit((unsigned char)*s))
+			break;
+		if (*end == '-' && isdigit((unsigned char)end[1]))
+			last = strtoul(end + 1, &end, 10);
+		if (last > 63 || first > last || (*end && *end != ','))
+			break;
+		for (; first <= last; first++)
+			*ret |= UINT64_C(1) << first;
+		if (!*end)
+			return 0;
+		s = end + 1;
+	} while (true);
+	return err_set(err, ERR_USAGE, "rails=%s is not a list such as 0-7 or 0,2,4, or all (up to 63)", value);
+}
+
+/* Add all hosts of this name (several if descriptions are not unique). Return: whether there is one. */
+static bool add_name(const struct host_table *table, const char *name, size_t len, struct job *job)
+{
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < table->host_count; i++) {
+		if (strlen(table->hosts[i].name) != len || memcmp(table->hosts[i].name, name, len))
+			continue;
+		job->hosts[i] = true;
+		found = true;
+	}
+	return found;
+}
+
+static size_t prefix_len(const char *name, size_t len)
+{
+	while (len > 0 && isdigit((unsigned char)name[len - 1]))
+		len--;
+	return len;
+}
+
+/* "node0001-node0016": equal prefixes and a range of numbers. Return: whether it is a range with hosts. */
+static bool add_range(const struct host_table *table, const char *from, size_t from_len, const char *to,
+			 size_t to_len, struct job *job)
+{
+	size_t prefix = prefix_len(from, from_len), i;
+	unsigned long first, last;
+	bool found = false;
+
+	if (prefix == from_len || prefix_len(to, to_len) != prefix || prefix == to_len || memcmp(from, to, prefix))
+		return false;
+	first = strtoul(from + prefix, NULL, 10);
+	last = strtoul(to + prefix, NULL, 10);
+	for (i = 0; i < table->host_count; i++) {
+		const char *name = table->hosts[i].name;
+		size_t len = strlen(name);
+		unsigned long number;
+
+		if (prefix_len(name, len) != prefix || len == prefix || memcmp(name, from, prefix))
+			continue;
+		number = strtoul(name + prefix, NULL, 10);
+		if (number < first || number > last)
+			continue;
+		job->hosts[i] = true;
+		found = true;
+	}
+	return found;
+}
+
+/* Add an item of hosts=. A name may contain '-', so each one is tried as that of a range. */
+static int add_hosts(const struct host_table *table, const char *item, size_t len, struct job *job,
+			struct error *err)
+{
+	size_t i;
+
+	if (add_name(table, item, len, job))
+		return 0;
+	for (i = 1; i + 1 < len; i++)
+		if (item[i] == '-' && add_range(table, item, i, item + i + 1, len - i - 1, job))
+			return 0;
+	return err_set(err, ERR_USAGE, "hosts=%.*s: there is no such host; the first is \"%s\", the last \"%s\"",
+		       (int)len, item, table->host_count ? table->hosts[0].name : "",
+		       table->host_count ? table->hosts[table->host_count - 1].name : "");
+}
+
+static int parse_hosts(const char *value, const struct host_table *table, struct job *job, struct error *err)
+{
+	if (!strcmp(value, "all")) {
+		memset(job->hosts, true, table->host_count);
+		return 0;
+	}
+	while (*value) {
+		size_t len = strcspn(value, ",");
+
+		if (add_hosts(table, value, len, job, err) < 0)
+			return ERR_USAGE;
+		value += len;
+		value += *value == ',';
+	}
+	return 0;
+}
+
+static int parse_stride(const char *value, size_t *ret, struct error *err)
+{
+	char *end;
+	unsigned long stride = strtoul(value, &end, 10);
+
+	if (!isdigit((unsigned char)*value) || *end || !stride || stride > 1000000)
+		return err_set(err, ERR_USAGE, "stride=%s is not a number of at least 1", value);
+	*ret = stride;
+	return 0;
+}
+
+static int parse_word(const char *word, const struct host_table *table, struct job *job, struct error *err)
+{
+	const char *value = strchr(word, '=');
+
+	if (value && !strncmp(word, "hosts=", 6))
+		return parse_hosts(value + 1, table, job, err);
+	if (value && !strncmp(word, "rails=", 6)) {
+		job->all_rails = !strcmp(value + 1, "all");
+		return job->all_rails ? 0 : parse_rails(value + 1, &job->rails, err);
+	}
+	if (value && !strncmp(word, "rate=", 5))
+		return parse_rate(value + 1, &job->rate, err);
+	if (value && !strncmp(word, "stride=", 7))
+		return parse_stride(value + 1, &job->stride, err);
+	if (!strcmp(word, "coupled=yes") || !strcmp(word, "coupled=no")) {
+		job->coupled = word[8] == 'y';
+		return 0;
+	}
+	return err_set(err, ERR_USAGE,
+		       "\"%s\" is not part of a job: ring hosts=... rails=... rate=... stride=... coupled=yes|no",
+		       word);
+}
+
+static int parse_words(char *spec, const struct host_table *table, struct job *job, struct error *err)
+{
+	char *rest = NULL, *word = strtok_r(spec, " \t", &rest);
+	bool hosts = false, rails = false;
+
+	if (!word || strcmp(word, "ring"))
+		return err_set(err, ERR_USAGE, "a job begins with its kind \"ring\", not with \"%s\"",
+			       word ? word : "");
+	while ((word = strtok_r(NULL, " \t", &rest))) {
+		hosts |= !strncmp(word, "hosts=", 6);
+		rails |= !strncmp(word, "rails=", 6);
+		if (parse_word(word, table, job, err) < 0)
+			return ERR_USAGE;
+	}
+	if (!hosts)
+		memset(job->hosts, true, table->host_count);
+	if (!rails)
+		job->all_rails = true;
+	return 0;
+}
+
+static int add_flow(struct flow_list *list, const struct job *job, uint32_t from, uint32_t to)
+{
+	double rate = job->rate;
+	struct flow *flows;
+
+	if (rate <= 0)
+		rate = DEFAULT_LOAD * (double)port_rate_bits_per_s(&job->fabric->ports[from]);
+	flows = array_grow(list->flows, list->count, &list->capacity, sizeof(*flows));
+	if (!flows)
+		return ERR_NOMEM;
+	list->flows = flows;
+	list->flows[list->count++] = (struct flow){
+		.from = from, .to = to, .job = (uint32_t)list->job_count, .demand_bits_per_s = rate,
+	};
+	return 0;
+}
+
+/* Is this an HCA of the job's ring on a rail? */
+static bool is_member(const struct job *job, const struct host_hca *hca, uint32_t rail)
+{
+	return hca->rail == rail && job->hosts[hca->host];
+}
+
+/* The ring has the hosts in the order of the table. */
+static int add_ring(struct flow_list *list, const struct job *job, const struct host_table *table, uint32_t rail)
+{
+	uint32_t *ports = calloc(table->hca_count + 1, sizeof(*ports));
+	size_t count = 0, i;
+	int code = ports ? 0 : ERR_NOMEM;
+
+	for (i = 0; code == 0 && i < table->hca_count; i++)
+		if (is_member(job, &table->hcas[i], rail))
+			ports[count++] = table->hcas[i].port;
+	/* No host sends to itself. */
+	for (i = 0; code == 0 && count && job->stride % count && i < count; i++)
+		code = add_flow(list, job, ports[i], ports[(i + job->stride) % count]);
+	free(ports);
+	return code;
+}
+
+static int add_rings(struct flow_list *list, const struct job *job, const struct host_table *table, struct error *err)
+{
+	size_t before = list->count, i;
+	bool *coupled;
+	uint32_t rail, rails = 0;
+
+	for (i = 0; i < table->hca_count; i++)
+		rails = table->hcas[i].rail >= rails ? table->hcas[i].rail + 1 : rails;
+	for (rail = 0; rail < rails; rail++)
+		if ((job->all_rails || (job->rails >> rail & 1)) &&
+		    add_ring(list, job, table, rail) < 0)
+			return err_nomem(err);
+	if (list->count == before)
+		return err_set(err, ERR_USAGE, "the job has no flow: a ring needs two hosts with an HCA of its rail");
+	coupled = array_grow(list->coupled, list->job_count, &list->job_capacity, sizeof(*coupled));
+	if (!coupled)
+		return err_nomem(err);
+	list->coupled = coupled;
+	list->coupled[list->job_count++] = job->coupled;
+	return 0;
+}
+
+int job_parse(const char *spec, const struct fabric *fabric, const struct host_table *table, struct flow_list *list,
+	      struct error *err)
+{
+	struct job job = { .fabric = fabric, .stride = 1, .coupled = true };
+	char *copy = strdup(spec);
+	int code;
+
+	job.hosts = calloc(table->host_count + 1, sizeof(*job.hosts));
+	if (!copy || !job.hosts)
+		code = err_nomem(err);
+	else
+		code = parse_words(copy, table, &job, err);
+	if (code == 0)
+		code = add_rings(list, &job, table, err);
+	free(job.hosts);
+	free(copy);
+	return code;
+}
+
+void flow_list_done(struct flow_list *list)
+{
+	free(list->flows);
+	free(list->coupled);
+	memset(list, 0, sizeof(*list));
+}
+
+int jobs_check(const struct fabric *fabric, const char *const *specs, size_t count, struct error *err)
+{
+	struct host_table table = { 0 };
+	struct flow_list list = { 0 };
+	int code = host_table_create(fabric, &table, err);
+	size_t i;
+
+	for (i = 0; code == 0 && i < count; i++)
+		code = job_parse(specs[i], fabric, &table, &list, err);
+	flow_list_done(&list);
+	host_table_done(&table);
+	return code;
+}
