@@ -6,7 +6,7 @@
 #include "analysis/health.h"
 #include "fabric/counter.h"
 #include "fabric/routes.h"
-#include "sim/virtual.h"
+#include "tests/world/virtual.h"
 
 struct error;
 struct shape;

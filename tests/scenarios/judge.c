@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual.h"
+#include "tests/world/virtual.h"
 #include "tests/scenarios/feeder.h"
 
 /* While a scenario runs. */

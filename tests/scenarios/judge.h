@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "analysis/finding.h"
-#include "sim/scenario.h"
+#include "tests/world/scenario.h"
 
 struct error;
 struct text;

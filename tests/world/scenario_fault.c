@@ -4,8 +4,8 @@
 
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
-#include "sim/scenario_draw.h"
-#include "sim/virtual.h"
+#include "tests/world/scenario_draw.h"
+#include "tests/world/virtual.h"
 
 static bool narrow(struct draw *draw, int64_t at_s, bool trunk)
 {

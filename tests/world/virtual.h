@@ -10,8 +10,8 @@
  * discovery has last seen. A link that went down is still up in the latter until the
  * next discovery, as it is in a collector.
  */
-#ifndef IBWIRE_SIM_VIRTUAL_H
-#define IBWIRE_SIM_VIRTUAL_H
+#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_H
+#define IBWIRE_TESTS_WORLD_VIRTUAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

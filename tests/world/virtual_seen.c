@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 #define BOOT_BEGIN_US INT64_C(3600000000)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/virtual.h"
+#include "tests/world/virtual.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 /* 2026-01-01T00:00:00Z, and a machine that has run for an hour. */
 #define WALL_BEGIN_US INT64_C(1767225600000000)

@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
-#include "sim/virtual_words.h"
+#include "tests/world/virtual_state.h"
+#include "tests/world/virtual_words.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",

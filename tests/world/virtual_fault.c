@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/maxmin.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 /* Longest way in links, and the most switches that a flow is spread over at the same distance. */
 #define HOPS_MAX 12

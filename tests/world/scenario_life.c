@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/scenario_draw.h"
+#include "tests/world/scenario_draw.h"
 
 #define JOBS_MAX 24
 

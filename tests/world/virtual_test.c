@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
-#include "sim/scenario.h"
-#include "sim/virtual.h"
+#include "tests/world/scenario.h"
+#include "tests/world/virtual.h"
 
 static struct virtual *begin(const char *chars)
 {

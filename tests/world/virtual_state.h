@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_state.h - inside of sim/virtual: between its files only */
-#ifndef IBWIRE_SIM_VIRTUAL_STATE_H
-#define IBWIRE_SIM_VIRTUAL_STATE_H
+/* virtual_state.h - inside of tests/world/virtual: between its files only */
+#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
+#define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
 #include "sim/job.h"
-#include "sim/spread.h"
-#include "sim/virtual.h"
+#include "tests/world/spread.h"
+#include "tests/world/virtual.h"
 
 #define VIRTUAL_ERRORS (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
 

@@ -3,10 +3,10 @@
  * scenario.h - a fabric, what happens to it, and what whoever watches it should say
  *
  * A scenario is a small file (docs/scenarios.md). It is read here and made a
- * sim/virtual; who holds the truth against what came out is tests/scenarios/judge.
+ * tests/world/virtual; who holds the truth against what came out is tests/scenarios/judge.
  */
-#ifndef IBWIRE_SIM_SCENARIO_H
-#define IBWIRE_SIM_SCENARIO_H
+#ifndef IBWIRE_TESTS_WORLD_SCENARIO_H
+#define IBWIRE_TESTS_WORLD_SCENARIO_H
 
 #include <stdbool.h>
 #include <stddef.h>

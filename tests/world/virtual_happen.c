@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
-#include "sim/virtual_words.h"
+#include "tests/world/virtual_state.h"
+#include "tests/world/virtual_words.h"
 
 #define WORDS_MAX 16
 

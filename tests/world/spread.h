@@ -7,8 +7,8 @@
  * so far, as opensm's minhop does. So tables are even but not clever.
  * Source: opensm osm_switch.c, osm_switch_recommend_path (the idea only).
  */
-#ifndef IBWIRE_SIM_SPREAD_H
-#define IBWIRE_SIM_SPREAD_H
+#ifndef IBWIRE_TESTS_WORLD_SPREAD_H
+#define IBWIRE_TESTS_WORLD_SPREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
