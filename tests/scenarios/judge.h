@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * judge.h - run a scenario through analysis/health, and hold what it found against the truth
- *
- * Between the virtual fabric and health stands what a collector would do: deltas
- * from readings, a shape whenever the topology changed, tables that are read with the
- * topology, every ten minutes, and when health asks for them.
+ * judge.h - run a scenario through the collector and compare its findings with the ground truth
  */
 #ifndef IBWIRE_TESTS_SCENARIOS_JUDGE_H
 #define IBWIRE_TESTS_SCENARIOS_JUDGE_H
@@ -25,6 +21,7 @@ struct judged_finding {
 	enum finding_severity worst;
 	int64_t opened_us, closed_us; /* since the beginning; closed_us -1: still open */
 	bool explained;           /* the truth speaks of it */
+	size_t seen;              /* number of the last sweep in which it was open */
 };
 
 /* What became of one expectation. */
@@ -45,8 +42,7 @@ struct judgement {
 	size_t false_alarms;         /* warnings and worse that nothing explains */
 	size_t false_criticals;
 	size_t infos;                /* of no consequence */
-	size_t sweeps, ports;
-	int64_t health_us, worst_health_us; /* CPU time of health_step: all, the slowest */
+	size_t sweeps;
 };
 
 /* judge_scenario - Return: 0, or what prevented it: a scenario that is none, no memory. judgement_done() frees it. */

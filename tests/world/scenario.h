@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scenario.h - a fabric, what happens to it, and what whoever watches it should say
+ * scenario.h - a fabric, the events on it, and the findings that are expected
  *
- * A scenario is a small file (docs/scenarios.md). It is read here and made a
- * tests/world/virtual; who holds the truth against what came out is tests/scenarios/judge.
+ * A scenario is a small file (docs/scenarios.md). It becomes a virtual fabric here;
+ * tests/scenarios/judge compares the collector's findings with the expected ones.
  */
 #ifndef IBWIRE_TESTS_WORLD_SCENARIO_H
 #define IBWIRE_TESTS_WORLD_SCENARIO_H

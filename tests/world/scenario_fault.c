@@ -35,17 +35,24 @@ static bool slow_link(struct draw *draw, int64_t at_s)
 			     "severity=warning within=110s", port);
 }
 
+/*
+ * A discovery that finds the link down leaves it down in the topology for up to ten sweeps, until the
+ * collector reads PortInfo of the port again (collector/link_check). Meanwhile routes lead through it.
+ */
 static bool flapping_link(struct draw *draw, int64_t at_s)
 {
 	int every_s = (int)draw_between(draw, 40, 200);
-	char rest[64], truth[64];
+	char rest[64], truth[64], name[DRAW_NAME_SIZE];
 	uint32_t port;
 
 	snprintf(rest, sizeof(rest), "times=%d every=%ds for=%ds", (int)draw_between(draw, 3, 6), every_s,
 		 (int)draw_between(draw, 1, 4));
 	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
-	return draw_link(draw, draw_number(draw, 2), &port) &&
-	       draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	if (!draw_link(draw, draw_number(draw, 2), &port))
+		return false;
+	draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	text_appendf(draw->text, "allow link-down %s\nallow black-hole any\n", draw_port_name(draw, port, name));
+	return true;
 }
 
 /* A counter that rises: so many an hour, and what else stands in its line. */
@@ -134,12 +141,14 @@ static bool silent_switch(struct draw *draw, int64_t at_s)
 	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
 }
 
+/* A switch: an HCA is sent no SMP between discoveries, so that its lock is not detected. */
 static bool locked_node(struct draw *draw, int64_t at_s)
 {
-	uint32_t port;
+	uint32_t node;
 
-	return draw_hca(draw, &port) &&
-	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", draw_node_of(draw, port));
+	return draw_switch(draw, draw->spines,
+			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
+	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", node);
 }
 
 static bool rebooted_host(struct draw *draw, int64_t at_s)

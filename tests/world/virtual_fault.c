@@ -22,9 +22,6 @@ static void note_change(struct virtual *world, uint32_t port)
 {
 	uint32_t peer = world->built->ports[port].peer;
 
-	if (!world->changed)
-		world->changed_us = world->now_us;
-	world->changed = true;
 	world->loads_changed = true;
 	world->tables_changed = true;
 	world->trunks_changed |= is_switch(world, port) && peer != FABRIC_NONE && is_switch(world, peer);
@@ -328,43 +325,52 @@ static void clear(struct virtual *world, const struct virtual_event *event)
 			zero_counters(world, i);
 }
 
-/* Another host takes over: the next one that has no part in jobs, or the next at all. */
-static void hand_over(struct virtual *world)
+uint32_t virtual_next_host(const struct virtual *world, uint32_t port)
 {
 	const struct fabric *built = world->built;
-	uint32_t node = built->ports[world->sm_port].node;
+	uint32_t node = built->ports[port].node;
 
 	do
 		node = (node + 1) % (uint32_t)built->node_count;
 	while (built->nodes[node].type == NODE_SWITCH || world->off[node]);
-	world->sm_port = built->nodes[node].first_port;
+	return built->nodes[node].first_port;
+}
+
+/* The standby takes over where it has power. */
+static void hand_over(struct virtual *world)
+{
+	uint32_t master = world->sm_port;
+
+	world->sm_port = world->off[world->built->ports[world->sm_other].node] ? virtual_next_host(world, master)
+									       : world->sm_other;
+	world->sm_other = master;
 }
 
 static int apply_route(struct virtual *world, const struct virtual_event *event, struct error *err)
 {
 	switch (event->what) {
-	case EVENT_SKEW:
+	case CHANGE_SKEW:
 		return add_skew(world, event, err);
-	case EVENT_SKEW_END:
+	case CHANGE_SKEW_END:
 		return end_skew(world, event->a, err);
-	case EVENT_BLACK_HOLE:
+	case CHANGE_BLACK_HOLE:
 		return add_hole(world, event->a, event->b, err);
-	case EVENT_ORDER:
+	case CHANGE_ORDER:
 		world->route_order = event->n;
 		return virtual_route(world, err);
-	case EVENT_SM_STOP:
+	case CHANGE_SM_STOP:
 		world->sm_runs = false;
 		break;
-	case EVENT_SM_START:
+	case CHANGE_SM_START:
 		world->sm_runs = true;
 		world->sm_masters = 1;
 		world->trunks_changed = world->tables_changed = true;
 		break;
-	case EVENT_SM_HANDOVER:
+	case CHANGE_SM_HANDOVER:
 		hand_over(world);
 		world->sm_masters = 1;
 		break;
-	case EVENT_SM_TWO:
+	case CHANGE_SM_TWO:
 		world->sm_masters = 2;
 		break;
 	default:
@@ -378,10 +384,10 @@ static int apply_job(struct virtual *world, const struct virtual_event *event, s
 	struct virtual_job *job = &world->jobs[event->a];
 
 	(void)err;
-	if (event->what == EVENT_JOB_LEAVE)
+	if (event->what == CHANGE_JOB_LEAVE)
 		job->left[event->b] = true;
 	else
-		job->runs = event->what == EVENT_JOB_START;
+		job->runs = event->what == CHANGE_JOB_START;
 	world->loads_changed = true;
 	return 0;
 }
@@ -389,46 +395,46 @@ static int apply_job(struct virtual *world, const struct virtual_event *event, s
 int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err)
 {
 	switch (event->what) {
-	case EVENT_LINK_DOWN:
-	case EVENT_LINK_UP:
-		world->cut[event->a] = event->what == EVENT_LINK_DOWN;
+	case CHANGE_LINK_DOWN:
+	case CHANGE_LINK_UP:
+		world->cut[event->a] = event->what == CHANGE_LINK_DOWN;
 		update_link(world, event->a);
 		return 0;
-	case EVENT_WIDTH:
+	case CHANGE_WIDTH:
 		set_link(world, event->a, event->n, LINK_SPEED_NONE);
 		return 0;
-	case EVENT_SPEED:
+	case CHANGE_SPEED:
 		set_link(world, event->a, LINK_WIDTH_NONE, event->n);
 		return 0;
-	case EVENT_NODE_OFF:
-	case EVENT_NODE_ON:
-		switch_node(world, event->a, event->what == EVENT_NODE_ON);
+	case CHANGE_NODE_OFF:
+	case CHANGE_NODE_ON:
+		switch_node(world, event->a, event->what == CHANGE_NODE_ON);
 		return 0;
-	case EVENT_SILENT:
-	case EVENT_ANSWERS:
-		world->silent[event->a] = event->what == EVENT_SILENT;
+	case CHANGE_SILENT:
+	case CHANGE_ANSWERS:
+		world->silent[event->a] = event->what == CHANGE_SILENT;
 		return 0;
-	case EVENT_LOCK:
-	case EVENT_UNLOCK:
-		world->locked[event->a] = event->what == EVENT_LOCK;
+	case CHANGE_LOCK:
+	case CHANGE_UNLOCK:
+		world->locked[event->a] = event->what == CHANGE_LOCK;
 		return 0;
-	case EVENT_ERRORS:
+	case CHANGE_ERRORS:
 		return add_source(world, event, err);
-	case EVENT_ERRORS_END:
+	case CHANGE_ERRORS_END:
 		end_source(world, event->a, event->n);
 		return 0;
-	case EVENT_CLEAR:
+	case CHANGE_CLEAR:
 		clear(world, event);
 		return 0;
-	case EVENT_SWAP:
+	case CHANGE_SWAP:
 		swap_cables(world, event->a, event->b);
 		return 0;
-	case EVENT_UNPLUG:
+	case CHANGE_UNPLUG:
 		unplug(world, event->a);
 		return 0;
-	case EVENT_JOB_START:
-	case EVENT_JOB_STOP:
-	case EVENT_JOB_LEAVE:
+	case CHANGE_JOB_START:
+	case CHANGE_JOB_STOP:
+	case CHANGE_JOB_LEAVE:
 		return apply_job(world, event, err);
 	default:
 		return apply_route(world, event, err);

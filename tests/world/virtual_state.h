@@ -38,17 +38,17 @@ struct virtual_job {
 	size_t load_count, load_capacity;
 };
 
-enum event_what {
-	EVENT_LINK_DOWN, EVENT_LINK_UP, EVENT_WIDTH, EVENT_SPEED, EVENT_NODE_OFF, EVENT_NODE_ON, EVENT_SILENT,
-	EVENT_ANSWERS, EVENT_LOCK, EVENT_UNLOCK, EVENT_ERRORS, EVENT_ERRORS_END, EVENT_SKEW, EVENT_SKEW_END,
-	EVENT_ORDER, EVENT_BLACK_HOLE, EVENT_CLEAR, EVENT_SM_STOP, EVENT_SM_START, EVENT_SM_HANDOVER,
-	EVENT_SM_TWO, EVENT_JOB_START, EVENT_JOB_STOP, EVENT_JOB_LEAVE, EVENT_SWAP, EVENT_UNPLUG,
+enum change_kind {
+	CHANGE_LINK_DOWN, CHANGE_LINK_UP, CHANGE_WIDTH, CHANGE_SPEED, CHANGE_NODE_OFF, CHANGE_NODE_ON, CHANGE_SILENT,
+	CHANGE_ANSWERS, CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ERRORS, CHANGE_ERRORS_END, CHANGE_SKEW, CHANGE_SKEW_END,
+	CHANGE_ORDER, CHANGE_BLACK_HOLE, CHANGE_CLEAR, CHANGE_SM_STOP, CHANGE_SM_START, CHANGE_SM_HANDOVER,
+	CHANGE_SM_TWO, CHANGE_JOB_START, CHANGE_JOB_STOP, CHANGE_JOB_LEAVE, CHANGE_SWAP, CHANGE_UNPLUG,
 };
 
 struct virtual_event {
 	int64_t at_us;
 	uint64_t order; /* of those at the same time */
-	enum event_what what;
+	enum change_kind what;
 	uint32_t a, b;
 	double x;
 	uint8_t n;
@@ -66,8 +66,9 @@ struct virtual_hole { uint32_t node; uint16_t lid; };
 struct virtual {
 	struct fabric *built;
 	struct host_table hosts;
-	int64_t interval_us, spread_us, now_us;
-	uint64_t random, order, sweeps;
+	int64_t interval_us, now_us;
+	int64_t read_us; /* of the last reading: until then the rates are those that it was made with */
+	uint64_t random, order;
 	/* By port of built. */
 	double *xmit, *rcv, *wait;   /* bits since the beginning; wait: bit times */
 	double *rate, *wait_rate;    /* bits per second, now */
@@ -94,17 +95,8 @@ struct virtual {
 	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
 	/* The subnet manager. */
 	bool sm_runs;
-	uint32_t sm_port;
+	uint32_t sm_port, sm_other; /* of the master; of the standby, which may become a second master */
 	unsigned sm_masters;
-	/* As it was last seen. */
-	struct fabric *seen, *retired;
-	uint32_t *built_of;          /* by port of seen */
-	int64_t changed_us, discovered_us;
-	bool changed;
-	struct virtual_sample *samples;
-	bool *was_silent;            /* by node */
-	uint64_t *locked_guids;
-	struct reading *last;        /* by port of built: nothing falls but where it was zeroed */
 };
 
 /* virtual_random - 0..1; virtual_poisson - how many, where @mean are expected. */
@@ -136,10 +128,7 @@ int virtual_share(struct virtual *world);
 /* virtual_rates - rates of all ports between two moments (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
 
-/* virtual_discover - a new `seen` (virtual_seen.c). Return: 0 or a negative error. */
-int virtual_discover(struct virtual *world, struct error *err);
-
-/* virtual_read - samples of a sweep (virtual_seen.c). Return: how many. */
-size_t virtual_read(struct virtual *world);
+/* virtual_next_host - the port of the first HCA with power behind a port's node. */
+uint32_t virtual_next_host(const struct virtual *world, uint32_t port);
 
 #endif
