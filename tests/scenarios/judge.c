@@ -229,7 +229,7 @@ static void judge_truth(const struct judging *judging, struct judged_truth *trut
 	*truth = best;
 }
 
-/* Which findings are of no consequence, whoever opens them: they tell what happened. */
+/* Count the findings that no truth explains. */
 static void count_alarms(const struct judging *judging)
 {
 	struct judgement *judgement = judging->judgement;

@@ -20,15 +20,15 @@ struct judged_finding {
 	struct finding finding;   /* as it was last */
 	enum finding_severity worst;
 	int64_t opened_us, closed_us; /* since the beginning; closed_us -1: still open */
-	bool explained;           /* the truth speaks of it */
+	bool explained;           /* it matches an expected or allowed finding */
 	size_t seen;              /* number of the last sweep in which it was open */
 };
 
-/* What became of one expectation. */
+/* The result of one expectation. */
 struct judged_truth {
 	const struct scenario_truth *truth; /* of the scenario: must live as long */
-	bool kind;     /* a finding of that kind, with whomever */
-	bool found;    /* and with the right culprit */
+	bool kind;     /* a finding of that kind exists, on any subject */
+	bool found;    /* on the right subject */
 	bool cause, severe, in_time, since;
 	int64_t delay_us; /* from what happened to the opening; -1: never */
 	const struct judged_finding *finding; /* or NULL */
@@ -39,23 +39,23 @@ struct judgement {
 	size_t finding_count, finding_capacity;
 	struct judged_truth *truths; /* those expected */
 	size_t truth_count;
-	size_t false_alarms;         /* warnings and worse that nothing explains */
+	size_t false_alarms;         /* unexplained findings of level warning or worse */
 	size_t false_criticals;
-	size_t infos;                /* of no consequence */
+	size_t infos;                /* unexplained findings of level info */
 	size_t sweeps;
 };
 
-/* judge_scenario - Return: 0, or what prevented it: a scenario that is none, no memory. judgement_done() frees it. */
+/* judge_scenario - Return: 0, ERR_USAGE, ERR_NOMEM. judgement_done() frees it. */
 int judge_scenario(const struct scenario *scenario, struct judgement *ret, struct error *err);
 void judgement_done(struct judgement *judgement);
 
-/* judgement_is_right - everything expected is there, in time, with its cause, and nothing else. */
+/* judgement_is_right - all expected findings opened in time, with their causes, and no false alarm. */
 bool judgement_is_right(const struct judgement *judgement);
 
-/* judgement_is_found - the same, but for when: everything is there with its culprit and cause, and nothing else. */
+/* judgement_is_found - the same without the times. */
 bool judgement_is_found(const struct judgement *judgement);
 
-/* judgement_describe - for a person: what was expected and is not, what is and was not expected; @all: everything. */
+/* judgement_describe - text: unmet expectations and false alarms; @all: all findings. */
 void judgement_describe(const struct judgement *judgement, bool all, struct text *text);
 
 /* judge_load - read a scenario file. Return: 0, ERR_IO, ERR_USAGE with the file's name. */

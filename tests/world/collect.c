@@ -18,18 +18,18 @@
 /* CLOCK_BOOTTIME at the beginning: the collector's machine has run for an hour. */
 #define BOOT_BEGIN_US (3600 * US_PER_S)
 
-/* Every MAD takes so long to be sent, and every response so long to arrive. */
+/* Time to send a MAD; time until its response arrives. */
 #define SEND_US 2
 #define RESPONSE_US 40
 
-/* One response in so many is lost. */
+/* One response in 200,000 is lost. */
 #define LOST_ONE_IN 200000
 
-/* A discovery takes so long, but for the first, which ends just before the first sweep. */
+/* Duration of a discovery; the first one ends when the first sweep begins. */
 #define DISCOVERY_US (100 * US_PER_MS)
 
 /*
- * The collector starts so late. Its periodic discoveries then do not coincide with the round times at
+ * Delay of the collector's start. Its periodic discoveries then do not coincide with the round times at
  * which the links of scenario files go down for seconds.
  */
 #define START_US (7 * US_PER_S)
@@ -69,7 +69,7 @@ static void boot_id(void *ctx, char ret[BOOT_ID_SIZE])
 	snprintf(ret, BOOT_ID_SIZE, "00000000-0000-0000-0000-000000000001");
 }
 
-/* Let the fabric catch up with the clock: not with each MAD, as every port takes part. */
+/* Advance the fabric to the clock; not with each MAD, because the cost is that of all ports. */
 static void catch_up(struct run *run)
 {
 	if (run->code == 0)

@@ -64,7 +64,7 @@ enum scenario_size { SCENARIO_SMALL, SCENARIO_MEDIUM, SCENARIO_LARGE };
 
 /*
  * scenario_draw - the text of a random scenario
- * @faults:  0, 1 or 2 of them, never two that nobody could tell apart
+ * @faults:  0, 1 or 2 of them, never two that cannot be distinguished
  * @kind:    which shape of fabric
  * @text:    appended: what scenario_read() reads
  *

@@ -243,7 +243,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* A fault of tables is one where packets follow them, and there is somebody who writes them. */
+/* A fault of the tables needs static routing and a subnet manager that writes them. */
 static bool take_tables(struct draw *draw)
 {
 	draw->follows_tables = !draw->no_sm;
@@ -305,7 +305,7 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 	if (draw->kind != NET_SHAPE_RAIL || !draw_host(draw, &host))
 		return false;
 	name = draw->hosts.hosts[host].name;
-	/* Nobody can tell it from a job's end but by how long it ran. */
+	/* Only the job's duration distinguishes it from the job's end. */
 	text_appendf(draw->text, "length 45m\nat %ds leave main hosts=%s\nexpect nic-unused host:%s within=16m\n",
 		     (int)at_s + 600, name, name);
 	return true;

@@ -15,7 +15,7 @@
 /* 2026-01-01T00:00:00Z */
 #define WALL_BEGIN_US INT64_C(1767225600000000)
 
-/* What happens within so long is shared out once. */
+/* Events within this time share one recalculation of loads. */
 #define TOGETHER_US 1000000
 
 double virtual_random(struct virtual *world)
@@ -96,7 +96,7 @@ static void fill_masks(struct virtual *world)
 	}
 }
 
-/* Hosts have counted for weeks before anybody looks. */
+/* Counters are not 0 at the beginning: the hosts have run for weeks. */
 static void begin_somewhere(struct virtual *world)
 {
 	size_t i;
@@ -232,7 +232,7 @@ static void advance(struct virtual *world, int64_t to_us)
 	count_until(world, to_us);
 }
 
-/* Links changed: the subnet manager routes anew; jobs find out what is left. */
+/* After events: the subnet manager reroutes, and the jobs' loads are recalculated. */
 static int settle(struct virtual *world, struct error *err)
 {
 	if (world->tables_changed && virtual_route(world, err) < 0)
@@ -252,7 +252,6 @@ static int pass(struct virtual *world, int64_t until_us, struct error *err)
 		advance(world, event.at_us);
 		if (virtual_apply(world, &event, err) < 0)
 			return ERR_NOMEM;
-		/* All of about the same moment together. */
 		if (world->event_next < world->event_count &&
 		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
 		    world->events[world->event_next].at_us <= until_us)
@@ -272,7 +271,7 @@ int virtual_advance(struct virtual *world, int64_t to_us, struct error *err)
 
 	if (to_us <= from_us)
 		return 0;
-	/* No counter falls behind what was read of it. */
+	/* No counter falls below its last reading. */
 	count_until(world, world->read_us < to_us ? world->read_us : to_us);
 	if (pass(world, to_us, err) < 0)
 		return ERR_NOMEM;

@@ -64,7 +64,7 @@ const struct fabric *virtual_built(const struct virtual *world);
 /* virtual_tables - the switches' tables as they are now. */
 const struct routes *virtual_tables(const struct virtual *world);
 
-/* virtual_wall_us - wall clock of a moment since the beginning. */
+/* virtual_wall_us - wall clock at a time since the beginning. */
 int64_t virtual_wall_us(const struct virtual *world, int64_t at_us);
 
 /* virtual_short_name - "leaf-01" of "MF0;leaf-01:MQM8700/U1"; other names as they are. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_fault.c - what happens to a virtual fabric, and what its counters say of it */
+/* virtual_fault.c - effects of events on links, nodes, tables, the SM and error counters */
 #include <string.h>
 
 #include "base/array.h"
@@ -27,7 +27,7 @@ static void note_change(struct virtual *world, uint32_t port)
 	world->trunks_changed |= is_switch(world, port) && peer != FABRIC_NONE && is_switch(world, peer);
 }
 
-/* Both ends count it; what a switch still had for this link is thrown away. */
+/* Both ends count LinkDowned; a switch discards the packets that it had queued for this link. */
 static void lose_link(struct virtual *world, uint32_t port)
 {
 	struct port *p = &world->built->ports[port];
@@ -95,7 +95,7 @@ static void switch_node(struct virtual *world, uint32_t node, bool on)
 
 	world->off[node] = !on;
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-		/* What was without power begins at 0. */
+		/* Counters begin at 0 after a power cycle. */
 		if (on)
 			zero_counters(world, i);
 		update_link(world, i);
@@ -161,7 +161,7 @@ static void swap_cables(struct virtual *world, uint32_t a, uint32_t b)
 	world->tables_changed = true;
 }
 
-/* Part of the destinations that could leave by this port do, whatever the others have. */
+/* Move part of the destinations that this port is on a shortest path to onto it. */
 static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 {
 	const struct fabric *built = world->built;
@@ -189,7 +189,7 @@ int virtual_route(struct virtual *world, struct error *err)
 	int code = 0;
 
 	world->loads_changed = true;
-	/* Nobody routes while there is no subnet manager. */
+	/* Without a subnet manager the tables stay. */
 	if (!world->sm_runs)
 		return 0;
 	if (world->trunks_changed || !world->spread.hops)
@@ -264,7 +264,7 @@ static void end_source(struct virtual *world, uint32_t port, uint8_t counter)
 	world->source_count = kept;
 }
 
-/* By which port a packet that came in leaves a switch: as much as each sends. FABRIC_NONE: none sends. */
+/* A random output port of a packet, weighted by rate; FABRIC_NONE: no port sends. */
 static uint32_t pick_out(struct virtual *world, uint32_t in)
 {
 	const struct node *node = &world->built->nodes[world->built->ports[in].node];
@@ -282,7 +282,7 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 	return FABRIC_NONE;
 }
 
-/* A packet that came in damaged goes on, marked as bad: each receiver behind it counts it as somebody else's. */
+/* A corrupt packet is forwarded, marked as bad: every receiver behind counts PortRcvRemotePhysicalErrors. */
 static void echo(struct virtual *world, uint32_t port)
 {
 	int hop;
@@ -305,7 +305,7 @@ void virtual_count_errors(struct virtual *world, double elapsed_s)
 		const struct port *port = &world->built->ports[source->port];
 		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s), n;
 
-		/* An idle link has errors too: flow control never ends. */
+		/* Idle links count errors too: flow control packets. */
 		if (port->state != PORT_ACTIVE)
 			continue;
 		*errors_of(world, source->port, (enum counter)source->counter) += count;

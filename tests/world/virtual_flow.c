@@ -342,7 +342,7 @@ int virtual_share(struct virtual *world)
 	return code;
 }
 
-/* For how long a job has communicated until some moment. */
+/* Communication time of a job until @until_us. */
 static int64_t communicated_us(const struct virtual_job *job, int64_t until_us)
 {
 	int64_t period_us = job->on_us + job->off_us, at_us = until_us + job->phase_us;

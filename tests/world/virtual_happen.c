@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_happen.c - "width leaf-1/33 1x for=10m": what is to happen, as typed */
+/* virtual_happen.c - parse events such as "width leaf-1/33 1x for=10m" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,12 +332,12 @@ static int do_hole(const struct command *command, struct error *err)
 static int do_clear(const struct command *command, struct error *err)
 {
 	struct virtual_event event = { .what = CHANGE_CLEAR, .a = FABRIC_NONE, .b = FABRIC_NONE };
-	struct error untold;
+	struct error ignored;
 	int code = 0;
 
 	if (command->arg_count < 2)
 		return err_set(err, ERR_USAGE, "clear wants all, a node or a port");
-	if (strcmp(command->args[1], "all") && get_node(command, 1, &event.a, &untold) < 0) {
+	if (strcmp(command->args[1], "all") && get_node(command, 1, &event.a, &ignored) < 0) {
 		event.a = FABRIC_NONE;
 		code = get_port(command, 1, &event.b, err);
 	}
@@ -477,7 +477,7 @@ static bool has_option(const struct happening *happening, const char *typed)
 	return happening->counters && counter_by_key(name) != COUNTER_COUNT;
 }
 
-/* What is misspelt is told, and not left out. */
+/* Misspelt options are errors. */
 static int check_words(const struct happening *happening, const struct command *command, struct error *err)
 {
 	for (size_t i = 0; i < command->option_count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_seen.c - what a collector gets to see of a virtual fabric */
+/* virtual_seen.c - the topology as discovered, and the counters of a port */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "fabric/fabric.h"
 #include "tests/world/virtual_state.h"
 
-/* Which nodes a discovery reaches from where it begins: over links that are up. */
+/* The nodes that a discovery reaches over Active links. */
 static bool *find_reached(const struct virtual *world)
 {
 	const struct fabric *built = world->built;
@@ -111,7 +111,7 @@ int virtual_discover(struct virtual *world, struct fabric **ret, struct error *e
 	return code;
 }
 
-/* What was zeroed a moment ago shows no less than 0. */
+/* A reading just after a reset is at least 0. */
 static uint64_t units(double bits, double bits_per_unit)
 {
 	return bits > 0 ? (uint64_t)(bits / bits_per_unit) : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_state.h - inside of tests/world/virtual: between its files only */
+/* virtual_state.h - the state of a virtual fabric: for the files of tests/world only */
 #ifndef IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 #define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
@@ -24,7 +24,7 @@ struct virtual_job {
 	double load;            /* of each HCA's link */
 	bool adaptive, coupled;
 	bool runs;
-	int64_t on_us, off_us, phase_us; /* it communicates for so long, then not; off_us 0: always */
+	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: it always communicates */
 	double noise;           /* in each sweep it does up to that share less */
 	unsigned stride, fan;
 	uint64_t seed;
@@ -57,7 +57,7 @@ struct virtual_event {
 /* A port that counts errors at some rate. */
 struct error_source { uint32_t port; uint8_t counter; double per_s, echo; };
 
-/* A switch whose table somebody made uneven: it stays so through every new routing. */
+/* A switch whose table is skewed, also after rerouting. */
 struct virtual_skew { uint32_t node; uint8_t port; double part; };
 
 /* One HCA that no table has a way to. */
@@ -109,10 +109,10 @@ int virtual_schedule(struct virtual *world, const struct virtual_event *event);
 /* virtual_apply - one event happens (virtual_fault.c). Return: 0 or ERR_NOMEM. */
 int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err);
 
-/* virtual_route - all tables anew, with what was made uneven (virtual_fault.c). */
+/* virtual_route - recalculate all tables, skews included (virtual_fault.c). */
 int virtual_route(struct virtual *world, struct error *err);
 
-/* virtual_count_errors - what an interval of @elapsed_s brings (virtual_fault.c). */
+/* virtual_count_errors - add the errors of @elapsed_s (virtual_fault.c). */
 void virtual_count_errors(struct virtual *world, double elapsed_s);
 
 /*
@@ -122,10 +122,10 @@ void virtual_count_errors(struct virtual *world, double elapsed_s);
  */
 int virtual_fill_job(struct virtual *world, struct virtual_job *job);
 
-/* virtual_share - what every running job does to every port (virtual_flow.c). Return: 0 or ERR_NOMEM. */
+/* virtual_share - recalculate the loads of all running jobs (virtual_flow.c). Return: 0 or ERR_NOMEM. */
 int virtual_share(struct virtual *world);
 
-/* virtual_rates - rates of all ports between two moments (virtual_flow.c). */
+/* virtual_rates - mean rates of all ports between two times (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
 
 /* virtual_next_host - the port of the first HCA with power behind a port's node. */

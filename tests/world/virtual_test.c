@@ -110,8 +110,8 @@ static void no_link_carries_more_than_it_can(void **state)
 	virtual_destroy(world);
 }
 
-/* Also what is read ahead of the time that has passed. */
-static void nothing_falls_but_what_was_cleared(void **state)
+/* Also readings later than the last advance. */
+static void counters_fall_only_where_they_were_cleared(void **state)
 {
 	struct virtual *world = begin(SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
 				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
@@ -142,7 +142,7 @@ static void nothing_falls_but_what_was_cleared(void **state)
 	virtual_destroy(world);
 }
 
-static void the_same_scenario_comes_out_the_same(void **state)
+static void a_scenario_is_deterministic(void **state)
 {
 	const char *text = SMALL "seed 5\nat 1m errors leaf-u01-r0/9 symbol_errors=4000\n";
 	struct virtual *a = begin(text), *b = begin(text);
@@ -198,7 +198,7 @@ static void tables_are_even_until_they_are_skewed(void **state)
 	virtual_destroy(world);
 }
 
-static void a_dead_spine_is_discovered_no_more(void **state)
+static void a_dead_spine_is_not_discovered(void **state)
 {
 	struct virtual *world = begin(SMALL "at 65s off spine-03\n");
 	struct fabric *seen = NULL;
@@ -218,7 +218,7 @@ static void a_dead_spine_is_discovered_no_more(void **state)
 	virtual_destroy(world);
 }
 
-static void an_idle_hca_and_a_used_one_differ(void **state)
+static void an_idle_hca_sends_nothing(void **state)
 {
 	struct virtual *world = begin(SMALL "at 1m leave main \"node0003 mlx5_2\"\n");
 	uint32_t idle, used;
@@ -233,7 +233,7 @@ static void an_idle_hca_and_a_used_one_differ(void **state)
 }
 
 /* A storage host that many send to: their own ports wait, and the full one does not. */
-static void what_is_before_a_full_link_waits(void **state)
+static void ports_before_a_full_link_count_wait(void **state)
 {
 	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
 				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
@@ -251,7 +251,7 @@ static void what_is_before_a_full_link_waits(void **state)
 	virtual_destroy(world);
 }
 
-static void what_is_drawn_can_be_read(void **state)
+static void random_scenarios_are_valid(void **state)
 {
 	uint64_t seed;
 
@@ -274,7 +274,7 @@ static void what_is_drawn_can_be_read(void **state)
 	}
 }
 
-static void a_wrong_line_is_told_with_its_number(void **state)
+static void errors_name_the_line(void **state)
 {
 	static const struct { const char *text, *says; } wrong[] = {
 		{ "about x\nshape ring\n", "line 2" },
@@ -296,7 +296,7 @@ static void a_wrong_line_is_told_with_its_number(void **state)
 	}
 }
 
-static void what_cannot_happen_is_refused(void **state)
+static void impossible_events_are_errors(void **state)
 {
 	static const char *const wrong[] = {
 		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99",
@@ -336,8 +336,8 @@ static int try(const char *text, struct error *err)
 	return code;
 }
 
-/* Each place for a number, with what is no number there, and with what is. */
-static void what_is_no_number_is_refused_with_its_name(void **state)
+/* Every numeric option with invalid and with valid values. */
+static void errors_of_numbers_name_the_option(void **state)
 {
 	static const struct { const char *line, *name, *wrong[6], *right[3]; } places[] = {
 		{ "at 1m flap " UPLINK " times=", "times", { "abc", "3x", "-1", "0", "", "1e3" }, { "1", "20" } },
@@ -379,8 +379,8 @@ static void what_is_no_number_is_refused_with_its_name(void **state)
 	}
 }
 
-/* Misspelt options, words that are none, and what is too much: each is named, and none is left out in silence. */
-static void what_is_misspelt_is_refused_and_named(void **state)
+/* Misspelt options, unknown words and surplus words: each error names the word. */
+static void misspelt_options_are_named_in_the_error(void **state)
 {
 	static const struct { const char *line, *says; } wrong[] = {
 		{ "at 1m flap " UPLINK " tims=3", "\"tims\": it has times every for" },
@@ -428,7 +428,7 @@ static void what_is_misspelt_is_refused_and_named(void **state)
 	}
 }
 
-static void a_width_is_lanes_and_nothing_else(void **state)
+static void a_width_is_a_number_of_lanes(void **state)
 {
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
 	static const char *const wrong[] = { "abc", "1y", "1xx", "3x", "-1x", "4294967297x" };
@@ -451,18 +451,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends_of_a_link_count_the_same),
 		cmocka_unit_test(no_link_carries_more_than_it_can),
-		cmocka_unit_test(nothing_falls_but_what_was_cleared),
-		cmocka_unit_test(the_same_scenario_comes_out_the_same),
+		cmocka_unit_test(counters_fall_only_where_they_were_cleared),
+		cmocka_unit_test(a_scenario_is_deterministic),
 		cmocka_unit_test(tables_are_even_until_they_are_skewed),
-		cmocka_unit_test(a_dead_spine_is_discovered_no_more),
-		cmocka_unit_test(an_idle_hca_and_a_used_one_differ),
-		cmocka_unit_test(what_is_before_a_full_link_waits),
-		cmocka_unit_test(what_is_drawn_can_be_read),
-		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
-		cmocka_unit_test(what_cannot_happen_is_refused),
-		cmocka_unit_test(what_is_no_number_is_refused_with_its_name),
-		cmocka_unit_test(what_is_misspelt_is_refused_and_named),
-		cmocka_unit_test(a_width_is_lanes_and_nothing_else),
+		cmocka_unit_test(a_dead_spine_is_not_discovered),
+		cmocka_unit_test(an_idle_hca_sends_nothing),
+		cmocka_unit_test(ports_before_a_full_link_count_wait),
+		cmocka_unit_test(random_scenarios_are_valid),
+		cmocka_unit_test(errors_name_the_line),
+		cmocka_unit_test(impossible_events_are_errors),
+		cmocka_unit_test(errors_of_numbers_name_the_option),
+		cmocka_unit_test(misspelt_options_are_named_in_the_error),
+		cmocka_unit_test(a_width_is_a_number_of_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
