@@ -53,7 +53,7 @@ static bool is_right(const struct scenario *scenario, const char *name, bool whe
 	return right;
 }
 
-static void findings_of_the_file_are_as_expected(void **state)
+static void findings_are_as_expected(void **state)
 {
 	char *path = source_path(*state);
 	struct scenario scenario;
@@ -195,7 +195,7 @@ int main(void)
 		return 1;
 	}
 	for (i = 0; i < found; i++)
-		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_of_the_file_are_as_expected, NULL, NULL,
+		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_are_as_expected, NULL, NULL,
 						      entries[i]->d_name };
 	failed = _cmocka_run_group_tests("scenarios", tests, count, NULL, NULL);
 	while (found-- > 0)

@@ -159,7 +159,8 @@ static uint32_t follow_path(const struct virtual *world, const uint8_t mad[MAD_S
 	for (hop = 1; hop <= mad[7]; hop++) {
 		uint32_t out = fabric_node_port(built, built->ports[port].node, mad[128 + hop]);
 
-		if (out == FABRIC_NONE || built->ports[out].state != PORT_ACTIVE || (hop > 1 && !is_switch(world, port)))
+		if (out == FABRIC_NONE || built->ports[out].state != PORT_ACTIVE ||
+		    (hop > 1 && !is_switch(world, port)))
 			return FABRIC_NONE;
 		port = built->ports[out].peer;
 	}

@@ -183,7 +183,8 @@ int world_collect(struct virtual *world, int64_t interval_us, int64_t length_us,
 {
 	/* The defaults of `ibwire collect` (cli/collect.c, cli/asking.h). */
 	const struct collector_settings settings = {
-		.interval_us = interval_us, .count = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us),
+		.interval_us = interval_us,
+		.count = length_us < 2 * interval_us ? 1 : (uint64_t)(length_us / interval_us),
 		.discovery_interval_us = 600 * US_PER_S, .routes_interval_us = 60 * US_PER_S, .routes_window = 8,
 		.engine = { .window = 32, .per_node = 1, .max_mads_per_s = 20000, .timeout_ms = 1000, .retries = 2 },
 	};
