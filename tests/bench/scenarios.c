@@ -39,8 +39,6 @@ struct row {
 struct total {
 	struct row rows[KINDS_MAX];
 	size_t row_count, scenarios, wrong, single, single_met, pair, pair_met, alarms, false_alarms, criticals, infos;
-	int64_t health_us;
-	size_t port_sweeps;
 };
 
 static struct row *row_of(struct total *total, const char *kind)
@@ -88,8 +86,6 @@ static void count_judgement(struct total *total, const struct judgement *judgeme
 	total->false_alarms += judgement->false_alarms;
 	total->criticals += judgement->false_criticals;
 	total->infos += judgement->infos;
-	total->health_us += judgement->health_us;
-	total->port_sweeps += judgement->ports * judgement->sweeps;
 	total->scenarios++;
 	total->wrong += !judgement_is_right(judgement);
 }
@@ -131,8 +127,6 @@ static void print_figures(const struct total *total, const char *prefix)
 	figure(name, (double)total->false_alarms, "findings", 0, NULL, 0);
 	snprintf(name, sizeof(name), "%s_false_criticals", prefix);
 	figure(name, (double)total->criticals, "findings", 0, NULL, 0);
-	snprintf(name, sizeof(name), "%s_health_us_per_1000_ports", prefix);
-	figure(name, 1000 * (double)total->health_us / (double)(total->port_sweeps + 1), "us", 0, NULL, 0);
 	printf("%zu scenarios, %zu of them not right in everything; %zu findings of level info that nobody asked for\n",
 	       total->scenarios, total->wrong, total->infos);
 }

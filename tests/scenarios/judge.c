@@ -5,65 +5,99 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "analysis/health.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/when.h"
+#include "collector/sink.h"
 #include "fabric/fabric.h"
-#include "sim/virtual.h"
-#include "tests/scenarios/feeder.h"
+#include "tests/world/collect.h"
+#include "tests/world/virtual.h"
 
 /* While a scenario runs. */
 struct judging {
 	const struct scenario *scenario;
 	struct virtual *world;
 	struct judgement *judgement;
-	int64_t now_us;
-	bool failed;
 };
-
-static int64_t thread_cpu_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
-}
 
 static bool same_place(const struct finding *a, const struct finding *b)
 {
 	return a->kind == b->kind && a->node_guid == b->node_guid && a->port == b->port && a->tag == b->tag;
 }
 
-static void note(void *ctx, enum health_change change, struct finding *finding)
+/* The entry of an open finding, made where it is new; NULL: no memory. */
+static struct judged_finding *find_open(struct judgement *judgement, const struct finding *finding, int64_t now_us)
+{
+	struct judged_finding *found;
+	size_t i;
+
+	for (i = judgement->finding_count; i-- > 0;)
+		if (judgement->findings[i].closed_us < 0 && same_place(&judgement->findings[i].finding, finding))
+			return &judgement->findings[i];
+	found = array_grow(judgement->findings, judgement->finding_count, &judgement->finding_capacity,
+			   sizeof(*found));
+	if (!found)
+		return NULL;
+	judgement->findings = found;
+	found += judgement->finding_count++;
+	*found = (struct judged_finding){ .opened_us = now_us, .closed_us = -1, .worst = finding->severity };
+	return found;
+}
+
+/* The findings after a sweep: new ones, and which of the others are still open. */
+static int store_sweep(void *ctx, const struct sweep *sweep, struct error *err)
 {
 	struct judging *judging = ctx;
 	struct judgement *judgement = judging->judgement;
-	struct judged_finding *found = NULL;
+	int64_t interval_us = judging->scenario->interval_us;
+	int64_t now_us = (sweep->wall_us - virtual_wall_us(judging->world, 0) + interval_us - 1) / interval_us *
+			 interval_us;
 	size_t i;
 
-	for (i = judgement->finding_count; i-- > 0 && !found;)
-		if (judgement->findings[i].closed_us < 0 && same_place(&judgement->findings[i].finding, finding))
-			found = &judgement->findings[i];
-	if (!found) {
-		found = array_grow(judgement->findings, judgement->finding_count, &judgement->finding_capacity,
-				   sizeof(*found));
-		if (!found) {
-			judging->failed = true;
-			return;
-		}
-		judgement->findings = found;
-		found += judgement->finding_count++;
-		*found = (struct judged_finding){ .opened_us = judging->now_us, .worst = finding->severity };
-		finding->id = (int64_t)judgement->finding_count;
+	judgement->sweeps++;
+	for (i = 0; i < sweep->finding_count; i++) {
+		const struct finding *finding = sweep->findings[i];
+		struct judged_finding *found = find_open(judgement, finding, now_us);
+
+		if (!found)
+			return err_nomem(err);
+		found->finding = *finding;
+		found->seen = judgement->sweeps;
+		if (finding->severity > found->worst)
+			found->worst = finding->severity;
 	}
-	found->finding = *finding;
-	if (finding->severity > found->worst)
-		found->worst = finding->severity;
-	found->closed_us = change == HEALTH_CLOSED ? judging->now_us : -1;
+	for (i = 0; i < judgement->finding_count; i++)
+		if (judgement->findings[i].closed_us < 0 && judgement->findings[i].seen != judgement->sweeps)
+			judgement->findings[i].closed_us = now_us;
+	return 0;
+}
+
+static int restore_nothing(void *ctx, struct restored *ret, struct error *err)
+{
+	(void)ctx;
+	(void)ret;
+	(void)err;
+	return 0;
+}
+
+static int ignore_events(void *ctx, const struct event *events, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)events;
+	(void)count;
+	(void)err;
+	return 0;
+}
+
+static int ignore_caps(void *ctx, const struct restored_caps *caps, size_t count, struct error *err)
+{
+	(void)ctx;
+	(void)caps;
+	(void)count;
+	(void)err;
+	return 0;
 }
 
 static bool in_list(const char *list, const char *word)
@@ -195,7 +229,7 @@ static void judge_truth(const struct judging *judging, struct judged_truth *trut
 	*truth = best;
 }
 
-/* Which findings are of no consequence, whoever opens them: they tell what happened. */
+/* Count the findings that no truth explains. */
 static void count_alarms(const struct judging *judging)
 {
 	struct judgement *judgement = judging->judgement;
@@ -236,47 +270,6 @@ static int conclude(const struct judging *judging, struct error *err)
 	return 0;
 }
 
-static int run(struct judging *judging, struct error *err)
-{
-	const struct scenario *scenario = judging->scenario;
-	struct judgement *judgement = judging->judgement;
-	struct health_settings settings;
-	struct health *health;
-	struct feeder feeder;
-	int code = feeder_init(&feeder, judging->world, err);
-
-	if (code < 0)
-		return code;
-	health_settings_default(&settings);
-	health = health_create(&settings);
-	if (!health)
-		code = err_nomem(err);
-	while (code == 0 && judging->now_us < scenario->length_us) {
-		struct health_input input;
-		const uint64_t *wanted;
-		size_t wanted_count;
-		int64_t began_us, took_us;
-
-		judging->now_us += scenario->interval_us;
-		code = feeder_step(&feeder, scenario->interval_us, &input, err);
-		if (code < 0)
-			break;
-		began_us = thread_cpu_us();
-		code = health_step(health, &input, note, judging, err);
-		took_us = thread_cpu_us() - began_us;
-		wanted_count = health_wants_tables(health, &wanted);
-		feeder_want(&feeder, wanted, wanted_count);
-		judgement->health_us += took_us;
-		if (took_us > judgement->worst_health_us)
-			judgement->worst_health_us = took_us;
-		judgement->ports = input.sample_count;
-		judgement->sweeps++;
-	}
-	health_destroy(health);
-	feeder_done(&feeder);
-	return code == 0 && judging->failed ? err_nomem(err) : code;
-}
-
 /* A misspelt kind would never be met, or allow nothing. */
 static int check_kinds(const struct scenario *scenario, struct error *err)
 {
@@ -294,6 +287,7 @@ static int check_kinds(const struct scenario *scenario, struct error *err)
 int judge_scenario(const struct scenario *scenario, struct judgement *ret, struct error *err)
 {
 	struct judging judging = { .scenario = scenario, .judgement = ret };
+	const struct sink sink = { store_sweep, restore_nothing, ignore_events, ignore_caps, NULL, &judging };
 	int code = check_kinds(scenario, err);
 
 	*ret = (struct judgement){ .finding_count = 0 };
@@ -301,7 +295,8 @@ int judge_scenario(const struct scenario *scenario, struct judgement *ret, struc
 		code = scenario_begin(scenario, &judging.world, err);
 	if (code < 0)
 		return code;
-	code = run(&judging, err);
+	code = world_collect(judging.world, scenario->interval_us, scenario->length_us,
+			     virtual_wall_us(judging.world, 0), &sink, NULL, err);
 	if (code == 0)
 		code = conclude(&judging, err);
 	virtual_destroy(judging.world);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every scenario file, and random ones: what is told is what happened, and nothing else.
- * One test for each file; one for each shape of fabric and number of faults.
+ * Every scenario file and random scenarios: the expected findings open, and no others.
+ * One test for each file, and for each shape of fabric and number of faults.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -32,8 +32,8 @@ static char *source_path(const char *name)
 }
 
 /*
- * Return: whether it came out right; what did not is said. Of random ones (@when false) it is not asked when:
- * with some traffic the tables are read late, and the files ask for it.
+ * Return: whether the findings are right; differences are printed. The times of random scenarios (@when false)
+ * are not checked: with some traffic the tables are read late.
  */
 static bool is_right(const struct scenario *scenario, const char *name, bool when)
 {
@@ -53,7 +53,7 @@ static bool is_right(const struct scenario *scenario, const char *name, bool whe
 	return right;
 }
 
-static void file_comes_out_as_it_says(void **state)
+static void findings_are_as_expected(void **state)
 {
 	char *path = source_path(*state);
 	struct scenario scenario;
@@ -68,7 +68,7 @@ static void file_comes_out_as_it_says(void **state)
 	assert_true(right);
 }
 
-static void a_kind_that_there_is_not_is_refused(void **state)
+static void an_unknown_kind_is_an_error(void **state)
 {
 	static const char *const lines[] = { "expect link-donw any", "allow link-down|link-donw any" };
 
@@ -106,7 +106,7 @@ static void run_random(enum net_shape_kind kind, unsigned faults)
 	assert_int_equal(wrong, 0);
 }
 
-static void nothing_is_told_of_random_faultless_fabrics(void **state)
+static void random_healthy_fabrics_have_no_findings(void **state)
 {
 	(void)state;
 	run_random(NET_SHAPE_RAIL, 0);
@@ -114,25 +114,25 @@ static void nothing_is_told_of_random_faultless_fabrics(void **state)
 	run_random(NET_SHAPE_TREE3, 0);
 }
 
-static void random_single_faults_are_told_on_rails(void **state)
+static void random_single_faults_are_found_on_rails(void **state)
 {
 	(void)state;
 	run_random(NET_SHAPE_RAIL, 1);
 }
 
-static void random_single_faults_are_told_on_two_tiers(void **state)
+static void random_single_faults_are_found_on_two_tiers(void **state)
 {
 	(void)state;
 	run_random(NET_SHAPE_TREE2, 1);
 }
 
-static void random_single_faults_are_told_on_three_tiers(void **state)
+static void random_single_faults_are_found_on_three_tiers(void **state)
 {
 	(void)state;
 	run_random(NET_SHAPE_TREE3, 1);
 }
 
-static void random_pairs_of_faults_are_told(void **state)
+static void random_pairs_of_faults_are_found(void **state)
 {
 	(void)state;
 	run_random(NET_SHAPE_RAIL, 2);
@@ -140,7 +140,7 @@ static void random_pairs_of_faults_are_told(void **state)
 	run_random(NET_SHAPE_TREE3, 2);
 }
 
-/* A test that cannot fail proves nothing: a truth that is none must not be met. */
+/* A wrong truth must fail. */
 static void a_wrong_truth_is_not_met(void **state)
 {
 	static const char *const wrong[] = {
@@ -178,12 +178,12 @@ int main(void)
 {
 	static struct CMUnitTest tests[FILES_MAX + 8] = {
 		cmocka_unit_test(a_wrong_truth_is_not_met),
-		cmocka_unit_test(a_kind_that_there_is_not_is_refused),
-		cmocka_unit_test(nothing_is_told_of_random_faultless_fabrics),
-		cmocka_unit_test(random_single_faults_are_told_on_rails),
-		cmocka_unit_test(random_single_faults_are_told_on_two_tiers),
-		cmocka_unit_test(random_single_faults_are_told_on_three_tiers),
-		cmocka_unit_test(random_pairs_of_faults_are_told),
+		cmocka_unit_test(an_unknown_kind_is_an_error),
+		cmocka_unit_test(random_healthy_fabrics_have_no_findings),
+		cmocka_unit_test(random_single_faults_are_found_on_rails),
+		cmocka_unit_test(random_single_faults_are_found_on_two_tiers),
+		cmocka_unit_test(random_single_faults_are_found_on_three_tiers),
+		cmocka_unit_test(random_pairs_of_faults_are_found),
 	};
 	size_t count = 7;
 	char *dir = source_path("");
@@ -195,7 +195,7 @@ int main(void)
 		return 1;
 	}
 	for (i = 0; i < found; i++)
-		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, file_comes_out_as_it_says, NULL, NULL,
+		tests[count++] = (struct CMUnitTest){ entries[i]->d_name, findings_are_as_expected, NULL, NULL,
 						      entries[i]->d_name };
 	failed = _cmocka_run_group_tests("scenarios", tests, count, NULL, NULL);
 	while (found-- > 0)

@@ -11,7 +11,7 @@ struct error;
  * record_scenario - play it from its beginning to its end
  * @file:    of the scenario
  * @path:    of the database, new or not
- * @end_us:  wall clock of the last sweep. With the same end two runs store the same numbers
+ * @end_us:  wall clock at the beginning of the last sweep. With the same end two runs store the same numbers
  * Return: 0 or a negative error.
  */
 int record_scenario(const char *file, const char *path, int64_t end_us, struct error *err);

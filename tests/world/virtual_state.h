@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_state.h - inside of sim/virtual: between its files only */
-#ifndef IBWIRE_SIM_VIRTUAL_STATE_H
-#define IBWIRE_SIM_VIRTUAL_STATE_H
+/* virtual_state.h - the state of a virtual fabric: for the files of tests/world only */
+#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
+#define IBWIRE_TESTS_WORLD_VIRTUAL_STATE_H
 
 #include "sim/job.h"
-#include "sim/spread.h"
-#include "sim/virtual.h"
+#include "tests/world/spread.h"
+#include "tests/world/virtual.h"
 
 #define VIRTUAL_ERRORS (COUNTER_COUNT - COUNTER_TRAFFIC_COUNT)
 
@@ -24,7 +24,7 @@ struct virtual_job {
 	double load;            /* of each HCA's link */
 	bool adaptive, coupled;
 	bool runs;
-	int64_t on_us, off_us, phase_us; /* it communicates for so long, then not; off_us 0: always */
+	int64_t on_us, off_us, phase_us; /* communication and computation times; off_us 0: it always communicates */
 	double noise;           /* in each sweep it does up to that share less */
 	unsigned stride, fan;
 	uint64_t seed;
@@ -38,17 +38,17 @@ struct virtual_job {
 	size_t load_count, load_capacity;
 };
 
-enum event_what {
-	EVENT_LINK_DOWN, EVENT_LINK_UP, EVENT_WIDTH, EVENT_SPEED, EVENT_NODE_OFF, EVENT_NODE_ON, EVENT_SILENT,
-	EVENT_ANSWERS, EVENT_LOCK, EVENT_UNLOCK, EVENT_ERRORS, EVENT_ERRORS_END, EVENT_SKEW, EVENT_SKEW_END,
-	EVENT_ORDER, EVENT_BLACK_HOLE, EVENT_CLEAR, EVENT_SM_STOP, EVENT_SM_START, EVENT_SM_HANDOVER,
-	EVENT_SM_TWO, EVENT_JOB_START, EVENT_JOB_STOP, EVENT_JOB_LEAVE, EVENT_SWAP, EVENT_UNPLUG,
+enum change_kind {
+	CHANGE_LINK_DOWN, CHANGE_LINK_UP, CHANGE_WIDTH, CHANGE_SPEED, CHANGE_NODE_OFF, CHANGE_NODE_ON, CHANGE_SILENT,
+	CHANGE_ANSWERS, CHANGE_LOCK, CHANGE_UNLOCK, CHANGE_ERRORS, CHANGE_ERRORS_END, CHANGE_SKEW, CHANGE_SKEW_END,
+	CHANGE_ORDER, CHANGE_BLACK_HOLE, CHANGE_CLEAR, CHANGE_SM_STOP, CHANGE_SM_START, CHANGE_SM_HANDOVER,
+	CHANGE_SM_TWO, CHANGE_JOB_START, CHANGE_JOB_STOP, CHANGE_JOB_LEAVE, CHANGE_SWAP, CHANGE_UNPLUG,
 };
 
 struct virtual_event {
 	int64_t at_us;
 	uint64_t order; /* of those at the same time */
-	enum event_what what;
+	enum change_kind what;
 	uint32_t a, b;
 	double x;
 	uint8_t n;
@@ -57,7 +57,7 @@ struct virtual_event {
 /* A port that counts errors at some rate. */
 struct error_source { uint32_t port; uint8_t counter; double per_s, echo; };
 
-/* A switch whose table somebody made uneven: it stays so through every new routing. */
+/* A switch whose table is skewed, also after rerouting. */
 struct virtual_skew { uint32_t node; uint8_t port; double part; };
 
 /* One HCA that no table has a way to. */
@@ -66,8 +66,9 @@ struct virtual_hole { uint32_t node; uint16_t lid; };
 struct virtual {
 	struct fabric *built;
 	struct host_table hosts;
-	int64_t interval_us, spread_us, now_us;
-	uint64_t random, order, sweeps;
+	int64_t interval_us, now_us;
+	int64_t read_us; /* of the last reading: until then the rates are those that it was made with */
+	uint64_t random, order;
 	/* By port of built. */
 	double *xmit, *rcv, *wait;   /* bits since the beginning; wait: bit times */
 	double *rate, *wait_rate;    /* bits per second, now */
@@ -94,17 +95,8 @@ struct virtual {
 	bool trunks_changed, tables_changed, loads_changed; /* since they were last worked out */
 	/* The subnet manager. */
 	bool sm_runs;
-	uint32_t sm_port;
+	uint32_t sm_port, sm_other; /* of the master; of the standby, which may become a second master */
 	unsigned sm_masters;
-	/* As it was last seen. */
-	struct fabric *seen, *retired;
-	uint32_t *built_of;          /* by port of seen */
-	int64_t changed_us, discovered_us;
-	bool changed;
-	struct virtual_sample *samples;
-	bool *was_silent;            /* by node */
-	uint64_t *locked_guids;
-	struct reading *last;        /* by port of built: nothing falls but where it was zeroed */
 };
 
 /* virtual_random - 0..1; virtual_poisson - how many, where @mean are expected. */
@@ -117,10 +109,10 @@ int virtual_schedule(struct virtual *world, const struct virtual_event *event);
 /* virtual_apply - one event happens (virtual_fault.c). Return: 0 or ERR_NOMEM. */
 int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err);
 
-/* virtual_route - all tables anew, with what was made uneven (virtual_fault.c). */
+/* virtual_route - recalculate all tables, skews included (virtual_fault.c). */
 int virtual_route(struct virtual *world, struct error *err);
 
-/* virtual_count_errors - what an interval of @elapsed_s brings (virtual_fault.c). */
+/* virtual_count_errors - add the errors of @elapsed_s (virtual_fault.c). */
 void virtual_count_errors(struct virtual *world, double elapsed_s);
 
 /*
@@ -130,16 +122,13 @@ void virtual_count_errors(struct virtual *world, double elapsed_s);
  */
 int virtual_fill_job(struct virtual *world, struct virtual_job *job);
 
-/* virtual_share - what every running job does to every port (virtual_flow.c). Return: 0 or ERR_NOMEM. */
+/* virtual_share - recalculate the loads of all running jobs (virtual_flow.c). Return: 0 or ERR_NOMEM. */
 int virtual_share(struct virtual *world);
 
-/* virtual_rates - rates of all ports between two moments (virtual_flow.c). */
+/* virtual_rates - mean rates of all ports between two times (virtual_flow.c). */
 void virtual_rates(struct virtual *world, int64_t from_us, int64_t to_us);
 
-/* virtual_discover - a new `seen` (virtual_seen.c). Return: 0 or a negative error. */
-int virtual_discover(struct virtual *world, struct error *err);
-
-/* virtual_read - samples of a sweep (virtual_seen.c). Return: how many. */
-size_t virtual_read(struct virtual *world);
+/* virtual_next_host - the port of the first HCA with power behind a port's node. */
+uint32_t virtual_next_host(const struct virtual *world, uint32_t port);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* scenario_draw.h - what random scenarios and days are drawn with: between sim/scenario_*.c only */
-#ifndef IBWIRE_SIM_SCENARIO_DRAW_H
-#define IBWIRE_SIM_SCENARIO_DRAW_H
+/* scenario_draw.h - what random scenarios and days are drawn with: between tests/world/scenario_*.c only */
+#ifndef IBWIRE_TESTS_WORLD_SCENARIO_DRAW_H
+#define IBWIRE_TESTS_WORLD_SCENARIO_DRAW_H
 
 #include "base/text.h"
 #include "sim/job.h"
-#include "sim/scenario.h"
+#include "tests/world/scenario.h"
 
 struct fabric;
 struct virtual;

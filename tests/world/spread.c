@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/spread.h"
+#include "tests/world/spread.h"
 
 #include <stdlib.h>
 #include <string.h>

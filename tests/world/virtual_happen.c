@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_happen.c - "width leaf-1/33 1x for=10m": what is to happen, as typed */
+/* virtual_happen.c - parse events such as "width leaf-1/33 1x for=10m" */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
-#include "sim/virtual_words.h"
+#include "tests/world/virtual_state.h"
+#include "tests/world/virtual_words.h"
 
 #define WORDS_MAX 16
 
@@ -72,7 +72,7 @@ static int put(const struct command *command, int64_t after_us, struct virtual_e
 }
 
 /* What begins, and with for=TIME ends. */
-static int put_both(const struct command *command, struct virtual_event event, enum event_what end, struct error *err)
+static int put_both(const struct command *command, struct virtual_event event, enum change_kind end, struct error *err)
 {
 	int64_t for_us;
 	int code = span(command, "for", 0, &for_us, err);
@@ -102,10 +102,10 @@ static int get_node(const struct command *command, size_t arg, uint32_t *ret, st
 
 static int do_down(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_LINK_DOWN };
+	struct virtual_event event = { .what = CHANGE_LINK_DOWN };
 	int code = get_port(command, 1, &event.a, err);
 
-	return code < 0 ? code : put_both(command, event, EVENT_LINK_UP, err);
+	return code < 0 ? code : put_both(command, event, CHANGE_LINK_UP, err);
 }
 
 static int do_flap(const struct command *command, struct error *err)
@@ -122,11 +122,11 @@ static int do_flap(const struct command *command, struct error *err)
 	if (code == 0)
 		code = span(command, "for", 3000000, &for_us, err);
 	for (i = 0; code == 0 && i < count; i++) {
-		code = put(command, (int64_t)i * every_us, (struct virtual_event){ .what = EVENT_LINK_DOWN, .a = port },
-			   err);
+		code = put(command, (int64_t)i * every_us,
+			   (struct virtual_event){ .what = CHANGE_LINK_DOWN, .a = port }, err);
 		if (code == 0)
 			code = put(command, (int64_t)i * every_us + for_us,
-				   (struct virtual_event){ .what = EVENT_LINK_UP, .a = port }, err);
+				   (struct virtual_event){ .what = CHANGE_LINK_UP, .a = port }, err);
 	}
 	return code;
 }
@@ -156,7 +156,7 @@ static int put_link(const struct command *command, struct virtual_event event, u
 
 static int do_width(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_WIDTH };
+	struct virtual_event event = { .what = CHANGE_WIDTH };
 	uint8_t n = command->arg_count > 2 ? width_code(command->args[2]) : 0;
 	int code = get_port(command, 1, &event.a, err);
 
@@ -167,7 +167,7 @@ static int do_width(const struct command *command, struct error *err)
 
 static int do_speed(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_SPEED };
+	struct virtual_event event = { .what = CHANGE_SPEED };
 	uint8_t n = command->arg_count > 2 ? (uint8_t)link_speed_by_name(command->args[2]) : 0;
 	int code = get_port(command, 1, &event.a, err);
 
@@ -179,7 +179,7 @@ static int do_speed(const struct command *command, struct error *err)
 /* "errors leaf-1/3 symbol_errors=40": so many in an hour. */
 static int do_errors(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_ERRORS };
+	struct virtual_event event = { .what = CHANGE_ERRORS };
 	int code = get_port(command, 1, &event.a, err);
 	double share = 0;
 	size_t i;
@@ -202,14 +202,14 @@ static int do_errors(const struct command *command, struct error *err)
 		code = virtual_real(counter_info(counter)->key, value + 1, 0, ERRORS_MAX, &event.x, err);
 		event.x /= 3600;
 		if (code == 0)
-			code = put_both(command, event, EVENT_ERRORS_END, err);
+			code = put_both(command, event, CHANGE_ERRORS_END, err);
 	}
 	if (code == 0 && event.x <= 0)
 		code = err_set(err, ERR_USAGE, "errors wants a counter and how many in an hour: symbol_errors=40");
 	return code;
 }
 
-static int do_node(const struct command *command, enum event_what begin, enum event_what end, struct error *err)
+static int do_node(const struct command *command, enum change_kind begin, enum change_kind end, struct error *err)
 {
 	struct virtual_event event = { .what = begin };
 	int code = get_node(command, 1, &event.a, err);
@@ -219,12 +219,12 @@ static int do_node(const struct command *command, enum event_what begin, enum ev
 
 static int do_silent(const struct command *command, struct error *err)
 {
-	return do_node(command, EVENT_SILENT, EVENT_ANSWERS, err);
+	return do_node(command, CHANGE_SILENT, CHANGE_ANSWERS, err);
 }
 
 static int do_lock(const struct command *command, struct error *err)
 {
-	return do_node(command, EVENT_LOCK, EVENT_UNLOCK, err);
+	return do_node(command, CHANGE_LOCK, CHANGE_UNLOCK, err);
 }
 
 /*
@@ -259,14 +259,14 @@ static int switch_hosts(const struct command *command, bool *hosts, int64_t for_
 	int code = 0;
 
 	for (i = 0; code == 0 && i < world->hosts.hca_count; i++) {
-		struct virtual_event event = { .what = EVENT_NODE_OFF };
+		struct virtual_event event = { .what = CHANGE_NODE_OFF };
 		int64_t late_us = (int64_t)(2e6 * virtual_random(world));
 
 		if (!hosts[world->hosts.hcas[i].host])
 			continue;
 		event.a = world->built->ports[world->hosts.hcas[i].port].node;
 		code = put(command, late_us, event, err);
-		event.what = EVENT_NODE_ON;
+		event.what = CHANGE_NODE_ON;
 		if (code == 0 && for_us)
 			code = put(command, for_us + late_us, event, err);
 	}
@@ -284,14 +284,14 @@ static int do_off(const struct command *command, struct error *err)
 	if (code < 0)
 		return code;
 	code = hosts ? switch_hosts(command, hosts, for_us, err) :
-		       do_node(command, EVENT_NODE_OFF, EVENT_NODE_ON, err);
+		       do_node(command, CHANGE_NODE_OFF, CHANGE_NODE_ON, err);
 	free(hosts);
 	return code;
 }
 
 static int do_skew(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_SKEW };
+	struct virtual_event event = { .what = CHANGE_SKEW };
 	int code = get_node(command, 1, &event.a, err);
 	uint64_t to = 0;
 
@@ -302,12 +302,12 @@ static int do_skew(const struct command *command, struct error *err)
 	event.n = (uint8_t)to;
 	if (code == 0 && (!event.n || fabric_node_port(command->world->built, event.a, event.n) == FABRIC_NONE))
 		code = err_set(err, ERR_USAGE, "skew wants a switch and to=PORT");
-	return code < 0 ? code : put_both(command, event, EVENT_SKEW_END, err);
+	return code < 0 ? code : put_both(command, event, CHANGE_SKEW_END, err);
 }
 
 static int do_reroute(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_ORDER };
+	struct virtual_event event = { .what = CHANGE_ORDER };
 	uint64_t order = 0;
 	int code = whole(command, "order", 0, UINT8_MAX, 1, &order, err);
 
@@ -317,7 +317,7 @@ static int do_reroute(const struct command *command, struct error *err)
 
 static int do_hole(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_BLACK_HOLE };
+	struct virtual_event event = { .what = CHANGE_BLACK_HOLE };
 	uint32_t hca;
 	int code = get_node(command, 1, &event.a, err);
 
@@ -331,13 +331,13 @@ static int do_hole(const struct command *command, struct error *err)
 
 static int do_clear(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_CLEAR, .a = FABRIC_NONE, .b = FABRIC_NONE };
-	struct error untold;
+	struct virtual_event event = { .what = CHANGE_CLEAR, .a = FABRIC_NONE, .b = FABRIC_NONE };
+	struct error ignored;
 	int code = 0;
 
 	if (command->arg_count < 2)
 		return err_set(err, ERR_USAGE, "clear wants all, a node or a port");
-	if (strcmp(command->args[1], "all") && get_node(command, 1, &event.a, &untold) < 0) {
+	if (strcmp(command->args[1], "all") && get_node(command, 1, &event.a, &ignored) < 0) {
 		event.a = FABRIC_NONE;
 		code = get_port(command, 1, &event.b, err);
 	}
@@ -346,15 +346,15 @@ static int do_clear(const struct command *command, struct error *err)
 
 static int do_sm(const struct command *command, struct error *err)
 {
-	static const struct { const char *word; enum event_what what; } words[] = {
-		{ "stop", EVENT_SM_STOP }, { "start", EVENT_SM_START }, { "handover", EVENT_SM_HANDOVER },
-		{ "two", EVENT_SM_TWO },
+	static const struct { const char *word; enum change_kind what; } words[] = {
+		{ "stop", CHANGE_SM_STOP }, { "start", CHANGE_SM_START }, { "handover", CHANGE_SM_HANDOVER },
+		{ "two", CHANGE_SM_TWO },
 	};
 	size_t i;
 
 	for (i = 0; command->arg_count > 1 && i < sizeof(words) / sizeof(words[0]); i++)
 		if (!strcmp(command->args[1], words[i].word))
-			return put_both(command, (struct virtual_event){ .what = words[i].what }, EVENT_SM_START, err);
+			return put_both(command, (struct virtual_event){ .what = words[i].what }, CHANGE_SM_START, err);
 	return err_set(err, ERR_USAGE, "sm wants stop, start, handover or two");
 }
 
@@ -373,25 +373,25 @@ static int get_job(const struct command *command, uint32_t *ret, struct error *e
 
 static int do_start(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_JOB_START };
+	struct virtual_event event = { .what = CHANGE_JOB_START };
 	int code = get_job(command, &event.a, err);
 
-	return code < 0 ? code : put_both(command, event, EVENT_JOB_STOP, err);
+	return code < 0 ? code : put_both(command, event, CHANGE_JOB_STOP, err);
 }
 
 static int do_stop(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_JOB_STOP };
+	struct virtual_event event = { .what = CHANGE_JOB_STOP };
 	int code = get_job(command, &event.a, err);
 
-	return code < 0 ? code : put_both(command, event, EVENT_JOB_START, err);
+	return code < 0 ? code : put_both(command, event, CHANGE_JOB_START, err);
 }
 
 /* "leave JOB "node0003 mlx5_2"": one HCA; "leave JOB hosts=node0003": all of a host's. */
 static int do_leave(const struct command *command, struct error *err)
 {
 	struct virtual *world = command->world;
-	struct virtual_event event = { .what = EVENT_JOB_LEAVE };
+	struct virtual_event event = { .what = CHANGE_JOB_LEAVE };
 	bool *hosts = NULL;
 	int code = get_job(command, &event.a, err);
 	size_t i;
@@ -414,7 +414,7 @@ static int do_leave(const struct command *command, struct error *err)
 
 static int do_swap(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_SWAP };
+	struct virtual_event event = { .what = CHANGE_SWAP };
 	int code = get_node(command, 1, &event.a, err);
 
 	if (code == 0)
@@ -428,7 +428,7 @@ static int do_swap(const struct command *command, struct error *err)
 
 static int do_unplug(const struct command *command, struct error *err)
 {
-	struct virtual_event event = { .what = EVENT_UNPLUG };
+	struct virtual_event event = { .what = CHANGE_UNPLUG };
 	int code = get_port(command, 1, &event.a, err);
 
 	return code < 0 ? code : put(command, 0, event, err);
@@ -477,7 +477,7 @@ static bool has_option(const struct happening *happening, const char *typed)
 	return happening->counters && counter_by_key(name) != COUNTER_COUNT;
 }
 
-/* What is misspelt is told, and not left out. */
+/* Misspelt options are errors. */
 static int check_words(const struct happening *happening, const struct command *command, struct error *err)
 {
 	for (size_t i = 0; i < command->option_count; i++)

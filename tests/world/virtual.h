@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * virtual.h - a fabric in virtual time: what a collector would read, sweep after sweep
+ * virtual.h - a fabric in virtual time: its links, tables, traffic and counters
  *
  * Links, switches and hosts that fail, forwarding tables that change, jobs that
- * share links max-min fair, and counters that follow from all of it; without a
- * clock, without a wire, and with the truth known. A day of 4,000 HCAs takes minutes.
- *
- * Two fabrics are kept apart: the one that is there, and the one that a
- * discovery has last seen. A link that went down is still up in the latter until the
- * next discovery, as it is in a collector.
+ * share links max-min fair, and counters that follow from all of it. tests/world/collect
+ * runs the collector on it.
  */
-#ifndef IBWIRE_SIM_VIRTUAL_H
-#define IBWIRE_SIM_VIRTUAL_H
+#ifndef IBWIRE_TESTS_WORLD_VIRTUAL_H
+#define IBWIRE_TESTS_WORLD_VIRTUAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,36 +19,6 @@
 struct error;
 struct routes;
 struct virtual;
-
-/* What a port is in a sweep. */
-enum virtual_word {
-	VIRTUAL_READ,
-	VIRTUAL_SILENT,     /* asked, no answer */
-	VIRTUAL_BACKOFF,    /* the others of a silent node: not asked */
-	VIRTUAL_DOWN,       /* no link, as far as the last discovery knows: not asked */
-	VIRTUAL_UNFINISHED, /* its answer came too late */
-};
-
-struct virtual_sample {
-	uint32_t port;          /* index into the ports of virtual_sweep.seen */
-	uint32_t built;         /* index into virtual_built()->ports: stays the same */
-	uint8_t word;           /* enum virtual_word */
-	struct reading reading; /* where it was read */
-};
-
-/* One sweep. Everything is valid until the next step. */
-struct virtual_sweep {
-	int64_t wall_us, boot_us;
-	const struct fabric *seen;   /* what the last discovery found */
-	bool topology_changed;       /* it is another one than in the sweep before */
-	const struct virtual_sample *samples;
-	size_t sample_count;
-	const uint64_t *locked_guids;
-	size_t locked_count;
-	bool sm_known;
-	uint64_t sm_guid;
-	unsigned sm_masters;
-};
 
 /*
  * virtual_create - a fabric at rest, all links up, tables even
@@ -75,8 +41,22 @@ void virtual_destroy(struct virtual *world);
 int virtual_job(struct virtual *world, const char *spec, struct error *err);
 int virtual_at(struct virtual *world, int64_t at_us, const char *what, struct error *err);
 
-/* virtual_step - let an interval pass and make a sweep at its end. Return: 0 or ERR_NOMEM. */
-int virtual_step(struct virtual *world, struct virtual_sweep *ret, struct error *err);
+/* virtual_advance - let time pass until @to_us since the beginning. Return: 0 or ERR_NOMEM. */
+int virtual_advance(struct virtual *world, int64_t to_us, struct error *err);
+
+/*
+ * virtual_read_port - the counters of a port, 64 bits wide
+ * @port:   index into virtual_built()->ports
+ * @at_us:  since the beginning; not before the last virtual_advance()
+ */
+void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint64_t ret[COUNTER_COUNT]);
+
+/*
+ * virtual_discover - the fabric as discovery finds it: what is reached over links that are Active
+ * @ret:  finished; the caller's
+ * Return: 0 or a negative error.
+ */
+int virtual_discover(struct virtual *world, struct fabric **ret, struct error *err);
 
 /* virtual_built - the fabric as it was built, with states, cables, widths and speeds as they are now. */
 const struct fabric *virtual_built(const struct virtual *world);
@@ -84,7 +64,7 @@ const struct fabric *virtual_built(const struct virtual *world);
 /* virtual_tables - the switches' tables as they are now. */
 const struct routes *virtual_tables(const struct virtual *world);
 
-/* virtual_wall_us - wall clock of a moment since the beginning. */
+/* virtual_wall_us - wall clock at a time since the beginning. */
 int64_t virtual_wall_us(const struct virtual *world, int64_t at_us);
 
 /* virtual_short_name - "leaf-01" of "MF0;leaf-01:MQM8700/U1"; other names as they are. */

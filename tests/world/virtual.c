@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/virtual.h"
+#include "tests/world/virtual.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,16 +10,12 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
-/* 2026-01-01T00:00:00Z, and a machine that has run for an hour. */
+/* 2026-01-01T00:00:00Z */
 #define WALL_BEGIN_US INT64_C(1767225600000000)
-#define BOOT_BEGIN_US INT64_C(3600000000)
 
-/* Readings of one sweep lie within this part of the interval before its end. */
-#define SPREAD_PART 0.02
-
-/* What happens within so long is shared out once. */
+/* Events within this time share one recalculation of loads. */
 #define TOGETHER_US 1000000
 
 double virtual_random(struct virtual *world)
@@ -67,18 +63,16 @@ static bool allocate(struct virtual *world)
 	world->off = calloc(nodes, sizeof(bool));
 	world->silent = calloc(nodes, sizeof(bool));
 	world->locked = calloc(nodes, sizeof(bool));
-	world->was_silent = calloc(nodes, sizeof(bool));
-	world->locked_guids = calloc(nodes, sizeof(uint64_t));
 	world->cut = calloc(ports, sizeof(bool));
 	world->speed = calloc(ports, 1);
 	world->width = calloc(ports, 1);
-	world->samples = calloc(ports, sizeof(*world->samples));
-	world->last = calloc(ports, sizeof(*world->last));
 	return world->xmit && world->rcv && world->wait && world->rate && world->wait_rate && world->zero_xmit &&
 	       world->zero_rcv && world->zero_wait && world->errors && world->zero_errors && world->off &&
-	       world->silent && world->locked && world->was_silent && world->locked_guids && world->cut &&
-	       world->speed && world->width && world->samples && world->last;
+	       world->silent && world->locked && world->cut && world->speed && world->width;
 }
+
+/* PortInfo.CapabilityMask. Source: IBA Vol 1, 14.2.5.6. */
+enum { CAP_IS_SM = 1 << 1, CAP_EXTENDED_SPEEDS = 1 << 14, CAP_CAP_MASK2 = 1 << 15 };
 
 /* What ports can do: all widths up to their own, all speeds. Enabled is what is supported. */
 static void fill_masks(struct virtual *world)
@@ -90,6 +84,7 @@ static void fill_masks(struct virtual *world)
 
 		world->speed[i] = port->speed;
 		world->width[i] = port->width;
+		port->cap_mask |= CAP_EXTENDED_SPEEDS | CAP_CAP_MASK2;
 		if (!port->num && world->built->nodes[port->node].type == NODE_SWITCH)
 			continue;
 		port->speed_supported = port->speed ? (uint16_t)((2 << port->speed) - 2) : 0;
@@ -101,7 +96,7 @@ static void fill_masks(struct virtual *world)
 	}
 }
 
-/* Hosts have counted for weeks before anybody looks. */
+/* Counters are not 0 at the beginning: the hosts have run for weeks. */
 static void begin_somewhere(struct virtual *world)
 {
 	size_t i;
@@ -123,7 +118,6 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 	}
 	world->built = built;
 	world->interval_us = interval_us;
-	world->spread_us = (int64_t)((double)interval_us * SPREAD_PART);
 	world->random = map_mix(seed + 1);
 	world->sm_runs = true;
 	world->sm_masters = 1;
@@ -135,10 +129,11 @@ int virtual_create(struct fabric *built, int64_t interval_us, uint64_t seed, str
 		fill_masks(world);
 		begin_somewhere(world);
 		world->trunks_changed = true;
+		world->sm_other = virtual_next_host(world, world->sm_port);
+		built->ports[world->sm_port].cap_mask |= CAP_IS_SM;
+		built->ports[world->sm_other].cap_mask |= CAP_IS_SM;
 		code = virtual_route(world, err);
 	}
-	if (code == 0)
-		code = virtual_discover(world, err);
 	if (code < 0) {
 		virtual_destroy(world);
 		return code;
@@ -162,14 +157,9 @@ static void free_arrays(struct virtual *world)
 	free(world->off);
 	free(world->silent);
 	free(world->locked);
-	free(world->was_silent);
-	free(world->locked_guids);
 	free(world->cut);
 	free(world->speed);
 	free(world->width);
-	free(world->samples);
-	free(world->last);
-	free(world->built_of);
 }
 
 void virtual_destroy(struct virtual *world)
@@ -194,8 +184,6 @@ void virtual_destroy(struct virtual *world)
 	routes_done(&world->tables);
 	spread_done(&world->spread);
 	host_table_done(&world->hosts);
-	fabric_destroy(world->seen);
-	fabric_destroy(world->retired);
 	fabric_destroy(world->built);
 	free(world);
 }
@@ -218,7 +206,8 @@ int virtual_schedule(struct virtual *world, const struct virtual_event *event)
 	return 0;
 }
 
-static void advance(struct virtual *world, int64_t to_us)
+/* Count at the present rates. */
+static void count_until(struct virtual *world, int64_t to_us)
 {
 	double elapsed_s = (double)(to_us - world->now_us) / 1e6;
 	const struct port *ports = world->built->ports;
@@ -226,7 +215,6 @@ static void advance(struct virtual *world, int64_t to_us)
 
 	if (to_us <= world->now_us)
 		return;
-	virtual_rates(world, world->now_us, to_us);
 	for (i = 0; i < world->built->port_count; i++) {
 		world->xmit[i] += world->rate[i] * elapsed_s;
 		world->wait[i] += world->wait_rate[i] * elapsed_s;
@@ -236,7 +224,15 @@ static void advance(struct virtual *world, int64_t to_us)
 	world->now_us = to_us;
 }
 
-/* Links changed: the subnet manager routes anew; jobs find out what is left. */
+static void advance(struct virtual *world, int64_t to_us)
+{
+	if (to_us <= world->now_us)
+		return;
+	virtual_rates(world, world->now_us, to_us);
+	count_until(world, to_us);
+}
+
+/* After events: the subnet manager reroutes, and the jobs' loads are recalculated. */
 static int settle(struct virtual *world, struct error *err)
 {
 	if (world->tables_changed && virtual_route(world, err) < 0)
@@ -250,17 +246,15 @@ static int settle(struct virtual *world, struct error *err)
 
 static int pass(struct virtual *world, int64_t until_us, struct error *err)
 {
-	while (world->event_next < world->event_count &&
-	       world->events[world->event_next].at_us <= until_us - world->spread_us) {
+	while (world->event_next < world->event_count && world->events[world->event_next].at_us <= until_us) {
 		struct virtual_event event = world->events[world->event_next++];
 
 		advance(world, event.at_us);
 		if (virtual_apply(world, &event, err) < 0)
 			return ERR_NOMEM;
-		/* All of about the same moment together. */
 		if (world->event_next < world->event_count &&
 		    world->events[world->event_next].at_us - event.at_us < TOGETHER_US &&
-		    world->events[world->event_next].at_us <= until_us - world->spread_us)
+		    world->events[world->event_next].at_us <= until_us)
 			continue;
 		if (settle(world, err) < 0)
 			return ERR_NOMEM;
@@ -271,40 +265,17 @@ static int pass(struct virtual *world, int64_t until_us, struct error *err)
 	return 0;
 }
 
-/* A sign of a change starts a discovery, which is done by the next sweep, and five seconds after the last at least. */
-static bool is_discovery_due(const struct virtual *world)
+int virtual_advance(struct virtual *world, int64_t to_us, struct error *err)
 {
-	return world->changed && world->now_us - world->changed_us >= world->interval_us &&
-	       world->now_us - world->discovered_us >= 5000000;
-}
+	int64_t from_us = world->now_us;
 
-int virtual_step(struct virtual *world, struct virtual_sweep *ret, struct error *err)
-{
-	int64_t begin_us = world->now_us;
-	bool changed = world->sweeps == 0;
-	size_t i;
-	int code = pass(world, begin_us + world->interval_us, err);
-
-	if (code < 0)
-		return code;
-	virtual_count_errors(world, (double)world->interval_us / 1e6);
-	if (is_discovery_due(world)) {
-		code = virtual_discover(world, err);
-		if (code < 0)
-			return code;
-		changed = true;
-	}
-	*ret = (struct virtual_sweep){
-		.wall_us = virtual_wall_us(world, world->now_us), .boot_us = BOOT_BEGIN_US + world->now_us,
-		.seen = world->seen, .topology_changed = changed, .samples = world->samples,
-		.sample_count = virtual_read(world), .locked_guids = world->locked_guids,
-		.sm_known = world->sm_runs, .sm_masters = world->sm_runs ? world->sm_masters : 0,
-		.sm_guid = world->built->nodes[world->built->ports[world->sm_port].node].guid,
-	};
-	for (i = 0; i < world->built->node_count; i++)
-		if (world->locked[i])
-			world->locked_guids[ret->locked_count++] = world->built->nodes[i].guid;
-	world->sweeps++;
+	if (to_us <= from_us)
+		return 0;
+	/* No counter falls below its last reading. */
+	count_until(world, world->read_us < to_us ? world->read_us : to_us);
+	if (pass(world, to_us, err) < 0)
+		return ERR_NOMEM;
+	virtual_count_errors(world, (double)(to_us - from_us) / 1e6);
 	return 0;
 }
 

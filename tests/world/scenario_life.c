@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "fabric/fabric.h"
-#include "sim/scenario_draw.h"
+#include "tests/world/scenario_draw.h"
 
 #define JOBS_MAX 24
 
@@ -70,7 +70,7 @@ static void write_reboots(struct draw *draw, int64_t length_s)
 	}
 }
 
-/* What happens in any fabric, and is nobody's business: a few errors here and there, a link that trained once. */
+/* Background events of every fabric, without a finding: a few errors, a link that retrained once. */
 static void write_trifles(struct draw *draw, int64_t length_s)
 {
 	char name[DRAW_NAME_SIZE];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_fault.c - what happens to a virtual fabric, and what its counters say of it */
+/* virtual_fault.c - effects of events on links, nodes, tables, the SM and error counters */
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 static uint64_t *errors_of(struct virtual *world, uint32_t port, enum counter counter)
 {
@@ -22,15 +22,12 @@ static void note_change(struct virtual *world, uint32_t port)
 {
 	uint32_t peer = world->built->ports[port].peer;
 
-	if (!world->changed)
-		world->changed_us = world->now_us;
-	world->changed = true;
 	world->loads_changed = true;
 	world->tables_changed = true;
 	world->trunks_changed |= is_switch(world, port) && peer != FABRIC_NONE && is_switch(world, peer);
 }
 
-/* Both ends count it; what a switch still had for this link is thrown away. */
+/* Both ends count LinkDowned; a switch discards the packets that it had queued for this link. */
 static void lose_link(struct virtual *world, uint32_t port)
 {
 	struct port *p = &world->built->ports[port];
@@ -98,7 +95,7 @@ static void switch_node(struct virtual *world, uint32_t node, bool on)
 
 	world->off[node] = !on;
 	for (i = owner->first_port; i < owner->first_port + owner->ports; i++) {
-		/* What was without power begins at 0. */
+		/* Counters begin at 0 after a power cycle. */
 		if (on)
 			zero_counters(world, i);
 		update_link(world, i);
@@ -164,7 +161,7 @@ static void swap_cables(struct virtual *world, uint32_t a, uint32_t b)
 	world->tables_changed = true;
 }
 
-/* Part of the destinations that could leave by this port do, whatever the others have. */
+/* Move part of the destinations that this port is on a shortest path to onto it. */
 static void apply_skew(struct virtual *world, const struct virtual_skew *skew)
 {
 	const struct fabric *built = world->built;
@@ -192,7 +189,7 @@ int virtual_route(struct virtual *world, struct error *err)
 	int code = 0;
 
 	world->loads_changed = true;
-	/* Nobody routes while there is no subnet manager. */
+	/* Without a subnet manager the tables stay. */
 	if (!world->sm_runs)
 		return 0;
 	if (world->trunks_changed || !world->spread.hops)
@@ -267,7 +264,7 @@ static void end_source(struct virtual *world, uint32_t port, uint8_t counter)
 	world->source_count = kept;
 }
 
-/* By which port a packet that came in leaves a switch: as much as each sends. FABRIC_NONE: none sends. */
+/* A random output port of a packet, weighted by rate; FABRIC_NONE: no port sends. */
 static uint32_t pick_out(struct virtual *world, uint32_t in)
 {
 	const struct node *node = &world->built->nodes[world->built->ports[in].node];
@@ -285,7 +282,7 @@ static uint32_t pick_out(struct virtual *world, uint32_t in)
 	return FABRIC_NONE;
 }
 
-/* A packet that came in damaged goes on, marked as bad: each receiver behind it counts it as somebody else's. */
+/* A corrupt packet is forwarded, marked as bad: every receiver behind counts PortRcvRemotePhysicalErrors. */
 static void echo(struct virtual *world, uint32_t port)
 {
 	int hop;
@@ -308,7 +305,7 @@ void virtual_count_errors(struct virtual *world, double elapsed_s)
 		const struct port *port = &world->built->ports[source->port];
 		uint64_t count = virtual_poisson(world, source->per_s * elapsed_s), n;
 
-		/* An idle link has errors too: flow control never ends. */
+		/* Idle links count errors too: flow control packets. */
 		if (port->state != PORT_ACTIVE)
 			continue;
 		*errors_of(world, source->port, (enum counter)source->counter) += count;
@@ -328,43 +325,52 @@ static void clear(struct virtual *world, const struct virtual_event *event)
 			zero_counters(world, i);
 }
 
-/* Another host takes over: the next one that has no part in jobs, or the next at all. */
-static void hand_over(struct virtual *world)
+uint32_t virtual_next_host(const struct virtual *world, uint32_t port)
 {
 	const struct fabric *built = world->built;
-	uint32_t node = built->ports[world->sm_port].node;
+	uint32_t node = built->ports[port].node;
 
 	do
 		node = (node + 1) % (uint32_t)built->node_count;
 	while (built->nodes[node].type == NODE_SWITCH || world->off[node]);
-	world->sm_port = built->nodes[node].first_port;
+	return built->nodes[node].first_port;
+}
+
+/* The standby takes over where it has power. */
+static void hand_over(struct virtual *world)
+{
+	uint32_t master = world->sm_port;
+
+	world->sm_port = world->off[world->built->ports[world->sm_other].node] ? virtual_next_host(world, master)
+									       : world->sm_other;
+	world->sm_other = master;
 }
 
 static int apply_route(struct virtual *world, const struct virtual_event *event, struct error *err)
 {
 	switch (event->what) {
-	case EVENT_SKEW:
+	case CHANGE_SKEW:
 		return add_skew(world, event, err);
-	case EVENT_SKEW_END:
+	case CHANGE_SKEW_END:
 		return end_skew(world, event->a, err);
-	case EVENT_BLACK_HOLE:
+	case CHANGE_BLACK_HOLE:
 		return add_hole(world, event->a, event->b, err);
-	case EVENT_ORDER:
+	case CHANGE_ORDER:
 		world->route_order = event->n;
 		return virtual_route(world, err);
-	case EVENT_SM_STOP:
+	case CHANGE_SM_STOP:
 		world->sm_runs = false;
 		break;
-	case EVENT_SM_START:
+	case CHANGE_SM_START:
 		world->sm_runs = true;
 		world->sm_masters = 1;
 		world->trunks_changed = world->tables_changed = true;
 		break;
-	case EVENT_SM_HANDOVER:
+	case CHANGE_SM_HANDOVER:
 		hand_over(world);
 		world->sm_masters = 1;
 		break;
-	case EVENT_SM_TWO:
+	case CHANGE_SM_TWO:
 		world->sm_masters = 2;
 		break;
 	default:
@@ -378,10 +384,10 @@ static int apply_job(struct virtual *world, const struct virtual_event *event, s
 	struct virtual_job *job = &world->jobs[event->a];
 
 	(void)err;
-	if (event->what == EVENT_JOB_LEAVE)
+	if (event->what == CHANGE_JOB_LEAVE)
 		job->left[event->b] = true;
 	else
-		job->runs = event->what == EVENT_JOB_START;
+		job->runs = event->what == CHANGE_JOB_START;
 	world->loads_changed = true;
 	return 0;
 }
@@ -389,46 +395,46 @@ static int apply_job(struct virtual *world, const struct virtual_event *event, s
 int virtual_apply(struct virtual *world, const struct virtual_event *event, struct error *err)
 {
 	switch (event->what) {
-	case EVENT_LINK_DOWN:
-	case EVENT_LINK_UP:
-		world->cut[event->a] = event->what == EVENT_LINK_DOWN;
+	case CHANGE_LINK_DOWN:
+	case CHANGE_LINK_UP:
+		world->cut[event->a] = event->what == CHANGE_LINK_DOWN;
 		update_link(world, event->a);
 		return 0;
-	case EVENT_WIDTH:
+	case CHANGE_WIDTH:
 		set_link(world, event->a, event->n, LINK_SPEED_NONE);
 		return 0;
-	case EVENT_SPEED:
+	case CHANGE_SPEED:
 		set_link(world, event->a, LINK_WIDTH_NONE, event->n);
 		return 0;
-	case EVENT_NODE_OFF:
-	case EVENT_NODE_ON:
-		switch_node(world, event->a, event->what == EVENT_NODE_ON);
+	case CHANGE_NODE_OFF:
+	case CHANGE_NODE_ON:
+		switch_node(world, event->a, event->what == CHANGE_NODE_ON);
 		return 0;
-	case EVENT_SILENT:
-	case EVENT_ANSWERS:
-		world->silent[event->a] = event->what == EVENT_SILENT;
+	case CHANGE_SILENT:
+	case CHANGE_ANSWERS:
+		world->silent[event->a] = event->what == CHANGE_SILENT;
 		return 0;
-	case EVENT_LOCK:
-	case EVENT_UNLOCK:
-		world->locked[event->a] = event->what == EVENT_LOCK;
+	case CHANGE_LOCK:
+	case CHANGE_UNLOCK:
+		world->locked[event->a] = event->what == CHANGE_LOCK;
 		return 0;
-	case EVENT_ERRORS:
+	case CHANGE_ERRORS:
 		return add_source(world, event, err);
-	case EVENT_ERRORS_END:
+	case CHANGE_ERRORS_END:
 		end_source(world, event->a, event->n);
 		return 0;
-	case EVENT_CLEAR:
+	case CHANGE_CLEAR:
 		clear(world, event);
 		return 0;
-	case EVENT_SWAP:
+	case CHANGE_SWAP:
 		swap_cables(world, event->a, event->b);
 		return 0;
-	case EVENT_UNPLUG:
+	case CHANGE_UNPLUG:
 		unplug(world, event->a);
 		return 0;
-	case EVENT_JOB_START:
-	case EVENT_JOB_STOP:
-	case EVENT_JOB_LEAVE:
+	case CHANGE_JOB_START:
+	case CHANGE_JOB_STOP:
+	case CHANGE_JOB_LEAVE:
 		return apply_job(world, event, err);
 	default:
 		return apply_route(world, event, err);

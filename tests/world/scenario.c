@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "sim/scenario.h"
+#include "tests/world/scenario.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual.h"
-#include "sim/virtual_words.h"
+#include "tests/world/virtual.h"
+#include "tests/world/virtual_words.h"
 
 #define WORDS_MAX 32
 

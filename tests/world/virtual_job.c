@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* virtual_job.c - jobs of a virtual fabric, as typed, and who sends to whom in them */
+/* virtual_job.c - parse the jobs of a virtual fabric; their flows */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,8 @@
 #include "base/map.h"
 #include "base/when.h"
 #include "fabric/fabric.h"
-#include "sim/virtual_state.h"
-#include "sim/virtual_words.h"
+#include "tests/world/virtual_state.h"
+#include "tests/world/virtual_words.h"
 
 static const char *const patterns[] = {
 	[PATTERN_RING] = "ring", [PATTERN_SHUFFLE] = "shuffle", [PATTERN_ALLTOALL] = "alltoall",
@@ -273,7 +273,7 @@ static int parse_rails(char *list, uint64_t *ret, struct error *err)
 	return 0;
 }
 
-/* "10s/20s": communicates for so long, then computes. */
+/* "10s/20s": communication time / computation time. */
 static int parse_phase(char *value, struct virtual_job *job, struct error *err)
 {
 	char *slash = strchr(value, '/');
@@ -306,7 +306,7 @@ static int parse_pairs(struct virtual *world, char *list, struct virtual_job *jo
 	return 0;
 }
 
-/* The numbers of a job; what they must be beside a number is asked when all are known. */
+/* The numbers of a job; their relations are checked when all are known. */
 static int parse_number(const char *name, const char *value, struct virtual_job *job, struct error *err)
 {
 	uint64_t number = 0;

@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "fabric/fabric.h"
 #include "sim/maxmin.h"
-#include "sim/virtual_state.h"
+#include "tests/world/virtual_state.h"
 
 /* Longest way in links, and the most switches that a flow is spread over at the same distance. */
 #define HOPS_MAX 12
@@ -342,7 +342,7 @@ int virtual_share(struct virtual *world)
 	return code;
 }
 
-/* For how long a job has communicated until some moment. */
+/* Communication time of a job until @until_us. */
 static int64_t communicated_us(const struct virtual_job *job, int64_t until_us)
 {
 	int64_t period_us = job->on_us + job->off_us, at_us = until_us + job->phase_us;

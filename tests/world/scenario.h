@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * scenario.h - a fabric, what happens to it, and what whoever watches it should say
+ * scenario.h - a fabric, the events on it, and the findings that are expected
  *
- * A scenario is a small file (docs/scenarios.md). It is read here and made a
- * sim/virtual; who holds the truth against what came out is tests/scenarios/judge.
+ * A scenario is a small file (docs/scenarios.md). It becomes a virtual fabric here;
+ * tests/scenarios/judge compares the collector's findings with the expected ones.
  */
-#ifndef IBWIRE_SIM_SCENARIO_H
-#define IBWIRE_SIM_SCENARIO_H
+#ifndef IBWIRE_TESTS_WORLD_SCENARIO_H
+#define IBWIRE_TESTS_WORLD_SCENARIO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ enum scenario_size { SCENARIO_SMALL, SCENARIO_MEDIUM, SCENARIO_LARGE };
 
 /*
  * scenario_draw - the text of a random scenario
- * @faults:  0, 1 or 2 of them, never two that nobody could tell apart
+ * @faults:  0, 1 or 2 of them, never two that cannot be distinguished
  * @kind:    which shape of fabric
  * @text:    appended: what scenario_read() reads
  *

@@ -4,8 +4,8 @@
 
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
-#include "sim/scenario_draw.h"
-#include "sim/virtual.h"
+#include "tests/world/scenario_draw.h"
+#include "tests/world/virtual.h"
 
 static bool narrow(struct draw *draw, int64_t at_s, bool trunk)
 {
@@ -35,17 +35,24 @@ static bool slow_link(struct draw *draw, int64_t at_s)
 			     "severity=warning within=110s", port);
 }
 
+/*
+ * A discovery that finds the link down leaves it down in the topology for up to ten sweeps, until the
+ * collector reads PortInfo of the port again (collector/link_check). Meanwhile routes lead through it.
+ */
 static bool flapping_link(struct draw *draw, int64_t at_s)
 {
 	int every_s = (int)draw_between(draw, 40, 200);
-	char rest[64], truth[64];
+	char rest[64], truth[64], name[DRAW_NAME_SIZE];
 	uint32_t port;
 
 	snprintf(rest, sizeof(rest), "times=%d every=%ds for=%ds", (int)draw_between(draw, 3, 6), every_s,
 		 (int)draw_between(draw, 1, 4));
 	snprintf(truth, sizeof(truth), "severity=warning within=%ds", 2 * every_s + 40);
-	return draw_link(draw, draw_number(draw, 2), &port) &&
-	       draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	if (!draw_link(draw, draw_number(draw, 2), &port))
+		return false;
+	draw_say_port(draw, at_s, "flap", rest, "link-flapping", truth, port);
+	text_appendf(draw->text, "allow link-down %s\nallow black-hole any\n", draw_port_name(draw, port, name));
+	return true;
 }
 
 /* A counter that rises: so many an hour, and what else stands in its line. */
@@ -134,12 +141,14 @@ static bool silent_switch(struct draw *draw, int64_t at_s)
 	       draw_say_node(draw, at_s, "silent", "", "node-silent", "severity=critical within=80s", node);
 }
 
+/* A switch: an HCA is sent no SMP between discoveries, so that its lock is not detected. */
 static bool locked_node(struct draw *draw, int64_t at_s)
 {
-	uint32_t port;
+	uint32_t node;
 
-	return draw_hca(draw, &port) &&
-	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", draw_node_of(draw, port));
+	return draw_switch(draw, draw->spines,
+			   draw->spine_count < draw->leaf_count ? draw->spine_count : draw->leaf_count, &node) &&
+	       draw_say_node(draw, at_s, "lock", "", "locked", "within=80s", node);
 }
 
 static bool rebooted_host(struct draw *draw, int64_t at_s)
@@ -234,7 +243,7 @@ static bool missing_cable(struct draw *draw, int64_t at_s)
 	return true;
 }
 
-/* A fault of tables is one where packets follow them, and there is somebody who writes them. */
+/* A fault of the tables needs static routing and a subnet manager that writes them. */
 static bool take_tables(struct draw *draw)
 {
 	draw->follows_tables = !draw->no_sm;
@@ -296,22 +305,26 @@ static bool fallen_back(struct draw *draw, int64_t at_s)
 	if (draw->kind != NET_SHAPE_RAIL || !draw_host(draw, &host))
 		return false;
 	name = draw->hosts.hosts[host].name;
-	/* Nobody can tell it from a job's end but by how long it ran. */
+	/* Only the job's duration distinguishes it from the job's end. */
 	text_appendf(draw->text, "length 45m\nat %ds leave main hosts=%s\nexpect nic-unused host:%s within=16m\n",
 		     (int)at_s + 600, name, name);
 	return true;
 }
 
+/*
+ * Without a subnet manager the tables do not change, also where a fault makes it necessary. The collector
+ * queries other subnet managers once a minute, so that a second master takes longer to be found.
+ */
 static bool sm_lost(struct draw *draw, int64_t at_s)
 {
-	/* Nobody changes tables then. */
+	bool stops;
+
 	if (draw->follows_tables)
 		return false;
 	draw->no_sm = true;
-	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=80s\n"
-		     /* Nobody routes around what fails then. */
-		     "allow black-hole any\n", (int)at_s,
-		     draw_number(draw, 2) ? "stop" : "two");
+	stops = draw_number(draw, 2);
+	text_appendf(draw->text, "at %ds sm %s\nexpect sm-lost any severity=critical within=%s\n"
+		     "allow black-hole any\n", (int)at_s, stops ? "stop" : "two", stops ? "80s" : "110s");
 	return true;
 }
 

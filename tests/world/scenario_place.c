@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* scenario_place.c - places that are free for a fault, drawn at random, and lines about them */
 #include "fabric/fabric.h"
-#include "sim/scenario_draw.h"
+#include "tests/world/scenario_draw.h"
 
 bool draw_is_switch(const struct draw *draw, uint32_t node)
 {

@@ -7,8 +7,8 @@
  * so far, as opensm's minhop does. So tables are even but not clever.
  * Source: opensm osm_switch.c, osm_switch_recommend_path (the idea only).
  */
-#ifndef IBWIRE_SIM_SPREAD_H
-#define IBWIRE_SIM_SPREAD_H
+#ifndef IBWIRE_TESTS_WORLD_SPREAD_H
+#define IBWIRE_TESTS_WORLD_SPREAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ bool spread_nearer(const struct spread *spread, const struct fabric *fabric, uin
  * @ret:    routes_done() frees it; tables made before are written over
  *
  * There is no way to an HCA whose link is down, and all that come after it move: a
- * subnet manager that routes anew when a host leaves does the same.
+ * subnet manager that reroutes when a host leaves does the same.
  * Return: 0 or ERR_NOMEM.
  */
 int spread_tables(const struct spread *spread, const struct fabric *fabric, uint32_t lids, uint32_t order,

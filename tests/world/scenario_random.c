@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "fabric/fabric.h"
-#include "sim/scenario_draw.h"
-#include "sim/virtual.h"
+#include "tests/world/scenario_draw.h"
+#include "tests/world/virtual.h"
 
 uint64_t draw_number(struct draw *draw, uint64_t below)
 {

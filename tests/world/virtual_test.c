@@ -13,8 +13,8 @@
 #include "base/text.h"
 #include "fabric/fabric.h"
 #include "fabric/routes.h"
-#include "sim/scenario.h"
-#include "sim/virtual.h"
+#include "tests/world/scenario.h"
+#include "tests/world/virtual.h"
 
 static struct virtual *begin(const char *chars)
 {
@@ -28,13 +28,21 @@ static struct virtual *begin(const char *chars)
 	return world;
 }
 
-static struct virtual_sweep step(struct virtual *world, unsigned sweeps)
-{
-	struct virtual_sweep sweep = { 0 };
+#define INTERVAL_US INT64_C(10000000)
 
-	while (sweeps-- > 0)
-		assert_int_equal(virtual_step(world, &sweep, NULL), 0);
-	return sweep;
+/* Let so many intervals pass since the beginning. */
+static void advance(struct virtual *world, unsigned intervals)
+{
+	assert_int_equal(virtual_advance(world, intervals * INTERVAL_US, NULL), 0);
+}
+
+/* A counter after so many intervals. */
+static uint64_t value_of(struct virtual *world, uint32_t port, unsigned intervals, enum counter counter)
+{
+	uint64_t values[COUNTER_COUNT];
+
+	virtual_read_port(world, port, intervals * INTERVAL_US, values);
+	return values[counter];
 }
 
 static uint32_t port_of(const struct virtual *world, const char *name)
@@ -47,17 +55,6 @@ static uint32_t port_of(const struct virtual *world, const char *name)
 	return port;
 }
 
-/* The last reading of a port, by its index in the fabric as built; NULL: none in this sweep. */
-static const struct reading *reading_of(const struct virtual_sweep *sweep, uint32_t built)
-{
-	size_t i;
-
-	for (i = 0; i < sweep->sample_count; i++)
-		if (sweep->samples[i].built == built)
-			return sweep->samples[i].word == VIRTUAL_READ ? &sweep->samples[i].reading : NULL;
-	return NULL;
-}
-
 #define SMALL "shape rail units=2 hosts=8 rails=4 spines=4\njob main alltoall fan=8 load=0.6 noise=0.2\n"
 
 /* Links between leafs and spines begin behind the hosts' 8 ports. */
@@ -66,31 +63,28 @@ static const struct reading *reading_of(const struct virtual_sweep *sweep, uint3
 static void both_ends_of_a_link_count_the_same(void **state)
 {
 	struct virtual *world = begin(SMALL);
-	struct virtual_sweep sweep = step(world, 1);
 	const struct fabric *built = virtual_built(world);
-	double *before = calloc(built->port_count * 2, sizeof(*before));
-	size_t i, compared = 0;
+	uint64_t *before = calloc(built->port_count * 2, sizeof(*before));
+	size_t compared = 0;
+	uint32_t i;
 
 	(void)state;
-	for (i = 0; i < sweep.sample_count; i++) {
-		const struct virtual_sample *sample = &sweep.samples[i];
-
-		before[2 * sample->built] = (double)sample->reading.value[COUNTER_XMIT_DATA];
-		before[2 * sample->built + 1] = (double)sample->reading.value[COUNTER_RCV_DATA];
+	advance(world, 1);
+	for (i = 0; i < built->port_count; i++) {
+		before[2 * i] = value_of(world, i, 1, COUNTER_XMIT_DATA);
+		before[2 * i + 1] = value_of(world, i, 1, COUNTER_RCV_DATA);
 	}
-	sweep = step(world, 30);
-	for (i = 0; i < sweep.sample_count; i++) {
-		const struct virtual_sample *sample = &sweep.samples[i];
-		uint32_t peer = built->ports[sample->built].peer;
-		const struct reading *other = reading_of(&sweep, peer);
-		double sent = (double)sample->reading.value[COUNTER_XMIT_DATA] - before[2 * sample->built], got;
+	advance(world, 31);
+	for (i = 0; i < built->port_count; i++) {
+		uint32_t peer = built->ports[i].peer;
+		uint64_t sent, received;
 
-		if (sample->word != VIRTUAL_READ || !other)
+		if (peer == FABRIC_NONE)
 			continue;
-		got = (double)other->value[COUNTER_RCV_DATA] - before[2 * peer + 1];
-		/* They are read at different times, up to 0.2 s of 300 s at both ends of the time. */
-		assert_true(sent <= got * 1.003 + 1 && got <= sent * 1.003 + 1);
-		compared += sent > 1e6;
+		sent = value_of(world, i, 31, COUNTER_XMIT_DATA) - before[2 * i];
+		received = value_of(world, peer, 31, COUNTER_RCV_DATA) - before[2 * peer + 1];
+		assert_true(sent <= received + 1 && received <= sent + 1);
+		compared += sent > 1000000;
 	}
 	assert_true(compared > 100);
 	free(before);
@@ -105,7 +99,7 @@ static void no_link_carries_more_than_it_can(void **state)
 	uint32_t i;
 
 	(void)state;
-	step(world, 3);
+	advance(world, 3);
 	for (i = 0; i < virtual_built(world)->port_count; i++) {
 		double load = virtual_load(world, i);
 
@@ -116,33 +110,31 @@ static void no_link_carries_more_than_it_can(void **state)
 	virtual_destroy(world);
 }
 
-static void nothing_falls_but_what_was_cleared(void **state)
+/* Also readings later than the last advance. */
+static void counters_fall_only_where_they_were_cleared(void **state)
 {
 	struct virtual *world = begin(SMALL "length 1h\nat 5m clear leaf-u01-r0/9\nat 6m width leaf-u01-r0/10 1x\n"
 				      "at 7m flap leaf-u01-r0/11\nat 8m off spine-02 for=2m\n");
 	const struct fabric *built = virtual_built(world);
-	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last));
-	unsigned sweeps, fell = 0, c;
-	size_t i;
+	uint64_t *last = calloc(built->port_count * COUNTER_COUNT, sizeof(*last)), values[COUNTER_COUNT];
+	unsigned reads, fell = 0, c;
+	uint32_t i;
 
 	(void)state;
-	for (sweeps = 0; sweeps < 120; sweeps++) {
-		struct virtual_sweep sweep = step(world, 1);
-
-		for (i = 0; i < sweep.sample_count; i++) {
-			const struct virtual_sample *sample = &sweep.samples[i];
+	for (reads = 2; reads < 240; reads++) {
+		advance(world, reads / 2);
+		for (i = 0; i < built->port_count; i++) {
 			bool falls = false;
 
-			for (c = 0; sample->word == VIRTUAL_READ && c < COUNTER_COUNT; c++) {
-				uint64_t *was = &last[sample->built * COUNTER_COUNT + c];
-
-				falls |= sample->reading.value[c] < *was;
-				*was = sample->reading.value[c];
+			virtual_read_port(world, i, reads * INTERVAL_US / 2, values);
+			for (c = 0; c < COUNTER_COUNT; c++) {
+				falls |= values[c] < last[i * COUNTER_COUNT + c];
+				last[i * COUNTER_COUNT + c] = values[c];
 			}
-			fell += falls && sample->built == port_of(world, UPLINK);
-			if (falls && sample->built != port_of(world, UPLINK) &&
-			    !strstr(built->nodes[built->ports[sample->built].node].name, "spine-02"))
-				fail_msg("a counter of %s fell", built->nodes[built->ports[sample->built].node].name);
+			fell += falls && i == port_of(world, UPLINK);
+			if (falls && i != port_of(world, UPLINK) &&
+			    !strstr(built->nodes[built->ports[i].node].name, "spine-02"))
+				fail_msg("a counter of %s fell", built->nodes[built->ports[i].node].name);
 		}
 	}
 	assert_int_equal(fell, 1);
@@ -150,18 +142,22 @@ static void nothing_falls_but_what_was_cleared(void **state)
 	virtual_destroy(world);
 }
 
-static void the_same_scenario_comes_out_the_same(void **state)
+static void a_scenario_is_deterministic(void **state)
 {
 	const char *text = SMALL "seed 5\nat 1m errors leaf-u01-r0/9 symbol_errors=4000\n";
 	struct virtual *a = begin(text), *b = begin(text);
-	struct virtual_sweep one = step(a, 40), two = step(b, 40);
-	size_t i;
+	uint64_t one[COUNTER_COUNT], two[COUNTER_COUNT];
+	uint32_t i;
 
 	(void)state;
-	assert_int_equal(one.sample_count, two.sample_count);
-	for (i = 0; i < one.sample_count; i++)
-		assert_memory_equal(&one.samples[i].reading, &two.samples[i].reading, sizeof(struct reading));
-	assert_true(reading_of(&one, port_of(a, UPLINK))->value[COUNTER_SYMBOL_ERRORS] > 100);
+	advance(a, 40);
+	advance(b, 40);
+	for (i = 0; i < virtual_built(a)->port_count; i++) {
+		virtual_read_port(a, i, 40 * INTERVAL_US, one);
+		virtual_read_port(b, i, 40 * INTERVAL_US, two);
+		assert_memory_equal(one, two, sizeof(one));
+	}
+	assert_true(value_of(a, port_of(a, UPLINK), 40, COUNTER_SYMBOL_ERRORS) > 100);
 	virtual_destroy(a);
 	virtual_destroy(b);
 }
@@ -189,33 +185,32 @@ static void tables_are_even_until_they_are_skewed(void **state)
 	uint32_t count[256], total = 0, i;
 
 	(void)state;
-	step(world, 2);
+	advance(world, 2);
 	count_destinations(world, "leaf-u01-r0", count);
 	/* The management host's port is the first one behind the 8 uplinks. */
 	for (i = 9; i <= 16; i++) {
 		assert_in_range(count[i], 56 / 8 - 1, 56 / 8 + 2);
 		total += count[i];
 	}
-	step(world, 6);
+	advance(world, 8);
 	count_destinations(world, "leaf-u01-r0", count);
 	assert_true(count[9] > total * 4 / 10);
 	virtual_destroy(world);
 }
 
-static void a_dead_spine_is_gone_in_the_next_sweep_but_one(void **state)
+static void a_dead_spine_is_not_discovered(void **state)
 {
 	struct virtual *world = begin(SMALL "at 65s off spine-03\n");
-	struct virtual_sweep sweep = step(world, 7);
-	uint64_t before = reading_of(&sweep, port_of(world, "leaf-u01-r0/13"))->value[COUNTER_LINK_DOWNED];
+	struct fabric *seen = NULL;
 	uint32_t count[256], node;
 
 	(void)state;
-	assert_int_equal(before, 1);
-	assert_false(sweep.topology_changed);
-	sweep = step(world, 1);
-	assert_true(sweep.topology_changed);
-	assert_int_not_equal(virtual_find_node(sweep.seen, "spine-03", &node, NULL), 0);
-	assert_int_equal(virtual_find_node(sweep.seen, "spine-04", &node, NULL), 0);
+	advance(world, 7);
+	assert_int_equal(value_of(world, port_of(world, "leaf-u01-r0/13"), 7, COUNTER_LINK_DOWNED), 1);
+	assert_int_equal(virtual_discover(world, &seen, NULL), 0);
+	assert_int_not_equal(virtual_find_node(seen, "spine-03", &node, NULL), 0);
+	assert_int_equal(virtual_find_node(seen, "spine-04", &node, NULL), 0);
+	fabric_destroy(seen);
 	/* Nothing is routed over it. */
 	count_destinations(world, "leaf-u01-r0", count);
 	assert_int_equal(count[13] + count[14], 0);
@@ -223,13 +218,13 @@ static void a_dead_spine_is_gone_in_the_next_sweep_but_one(void **state)
 	virtual_destroy(world);
 }
 
-static void an_idle_hca_and_a_used_one_differ(void **state)
+static void an_idle_hca_sends_nothing(void **state)
 {
 	struct virtual *world = begin(SMALL "at 1m leave main \"node0003 mlx5_2\"\n");
 	uint32_t idle, used;
 
 	(void)state;
-	step(world, 9);
+	advance(world, 9);
 	idle = port_of(world, "node0003 mlx5_2/1");
 	used = port_of(world, "node0003 mlx5_1/1");
 	assert_true(virtual_load(world, used) > 0.2);
@@ -238,26 +233,25 @@ static void an_idle_hca_and_a_used_one_differ(void **state)
 }
 
 /* A storage host that many send to: their own ports wait, and the full one does not. */
-static void what_is_before_a_full_link_waits(void **state)
+static void ports_before_a_full_link_count_wait(void **state)
 {
 	struct virtual *world = begin("shape tree2 leafs=4 hosts=8 spines=4\n"
 				      "job dump incast hosts=node0001-node0016 targets=node0032 load=0.8\n");
-	struct virtual_sweep sweep = step(world, 3);
 	const struct fabric *built = virtual_built(world);
 	uint32_t target = port_of(world, "node0032 mlx5_0/1"), leaf = built->ports[target].peer, i, waiting = 0;
 
 	(void)state;
+	advance(world, 3);
 	assert_true(virtual_load(world, leaf) > 0.99);
-	assert_int_equal(reading_of(&sweep, leaf)->value[COUNTER_XMIT_WAIT], 0);
+	assert_int_equal(value_of(world, leaf, 3, COUNTER_XMIT_WAIT), 0);
 	for (i = 0; i < built->port_count; i++)
-		if (reading_of(&sweep, i))
-			waiting += reading_of(&sweep, i)->value[COUNTER_XMIT_WAIT] > 0;
+		waiting += value_of(world, i, 3, COUNTER_XMIT_WAIT) > 0;
 	/* 16 HCAs, and the uplinks of their leafs that lead there. */
 	assert_in_range(waiting, 18, 24);
 	virtual_destroy(world);
 }
 
-static void what_is_drawn_can_be_read(void **state)
+static void random_scenarios_are_valid(void **state)
 {
 	uint64_t seed;
 
@@ -273,14 +267,14 @@ static void what_is_drawn_can_be_read(void **state)
 		if (scenario_read(text_chars(&text), &scenario, &err) < 0 ||
 		    scenario_begin(&scenario, &world, &err) < 0)
 			fail_msg("seed %u: %s\n%s", (unsigned)seed, err.text, text_chars(&text));
-		step(world, 3);
+		advance(world, 3);
 		virtual_destroy(world);
 		scenario_done(&scenario);
 		text_done(&text);
 	}
 }
 
-static void a_wrong_line_is_told_with_its_number(void **state)
+static void errors_name_the_line(void **state)
 {
 	static const struct { const char *text, *says; } wrong[] = {
 		{ "about x\nshape ring\n", "line 2" },
@@ -302,7 +296,7 @@ static void a_wrong_line_is_told_with_its_number(void **state)
 	}
 }
 
-static void what_cannot_happen_is_refused(void **state)
+static void impossible_events_are_errors(void **state)
 {
 	static const char *const wrong[] = {
 		"at 1m explode leaf-u01-r0", "at 1m down leaf-u01-r0", "at 1m down leaf-u01-r0/99",
@@ -342,8 +336,8 @@ static int try(const char *text, struct error *err)
 	return code;
 }
 
-/* Each place for a number, with what is no number there, and with what is. */
-static void what_is_no_number_is_refused_with_its_name(void **state)
+/* Every numeric option with invalid and with valid values. */
+static void errors_of_numbers_name_the_option(void **state)
 {
 	static const struct { const char *line, *name, *wrong[6], *right[3]; } places[] = {
 		{ "at 1m flap " UPLINK " times=", "times", { "abc", "3x", "-1", "0", "", "1e3" }, { "1", "20" } },
@@ -385,8 +379,8 @@ static void what_is_no_number_is_refused_with_its_name(void **state)
 	}
 }
 
-/* Misspelt options, words that are none, and what is too much: each is named, and none is left out in silence. */
-static void what_is_misspelt_is_refused_and_named(void **state)
+/* Misspelt options, unknown words and surplus words: each error names the word. */
+static void misspelt_options_are_named_in_the_error(void **state)
 {
 	static const struct { const char *line, *says; } wrong[] = {
 		{ "at 1m flap " UPLINK " tims=3", "\"tims\": it has times every for" },
@@ -434,7 +428,7 @@ static void what_is_misspelt_is_refused_and_named(void **state)
 	}
 }
 
-static void a_width_is_lanes_and_nothing_else(void **state)
+static void a_width_is_a_number_of_lanes(void **state)
 {
 	static const char *const right[] = { "1x", "2x", "4x", "4" };
 	static const char *const wrong[] = { "abc", "1y", "1xx", "3x", "-1x", "4294967297x" };
@@ -457,18 +451,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends_of_a_link_count_the_same),
 		cmocka_unit_test(no_link_carries_more_than_it_can),
-		cmocka_unit_test(nothing_falls_but_what_was_cleared),
-		cmocka_unit_test(the_same_scenario_comes_out_the_same),
+		cmocka_unit_test(counters_fall_only_where_they_were_cleared),
+		cmocka_unit_test(a_scenario_is_deterministic),
 		cmocka_unit_test(tables_are_even_until_they_are_skewed),
-		cmocka_unit_test(a_dead_spine_is_gone_in_the_next_sweep_but_one),
-		cmocka_unit_test(an_idle_hca_and_a_used_one_differ),
-		cmocka_unit_test(what_is_before_a_full_link_waits),
-		cmocka_unit_test(what_is_drawn_can_be_read),
-		cmocka_unit_test(a_wrong_line_is_told_with_its_number),
-		cmocka_unit_test(what_cannot_happen_is_refused),
-		cmocka_unit_test(what_is_no_number_is_refused_with_its_name),
-		cmocka_unit_test(what_is_misspelt_is_refused_and_named),
-		cmocka_unit_test(a_width_is_lanes_and_nothing_else),
+		cmocka_unit_test(a_dead_spine_is_not_discovered),
+		cmocka_unit_test(an_idle_hca_sends_nothing),
+		cmocka_unit_test(ports_before_a_full_link_count_wait),
+		cmocka_unit_test(random_scenarios_are_valid),
+		cmocka_unit_test(errors_name_the_line),
+		cmocka_unit_test(impossible_events_are_errors),
+		cmocka_unit_test(errors_of_numbers_name_the_option),
+		cmocka_unit_test(misspelt_options_are_named_in_the_error),
+		cmocka_unit_test(a_width_is_a_number_of_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* virtual_seen.c - the topology as discovered, and the counters of a port */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "fabric/fabric.h"
+#include "tests/world/virtual_state.h"
+
+/* The nodes that a discovery reaches over Active links. */
+static bool *find_reached(const struct virtual *world)
+{
+	const struct fabric *built = world->built;
+	bool *reached = calloc(built->node_count + 1, sizeof(*reached));
+	uint32_t *queue = calloc(built->node_count + 1, sizeof(*queue));
+	size_t head = 0, tail = 0;
+	uint32_t i;
+
+	if (!reached || !queue) {
+		free(queue);
+		free(reached);
+		return NULL;
+	}
+	queue[tail++] = built->from_node == FABRIC_NONE ? 0 : built->from_node;
+	reached[queue[0]] = true;
+	while (head < tail) {
+		const struct node *node = &built->nodes[queue[head++]];
+
+		for (i = node->first_port; i < node->first_port + node->ports; i++) {
+			uint32_t peer = built->ports[i].peer;
+
+			if (peer == FABRIC_NONE || built->ports[i].state != PORT_ACTIVE ||
+			    reached[built->ports[peer].node])
+				continue;
+			reached[built->ports[peer].node] = true;
+			queue[tail++] = built->ports[peer].node;
+		}
+	}
+	free(queue);
+	return reached;
+}
+
+static int add_nodes(const struct virtual *world, const bool *reached, struct fabric *seen, uint32_t *seen_of,
+		     struct error *err)
+{
+	const struct fabric *built = world->built;
+	uint32_t i, j;
+
+	for (i = 0; i < built->node_count; i++) {
+		const struct node *node = &built->nodes[i];
+		int64_t index;
+
+		if (!reached[i])
+			continue;
+		index = fabric_add_node(seen, node, err);
+		if (index < 0)
+			return (int)index;
+		if (i == built->from_node)
+			seen->from_node = (uint32_t)index;
+		for (j = node->first_port; j < node->first_port + node->ports; j++) {
+			index = fabric_add_port(seen, &built->ports[j], err);
+			if (index < 0)
+				return (int)index;
+			seen_of[j] = (uint32_t)index;
+		}
+	}
+	return 0;
+}
+
+static int link_ports(const struct fabric *built, const uint32_t *seen_of, struct fabric *seen, struct error *err)
+{
+	uint32_t i;
+
+	for (i = 0; i < built->port_count; i++) {
+		uint32_t peer = built->ports[i].peer;
+
+		if (peer == FABRIC_NONE || peer < i || seen_of[i] == FABRIC_NONE || seen_of[peer] == FABRIC_NONE ||
+		    built->ports[i].state != PORT_ACTIVE)
+			continue;
+		if (fabric_link(seen, seen_of[i], seen_of[peer], err) < 0)
+			return ERR_IO;
+	}
+	return 0;
+}
+
+int virtual_discover(struct virtual *world, struct fabric **ret, struct error *err)
+{
+	const struct fabric *built = world->built;
+	struct fabric *seen = fabric_create(err);
+	bool *reached = find_reached(world);
+	uint32_t *seen_of = malloc((built->port_count + 1) * sizeof(*seen_of));
+	int code = ERR_NOMEM;
+
+	if (seen && reached && seen_of) {
+		memset(seen_of, 0xff, (built->port_count + 1) * sizeof(*seen_of));
+		seen->from_port = built->from_port;
+		code = add_nodes(world, reached, seen, seen_of, err);
+		if (code == 0)
+			code = link_ports(built, seen_of, seen, err);
+		if (code == 0)
+			code = fabric_finish(seen, NULL, err);
+	} else {
+		err_nomem(err);
+	}
+	free(seen_of);
+	free(reached);
+	if (code < 0)
+		fabric_destroy(seen);
+	else
+		*ret = seen;
+	return code;
+}
+
+/* A reading just after a reset is at least 0. */
+static uint64_t units(double bits, double bits_per_unit)
+{
+	return bits > 0 ? (uint64_t)(bits / bits_per_unit) : 0;
+}
+
+void virtual_read_port(struct virtual *world, uint32_t port, int64_t at_us, uint64_t ret[COUNTER_COUNT])
+{
+	uint32_t peer = world->built->ports[port].peer;
+	double ahead_s = (double)(at_us - world->now_us) / 1e6, rcv_rate = peer == FABRIC_NONE ? 0 : world->rate[peer];
+	double sent = world->xmit[port] + world->rate[port] * ahead_s - world->zero_xmit[port];
+	double received = world->rcv[port] + rcv_rate * ahead_s - world->zero_rcv[port];
+	double waited = world->wait[port] + world->wait_rate[port] * ahead_s - world->zero_wait[port];
+	size_t first = (size_t)port * VIRTUAL_ERRORS;
+	unsigned i;
+
+	if (at_us > world->read_us)
+		world->read_us = at_us;
+	memset(ret, 0, COUNTER_COUNT * sizeof(*ret));
+	ret[COUNTER_XMIT_DATA] = units(sent, 32);
+	ret[COUNTER_RCV_DATA] = units(received, 32);
+	ret[COUNTER_XMIT_PACKETS] = ret[COUNTER_UNICAST_XMIT_PACKETS] = units(sent, 32 * 1030.0);
+	ret[COUNTER_RCV_PACKETS] = ret[COUNTER_UNICAST_RCV_PACKETS] = units(received, 32 * 1030.0);
+	ret[COUNTER_XMIT_WAIT] = units(waited, 64);
+	for (i = 0; i < VIRTUAL_ERRORS; i++)
+		ret[COUNTER_TRAFFIC_COUNT + i] = world->errors[first + i] - world->zero_errors[first + i];
+}
