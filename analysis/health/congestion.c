@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What needs a minute to be seen: windows of sums over all ports, and the judges of each. */
+/*
+ * Windows of a minute: sums over all ports, and the rules that evaluate them. The rule for
+ * congestion is here; health_balance() and health_rails() run on the same window.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,19 +11,19 @@
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
-/* What leaves a switch by one port came nearly all by one other. */
+/* Share of the bytes of a full port that one output must send, so that the stall continues there. */
 #define FULL_GOES_ON 0.9
 
 static void start_window(struct health *health)
 {
-	if (health->load_capacity)
-		memset(health->loads, 0, health->load_capacity * sizeof(*health->loads));
-	health->window_start_us = health->now_us;
-	health->window_start_wall_us = health->wall_us;
-	health->window_sweeps = 0;
+	if (health->window.load_capacity)
+		memset(health->window.loads, 0, health->window.load_capacity * sizeof(*health->window.loads));
+	health->window.start_us = health->now_us;
+	health->window.start_wall_us = health->wall_us;
+	health->window.sweeps = 0;
 }
 
-/* A port's sums as the judges take them. */
+/* The sums of a port in the form that the rules evaluate. */
 static struct balance_load make_load(const struct health_load *load)
 {
 	return (struct balance_load){
@@ -33,7 +36,7 @@ static struct balance_load make_load(const struct health_load *load)
 	};
 }
 
-/* An HCA's port that is not asked has done what the switch's port at its other end says. */
+/* The load of an HCA port that is not polled is taken from the switch port at its other end. */
 static void mirror(const struct fabric *fabric, struct balance_load *loads)
 {
 	size_t i;
@@ -55,20 +58,20 @@ static void mirror(const struct fabric *fabric, struct balance_load *loads)
 static bool end_window(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
-	struct balance_load *loads = reallocarray(health->last_loads, fabric->port_count + 1, sizeof(*loads));
+	struct balance_load *loads = reallocarray(health->balance.loads, fabric->port_count + 1, sizeof(*loads));
 	size_t i;
 
 	if (!loads) {
 		health->failed = true;
 		return false;
 	}
-	health->last_loads = loads;
+	health->balance.loads = loads;
 	for (i = 0; i < fabric->port_count; i++)
-		loads[i] = make_load(&health->loads[health->port_of[i]]);
+		loads[i] = make_load(&health->window.loads[health->port_of[i]]);
 	mirror(fabric, loads);
-	health->last_generation = health->generation;
-	health->last_window_us = (double)(health->now_us - health->window_start_us);
-	health->last_window_wall_us = health->window_start_wall_us;
+	health->balance.generation = health->generation;
+	health->balance.window_us = (double)(health->now_us - health->window.start_us);
+	health->balance.start_wall_us = health->window.start_wall_us;
 	return true;
 }
 
@@ -79,11 +82,11 @@ static double utilization(const struct health_port *port, const struct balance_l
 	return load->elapsed_us > 0 && rate > 0 ? load->xmit_bytes * 8e6 / load->elapsed_us / rate : 0;
 }
 
-/* Why a port stalls. */
+/* Where the cause of a stall is. */
 enum stall_reason {
-	STALLS_ITSELF,   /* nothing behind it explains it: this is the root */
-	STALLS_BEHIND,   /* the switch behind it has an output that stalls as well */
-	STALLS_FOR_FULL, /* that switch has an output that is full */
+	STALLS_ITSELF,   /* at this port: nothing behind it explains the stall */
+	STALLS_BEHIND,   /* further on: the next switch has an output that stalls, too */
+	STALLS_FOR_FULL, /* the next switch has an output that is full */
 };
 
 /*
@@ -92,7 +95,7 @@ enum stall_reason {
  * wrong with load between switches is what balance says.
  * @ret_full: the fullest output, where that is the reason
  */
-static enum stall_reason find_reason(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
+static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)
 {
 	uint32_t peer = health->ports[at].peer, unknown = 0, up = 0, i;
 	enum stall_reason reason = STALLS_ITSELF;
@@ -104,14 +107,15 @@ static enum stall_reason find_reason(const struct health *health, uint32_t at, d
 		return STALLS_BEHIND;
 	node = &health->nodes[health->ports[peer].node];
 	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
-		unknown += health->ports[i].link == LINK_IS_UP && i != peer && !make_load(&health->loads[i]).known;
+		unknown += health->ports[i].link == LINK_IS_UP && i != peer &&
+			!make_load(&health->window.loads[i]).known;
 		up += health->ports[i].link == LINK_IS_UP;
 	}
-	/* What was not read may be the reason. */
+	/* An output that was not read may be the cause. */
 	if (unknown > (1 - health->settings.balance.coverage) * up)
 		return STALLS_BEHIND;
 	for (i = node->first_port; node->type == NODE_SWITCH && i < node->first_port + node->slots; i++) {
-		struct balance_load load = make_load(&health->loads[i]);
+		struct balance_load load = make_load(&health->window.loads[i]);
 		double waits = isnan(load.stall) ? 0 : load.stall, used = utilization(&health->ports[i], &load);
 
 		if (i == peer || !load.known || 2 * (waits + used) < stall)
@@ -127,7 +131,7 @@ static enum stall_reason find_reason(const struct health *health, uint32_t at, d
 	return reason;
 }
 
-/* Is this port the hottest of its group, and does that hurt? */
+/* The port is the hottest of its group in this window, with harm. */
 static bool is_harmed(const struct health *health, uint32_t at)
 {
 	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
@@ -135,8 +139,8 @@ static bool is_harmed(const struct health *health, uint32_t at)
 	return tracker->harm_us == health->now_us;
 }
 
-/* A minute of a port: was it the root of a stall? */
-static void note_minute(struct health *health, uint32_t at, double stall, bool stalled)
+/* Record for one minute whether the port was the root of a stall. */
+static void record_minute(struct health *health, uint32_t at, double stall, bool stalled)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_CONGESTION];
 	struct health_tracker *tracker;
@@ -147,7 +151,7 @@ static void note_minute(struct health *health, uint32_t at, double stall, bool s
 	if (!tracker)
 		return;
 	if (stalled && !(tracker->stalled & ((1u << CONGESTION_WINDOWS) - 1)))
-		tracker->stall_wall_us = health->window_start_wall_us;
+		tracker->stall_wall_us = health->window.start_wall_us;
 	tracker->stall_us = health->now_us;
 	tracker->stalled = tracker->stalled << 1 | stalled;
 	tracker->stalled_critical = tracker->stalled_critical << 1 | (stalled && stall * 100 >= limits->critical);
@@ -155,16 +159,16 @@ static void note_minute(struct health *health, uint32_t at, double stall, bool s
 		tracker->stall_percent = stall * 100;
 }
 
-/* The output of the switch behind a full one that takes nearly all of what it sends, or NONE. */
+/* The output of the switch behind a full port that sends nearly all of its traffic on, or NONE. */
 static uint32_t next_full(const struct health *health, uint32_t at)
 {
-	struct balance_load load = make_load(&health->loads[at]);
+	struct balance_load load = make_load(&health->window.loads[at]);
 	double carried = load.xmit_bytes, most = 0;
 	uint32_t peer = health->ports[at].peer, best = HEALTH_NONE, i;
 	const struct health_node *node = &health->nodes[health->ports[peer].node];
 
 	for (i = node->first_port; i < node->first_port + node->slots; i++) {
-		double bytes = health->loads[i].xmit_bytes;
+		double bytes = health->window.loads[i].xmit_bytes;
 
 		if (i == peer || health->ports[i].peer == HEALTH_NONE || bytes <= most)
 			continue;
@@ -175,8 +179,8 @@ static uint32_t next_full(const struct health *health, uint32_t at)
 }
 
 /*
- * A host's link that is full while a switch waits for it, or for a trunk that sends to it alone: that is
- * where the waiting begins. Only marked here.
+ * Mark a host link that is full while a switch stalls for it, or for a trunk that sends to it
+ * alone: the root of the stall is there.
  */
 static void mark_full(struct health *health, uint32_t at, double stall)
 {
@@ -195,7 +199,7 @@ static void mark_full(struct health *health, uint32_t at, double stall)
 	tracker->awaited_us = health->now_us;
 }
 
-static void note_stall(struct health *health, uint32_t at, const struct balance_load *load)
+static void record_stall(struct health *health, uint32_t at, const struct balance_load *load)
 {
 	double limit = health->settings.limits[FINDING_CONGESTION].warning;
 	enum stall_reason reason;
@@ -203,15 +207,15 @@ static void note_stall(struct health *health, uint32_t at, const struct balance_
 
 	if (!(load->stall * 100 >= limit))
 		return;
-	reason = find_reason(health, at, load->stall, &full);
+	reason = find_stall_cause(health, at, load->stall, &full);
 	if (reason == STALLS_FOR_FULL)
 		mark_full(health, full, load->stall);
 	if (reason == STALLS_ITSELF)
-		note_minute(health, at, load->stall, true);
+		record_minute(health, at, load->stall, true);
 }
 
-/* Active minutes in which nothing began here; and those that others waited for it, when all have been seen. */
-static void note_rest(struct health *health, uint32_t at, const struct balance_load *load)
+/* Active minutes in which this port did not stall itself; runs after all stalls are recorded. */
+static void record_clear_minute(struct health *health, uint32_t at, const struct balance_load *load)
 {
 	struct health_tracker *tracker;
 	bool active;
@@ -224,7 +228,7 @@ static void note_rest(struct health *health, uint32_t at, const struct balance_l
 	if (tracker->stall_us == health->now_us || !active)
 		return;
 	tracker->is_full = tracker->awaited_us == health->now_us;
-	note_minute(health, at, tracker->is_full ? tracker->awaited_stall : 0, tracker->is_full);
+	record_minute(health, at, tracker->is_full ? tracker->awaited_stall : 0, tracker->is_full);
 }
 
 static unsigned count_bits(uint32_t mask)
@@ -236,7 +240,7 @@ static unsigned count_bits(uint32_t mask)
 	return count;
 }
 
-/* A group's finding names the hottest member, and a slow link its own: what stalls there is their echo. */
+/* A finding about the group or about the rate of the link explains the stall. */
 static bool is_explained(struct health *health, uint32_t at)
 {
 	const struct health_node *node = &health->nodes[health->ports[at].node];
@@ -245,12 +249,13 @@ static bool is_explained(struct health *health, uint32_t at)
 	       health_find(health, FINDING_UPLINK_IMBALANCE, node->guid, 0, BALANCE_XMIT + 1);
 }
 
-static void judge_congestion(struct health *health, uint32_t at)
+static void check_congestion(struct health *health, uint32_t at)
 {
 	const struct health_tracker *tracker = &health->trackers[health->ports[at].tracker];
 	const struct health_port *port = &health->ports[at];
 	unsigned stalled = count_bits(tracker->stalled);
 	bool trunk = health_is_trunk(health, at), critical;
+	double limit = health->settings.limits[FINDING_CONGESTION].warning;
 	struct health_open_finding *open = health_find(health, FINDING_CONGESTION, health->nodes[port->node].guid,
 						       port->num, 0);
 
@@ -266,17 +271,16 @@ static void judge_congestion(struct health *health, uint32_t at)
 		return;
 	health_link_subject(health, open, at);
 	if (tracker->is_full && !trunk)
-		health_text(open, "full, and others wait for it up to %.0f %% of the time (estimate), in %u of the "
-			    "last 10 active min: more is sent to this host than its link carries",
-			    tracker->stall_percent, stalled);
+		health_text(open, "full; switch ports stall for it up to %.0f %% of the time (estimate; threshold %.0f "
+			    "%%), in %u of the last 10 active min: incast to this host",
+			    tracker->stall_percent, limit, stalled);
 	else
-		health_text(open, "could not send in %.0f %% of the time (estimate), in %u of the last 10 active min; "
-			    "%s",
-			    tracker->stall_percent, stalled,
-			    trunk ? "nothing behind it stalls or is full" : "its host takes data slower than it comes");
+		health_text(open, "stalled %.0f %% of the time (estimate; threshold %.0f %%), in %u of the last 10 "
+			    "active min; %s", tracker->stall_percent, limit, stalled,
+			    trunk ? "no port behind it stalls or is full" : "the host receives too slowly");
 	health_number(open, "stall_percent", tracker->stall_percent);
 	health_number(open, "stalled_minutes_of_10", stalled);
-	health_touch_link(health, open, at);
+	health_add_affected_link(health, open, at);
 }
 
 static void congestion(struct health *health)
@@ -287,31 +291,31 @@ static void congestion(struct health *health)
 	for (pass = 0; pass < 2; pass++)
 		for (i = 0; i < fabric->port_count; i++) {
 			uint32_t at = health->port_of[i];
-			const struct balance_load *load = &health->last_loads[i];
+			const struct balance_load *load = &health->balance.loads[i];
 
-			/* What an HCA cannot send is its leaf's doing, and that leaf's ports say so. */
+			/* The stall of an HCA is caused by its leaf, whose ports show the root. */
 			if (!load->known || health->nodes[health->ports[at].node].type != NODE_SWITCH)
 				continue;
 			if (pass == 0)
-				note_stall(health, at, load);
+				record_stall(health, at, load);
 			else
-				note_rest(health, at, load);
+				record_clear_minute(health, at, load);
 		}
 	for (i = 0; i < health->tracker_count; i++)
 		if (health->trackers[i].stalled)
-			judge_congestion(health, health->trackers[i].port);
+			check_congestion(health, health->trackers[i].port);
 }
 
 void health_window(struct health *health)
 {
 	health_reread(health);
-	if (!health->step || !health->load_capacity) {
+	if (!health->step || !health->window.load_capacity) {
 		start_window(health);
 		return;
 	}
-	health->window_sweeps++;
-	if (health->now_us - health->window_start_us < health->settings.window_us ||
-	    health->window_sweeps < WINDOW_SWEEPS)
+	health->window.sweeps++;
+	if (health->now_us - health->window.start_us < health->settings.window_us ||
+	    health->window.sweeps < WINDOW_SWEEPS)
 		return;
 	if (end_window(health)) {
 		health_balance(health);

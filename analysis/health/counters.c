@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the counters of a sweep said, put where rules look: rings of those that have something to say, sums of all. */
+/*
+ * Record the counters of a sweep for the rules: errors in rings of the ports that have any, loads of
+ * all ports as sums of the current window.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +11,7 @@
 #include "analysis/stall.h"
 #include "base/array.h"
 
-/* Empty the buckets between the newest and now. */
+/* Advance to @bucket and empty the buckets that are passed. */
 static void ring_move(struct health_ring *ring, int64_t bucket)
 {
 	int64_t steps = bucket - ring->bucket, i;
@@ -66,8 +69,8 @@ static void retrained(struct health *health, uint32_t at)
 		health->ports[port->peer].changed_us = health->now_us;
 }
 
-/* Did all HCAs of a host go down at once? Then it was the host. */
-static void judge_host(struct health *health, uint32_t at)
+/* If all HCAs of a host went down at the same time, the host restarted. */
+static void check_host_restart(struct health *health, uint32_t at)
 {
 	uint32_t node, hcas = 0, i;
 	struct health_host *host = &health->hosts[at];
@@ -101,8 +104,8 @@ static void judge_host(struct health *health, uint32_t at)
 	health_forget_host(health, at);
 }
 
-/* A link went down and came back, @times. */
-static void take_flap(struct health *health, uint32_t at, uint64_t times)
+/* A link went down and came back @times times. */
+static void record_flap(struct health *health, uint32_t at, uint64_t times)
 {
 	struct health_tracker *tracker;
 	uint32_t host = health_edge_host(health, at);
@@ -121,10 +124,10 @@ static void take_flap(struct health *health, uint32_t at, uint64_t times)
 		tracker->flaps_wall_us[0] = health->wall_us;
 	}
 	if (host != HEALTH_NONE)
-		judge_host(health, host);
+		check_host_restart(health, host);
 }
 
-static void take_returned(struct health *health)
+static void record_returned(struct health *health)
 {
 	uint32_t i;
 
@@ -137,18 +140,18 @@ static void take_returned(struct health *health)
 		if (!port->returned)
 			continue;
 		port->returned = false;
-		/* Its counter may have told of this very loss before the topology did. */
+		/* LinkDowned may have counted this loss before the topology showed it. */
 		if (port->downed) {
 			port->downed = false;
 			continue;
 		}
 		port->downs += port->downs < UINT8_MAX;
-		take_flap(health, i, 1);
+		record_flap(health, i, 1);
 	}
 }
 
-/* What LinkDowned counted beyond what was seen. */
-static void take_downed(struct health *health)
+/* Link losses that LinkDowned counted and the topology did not show. */
+static void record_link_downed(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
@@ -163,57 +166,58 @@ static void take_downed(struct health *health)
 			continue;
 		downs = delta->value[COUNTER_LINK_DOWNED];
 		if (downs > port->downs) {
-			take_flap(health, at, downs - port->downs);
+			record_flap(health, at, downs - port->downs);
 			port->downed = true;
 		}
 		port->downs = 0;
 	}
 }
 
-static void note_cleared(struct health *health, uint32_t at)
+static void record_reset(struct health *health, uint32_t at)
 {
-	struct health_cleared *grown = array_grow(health->cleared, health->cleared_count, &health->cleared_capacity,
+	struct reset_port *grown = array_grow(health->resets.list, health->resets.count, &health->resets.capacity,
 						  sizeof(*grown));
 
 	if (!grown) {
 		health->failed = true;
 		return;
 	}
-	if (!health->cleared_count)
-		health->cleared_us = health->now_us;
-	health->cleared = grown;
-	grown[health->cleared_count++] = (struct health_cleared){ .port = at, .wall_us = health->wall_us };
+	if (!health->resets.count)
+		health->resets.first_us = health->now_us;
+	health->resets.list = grown;
+	grown[health->resets.count++] = (struct reset_port){ .port = at, .wall_us = health->wall_us };
 }
 
-/* A count over more time than the ring keeps (a restart, a gap) is what its rate makes of the ring's time. */
-static uint64_t fit(uint64_t count, int64_t elapsed_us, int64_t ring_us)
+/* Scale a count over more time than the ring covers (a restart, a gap) down to the time of the ring. */
+static uint64_t scale_to_ring(uint64_t count, int64_t elapsed_us, int64_t ring_us)
 {
 	if (elapsed_us <= ring_us)
 		return count;
 	return (uint64_t)((double)count * (double)ring_us / (double)elapsed_us + 0.5);
 }
 
-static void take_error(struct health *health, struct health_ring *ring, const struct delta *delta,
+static void record_error(struct health *health, struct health_ring *ring, const struct delta *delta,
 		       enum counter counter, int64_t bucket_us, unsigned buckets)
 {
-	uint64_t count = fit(delta->value[counter], delta->elapsed_us, bucket_us * buckets);
+	uint64_t count = scale_to_ring(delta->value[counter], delta->elapsed_us, bucket_us * buckets);
 
 	if (delta->known & COUNTER_BIT(counter) && count)
 		ring_add(ring, health->now_us, bucket_us, count, health->wall_us);
 }
 
-static void take_errors(struct health *health, uint32_t at, const struct delta *delta)
+static void record_errors(struct health *health, uint32_t at, const struct delta *delta)
 {
 	struct health_tracker *tracker = health_track(health, at);
 
 	if (!tracker)
 		return;
 	tracker->error_us = health->now_us;
-	take_error(health, &tracker->symbols, delta, COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS);
-	take_error(health, &tracker->receive, delta, COUNTER_RCV_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
-	take_error(health, &tracker->remote, delta, COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
-	take_error(health, &tracker->discards, delta, COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS);
-	take_error(health, &tracker->drops, delta, COUNTER_VL15_DROPPED, MINUTE_US, DROP_BUCKETS);
+	record_error(health, &tracker->symbols, delta, COUNTER_SYMBOL_ERRORS, SYMBOL_BUCKET_US, SYMBOL_BUCKETS);
+	record_error(health, &tracker->receive, delta, COUNTER_RCV_ERRORS, ERROR_BUCKET_US, ERROR_BUCKETS);
+	record_error(health, &tracker->remote, delta, COUNTER_RCV_REMOTE_PHYSICAL_ERRORS, ERROR_BUCKET_US,
+		     ERROR_BUCKETS);
+	record_error(health, &tracker->discards, delta, COUNTER_XMIT_DISCARDS, MINUTE_US, DISCARD_BUCKETS);
+	record_error(health, &tracker->drops, delta, COUNTER_VL15_DROPPED, MINUTE_US, DROP_BUCKETS);
 }
 
 static bool has_errors(const struct delta *delta)
@@ -227,20 +231,21 @@ static bool grow_loads(struct health *health)
 {
 	struct health_load *grown;
 
-	if (health->port_count <= health->load_capacity)
+	if (health->port_count <= health->window.load_capacity)
 		return true;
-	grown = reallocarray(health->loads, health->port_capacity, sizeof(*grown));
+	grown = reallocarray(health->window.loads, health->port_capacity, sizeof(*grown));
 	if (!grown) {
 		health->failed = true;
 		return false;
 	}
-	memset(grown + health->load_capacity, 0, (health->port_capacity - health->load_capacity) * sizeof(*grown));
-	health->loads = grown;
-	health->load_capacity = health->port_capacity;
+	memset(grown + health->window.load_capacity, 0,
+	       (health->port_capacity - health->window.load_capacity) * sizeof(*grown));
+	health->window.loads = grown;
+	health->window.load_capacity = health->port_capacity;
 	return true;
 }
 
-static void take_load(struct health *health, struct health_load *load, const struct health_sample *sample)
+static void record_load(struct health *health, struct health_load *load, const struct health_sample *sample)
 {
 	const counter_set data = COUNTER_BIT(COUNTER_XMIT_DATA) | COUNTER_BIT(COUNTER_RCV_DATA);
 	const struct delta *delta = sample->delta;
@@ -271,7 +276,7 @@ static void take_load(struct health *health, struct health_load *load, const str
 		load->stall_us += stall.percent / 100.0 * (double)delta->elapsed_us;
 }
 
-static void take_details(struct health *health)
+static void record_details(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
@@ -291,7 +296,8 @@ static void take_details(struct health *health)
 			continue;
 		tracker->error_us = health->now_us;
 		ring_add(&tracker->fec, health->now_us, MINUTE_US,
-			 fit(blocks, detail->delta->elapsed_us, FEC_BUCKETS * (int64_t)MINUTE_US), health->wall_us);
+			 scale_to_ring(blocks, detail->delta->elapsed_us, FEC_BUCKETS * (int64_t)MINUTE_US),
+				health->wall_us);
 	}
 }
 
@@ -300,13 +306,13 @@ bool health_is_training(const struct health *health, uint32_t port)
 	return health->now_us - health->ports[port].changed_us < health->settings.training_us;
 }
 
-void health_take_counters(struct health *health)
+void health_record_counters(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
 
-	take_returned(health);
-	take_downed(health);
+	record_returned(health);
+	record_link_downed(health);
 	if (!grow_loads(health))
 		return;
 	for (i = 0; i < input->sample_count; i++) {
@@ -314,16 +320,16 @@ void health_take_counters(struct health *health)
 		uint32_t at = health->port_of[sample->port];
 		const struct delta *delta = sample->delta;
 
-		take_load(health, &health->loads[at], sample);
+		record_load(health, &health->window.loads[at], sample);
 		if (!delta)
 			continue;
-		health->ports[at].full = delta->saturated & COUNTER_ERROR_SET;
+		health->ports[at].saturated = delta->saturated & COUNTER_ERROR_SET;
 		if (delta->reset && !health_is_training(health, at) && !health_is_charged(health, at))
-			note_cleared(health, at);
+			record_reset(health, at);
 		if (has_errors(delta) && !health_is_training(health, at) && !health_is_charged(health, at))
-			take_errors(health, at, delta);
+			record_errors(health, at, delta);
 	}
-	take_details(health);
+	record_details(health);
 }
 
 static void ring_forget(struct health_ring *ring, int64_t from_us, int64_t now_us, int64_t bucket_us)
@@ -339,7 +345,7 @@ static void ring_forget(struct health_ring *ring, int64_t from_us, int64_t now_u
 	}
 }
 
-void health_forget_lately(struct health_tracker *tracker, int64_t from_us, int64_t now_us)
+void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us)
 {
 	int i, kept = 0;
 

@@ -171,7 +171,7 @@ static void what_was_forgotten_changes_nothing(void **state)
 
 		draw_script(seed, 36000, script, sizeof(script));
 		keeps->interval_us = forgets->interval_us = MINUTE_US;
-		keeps->health->forgot_us = INT64_MAX; /* never */
+		keeps->health->pruned_us = INT64_MAX; /* never */
 		world_run(keeps, script);
 		world_run(forgets, script);
 		world_summary(keeps, true, kept, sizeof(kept));
@@ -218,11 +218,11 @@ static void a_restart_counts_silence_on(void **state)
 	world_run(world, "wait 60; silent h3.1; wait 600; restart; wait 30");
 	assert_int_equal(health_open(world->health, &open), 1);
 	assert_int_equal(open[0]->kind, FINDING_NODE_SILENT);
-	assert_non_null(strstr(open[0]->text, "answers nothing for 10 min (63 sweeps)"));
+	assert_non_null(strstr(open[0]->text, "has not responded for 10 min (63 sweeps)"));
 	/* Not what was before it answered. */
 	world_run(world, "answer h3.1; wait 10; silent h3.1; wait 60");
 	assert_int_equal(health_open(world->health, &open), 1);
-	assert_non_null(strstr(open[0]->text, "answers nothing for 60 s (6 sweeps)"));
+	assert_non_null(strstr(open[0]->text, "has not responded for 60 s (6 sweeps)"));
 	world_destroy(world);
 }
 

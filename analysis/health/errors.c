@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a link damages and a port throws away. The order is that of origins: what
- * FEC gave up on and symbols come first, damaged packets of the same link are their
- * echo, marked packets downstream are counted with the link that damaged them.
+ * Symbol errors, FEC errors, damaged packets and discards. Root causes come first: damaged packets
+ * are a symptom of symbol and FEC errors of the same link, and packets marked as bad downstream
+ * are counted with the link that damaged them.
  */
 #include <math.h>
 
 #include "analysis/health/state.h"
 
 /*
- * What symbol errors are held against. The limit is that of a link of 400 Gb/s in an hour; a slower link has as much
- * more time for the same number (HDR 2 h, 4 h at most): half as many in an hour would be too few to tell luck
- * from a fault. A faster one has more in the hour. Before HDR it is a bit error rate over an hour.
+ * Thresholds for symbol errors. The settings hold for one hour at 400 Gb/s. A slower link has a
+ * longer window for the same number (HDR 2 h, at most 4 h), because half the number per hour would be
+ * within chance. A faster link has a higher number per hour. Before HDR the threshold is a bit
+ * error rate over one hour.
  */
 struct symbol_limit {
 	double warning, critical;
@@ -46,13 +47,11 @@ static uint64_t rate_of(const struct health_port *port)
 	return link_rate_bits_per_s(port->width, (enum link_speed)port->speed);
 }
 
-/*
- * Is a count worth telling: at the limit for a new finding, at half of it for one that is open?
- */
+/* Hysteresis: a finding opens at the threshold and stays open above half of it. */
 static bool holds(const struct health_tracker *tracker, const struct health_open_finding *open, double count,
 		  double limit)
 {
-	return open ? count * 2 >= limit : tracker->told && count >= limit;
+	return open ? count * 2 >= limit : tracker->reportable && count >= limit;
 }
 
 static struct health_case link_case(const struct health *health, const struct health_tracker *tracker,
@@ -67,8 +66,8 @@ static struct health_case link_case(const struct health *health, const struct he
 	};
 }
 
-/* Ports that received packets that were marked bad upstream of them, behind the switch that received these. */
-static unsigned count_echoes(struct health *health, uint32_t at, uint64_t *ret_packets)
+/* Ports behind the switch that received packets which were marked as bad upstream. */
+static unsigned count_downstream(struct health *health, uint32_t at, uint64_t *ret_packets)
 {
 	const struct health_node *node = &health->nodes[health->ports[at].node];
 	unsigned count = 0;
@@ -90,10 +89,10 @@ static unsigned count_echoes(struct health *health, uint32_t at, uint64_t *ret_p
 	return count;
 }
 
-static void add_echoes(struct health *health, struct health_open_finding *open, uint32_t at)
+static void add_downstream(struct health *health, struct health_open_finding *open, uint32_t at)
 {
 	uint64_t packets;
-	unsigned ports = count_echoes(health, at, &packets);
+	unsigned ports = count_downstream(health, at, &packets);
 
 	if (!ports)
 		return;
@@ -101,7 +100,7 @@ static void add_echoes(struct health *health, struct health_open_finding *open, 
 	health_number(open, "downstream_remote_errors_per_hour", (double)packets);
 }
 
-static void judge_symbols(struct health *health, struct health_tracker *tracker)
+static void check_symbols(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
 	struct symbol_limit limit = symbol_limit(&health->settings, port, rate_of(port));
@@ -110,7 +109,7 @@ static void judge_symbols(struct health *health, struct health_tracker *tracker)
 	unsigned sweeps;
 	double count = (double)ring_sum(&tracker->symbols, health->now_us, SYMBOL_BUCKET_US, limit.buckets, &sweeps);
 
-	/* No rate, no limit. */
+	/* The threshold depends on the rate. */
 	if (!rate_of(port) || count * 2 < limit.warning)
 		return;
 	open = health_find_link(health, FINDING_SYMBOL_ERRORS, tracker->port);
@@ -121,21 +120,20 @@ static void judge_symbols(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "%.0f symbol errors within %.0f h at %s/%u; %.0f warn on this %s link, a good one has none "
-		    "or few",
-		    count, limit.hours, health->nodes[port->node].name, port->num, limit.warning,
-		    link_speed_name((enum link_speed)port->speed));
+	health_text(open, "%.0f symbol errors in %.0f h at %s/%u; warning threshold for %s: %.0f", count,
+		    limit.hours, health->nodes[port->node].name, port->num,
+		    link_speed_name((enum link_speed)port->speed), limit.warning);
 	health_number(open, "symbol_errors", count);
 	health_number(open, "window_h", limit.hours);
 	health_number(open, "symbol_errors_per_hour", count / limit.hours);
 	health_number(open, "symbol_ber", count / (3600 * limit.hours) / (double)rate_of(port));
 	health_number(open, "receive_errors_per_hour",
 		      (double)ring_sum(&tracker->receive, health->now_us, ERROR_BUCKET_US, ERROR_BUCKETS, NULL));
-	add_echoes(health, open, tracker->port);
-	health_touch_link(health, open, tracker->port);
+	add_downstream(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
-static void judge_fec(struct health *health, struct health_tracker *tracker)
+static void check_fec(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_FEC_UNCORRECTABLE];
 	const struct health_port *port = &health->ports[tracker->port];
@@ -154,21 +152,21 @@ static void judge_fec(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "error correction gave up on %.0f blocks in 10 min at %s/%u: an effective bit error rate of "
-		    "%.1e; 1e-12 is normal", count, health->nodes[port->node].name, port->num, ber);
+	health_text(open, "%.0f FEC uncorrectable blocks in 10 min at %s/%u: effective bit error rate %.1e; warning "
+		    "threshold: %.1e", count, health->nodes[port->node].name, port->num, ber, limits->warning);
 	health_number(open, "fec_uncorrected_blocks_per_10min", count);
 	health_number(open, "effective_ber", ber);
-	health_touch_link(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
-/* Is there a finding about this link's signal that damaged packets follow from? */
+/* A finding about symbol or FEC errors of the link explains its damaged packets. */
 static bool is_explained(struct health *health, uint32_t at)
 {
 	return health_find_link(health, FINDING_SYMBOL_ERRORS, at) ||
 	       health_find_link(health, FINDING_FEC_UNCORRECTABLE, at);
 }
 
-static void judge_receive(struct health *health, struct health_tracker *tracker)
+static void check_receive(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_RECEIVE_ERRORS];
 	const struct health_port *port = &health->ports[tracker->port];
@@ -187,17 +185,17 @@ static void judge_receive(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_link_subject(health, open, tracker->port);
-	health_text(open, "%.0f packets within an hour were received damaged at %s/%u; a good link has none", all,
-		    health->nodes[port->node].name, port->num);
+	health_text(open, "%.0f damaged packets received in 1 h at %s/%u; warning threshold: %.0f", all,
+		    health->nodes[port->node].name, port->num, limits->warning);
 	health_number(open, "receive_errors_per_hour", all);
 	if (remote > 0)
 		health_number(open, "remote_errors_per_hour", remote);
-	add_echoes(health, open, tracker->port);
-	health_touch_link(health, open, tracker->port);
+	add_downstream(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
-/* Management packets to VL15 that a node had no room for. Not the link's: the node's own, and tag 1. */
-static void judge_drops(struct health *health, struct health_tracker *tracker)
+/* VL15Dropped: management packets dropped for lack of buffers. A fault of the node, not of the link: tag 1. */
+static void check_drops(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
 	const struct health_node *node = &health->nodes[port->node];
@@ -216,14 +214,13 @@ static void judge_drops(struct health *health, struct health_tracker *tracker)
 	if (!open)
 		return;
 	health_subject(open, "%s", health_port_label(health, tracker->port, label));
-	health_text(open, "%.0f subnet management packets dropped within 5 min; %.0f warn: somebody asks more than it "
-		    "can answer",
-		    drops, health->settings.vl15_drops);
+	health_text(open, "%.0f subnet management packets dropped in 5 min; warning threshold: %.0f; the node receives "
+		    "more SMPs than it can process", drops, health->settings.vl15_drops);
 	health_number(open, "vl15_dropped_per_5min", drops);
-	health_touch_link(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
-/* Minutes of the last ten with at least so many discards, and the worst of them. */
+/* Number of the last ten minutes with at least @limit discards, and the largest count of a minute. */
 static unsigned bad_minutes(struct health *health, struct health_ring *ring, double limit, double *ret_worst)
 {
 	unsigned i, bad = 0;
@@ -241,10 +238,10 @@ static unsigned bad_minutes(struct health *health, struct health_ring *ring, dou
 }
 
 /*
- * Where do they come from? A port discards what waits too long for credits: if the switch behind it
- * discards as well, it is that one's echo.
+ * A port discards packets that wait too long for credits. If the switch behind it discards, too, the
+ * cause is there.
  */
-static bool is_discard_echo(struct health *health, uint32_t at)
+static bool is_discard_symptom(struct health *health, uint32_t at)
 {
 	uint32_t peer = health->ports[at].peer;
 	const struct health_node *node;
@@ -283,12 +280,12 @@ static struct health_open_finding *hold_discards(struct health *health, struct h
 
 	if (open) {
 		health_link_subject(health, open, tracker->port);
-		health_touch_link(health, open, tracker->port);
+		health_add_affected_link(health, open, tracker->port);
 	}
 	return open;
 }
 
-static void judge_trunk_discards(struct health *health, struct health_tracker *tracker)
+static void check_trunk_discards(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_XMIT_DISCARDS];
 	const struct health_port *port = &health->ports[tracker->port];
@@ -298,20 +295,20 @@ static void judge_trunk_discards(struct health *health, struct health_tracker *t
 
 	bad = bad_minutes(health, &tracker->discards, limits->warning, &worst);
 	open = health_find(health, FINDING_XMIT_DISCARDS, health->nodes[port->node].guid, port->num, 0);
-	if ((bad < 3 && !(open && bad)) || is_discard_echo(health, tracker->port) ||
+	if ((bad < 3 && !(open && bad)) || is_discard_symptom(health, tracker->port) ||
 	    has_other_cause(health, tracker->port))
 		return;
 	open = hold_discards(health, tracker, bad >= 3 && worst >= limits->critical, "congestion");
 	if (!open)
 		return;
-	health_text(open, "threw away up to %.0f packets a minute, in %u of the last 10 min more than %.0f; normal is "
-		    "none",
-		    worst, bad, limits->warning);
+	health_text(open,
+		    "discarded up to %.0f packets per minute; above the warning threshold of %.0f in %u of the last "
+		    "10 min", worst, limits->warning, bad);
 	health_number(open, "discards_per_minute", worst);
 	health_number(open, "minutes_of_10", bad);
 }
 
-static void judge_edge_discards(struct health *health, struct health_tracker *tracker)
+static void check_edge_discards(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
 	struct health_open_finding *open;
@@ -326,13 +323,12 @@ static void judge_edge_discards(struct health *health, struct health_tracker *tr
 	open = hold_discards(health, tracker, false, "host");
 	if (!open)
 		return;
-	health_text(open, "threw away %.0f packets in 5 min on the way to its host or from it; %.0f warn, normal is "
-		    "none", count,
+	health_text(open, "discarded %.0f packets in 5 min on the link to its host; warning threshold: %.0f", count,
 		    health->settings.edge_discards);
 	health_number(open, "discards_per_5min", count);
 }
 
-/* Has anything of a link passed a limit? */
+/* Any error count of a link is at its threshold. */
 static bool passes(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_settings *settings = &health->settings;
@@ -351,10 +347,10 @@ static bool passes(struct health *health, struct health_tracker *tracker)
 }
 
 /*
- * Of a host's link a limit must be passed for half a minute before it is told: so long it takes to see
- * that it was the host that went down.
+ * Errors of a host link must stay above the threshold for restart_within before they are reported:
+ * by then a restart of the host is detected.
  */
-static bool may_tell(struct health *health, struct health_tracker *tracker)
+static bool may_report(struct health *health, struct health_tracker *tracker)
 {
 	if (health_edge_host(health, tracker->port) == HEALTH_NONE)
 		return true;
@@ -371,28 +367,28 @@ void health_errors(struct health *health)
 {
 	size_t i;
 
-	/* Signals first: damaged packets may be theirs, also those of the other end. */
+	/* Symbol and FEC errors first: they explain damaged packets, also at the other end. */
 	for (i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))
 			continue;
-		tracker->told = may_tell(health, tracker);
-		judge_symbols(health, tracker);
-		judge_fec(health, tracker);
+		tracker->reportable = may_report(health, tracker);
+		check_symbols(health, tracker);
+		check_fec(health, tracker);
 	}
 	for (i = 0; i < health->tracker_count; i++) {
 		struct health_tracker *tracker = &health->trackers[i];
 
 		if (!health_errors_count(health, tracker))
 			continue;
-		judge_receive(health, tracker);
-		judge_drops(health, tracker);
+		check_receive(health, tracker);
+		check_drops(health, tracker);
 		if (!tracker->discards.total)
 			continue;
 		if (health_is_trunk(health, tracker->port))
-			judge_trunk_discards(health, tracker);
+			check_trunk_discards(health, tracker);
 		else
-			judge_edge_discards(health, tracker);
+			check_edge_discards(health, tracker);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* health_expected.c - fewer hosts, HCAs, switches or links than a person says that there are */
+/* Fewer hosts, HCAs, switches or links than the settings expect. */
 #include <stdio.h>
 
 #include "analysis/health/state.h"
@@ -34,14 +34,14 @@ static void count(const struct health *health, struct counted ret[COUNTED])
 	}
 }
 
-/* What boots comes back: so it is told as late as a host that does not. */
-static bool lasts(struct health *health, bool is_short)
+/* Nodes that boot come back, so the delay is that of a missing host. */
+static bool lasts(struct health *health, bool has_link_down)
 {
-	if (!is_short || !health->step) {
+	if (!has_link_down || !health->step) {
 		health->expected_good_us = health->now_us;
 		health->expected_bad_wall_us = health->wall_us;
 	}
-	return is_short && (health_find(health, FINDING_TOPOLOGY_CHANGED, 0, 0, EXPECTED_TAG) ||
+	return has_link_down && (health_find(health, FINDING_TOPOLOGY_CHANGED, 0, 0, EXPECTED_TAG) ||
 			    health->now_us - health->expected_good_us >= health->settings.missing_after_us);
 }
 
@@ -50,18 +50,18 @@ void health_expected(struct health *health)
 	struct health_open_finding *open;
 	struct counted counted[COUNTED];
 	char text[200] = "";
-	bool is_short = false;
+	bool has_link_down = false;
 	size_t len = 0;
 
 	count(health, counted);
 	for (int i = 0; i < COUNTED; i++) {
 		if (counted[i].found >= counted[i].expected)
 			continue;
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u of %u %s", is_short ? ", " : "",
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u of %u %s", has_link_down ? ", " : "",
 					counted[i].found, counted[i].expected, counted[i].what);
-		is_short = true;
+		has_link_down = true;
 	}
-	if (!lasts(health, is_short))
+	if (!lasts(health, has_link_down))
 		return;
 	open = health_hold(health, &(struct health_case){
 		.kind = FINDING_TOPOLOGY_CHANGED, .severity = FINDING_WARNING, .node = HEALTH_NONE, .port = HEALTH_NONE,
@@ -70,7 +70,7 @@ void health_expected(struct health *health)
 	if (!open)
 		return;
 	health_subject(open, "fabric");
-	health_text(open, "%s are there; the settings expect all of them", text);
+	health_text(open, "%s found; warning threshold: all expected by the settings", text);
 	for (int i = 0; i < COUNTED; i++)
 		if (counted[i].expected)
 			health_number(open, counted[i].key, counted[i].found);

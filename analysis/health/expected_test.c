@@ -83,7 +83,7 @@ static void fewer_were_there_from_the_beginning(void **state)
 	(void)state;
 	world_run(world, "wait 960");
 	assert_non_null(told(world));
-	assert_non_null(strstr(told(world)->finding.text, "4 of 5 hosts are there"));
+	assert_non_null(strstr(told(world)->finding.text, "4 of 5 hosts found"));
 	world_destroy(world);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is of the fabric and not of one link: coverage, the subnet manager, tables, cabling, what others clear. */
+/*
+ * Rules about the fabric as a whole: coverage, subnet manager, M_Keys, counter resets, topology, forwarding
+ * tables, cabling, and the log of the database.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +11,7 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* So many of a kind at once are one finding of the fabric. */
+/* From these numbers on, findings of one kind are merged into one of the fabric. */
 enum { MANY_LOCKED = 8, MANY_CLEARED = 10, MANY_FULL = 10, MANY_TABLES = 8 };
 
 static struct health_case fabric_case(enum finding_kind kind, enum finding_severity severity, uint8_t tag,
@@ -28,50 +31,41 @@ static struct health_open_finding *hold_fabric(struct health *health, const stru
 	return open;
 }
 
-/* Has it been so for long enough to be told; what is open goes on at once. */
-static bool lasts(struct health *health, enum finding_kind kind, uint8_t tag, unsigned sweeps, int64_t good_us)
-{
-	const struct health_settings *settings = &health->settings;
-
-	return health_find(health, kind, 0, 0, tag) ||
-	       (sweeps >= settings->silent_sweeps && health->now_us - good_us >= settings->silent_after_us);
-}
-
-/* Does no HCA answer but this host's own, while switches do? Then it is our rights, and not they. */
+/* Switches respond, and no HCA except that of this host does: an access problem, not faults of the HCAs. */
 static bool is_only_hcas(const struct health *health)
 {
-	uint32_t asked = 0, answered = 0, switches = 0;
+	uint32_t polled = 0, responded = 0, switches = 0;
 	size_t i;
 
 	for (i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
-		if (!node->asked || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
+		if (!node->polled || (node->now != HEALTH_NONE && node->now == health->input->fabric->from_node))
 			continue;
 		if (node->type == NODE_SWITCH) {
-			switches += node->answered > 0;
+			switches += node->responded > 0;
 		} else {
-			asked++;
-			answered += node->answered > 0;
+			polled++;
+			responded += node->responded > 0;
 		}
 	}
-	return asked >= 2 && !answered && switches;
+	return polled >= 2 && !responded && switches;
 }
 
 static const char *coverage_cause(const struct health *health, uint64_t missing, uint64_t unread)
 {
 	if (unread * 2 > missing)
 		return "sweep-cut";
-	if (health->to_nobody * 2 > missing)
+	if (health->unidentified * 2 > missing)
 		return "nobody-known";
 	return is_only_hcas(health) ? "hcas-silent" : "silent";
 }
 
-static void judge_coverage(struct health *health)
+static void check_coverage(struct health *health)
 {
 	const struct health_limits *limits = &health->settings.limits[FINDING_COVERAGE];
-	/* Behind a link to nobody known is a port at least, which nobody reads. */
-	uint64_t all = health->to_nobody, missing = health->to_nobody, unread = 0;
+	/* Behind each link to an unidentified node is at least one port that is not read. */
+	uint64_t all = health->unidentified, missing = health->unidentified, unread = 0;
 	struct health_open_finding *open;
 	struct health_case what;
 	const char *cause;
@@ -81,103 +75,79 @@ static void judge_coverage(struct health *health)
 	for (i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
-		all += node->asked + node->unread;
-		/* A silent node has a finding of its own, unless so many are that this is it. */
-		if (node->silent && !health->silence_of_many)
+		all += node->polled + node->unread;
+		/* An unresponsive node has a finding of its own, except during a mass failure. */
+		if (node->silent && !health->mass_silence)
 			continue;
-		missing += node->asked - node->answered + node->unread;
+		missing += node->polled - node->responded + node->unread;
 		unread += node->unread;
 	}
 	percent = all ? 100.0 - 100.0 * (double)missing / (double)all : 100;
-	if (percent >= limits->warning) {
-		health->coverage_sweeps = 0;
-		health->coverage_good_us = health->now_us;
-		return;
-	}
-	if (!health->coverage_sweeps++)
-		health->coverage_bad_wall_us = health->wall_us;
-	if (!health->step)
-		health->coverage_good_us = health->now_us;
-	if (!lasts(health, FINDING_COVERAGE, 0, health->coverage_sweeps, health->coverage_good_us))
+	if (!health_debounce(health, &health->coverage, percent < limits->warning, FINDING_COVERAGE, 0))
 		return;
 	cause = coverage_cause(health, missing, unread);
 	what = fabric_case(FINDING_COVERAGE, percent < limits->critical ? FINDING_CRITICAL : FINDING_WARNING, 0,
-			   health->coverage_bad_wall_us, cause);
+			   health->coverage.bad_wall_us, cause);
 	open = hold_fabric(health, &what, "fabric");
 	if (!open)
 		return;
 	if (!strcmp(cause, "hcas-silent"))
-		health_text(open, "%.1f %% of %llu ports were read; no HCA answers while switches do: a PM_Key is set, "
-			    "or this host is no full member of the default partition",
-			    percent, (unsigned long long)all);
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); switches respond and HCAs do not: "
+			    "a PM_Key is set, or this host is not a full member of the default partition",
+			    percent, (unsigned long long)all, limits->warning);
 	else if (!strcmp(cause, "nobody-known"))
-		health_text(open, "%.1f %% of %llu ports were read; %zu have a link to nobody known: who is there has "
-			    "not answered any discovery, hangs, or has an M_Key",
-			    percent, (unsigned long long)all, health->to_nobody);
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); %zu have a link to an unidentified "
+			    "node, which has not responded to any discovery: it hangs, or has an M_Key",
+			    percent, (unsigned long long)all, limits->warning, health->unidentified);
 	else
-		health_text(open, "%.1f %% of %llu ports were read, %.0f %% should be; %llu were not come to in time, "
-			    "%u nodes are silent",
+		health_text(open,
+			    "%.1f %% of %llu ports were read (threshold %.0f %%); %llu were not reached before the end "
+			    "of the sweep, %u nodes are unresponsive",
 			    percent, (unsigned long long)all, limits->warning, (unsigned long long)unread,
 			    health->nodes_silent);
 	health_number(open, "coverage_percent", percent);
 	health_number(open, "ports_missing", (double)missing);
-	health_number(open, "ports_to_nobody", (double)health->to_nobody);
+	health_number(open, "ports_to_nobody", (double)health->unidentified);
 	health_number(open, "nodes_silent", health->nodes_silent);
 }
 
-static void judge_sm_lost(struct health *health)
+static void check_sm_lost(struct health *health)
 {
 	struct health_open_finding *open;
 	struct health_case what;
 	char since[32];
 
-	if (health->input->sm_known) {
-		health->sm_bad_sweeps = 0;
-		health->sm_good_us = health->now_us;
+	if (!health_debounce(health, &health->sm_lost, !health->input->sm_known, FINDING_SM_LOST, 0))
 		return;
-	}
-	if (!health->step)
-		health->sm_good_us = health->now_us;
-	if (!health->sm_bad_sweeps++)
-		health->sm_bad_wall_us = health->wall_us;
-	if (!lasts(health, FINDING_SM_LOST, 0, health->sm_bad_sweeps, health->sm_good_us))
-		return;
-	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 0, health->sm_bad_wall_us, "lost");
+	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 0, health->sm_lost.bad_wall_us, "lost");
 	open = hold_fabric(health, &what, "subnet manager");
 	if (!open)
 		return;
-	health_text(open, "no subnet manager answers as master for %s (%u sweeps): links that come up stay unset",
-		    health_duration(health->now_us - health->sm_good_us, since), health->sm_bad_sweeps);
-	health_number(open, "lost_s", (double)(health->now_us - health->sm_good_us) / SECOND_US);
+	health_text(open, "no master SM has responded for %s (%u sweeps); new links will stay in Init",
+		    health_duration(health->now_us - health->sm_lost.good_us, since), health->sm_lost.sweeps);
+	health_number(open, "lost_s", (double)(health->now_us - health->sm_lost.good_us) / SECOND_US);
 }
 
-static void judge_sm_twins(struct health *health)
+static void check_sm_duplicates(struct health *health)
 {
 	struct health_open_finding *open;
 	struct health_case what;
 
-	if (health->input->sm_masters < 2) {
-		health->sm_twin_sweeps = 0;
-		health->sm_single_us = health->now_us;
+	/* During a handover two SMs may be master for a moment. */
+	if (!health_debounce(health, &health->sm_duplicate, health->input->sm_masters >= 2, FINDING_SM_LOST, 1))
 		return;
-	}
-	if (!health->step)
-		health->sm_single_us = health->now_us;
-	if (!health->sm_twin_sweeps++)
-		health->sm_twin_wall_us = health->wall_us;
-	/* In a handover two may say so for a moment. */
-	if (!lasts(health, FINDING_SM_LOST, 1, health->sm_twin_sweeps, health->sm_single_us))
-		return;
-	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 1, health->sm_twin_wall_us, "two-masters");
+	what = fabric_case(FINDING_SM_LOST, FINDING_CRITICAL, 1, health->sm_duplicate.bad_wall_us, "two-masters");
 	open = hold_fabric(health, &what, "subnet manager");
 	if (!open)
 		return;
-	health_text(open, "%u subnet managers claim to be master of one fabric; there must be one",
+	health_text(open, "%u subnet managers claim to be master of this fabric; exactly one is allowed",
 		    health->input->sm_masters);
 	health_number(open, "masters", health->input->sm_masters);
 }
 
-static void judge_sm_moved(struct health *health)
+static void check_sm_handover(struct health *health)
 {
 	const struct health_input *input = health->input;
 	struct health_open_finding *open;
@@ -192,11 +162,12 @@ static void judge_sm_moved(struct health *health)
 	what = fabric_case(FINDING_SM_LOST, FINDING_INFO, 2, health->wall_us, "handover");
 	open = hold_fabric(health, &what, "subnet manager");
 	if (open)
-		health_text(open, "the master is now 0x%016llx; it was 0x%016llx", (unsigned long long)input->sm_guid,
+		health_text(open, "the master SM changed to 0x%016llx from 0x%016llx",
+			    (unsigned long long)input->sm_guid,
 			    (unsigned long long)was);
 }
 
-static void judge_locked(struct health *health)
+static void check_locked(struct health *health)
 {
 	const struct health_input *input = health->input;
 	struct health_open_finding *open;
@@ -208,7 +179,8 @@ static void judge_locked(struct health *health)
 		what = fabric_case(FINDING_LOCKED, FINDING_INFO, 0, health->wall_us, "m-key");
 		open = hold_fabric(health, &what, "fabric");
 		if (open) {
-			health_text(open, "%zu nodes answer for their counters and not to SMPs without their key",
+			health_text(open,
+				    "%zu nodes respond to performance queries, but not to SMPs without their M_Key",
 				    input->locked_count);
 			health_number(open, "nodes", (double)input->locked_count);
 		}
@@ -221,19 +193,19 @@ static void judge_locked(struct health *health)
 		what.node = at;
 		open = hold_fabric(health, &what, health->nodes[at].name);
 		if (open)
-			health_text(open, "%s answers for its counters and not to SMPs without its key",
+			health_text(open, "%s responds to performance queries, but not to SMPs without its M_Key",
 				    health->nodes[at].name);
 	}
 }
 
-static int by_port(const void *a, const void *b)
+static int compare_ports(const void *a, const void *b)
 {
-	const struct health_cleared *x = a, *y = b;
+	const struct reset_port *x = a, *y = b;
 
 	return (x->port > y->port) - (x->port < y->port);
 }
 
-static void hold_cleared(struct health *health, const struct health_cleared *cleared)
+static void hold_cleared(struct health *health, const struct reset_port *cleared)
 {
 	struct health_case what = fabric_case(FINDING_COUNTERS_CLEARED, FINDING_INFO, 0, cleared->wall_us, "somebody");
 	struct health_open_finding *open;
@@ -242,24 +214,23 @@ static void hold_cleared(struct health *health, const struct health_cleared *cle
 	what.port = cleared->port;
 	open = hold_fabric(health, &what, health_port_label(health, cleared->port, label));
 	if (open)
-		health_text(open, "counters fell: somebody cleared them (ibwire clear, perfquery), or its box was "
-			    "restarted");
+		health_text(open, "counters were reset externally (ibwire clear, perfquery), or the device restarted");
 }
 
-/* All of them, within a minute: one. */
+/* Many resets within a minute are one finding: of the node if all of its ports are on one, else of the fabric. */
 static void hold_many_cleared(struct health *health, size_t ports)
 {
-	uint32_t node = health->ports[health->cleared[0].port].node;
-	struct health_case what = fabric_case(FINDING_COUNTERS_CLEARED, FINDING_INFO, 0, health->cleared[0].wall_us,
+	uint32_t node = health->ports[health->resets.list[0].port].node;
+	struct health_case what = fabric_case(FINDING_COUNTERS_CLEARED, FINDING_INFO, 0, health->resets.list[0].wall_us,
 					      "somebody");
 	struct health_open_finding *open;
 	size_t i;
 
-	for (i = 0; i < health->cleared_count; i++) {
-		if (health->ports[health->cleared[i].port].node != node)
+	for (i = 0; i < health->resets.count; i++) {
+		if (health->ports[health->resets.list[i].port].node != node)
 			node = HEALTH_NONE;
-		if (health->cleared[i].wall_us < what.since_wall_us)
-			what.since_wall_us = health->cleared[i].wall_us;
+		if (health->resets.list[i].wall_us < what.since_wall_us)
+			what.since_wall_us = health->resets.list[i].wall_us;
 		if (node == HEALTH_NONE)
 			break;
 	}
@@ -267,91 +238,92 @@ static void hold_many_cleared(struct health *health, size_t ports)
 	open = hold_fabric(health, &what, node == HEALTH_NONE ? "fabric" : health->nodes[node].name);
 	if (!open)
 		return;
-	health_text(open, "counters of %zu ports fell within a minute: somebody cleared them (ibwire clear, "
-		    "perfquery), or a box was restarted", ports);
+	health_text(open, "counters of %zu ports were reset externally within a minute (ibwire clear, perfquery), or a "
+		    "device restarted", ports);
 	health_number(open, "ports", (double)ports);
 }
 
-/* A batch is told a minute after its first: then it is known how many there are. */
-static void judge_cleared(struct health *health)
+/* Resets are reported a minute after the first, when their number is known. */
+static void check_resets(struct health *health)
 {
 	size_t i, ports = 0;
 
-	if (!health->cleared_count || health->now_us - health->cleared_us < MINUTE_US)
+	if (!health->resets.count || health->now_us - health->resets.first_us < MINUTE_US)
 		return;
-	qsort(health->cleared, health->cleared_count, sizeof(*health->cleared), by_port);
-	for (i = 0; i < health->cleared_count; i++)
-		ports += !i || health->cleared[i].port != health->cleared[i - 1].port;
+	qsort(health->resets.list, health->resets.count, sizeof(*health->resets.list), compare_ports);
+	for (i = 0; i < health->resets.count; i++)
+		ports += !i || health->resets.list[i].port != health->resets.list[i - 1].port;
 	if (ports >= MANY_CLEARED)
 		hold_many_cleared(health, ports);
-	for (i = 0; ports < MANY_CLEARED && i < health->cleared_count; i++)
-		if (!i || health->cleared[i].port != health->cleared[i - 1].port)
-			hold_cleared(health, &health->cleared[i]);
-	health->cleared_count = 0;
+	for (i = 0; ports < MANY_CLEARED && i < health->resets.count; i++)
+		if (!i || health->resets.list[i].port != health->resets.list[i - 1].port)
+			hold_cleared(health, &health->resets.list[i]);
+	health->resets.count = 0;
 }
 
-static void judge_full(struct health *health)
+static void check_saturated(struct health *health)
 {
 	struct health_case what = fabric_case(FINDING_COUNTER_SATURATED, FINDING_INFO, 0, health->wall_us, "full");
 	struct health_open_finding *open;
 	char label[HEALTH_LABEL];
-	uint32_t full = 0, i;
+	uint32_t saturated = 0, i;
 
 	for (i = 0; i < health->port_count; i++)
-		full += health->ports[i].full;
-	if (full >= MANY_FULL) {
+		saturated += health->ports[i].saturated;
+	if (saturated >= MANY_FULL) {
 		open = hold_fabric(health, &what, "fabric");
 		if (open) {
-			health_text(open, "error counters of %u ports are full: what they count is lost", full);
-			health_number(open, "ports", full);
+			health_text(open, "error counters of %u ports are saturated; further errors are not counted",
+				    saturated);
+			health_number(open, "ports", saturated);
 		}
 		return;
 	}
-	for (i = 0; full && i < health->port_count; i++) {
-		if (!health->ports[i].full)
+	for (i = 0; saturated && i < health->port_count; i++) {
+		if (!health->ports[i].saturated)
 			continue;
 		what.port = i;
 		open = hold_fabric(health, &what, health_port_label(health, i, label));
 		if (open)
-			health_text(open, "an error counter is full: what it counts is lost");
+			health_text(open, "an error counter is saturated; further errors are not counted");
 	}
 }
 
-static void judge_topology(struct health *health)
+static void check_topology(struct health *health)
 {
 	struct health_case what = fabric_case(FINDING_TOPOLOGY_CHANGED, FINDING_INFO, 0, health->wall_us, "cabling");
 	struct health_open_finding *open;
-	uint32_t nodes = health->nodes_added + health->nodes_gone;
+	uint32_t nodes = health->changes.nodes_added + health->changes.nodes_gone;
 
-	if (!nodes && !health->links_added && !health->links_moved && !health->links_gone)
+	if (!nodes && !health->changes.links_added && !health->changes.links_moved && !health->changes.links_gone)
 		return;
 	open = hold_fabric(health, &what, "fabric");
 	if (!open)
 		return;
-	health_text(open, "%u nodes came, %u went; %u links are new, %u moved, %u went with their nodes",
-		    health->nodes_added,
-		    health->nodes_gone, health->links_added, health->links_moved, health->links_gone);
-	health_number(open, "nodes_added", health->nodes_added);
-	health_number(open, "nodes_gone", health->nodes_gone);
-	health_number(open, "links_added", health->links_added);
-	health_number(open, "links_moved", health->links_moved);
-	health_number(open, "links_gone", health->links_gone);
+	health_text(open, "nodes: %u added, %u removed; links: %u added, %u moved, %u removed with their nodes",
+		    health->changes.nodes_added, health->changes.nodes_gone, health->changes.links_added,
+		    health->changes.links_moved, health->changes.links_gone);
+	health_number(open, "nodes_added", health->changes.nodes_added);
+	health_number(open, "nodes_gone", health->changes.nodes_gone);
+	health_number(open, "links_added", health->changes.links_added);
+	health_number(open, "links_moved", health->changes.links_moved);
+	health_number(open, "links_gone", health->changes.links_gone);
 }
 
-static void hold_many_tables(struct health *health, int64_t since_wall_us, double entries)
+static void hold_many_table_changes(struct health *health, int64_t since_wall_us, double entries)
 {
 	struct health_case what = fabric_case(FINDING_ROUTES_CHANGED, FINDING_INFO, 0, since_wall_us, "subnet-manager");
 	struct health_open_finding *open = hold_fabric(health, &what, "fabric");
 
 	if (!open)
 		return;
-	health_text(open, "tables of %zu switches changed: %.0f entries; the subnet manager routed anew",
+	health_text(open, "forwarding tables of %zu switches changed: %.0f entries; the subnet manager rerouted",
 		    health->input->routes_changed_count, entries);
 	health_number(open, "switches", (double)health->input->routes_changed_count);
 	health_number(open, "entries", entries);
 }
 
-static void judge_routes(struct health *health)
+static void check_table_changes(struct health *health)
 {
 	const struct health_input *input = health->input;
 	int64_t since = input->routes_changed_us ? input->routes_changed_us : health->wall_us;
@@ -376,19 +348,20 @@ static void judge_routes(struct health *health)
 		health_text(open, "%.0f entries of the forwarding table of %s changed", entries,
 			    health->nodes[at].name);
 		health_number(open, "entries", entries);
-		health_touch_below(health, open, at);
+		health_add_affected_below(health, open, at);
 	}
 	if (input->routes_changed_count > MANY_TABLES)
-		hold_many_tables(health, since, all);
+		hold_many_table_changes(health, since, all);
 }
 
-/* A place at which routes end. */
-struct health_hole { uint32_t node; uint32_t lids, from; enum route_end end; };
+/* A switch at which routes end, for @lids destinations as seen from @from switches. */
+struct route_hole { uint32_t node; uint32_t lids, from; enum route_end end; };
 
-static void take_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
+static void record_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from)
 {
 	struct health *health = ctx;
-	struct health_hole *grown = array_grow(health->holes, health->hole_count, &health->hole_capacity,
+	struct route_hole *grown = array_grow(health->routes.holes, health->routes.hole_count,
+					      &health->routes.hole_capacity,
 					       sizeof(*grown));
 	uint32_t at;
 
@@ -396,22 +369,22 @@ static void take_hole(void *ctx, enum route_end end, uint32_t node, uint32_t lid
 		health->failed = true;
 		return;
 	}
-	health->holes = grown;
+	health->routes.holes = grown;
 	if (map_get(&health->by_guid, health->input->fabric->nodes[node].guid, &at))
-		grown[health->hole_count++] = (struct health_hole){ at, lids, from, end };
+		grown[health->routes.hole_count++] = (struct route_hole){ at, lids, from, end };
 }
 
-static void hold_hole(struct health *health, const struct health_hole *hole)
+static void hold_hole(struct health *health, const struct route_hole *hole)
 {
 	static const char *const causes[] = { [ROUTE_ARRIVES] = "", [ROUTE_UNKNOWN] = "",
 		[ROUTE_BLACK_HOLE] = "no-route",
 					      [ROUTE_DOWN] = "down-link", [ROUTE_LOOP] = "loop",
 					      [ROUTE_WRONG_END] = "wrong-end" };
 	static const char *const ends[] = { [ROUTE_ARRIVES] = "", [ROUTE_UNKNOWN] = "",
-					    [ROUTE_BLACK_HOLE] = "has no port for",
-					    [ROUTE_DOWN] = "forwards to a link that is down",
-					    [ROUTE_LOOP] = "is on a loop for",
-					    [ROUTE_WRONG_END] = "forwards to the wrong end" };
+					    [ROUTE_BLACK_HOLE] = "has no LFT entry for",
+					    [ROUTE_DOWN] = "forwards to a link that is down, for",
+					    [ROUTE_LOOP] = "is on a routing loop for",
+					    [ROUTE_WRONG_END] = "forwards to the wrong port, for" };
 	const struct health_node *node = &health->nodes[hole->node];
 	struct health_case what = fabric_case(FINDING_BLACK_HOLE, FINDING_CRITICAL, 0, node->hole_wall_us,
 					      causes[hole->end]);
@@ -421,29 +394,28 @@ static void hold_hole(struct health *health, const struct health_hole *hole)
 	open = hold_fabric(health, &what, node->name);
 	if (!open)
 		return;
-	health_text(open, "%s %s %u destination%s there, as seen from %u switch%s; none is normal", node->name,
-		    ends[hole->end], hole->lids, hole->lids == 1 ? " that is" : "s that are", hole->from,
-		    hole->from == 1 ? "" : "es");
+	health_text(open, "%s %s %u reachable LID%s, as seen from %u switch%s; threshold: 1", node->name,
+		    ends[hole->end], hole->lids, hole->lids == 1 ? "" : "s", hole->from, hole->from == 1 ? "" : "es");
 	health_number(open, "lids", hole->lids);
 	health_number(open, "from_switches", hole->from);
-	health_touch_below(health, open, hole->node);
+	health_add_affected_below(health, open, hole->node);
 }
 
 /*
- * Has this switch's table been read when the hole had lasted long enough? Else it is asked for. One that was
- * read sooner may have been torn still, and mended since.
+ * The table was read after the hole had lasted for down_after; otherwise request a read. A table that
+ * was read earlier may have been inconsistent and repaired since.
  */
-static bool is_confirmed(struct health *health, const struct health_hole *hole)
+static bool is_confirmed(struct health *health, const struct route_hole *hole)
 {
 	struct health_node *node = &health->nodes[hole->node];
 
 	if (node->read_us >= node->hole_us + health->settings.down_after_us)
 		return true;
-	health_want(health, hole->node);
+	health_request_table(health, hole->node);
 	return false;
 }
 
-/* A table that was written anew may have other holes than it had: those begin now. */
+/* Holes of a table that changed start now: they may be different ones. */
 static void restart_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
@@ -456,21 +428,21 @@ static void restart_holes(struct health *health)
 			health->nodes[at].hole_us = health->now_us;
 }
 
-/* Look again; a node keeps the time at which its routes were first seen to end. */
-static void check_routes(struct health *health)
+/* Check all routes. A node keeps the time at which routes were first seen to end there. */
+static void update_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
 
-	health->checked_generation = health->generation;
-	health->checked_us = health->now_us;
-	health->first_reads = false;
-	health->hole_count = 0;
+	health->routes.checked_generation = health->generation;
+	health->routes.checked_us = health->now_us;
+	health->routes.first_reads = false;
+	health->routes.hole_count = 0;
 	restart_holes(health);
-	if (routes_check(input->routes, input->fabric, take_hole, health, NULL) < 0)
+	if (routes_check(input->routes, input->fabric, record_hole, health, NULL) < 0)
 		health->failed = true;
-	for (i = 0; i < health->hole_count; i++) {
-		struct health_node *node = &health->nodes[health->holes[i].node];
+	for (i = 0; i < health->routes.hole_count; i++) {
+		struct health_node *node = &health->nodes[health->routes.holes[i].node];
 
 		if (!node->hole_us) {
 			node->hole_us = health->now_us;
@@ -484,16 +456,17 @@ static void check_routes(struct health *health)
 }
 
 /*
- * Tables that are read and are as they were need no new look: that would be the dearest part of most sweeps. Those
- * that come one by one at the beginning are looked at together.
+ * Unchanged tables are not checked again: that would dominate the cost of a sweep. Tables that are
+ * read one after the other after the start are checked together.
  */
 static bool is_check_due(const struct health *health)
 {
-	return health->input->routes_changed_count || health->checked_generation != health->generation ||
-	       (health->first_reads && health->now_us - health->checked_us >= health->settings.down_after_us);
+	return health->input->routes_changed_count || health->routes.checked_generation != health->generation ||
+	       (health->routes.first_reads &&
+		health->now_us - health->routes.checked_us >= health->settings.down_after_us);
 }
 
-static void judge_holes(struct health *health)
+static void check_holes(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
@@ -501,9 +474,9 @@ static void judge_holes(struct health *health)
 	if (!input->routes || !input->routes->count)
 		return;
 	if (is_check_due(health))
-		check_routes(health);
-	for (i = 0; i < health->hole_count; i++) {
-		const struct health_hole *hole = &health->holes[i];
+		update_holes(health);
+	for (i = 0; i < health->routes.hole_count; i++) {
+		const struct route_hole *hole = &health->routes.holes[i];
 
 		if (health->now_us - health->nodes[hole->node].hole_us >= health->settings.down_after_us &&
 		    is_confirmed(health, hole))
@@ -511,7 +484,7 @@ static void judge_holes(struct health *health)
 	}
 }
 
-/* Links between two switches that are down and remembered are not missing. */
+/* Known links between two switches that are down: they are not missing. */
 static uint32_t links_down_between(const struct health *health, uint32_t low, uint32_t high)
 {
 	const struct health_node *node = &health->nodes[low];
@@ -526,7 +499,7 @@ static uint32_t links_down_between(const struct health *health, uint32_t low, ui
 	return count;
 }
 
-static void judge_missing(struct health *health)
+static void check_missing_uplinks(struct health *health)
 {
 	const struct shape *shape = health->input->shape;
 	const struct fabric *fabric = health->input->fabric;
@@ -544,21 +517,21 @@ static void judge_missing(struct health *health)
 		    missing->links + links_down_between(health, low, high) >= missing->expected)
 			continue;
 		what.node = low;
-		/* A switch may lack cables to several. */
+		/* A switch may lack cables to several switches. */
 		what.tag = (uint8_t)(map_mix(health->nodes[high].guid) % 255 + 1);
 		open = health_hold(health, &what);
 		if (!open)
 			continue;
 		open->finding.peer_guid = health->nodes[high].guid;
 		health_subject(open, "%.77s - %.77s", health->nodes[low].name, health->nodes[high].name);
-		health_text(open, "%u of %u cables that the switches around them have", missing->links,
+		health_text(open, "%u of the %u cables that comparable pairs of switches have", missing->links,
 			    missing->expected);
 		health_number(open, "links", missing->links);
 		health_number(open, "links_expected", missing->expected);
 	}
 }
 
-static void judge_log(struct health *health)
+static void check_log(struct health *health)
 {
 	const struct health_input *input = health->input;
 	struct health_case what = fabric_case(FINDING_LOG_GROWING, FINDING_WARNING, 0, health->wall_us, "reader");
@@ -566,26 +539,27 @@ static void judge_log(struct health *health)
 
 	if (!open)
 		return;
-	health_text(open, "the database's log has grown to %.0f MB (threshold: 64 MB); it cannot be emptied while %s "
-		    "holds a read transaction open", (double)input->log_bytes / 1e6,
-		    *input->log_holders ? input->log_holders : "a process that is not visible from here");
+	health_text(open,
+		    "the write-ahead log of the database has grown to %.0f MB (threshold: 64 MB); it cannot be "
+		    "truncated while %s holds a read transaction open", (double)input->log_bytes / 1e6,
+		    *input->log_holders ? input->log_holders : "a process that is not visible to the collector");
 	health_number(open, "log_bytes", (double)input->log_bytes);
 }
 
 void health_fabric(struct health *health)
 {
-	judge_coverage(health);
-	judge_sm_lost(health);
-	judge_sm_twins(health);
-	judge_sm_moved(health);
-	judge_locked(health);
-	judge_cleared(health);
-	judge_full(health);
-	judge_topology(health);
-	judge_routes(health);
-	judge_holes(health);
-	judge_missing(health);
+	check_coverage(health);
+	check_sm_lost(health);
+	check_sm_duplicates(health);
+	check_sm_handover(health);
+	check_locked(health);
+	check_resets(health);
+	check_saturated(health);
+	check_topology(health);
+	check_table_changes(health);
+	check_holes(health);
+	check_missing_uplinks(health);
 	health_expected(health);
 	health_miswired(health);
-	judge_log(health);
+	check_log(health);
 }

@@ -54,8 +54,8 @@ struct health *health_create(const struct health_settings *settings)
 	if (!health)
 		return NULL;
 	health->settings = *settings;
-	health->balance_memory = balance_memory_create();
-	if (!health->balance_memory) {
+	health->balance.history = balance_memory_create();
+	if (!health->balance.history) {
 		health_destroy(health);
 		return NULL;
 	}
@@ -68,14 +68,14 @@ void health_destroy(struct health *health)
 
 	if (!health)
 		return;
-	for (i = 0; i < health->open_count; i++)
-		free(health->open[i]);
-	free(health->open);
-	free(health->views);
-	map_done(&health->open_by_key);
-	free(health->wants);
-	health_memory_done(health);
-	balance_memory_destroy(health->balance_memory);
+	for (i = 0; i < health->open.count; i++)
+		free(health->open.list[i]);
+	free(health->open.list);
+	free(health->open.views);
+	map_done(&health->open.by_key);
+	free(health->table_requests.guids);
+	health_inventory_done(health);
+	balance_memory_destroy(health->balance.history);
 	free(health);
 }
 
@@ -84,7 +84,7 @@ static uint64_t key_of(enum finding_kind kind, uint64_t guid, uint8_t port, uint
 	return map_mix(guid) ^ map_mix(((uint64_t)kind << 16 | (uint64_t)port << 8 | tag) + 1);
 }
 
-/* How long it must be clean before it closes. */
+/* Time without the condition before the finding closes. */
 static int64_t recovery_us(const struct health_settings *settings, enum finding_kind kind)
 {
 	switch (kind) {
@@ -114,10 +114,10 @@ struct health_open_finding *health_find(struct health *health, enum finding_kind
 	uint64_t key = key_of(kind, guid, port, tag);
 	uint32_t at;
 
-	/* What was dropped stays in the map until the step ends. */
-	if (!map_get(&health->open_by_key, key, &at) || health->open[at]->dropped)
+	/* Dropped findings stay in the map until the end of the step. */
+	if (!map_get(&health->open.by_key, key, &at) || health->open.list[at]->dropped)
 		return NULL;
-	return health->open[at];
+	return health->open.list[at];
 }
 
 struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port)
@@ -132,20 +132,20 @@ struct health_open_finding *health_find_link(struct health *health, enum finding
 	return open;
 }
 
-/* Room for one more in both lists. */
+/* Allocate room for one more finding in both lists. */
 static bool make_room(struct health *health)
 {
-	size_t capacity = health->open_capacity, same = health->open_capacity;
-	void *moved = array_grow(health->open, health->open_count, &capacity, sizeof(*health->open));
+	size_t capacity = health->open.capacity, same = health->open.capacity;
+	void *moved = array_grow(health->open.list, health->open.count, &capacity, sizeof(*health->open.list));
 
 	if (!moved)
 		return false;
-	health->open = moved;
-	moved = array_grow(health->views, health->open_count, &same, sizeof(*health->views));
+	health->open.list = moved;
+	moved = array_grow(health->open.views, health->open.count, &same, sizeof(*health->open.views));
 	if (!moved)
 		return false;
-	health->views = moved;
-	health->open_capacity = capacity;
+	health->open.views = moved;
+	health->open.capacity = capacity;
 	return true;
 }
 
@@ -154,15 +154,15 @@ static struct health_open_finding *append(struct health *health, const struct fi
 	struct health_open_finding *open = calloc(1, sizeof(*open));
 	uint64_t key = key_of(finding->kind, finding->node_guid, finding->port, finding->tag);
 
-	if (!open || !make_room(health) || map_put(&health->open_by_key, key, (uint32_t)health->open_count) < 0) {
+	if (!open || !make_room(health) || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
 		health->failed = true;
 		free(open);
 		return NULL;
 	}
 	open->finding = *finding;
 	open->recovery_us = recovery_us(&health->settings, finding->kind);
-	health->open[health->open_count] = open;
-	health->views[health->open_count++] = &open->finding;
+	health->open.list[health->open.count] = open;
+	health->open.views[health->open.count++] = &open->finding;
 	return open;
 }
 
@@ -183,7 +183,7 @@ static struct health_open_finding *open_new(struct health *health, const struct 
 	return open;
 }
 
-/* It goes up at once, and down only when the worse did not hold for a recovery window. */
+/* Severity rises at once, and falls only when the higher one did not hold for the recovery window. */
 static void set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us)
 {
 	struct finding *finding = &open->finding;
@@ -271,13 +271,30 @@ void health_number(struct health_open_finding *open, const char *key, double val
 		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
 }
 
-void health_touch(struct health_open_finding *open, const char *host)
+void health_add_affected(struct health_open_finding *open, const char *host)
 {
 	struct finding *finding = &open->finding;
 
 	finding->hosts_touched++;
 	if (finding->host_count < FINDING_HOSTS_MAX)
 		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
+}
+
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag)
+{
+	const struct health_settings *settings = &health->settings;
+
+	if (!bad || !health->step)
+		debounce->good_us = health->now_us;
+	if (!bad) {
+		debounce->sweeps = 0;
+		return false;
+	}
+	if (!debounce->sweeps++)
+		debounce->bad_wall_us = health->wall_us;
+	return health_find(health, kind, 0, 0, tag) ||
+	       (debounce->sweeps >= settings->silent_sweeps &&
+		health->now_us - debounce->good_us >= settings->silent_after_us);
 }
 
 int health_restore(struct health *health, const struct finding *finding, struct error *err)
@@ -295,12 +312,12 @@ int health_restore(struct health *health, const struct finding *finding, struct 
 	open->restored = true;
 	open->finding.advice = finding_kind_info(finding->kind)->advice;
 	open->finding.closed_us = 0;
-	/* When that was on our clock is known at the first step (start_restored). */
+	/* The first step converts its times to the clock of this process (start_restored). */
 	health->restored = true;
 	return 0;
 }
 
-/* With sweeps that are far apart nothing can be seen to hold so often. */
+/* At least four sweeps: with a long interval a condition is seen less often. */
 static int64_t recovery_now_us(const struct health *health, const struct health_open_finding *open)
 {
 	int64_t sweeps_us = 4 * health->input->interval_us;
@@ -309,15 +326,15 @@ static int64_t recovery_now_us(const struct health *health, const struct health_
 }
 
 /*
- * The first step after a restart: the wall clock is all that both runs have. Nothing closes
- * before it could be seen again, which takes a minute.
+ * First step after a restart: only the wall clock is common to both runs. No finding closes before
+ * its condition could be detected again, which takes a minute.
  */
 static void start_restored(struct health *health)
 {
 	size_t i;
 
-	for (i = 0; health->restored && i < health->open_count; i++) {
-		struct health_open_finding *open = health->open[i];
+	for (i = 0; health->restored && i < health->open.count; i++) {
+		struct health_open_finding *open = health->open.list[i];
 		int64_t age_us = health->wall_us - open->finding.last_seen_us;
 		int64_t grace_us = 4 * health->input->interval_us;
 		int64_t most_us;
@@ -336,40 +353,40 @@ static void rehash(struct health *health)
 {
 	size_t i;
 
-	map_done(&health->open_by_key);
-	for (i = 0; i < health->open_count; i++) {
-		const struct finding *finding = &health->open[i]->finding;
+	map_done(&health->open.by_key);
+	for (i = 0; i < health->open.count; i++) {
+		const struct finding *finding = &health->open.list[i]->finding;
 
-		health->views[i] = &health->open[i]->finding;
-		if (map_put(&health->open_by_key,
+		health->open.views[i] = &health->open.list[i]->finding;
+		if (map_put(&health->open.by_key,
 			    key_of(finding->kind, finding->node_guid, finding->port, finding->tag), (uint32_t)i) < 0)
 			health->failed = true;
 	}
 }
 
-/* Tell what opened, changed and closed; what closed goes. */
+/* Report findings that opened, changed or closed, and remove the closed ones. */
 static void finish(struct health *health, health_report_fn *report, void *ctx)
 {
 	size_t from, to = 0;
 
-	for (from = 0; from < health->open_count; from++) {
-		struct health_open_finding *open = health->open[from];
+	for (from = 0; from < health->open.count; from++) {
+		struct health_open_finding *open = health->open.list[from];
 		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
 
 		if (open->is_new || (open->changed && !ends))
 			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
 		open->is_new = open->changed = false;
 		if (!ends) {
-			health->open[to++] = open;
+			health->open.list[to++] = open;
 			continue;
 		}
 		open->finding.closed_us = health->wall_us;
 		report(ctx, HEALTH_CLOSED, &open->finding);
 		free(open);
 	}
-	if (to == health->open_count)
+	if (to == health->open.count)
 		return;
-	health->open_count = to;
+	health->open.count = to;
 	rehash(health);
 }
 
@@ -380,26 +397,26 @@ int health_step(struct health *health, const struct health_input *input, health_
 	health->now_us = input->boot_us;
 	health->wall_us = input->wall_us;
 	health->failed = false;
-	health->want_count = 0;
+	health->table_requests.count = 0;
 	start_restored(health);
-	if (health_follow(health) < 0) {
+	if (health_update_inventory(health) < 0) {
 		health->input = NULL;
 		return err_nomem(err);
 	}
 	if (health->restored)
-		health_restore_memory(health);
+		health_restore_state(health);
 	health->restored = false;
-	health_take_answers(health);
+	health_count_responses(health);
 	health_nodes(health);
 	health_restored_nodes(health);
 	health_silent(health);
-	health_take_counters(health);
+	health_record_counters(health);
 	health_links(health);
 	health_errors(health);
 	health_window(health);
 	health_fabric(health);
 	finish(health, report, ctx);
-	health_forget_quiet(health);
+	health_prune_trackers(health);
 	health->step++;
 	health->last_us = health->now_us;
 	health->input = NULL;
@@ -408,12 +425,12 @@ int health_step(struct health *health, const struct health_input *input, health_
 
 size_t health_wants_tables(const struct health *health, const uint64_t **ret_guids)
 {
-	*ret_guids = health->wants;
-	return health->want_count;
+	*ret_guids = health->table_requests.guids;
+	return health->table_requests.count;
 }
 
 size_t health_open(const struct health *health, const struct finding *const **ret)
 {
-	*ret = (const struct finding *const *)health->views;
-	return health->open_count;
+	*ret = (const struct finding *const *)health->open.views;
+	return health->open.count;
 }

@@ -144,7 +144,7 @@ static void hcas_that_are_all_silent_have_a_cause_of_their_own(void **state)
 {
 	(void)state;
 	is_coverage(SEVEN_SILENT "silent h7; wait 40", "hcas-silent", "a PM_Key is set");
-	is_coverage(SEVEN_SILENT "wait 40", "silent", "28 nodes are silent");
+	is_coverage(SEVEN_SILENT "wait 40", "silent", "28 nodes are unresponsive");
 }
 
 /* Who hung when the collector began is no silent node: nobody knows of it. */
@@ -159,7 +159,7 @@ static void links_to_nobody_known_are_told(void **state)
 
 	(void)state;
 	CHECK(cases, false);
-	is_coverage("hang h0; wait 60", "nobody-known", "4 have a link to nobody known");
+	is_coverage("hang h0; wait 60", "nobody-known", "4 have a link to an unidentified node");
 }
 
 static void links_that_are_slow(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Uneven groups. balance_judge() says what a window shows; here is decided what is
- * told: a cause `routing` only once the switch's table was read again, as a subnet
- * manager can change it without any sign. So a load that is not where the tables that
- * we know would put it makes them be read, and the same window is judged again.
+ * Uneven groups. balance_judge() evaluates a window; this file decides what is reported. The cause
+ * `routing` requires a fresh read of the forwarding table, because a subnet manager can change it
+ * without notice. A load that contradicts the known table therefore triggers a read, and the same
+ * window is evaluated again with the new table.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,30 +14,31 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* Where tables turn out to be what they were, they are looked at again after 5 min, 10 min, ... an hour. */
+/* If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1 h. */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
-/* Bits of the last ten windows. */
+/* The last ten windows, one bit each. */
 #define WINDOWS_LATELY 0x3ffu
 #define ASK_AGAIN_US (30 * (int64_t)SECOND_US)
 
-void health_want(struct health *health, uint32_t at)
+void health_request_table(struct health *health, uint32_t at)
 {
 	struct health_node *node = &health->nodes[at];
 	uint64_t *grown;
 
-	if (node->want_us && health->now_us - node->asked_us < ASK_AGAIN_US)
+	if (node->table_wanted_us && health->now_us - node->table_requested_us < ASK_AGAIN_US)
 		return;
-	grown = array_grow(health->wants, health->want_count, &health->want_capacity, sizeof(*grown));
+	grown = array_grow(health->table_requests.guids, health->table_requests.count, &health->table_requests.capacity,
+			   sizeof(*grown));
 	if (!grown) {
 		health->failed = true;
 		return;
 	}
-	health->wants = grown;
-	grown[health->want_count++] = node->guid;
-	if (!node->want_us)
-		node->want_us = health->now_us;
-	node->asked_us = health->now_us;
+	health->table_requests.guids = grown;
+	grown[health->table_requests.count++] = node->guid;
+	if (!node->table_wanted_us)
+		node->table_wanted_us = health->now_us;
+	node->table_requested_us = health->now_us;
 }
 
 static uint32_t node_of_group(const struct health *health, const struct shape_group *group)
@@ -47,7 +48,7 @@ static uint32_t node_of_group(const struct health *health, const struct shape_gr
 	return map_get(&health->by_guid, health->input->fabric->nodes[group->node].guid, &at) ? at : HEALTH_NONE;
 }
 
-/* What a group's finding is known by: of links to one switch the first of them stands for the group. */
+/* Identity of the finding of a group: links to one switch are represented by the first of them. */
 static struct health_case group_case(const struct health *health, const struct balance_result *result, uint32_t node)
 {
 	const struct shape *shape = health->input->shape;
@@ -84,17 +85,17 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (group->peer != FABRIC_NONE)
 		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
 	if (result->cause == BALANCE_FLOWS)
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; the tables "
-			    "are even: the same flows meet there again and again",
+		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); the "
+			    "tables are even: flows repeatedly collide on this port",
 			    port->num, measured, way, group->count, fair);
 	else if (result->cause == BALANCE_NOT_FOLLOWING)
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%: it follows "
-			    "its table, which the switches beside it do not",
+		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); this "
+			    "switch follows its table while its peers route adaptively",
 			    port->num, measured, way, group->count, fair);
 	else
-		health_text(open, "port %u carries %.0f %% of what is %s over %u links, fair is %.0f %%; its table "
-			    "sends %u of the destinations there%s",
-			    port->num, measured, way, group->count, fair, hot->lids,
+		health_text(open,
+			    "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %u LIDs "
+			    "are routed through it%s", port->num, measured, way, group->count, fair, hot->lids,
 			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
 	health_number(open, "hottest_port", port->num);
 	health_number(open, "measured_percent", measured);
@@ -107,26 +108,26 @@ static void describe(struct health *health, struct health_open_finding *open, co
 	if (!isnan(hot->stall))
 		health_number(open, "hottest_stall_percent", 100 * hot->stall);
 	health_number(open, "harm", result->h);
-	if (open->touched != health->generation) {
-		open->touched = health->generation;
-		health_touch_below(health, open, node);
+	if (open->affected_generation != health->generation) {
+		open->affected_generation = health->generation;
+		health_add_affected_below(health, open, node);
 	}
 }
 
 /*
- * When it began: at the change of the table, where one was seen. Where the change came to light because the load
- * did not fit, the load tells when in its window it was: the part of it that is new.
+ * Start of an imbalance: the change of the table, if one was seen. If the change was detected because
+ * the load did not match, the share of the new load in its window gives the time.
  */
-static int64_t began(const struct health *health, const struct health_node *node)
+static int64_t imbalance_since(const struct health *health, const struct health_node *node)
 {
-	if (node->turned_wall_us)
-		return node->turned_wall_us;
+	if (node->shift_wall_us)
+		return node->shift_wall_us;
 	if (node->routes_wall_us && node->routes_wall_us <= health->wall_us)
 		return node->routes_wall_us;
-	return health->last_window_wall_us;
+	return health->balance.start_wall_us;
 }
 
-/* A link of the group went or came within minutes: tables are made anew around it, and then once more. */
+/* A link of the group went down or came up minutes ago: the subnet manager still reroutes around it. */
 static bool is_unsettled(const struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
@@ -139,10 +140,10 @@ static bool is_unsettled(const struct health *health, const struct balance_resul
 }
 
 /*
- * Is a link of the group down? A discovery does not know any more where it led, and so the group has not got it:
- * what the others carry for it is its echo.
+ * A link of the group is down, and so not in the group any more: discovery does not see its peer. The
+ * additional load of the other links is a symptom.
  */
-static bool is_short(const struct health *health, const struct balance_result *result, uint32_t at)
+static bool has_link_down(const struct health *health, const struct balance_result *result, uint32_t at)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	const struct health_node *node = &health->nodes[at];
@@ -160,10 +161,8 @@ static bool is_short(const struct health *health, const struct balance_result *r
 	return false;
 }
 
-/*
- * Who was the hottest in the active windows: what lasts for many began with the first of them.
- */
-static void note_hottest(struct health *health, const struct balance_result *result)
+/* Record the hottest member of each active window; a lasting imbalance started with the first of them. */
+static void record_hottest(struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	int direction = result->direction;
@@ -182,17 +181,17 @@ static void note_hottest(struct health *health, const struct balance_result *res
 		if (!tracker)
 			return;
 		if (hottest && !(tracker->hot[direction] & WINDOWS_LATELY))
-			tracker->hot_wall_us[direction] = health->last_window_wall_us;
+			tracker->hot_wall_us[direction] = health->balance.start_wall_us;
 		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
 	}
 }
 
-/* When the hottest began to be it. */
+/* Since when the hottest member has been the hottest. */
 static int64_t hot_since(const struct health *health, const struct balance_result *result)
 {
 	const struct health_port *port = &health->ports[health->port_of[result->members[result->hottest].port]];
 
-	return port->tracker == HEALTH_NONE ? health->last_window_wall_us :
+	return port->tracker == HEALTH_NONE ? health->balance.start_wall_us :
 					      health->trackers[port->tracker].hot_wall_us[result->direction];
 }
 
@@ -203,25 +202,25 @@ static void hold_group(struct health *health, const struct balance_result *resul
 	struct health_open_finding *open = find_group(health, &what);
 	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
 
-	if (!open && ((routing && is_unsettled(health, result)) || is_short(health, result, at)))
+	if (!open && ((routing && is_unsettled(health, result)) || has_link_down(health, result, at)))
 		return;
-	/* Around a switch that is gone flows meet where they did not: its echo. */
-	if (!open && !routing && health->dark_switches)
+	/* Collisions of flows around a failed switch are a symptom of its failure. */
+	if (!open && !routing && health->isolated_switches)
 		return;
-	if (routing && !open && node->read_us < health->last_end_us - (int64_t)health->last_window_us) {
-		health_want(health, at);
+	if (routing && !open && node->read_us < health->balance.end_us - (int64_t)health->balance.window_us) {
+		health_request_table(health, at);
 		return;
 	}
 	if (result->h && routing)
 		what.severity = FINDING_CRITICAL;
-	what.since_wall_us = routing ? began(health, node) : hot_since(health, result);
+	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
 	open = health_hold(health, &what);
 	if (open)
 		describe(health, open, result, at);
 }
 
-/* Nothing to see is no end: traffic pauses, and the tables are as they were. */
-static void go_on(struct health *health, const struct balance_result *result, uint32_t at)
+/* A window without traffic, or without readings, does not end a finding: the tables are unchanged. */
+static void extend_group(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_case what = group_case(health, result, at);
 	struct health_open_finding *open = find_group(health, &what);
@@ -235,7 +234,7 @@ static void go_on(struct health *health, const struct balance_result *result, ui
 		open->held_us = health->now_us;
 }
 
-/* Is the load where the tables that we know do not put it? */
+/* The load contradicts the known tables. */
 static bool is_misplaced(const struct balance_result *result)
 {
 	const struct balance_member *hot;
@@ -261,34 +260,34 @@ static void suspect(struct health *health, const struct balance_result *result, 
 	struct health_node *node = &health->nodes[at];
 	const struct balance_member *hot = &result->members[result->hottest];
 
-	if (node->want_us || health->now_us < node->want_again_us)
+	if (node->table_wanted_us || health->now_us < node->table_next_us)
 		return;
 	node->suspect_port = health->port_of[hot->port];
 	node->suspect_measured = hot->measured;
 	node->suspect_predicted = hot->predicted;
 	node->suspect_mean = result->mean_utilization;
 	node->suspect_before = is_uplinks(health, result) ? node->uplinks_mean : 0;
-	health_want(health, at);
+	health_request_table(health, at);
 }
 
-static void keep_adaptive(struct health *health, const struct balance *balance)
+static void store_adaptive(struct health *health, const struct balance *balance)
 {
 	const struct shape *shape = health->input->shape;
 	size_t nodes = health->input->fabric->node_count, i;
-	uint8_t *grown = reallocarray(health->last_adaptive, nodes + 1, sizeof(*grown));
+	uint8_t *grown = reallocarray(health->balance.adaptive, nodes + 1, sizeof(*grown));
 
 	if (!grown) {
 		health->failed = true;
 		return;
 	}
-	health->last_adaptive = grown;
+	health->balance.adaptive = grown;
 	memset(grown, ADAPTIVE_UNKNOWN, nodes + 1);
 	for (i = 0; i < balance->count; i++)
 		if (balance->results[i].direction == BALANCE_XMIT)
 			grown[shape->groups[balance->results[i].group].node] = (uint8_t)balance->results[i].adaptive;
 }
 
-static void note_harm(struct health *health, const struct balance_result *result)
+static void record_harm(struct health *health, const struct balance_result *result)
 {
 	uint32_t at;
 
@@ -299,18 +298,18 @@ static void note_harm(struct health *health, const struct balance_result *result
 		health->trackers[health->ports[at].tracker].harm_us = health->now_us;
 }
 
-static bool is_told(enum balance_cause cause)
+static bool is_reported(enum balance_cause cause)
 {
-	/* What is missing or slow has findings of its own, and the imbalance is their echo. */
+	/* Missing and slow links have findings of their own; their imbalance is a symptom. */
 	return cause == BALANCE_ROUTING || cause == BALANCE_FLOWS || cause == BALANCE_NOT_FOLLOWING;
 }
 
-static int judge(struct health *health, const uint8_t *adaptive, struct balance *ret)
+static int run_balance(struct health *health, const uint8_t *adaptive, struct balance *ret)
 {
 	const struct health_input *input = health->input;
 	struct balance_input what = {
-		.shape = input->shape, .routes = input->routes, .loads = health->last_loads, .adaptive = adaptive,
-		.window_us = health->last_window_us,
+		.shape = input->shape, .routes = input->routes, .loads = health->balance.loads, .adaptive = adaptive,
+		.window_us = health->balance.window_us,
 	};
 
 	return balance_judge(&what, &health->settings.balance, ret, NULL);
@@ -321,9 +320,9 @@ void health_balance(struct health *health)
 	struct balance balance = { 0 };
 	size_t i;
 
-	health->last_end_us = health->now_us;
-	if (judge(health, health->input->adaptive, &balance) < 0 ||
-	    balance_memory_step(health->balance_memory, health->input->shape, &health->settings.balance, &balance,
+	health->balance.end_us = health->now_us;
+	if (run_balance(health, health->input->adaptive, &balance) < 0 ||
+	    balance_memory_step(health->balance.history, health->input->shape, &health->settings.balance, &balance,
 				NULL) < 0)
 		health->failed = true;
 	for (i = 0; i < balance.count && !health->failed; i++) {
@@ -332,25 +331,26 @@ void health_balance(struct health *health)
 
 		if (at == HEALTH_NONE)
 			continue;
-		note_hottest(health, result);
-		note_harm(health, result);
-		if (is_told(result->cause) && result->hottest != UINT32_MAX)
+		record_hottest(health, result);
+		record_harm(health, result);
+		if (is_reported(result->cause) && result->hottest != UINT32_MAX)
 			hold_group(health, result, at);
 		else
-			go_on(health, result, at);
-		if (!is_told(result->cause) && is_misplaced(result))
+			extend_group(health, result, at);
+		if (!is_reported(result->cause) && is_misplaced(result))
 			suspect(health, result, at);
 		if (is_uplinks(health, result) && result->state == BALANCE_ACTIVE)
 			health->nodes[at].uplinks_mean = result->mean_utilization;
 	}
 	if (!health->failed)
-		keep_adaptive(health, &balance);
+		store_adaptive(health, &balance);
 	balance_done(&balance);
 }
 
 /*
- * The part of the load that the new table explains is what was sent since it is there. A job that waits for the
- * uplink sends less from then on: what was sent before is a part of the time at the pace of the window before.
+ * @part_since is the share of the bytes that were sent with the new table. A job that waits for the
+ * uplink sends more slowly since then, so the rest was sent at the rate of the previous window.
+ * Return: the share of the window before the change.
  */
 static double part_before(const struct health_node *node, double part_since)
 {
@@ -359,7 +359,7 @@ static double part_before(const struct health_node *node, double part_since)
 	return (1 - part_since) * slower;
 }
 
-static void date_turn(struct health *health, struct health_node *node, const struct balance_result *result)
+static void date_shift(struct health *health, struct health_node *node, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
 	double was = node->suspect_predicted, now = NAN, part;
@@ -372,16 +372,16 @@ static void date_turn(struct health *health, struct health_node *node, const str
 		return;
 	part = (node->suspect_measured - was) / (now - was);
 	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	node->turned_wall_us = health->last_window_wall_us +
-			       (int64_t)(part_before(node, part) * health->last_window_us);
+	node->shift_wall_us = health->balance.start_wall_us +
+			       (int64_t)(part_before(node, part) * health->balance.window_us);
 }
 
-static void judge_again(struct health *health)
+static void recheck_groups(struct health *health)
 {
 	struct balance balance = { 0 };
 	size_t i;
 
-	if (judge(health, health->last_adaptive, &balance) < 0) {
+	if (run_balance(health, health->balance.adaptive, &balance) < 0) {
 		health->failed = true;
 		return;
 	}
@@ -389,32 +389,32 @@ static void judge_again(struct health *health)
 		const struct balance_result *result = &balance.results[i];
 		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
 
-		if (at == HEALTH_NONE || !health->nodes[at].reread || result->direction != BALANCE_XMIT)
+		if (at == HEALTH_NONE || !health->nodes[at].table_reread || result->direction != BALANCE_XMIT)
 			continue;
 		if (health->nodes[at].suspect_port != HEALTH_NONE && health->nodes[at].routes_wall_us)
-			date_turn(health, &health->nodes[at], result);
+			date_shift(health, &health->nodes[at], result);
 		if (result->cause == BALANCE_ROUTING)
 			hold_group(health, result, at);
 	}
 	balance_done(&balance);
 }
 
-static void note_read(struct health *health, struct health_node *node)
+static void record_table_read(struct health *health, struct health_node *node)
 {
 	bool changed = node->routes_us == health->now_us;
 
-	health->first_reads |= node->read_us == HEALTH_LONG_AGO;
+	health->routes.first_reads |= node->read_us == HEALTH_LONG_AGO;
 	node->read_us = health->now_us;
-	if (!node->want_us)
+	if (!node->table_wanted_us)
 		return;
-	node->reread = true;
-	health->reread = true;
-	node->want_us = 0;
-	/* A table that is found as it was need not be read so soon again. */
-	node->want_pause_us = changed ? 0 : node->want_pause_us ? 2 * node->want_pause_us : PAUSE_US;
-	if (node->want_pause_us > PAUSE_MOST_US)
-		node->want_pause_us = PAUSE_MOST_US;
-	node->want_again_us = health->now_us + node->want_pause_us;
+	node->table_reread = true;
+	health->balance.table_reread = true;
+	node->table_wanted_us = 0;
+	/* Back off while the table is unchanged. */
+	node->table_pause_us = changed ? 0 : node->table_pause_us ? 2 * node->table_pause_us : PAUSE_US;
+	if (node->table_pause_us > PAUSE_MOST_US)
+		node->table_pause_us = PAUSE_MOST_US;
+	node->table_next_us = health->now_us + node->table_pause_us;
 }
 
 void health_reread(struct health *health)
@@ -429,18 +429,19 @@ void health_reread(struct health *health)
 		health->nodes[at].routes_us = health->now_us;
 		health->nodes[at].routes_wall_us =
 			input->routes_changed_us ? input->routes_changed_us : health->wall_us;
-		health->nodes[at].turned_wall_us = 0;
+		health->nodes[at].shift_wall_us = 0;
 	}
-	health->reread = false;
+	health->balance.table_reread = false;
 	for (i = 0; i < input->routes_read_count; i++)
 		if (map_get(&health->by_guid, input->routes_read_guids[i], &at))
-			note_read(health, &health->nodes[at]);
-	if (!health->reread)
+			record_table_read(health, &health->nodes[at]);
+	if (!health->balance.table_reread)
 		return;
-	if (health->last_generation == health->generation && health->last_adaptive)
-		judge_again(health);
+	if (health->balance.generation == health->generation && health->balance.adaptive)
+		recheck_groups(health);
 	for (i = 0; i < health->node_count; i++) {
-		health->nodes[i].suspect_port = health->nodes[i].reread ? HEALTH_NONE : health->nodes[i].suspect_port;
-		health->nodes[i].reread = false;
+		health->nodes[i].suspect_port = health->nodes[i].table_reread ? HEALTH_NONE :
+			health->nodes[i].suspect_port;
+		health->nodes[i].table_reread = false;
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is remembered of nodes, hosts and ports, by identity: it outlives the topologies that it is taken from. */
+/* Nodes, hosts and ports by identity (GUID, name, port number); they persist across topologies. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "fabric/names.h"
 #include "fabric/shape.h"
 
-void health_memory_done(struct health *health)
+void health_inventory_done(struct health *health)
 {
 	size_t i;
 
@@ -22,12 +22,12 @@ void health_memory_done(struct health *health)
 	free(health->hosts);
 	free(health->port_of);
 	free(health->trackers);
-	free(health->loads);
-	free(health->last_loads);
-	free(health->last_adaptive);
-	free(health->cleared);
-	free(health->gone);
-	free(health->holes);
+	free(health->window.loads);
+	free(health->balance.loads);
+	free(health->balance.adaptive);
+	free(health->resets.list);
+	free(health->departed);
+	free(health->routes.holes);
 	map_done(&health->by_guid);
 	map_done(&health->host_by_name);
 }
@@ -46,7 +46,7 @@ bool health_copy_name(char **name, const char *now)
 	return true;
 }
 
-/* FNV-1a; hosts of equal hash are told apart by counting on. */
+/* FNV-1a; on a collision the next free key is used. */
 static uint64_t hash_name(const char *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -80,7 +80,7 @@ uint32_t health_find_host(struct health *health, const char *name)
 	return at;
 }
 
-/* Room for the ports of a node, which are one behind the other. */
+/* Add the ports of a node, which are consecutive. */
 static bool add_ports(struct health *health, uint32_t node, uint32_t slots)
 {
 	uint32_t first = (uint32_t)health->port_count, i;
@@ -122,7 +122,7 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 	health->nodes = grown;
 	grown[at] = (struct health_node){
 		.guid = guid, .host = HEALTH_NONE, .host_next = HEALTH_NONE, .now = FABRIC_NONE,
-		.answered_us = HEALTH_LONG_AGO, .read_us = HEALTH_LONG_AGO, .want_again_us = HEALTH_LONG_AGO,
+		.responded_us = HEALTH_LONG_AGO, .read_us = HEALTH_LONG_AGO, .table_next_us = HEALTH_LONG_AGO,
 		.suspect_port = HEALTH_NONE,
 	};
 	if (!add_ports(health, at, slots) || map_put(&health->by_guid, guid, at) < 0)
@@ -131,7 +131,7 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 	return at;
 }
 
-/* A node with more ports than it had (it was split): they move, with what their peers know of them. */
+/* A node has more ports than before (it was split): move them, and update the references to them. */
 static bool widen(struct health *health, uint32_t node, uint32_t slots)
 {
 	uint32_t from = health->nodes[node].first_port, had = health->nodes[node].slots, i;
@@ -152,7 +152,7 @@ static bool widen(struct health *health, uint32_t node, uint32_t slots)
 	return true;
 }
 
-static int follow_node(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t now)
+static int update_node(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t now)
 {
 	char shown[NODE_NAME_SIZE];
 	const struct node *from = &fabric->nodes[now];
@@ -163,8 +163,8 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 		at = health_add_node(health, from->guid, slots);
 		if (at == HEALTH_NONE)
 			return ERR_NOMEM;
-		health->nodes_added++;
-		health->nodes[at].answered_us = health->now_us;
+		health->changes.nodes_added++;
+		health->nodes[at].responded_us = health->now_us;
 	} else if (health->nodes[at].slots < slots && !widen(health, at, slots)) {
 		return ERR_NOMEM;
 	}
@@ -175,7 +175,7 @@ static int follow_node(struct health *health, const struct fabric *fabric, const
 	node->class = shape->nodes[now].class;
 	if (shape->nodes[now].tier || !node->tier)
 		node->tier = shape->nodes[now].tier;
-	/* As it is shown: a managed switch without its model. */
+	/* The displayed name: of a managed switch without its model. */
 	names_short(from->name, shown);
 	if (!health_copy_name(&node->name, shown))
 		return ERR_NOMEM;
@@ -214,7 +214,7 @@ static int map_ports(struct health *health, const struct fabric *fabric)
 	return 0;
 }
 
-/* Take apart what was cabled: another cable is there now. */
+/* Disconnect a port from its former peer. */
 static void forget_cable(struct health *health, struct health_port *port)
 {
 	if (port->peer == HEALTH_NONE)
@@ -233,14 +233,14 @@ static void set_peer(struct health *health, uint32_t at, uint32_t peer)
 	if (health->generation > 1) {
 		bool moved = port->peer != HEALTH_NONE || other->peer != HEALTH_NONE;
 
-		health->links_moved += moved;
-		health->links_added += !moved;
+		health->changes.links_moved += moved;
+		health->changes.links_added += !moved;
 	}
 	forget_cable(health, port);
 	forget_cable(health, other);
 	port->peer = peer;
 	other->peer = at;
-	/* What was seen and counted was another cable's. */
+	/* State and errors belong to the former cable. */
 	port->link = other->link = LINK_NEVER_UP;
 	if (port->tracker != HEALTH_NONE)
 		health_tracker_init(&health->trackers[port->tracker], at);
@@ -257,7 +257,7 @@ static void set_link(struct health *health, struct health_port *port, bool up)
 	port->link = up ? LINK_IS_UP : LINK_IS_DOWN;
 	if (up && was == LINK_IS_DOWN)
 		port->returned = true;
-	/* A link that is up when it is seen first has been for who knows how long. */
+	/* When a link that is up at the first sight came up is unknown. */
 	if (!up)
 		port->changed_us = health->last_us;
 	else
@@ -265,8 +265,8 @@ static void set_link(struct health *health, struct health_port *port, bool up)
 	port->changed_wall_us = health->wall_us;
 }
 
-/* One port as it is in this fabric. */
-static void follow_port(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t p)
+/* Update a port from this fabric. */
+static void update_port(struct health *health, const struct fabric *fabric, const struct shape *shape, uint32_t p)
 {
 	const struct port *now = &fabric->ports[p];
 	struct health_port *port = &health->ports[health->port_of[p]];
@@ -286,8 +286,8 @@ static void follow_port(struct health *health, const struct fabric *fabric, cons
 	}
 }
 
-/* Ports of a node that is not there any more are down where their other end says so, or is not there either. */
-static void follow_absent(struct health *health, const struct health_node *node)
+/* Links of a node that left the fabric are down if the other end is down, or left as well. */
+static void update_absent(struct health *health, const struct health_node *node)
 {
 	uint32_t i;
 
@@ -300,7 +300,7 @@ static void follow_absent(struct health *health, const struct health_node *node)
 		peer = &health->ports[port->peer];
 		if (peer->link == LINK_IS_DOWN || health->nodes[peer->node].now == FABRIC_NONE) {
 			set_link(health, port, false);
-			health->links_gone++;
+			health->changes.links_gone++;
 		}
 	}
 }
@@ -330,36 +330,36 @@ static void count_down(struct health *health)
 		health->down_ports += health->ports[i].link == LINK_IS_DOWN && health->ports[i].peer != HEALTH_NONE;
 }
 
-int health_follow(struct health *health)
+int health_update_inventory(struct health *health)
 {
 	const struct fabric *fabric = health->input->fabric;
 	const struct shape *shape = health->input->shape;
 	uint32_t i;
 
-	health->nodes_added = health->nodes_gone = 0;
-	health->links_added = health->links_gone = health->links_moved = 0;
+	health->changes.nodes_added = health->changes.nodes_gone = 0;
+	health->changes.links_added = health->changes.links_gone = health->changes.links_moved = 0;
 	if (health->generation && !health->input->topology_changed && fabric == health->fabric)
 		return 0;
 	health->fabric = fabric;
 	health->generation++;
-	health->to_nobody = fabric_to_nobody(fabric);
+	health->unidentified = fabric_to_nobody(fabric);
 	for (i = 0; i < health->node_count; i++) {
-		health->nodes_gone += health->nodes[i].now != FABRIC_NONE &&
+		health->changes.nodes_gone += health->nodes[i].now != FABRIC_NONE &&
 				      fabric_find_node(fabric, health->nodes[i].guid) == FABRIC_NONE;
 		health->nodes[i].now = FABRIC_NONE;
 	}
 	for (i = 0; i < fabric->node_count; i++)
-		if (follow_node(health, fabric, shape, i) < 0)
+		if (update_node(health, fabric, shape, i) < 0)
 			return ERR_NOMEM;
 	if (health->generation == 1)
-		health->nodes_added = 0;
+		health->changes.nodes_added = 0;
 	if (map_ports(health, fabric) < 0)
 		return ERR_NOMEM;
 	for (i = 0; i < fabric->port_count; i++)
-		follow_port(health, fabric, shape, i);
+		update_port(health, fabric, shape, i);
 	for (i = 0; i < health->node_count; i++)
 		if (health->nodes[i].now == FABRIC_NONE)
-			follow_absent(health, &health->nodes[i]);
+			update_absent(health, &health->nodes[i]);
 	list_hosts(health);
 	count_down(health);
 	health_find_degraded(health);
@@ -397,19 +397,19 @@ bool health_is_charged(const struct health *health, uint32_t port)
 	       (health->hosts[host].down || health->now_us < health->hosts[host].charge_until_us);
 }
 
-void health_take_answers(struct health *health)
+void health_count_responses(struct health *health)
 {
 	const struct health_input *input = health->input;
 	size_t i;
 
 	for (i = 0; i < health->node_count; i++)
-		health->nodes[i].asked = health->nodes[i].answered = health->nodes[i].unread = 0;
+		health->nodes[i].polled = health->nodes[i].responded = health->nodes[i].unread = 0;
 	for (i = 0; i < input->sample_count; i++) {
 		const struct health_sample *sample = &input->samples[i];
 		struct health_node *node = &health->nodes[health->ports[health->port_of[sample->port]].node];
 
-		node->answered += sample->status == SAMPLE_OK;
-		node->asked += sample->status == SAMPLE_OK || sample->status == SAMPLE_SILENT ||
+		node->responded += sample->status == SAMPLE_OK;
+		node->polled += sample->status == SAMPLE_OK || sample->status == SAMPLE_SILENT ||
 			       sample->status == SAMPLE_BACKOFF;
 		node->unread += sample->status == SAMPLE_UNFINISHED;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Names and hosts for findings: also of what is not in the fabric any more. */
+/* Subjects and affected hosts of findings, also for nodes that have left the fabric. */
 #include <stdio.h>
 
 #include "analysis/health/state.h"
@@ -33,7 +33,7 @@ const char *health_port_label(const struct health *health, uint32_t at, char ret
 	return ret;
 }
 
-/* Hosts come last, and of two switches that of the higher tier. */
+/* The end that is named second: the host, or the switch of the higher tier. */
 static bool is_upper(const struct health *health, uint32_t port)
 {
 	const struct health_node *node = &health->nodes[health->ports[port].node];
@@ -63,8 +63,8 @@ void health_link_subject(struct health *health, struct health_open_finding *open
 		       health_port_label(health, peer, second));
 }
 
-/* Hosts below a switch, on the ways down from it. */
-static void touch_down(struct health *health, struct health_open_finding *open, uint32_t at, unsigned tiers)
+/* Add the hosts below a switch. */
+static void add_below(struct health *health, struct health_open_finding *open, uint32_t at, unsigned tiers)
 {
 	const struct health_node *node = &health->nodes[at];
 	uint32_t i, before = HEALTH_NONE;
@@ -78,36 +78,36 @@ static void touch_down(struct health *health, struct health_open_finding *open, 
 		if (port->way == WAY_HOST && health->nodes[below].host != HEALTH_NONE) {
 			struct health_host *host = &health->hosts[health->nodes[below].host];
 
-			if (host->touched == health->touch)
+			if (host->affected_pass == health->affected_pass)
 				continue;
-			host->touched = health->touch;
-			health_touch(open, host->name);
+			host->affected_pass = health->affected_pass;
+			health_add_affected(open, host->name);
 		} else if (port->way == WAY_DOWN && tiers && below != before) {
-			/* Parallel links lead to the same one, mostly side by side. */
+			/* Skip parallel links, which usually have adjacent ports. */
 			before = below;
-			touch_down(health, open, below, tiers - 1);
+			add_below(health, open, below, tiers - 1);
 		}
 	}
 }
 
-void health_touch_below(struct health *health, struct health_open_finding *open, uint32_t node)
+void health_add_affected_below(struct health *health, struct health_open_finding *open, uint32_t node)
 {
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	health->touch++;
-	touch_down(health, open, node, 3);
+	health->affected_pass++;
+	add_below(health, open, node, 3);
 }
 
-void health_touch_link(struct health *health, struct health_open_finding *open, uint32_t at)
+void health_add_affected_link(struct health *health, struct health_open_finding *open, uint32_t at)
 {
 	uint32_t host = health_edge_host(health, at);
 	uint32_t peer = health->ports[at].peer;
 
-	if (open->touched == health->generation)
+	if (open->affected_generation == health->generation)
 		return;
-	open->touched = health->generation;
+	open->affected_generation = health->generation;
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	if (host != HEALTH_NONE)
-		health_touch(open, health->hosts[host].name);
+		health_add_affected(open, health->hosts[host].name);
 	else if (peer != HEALTH_NONE)
-		health_touch_below(health, open, health->ports[is_upper(health, at) ? peer : at].node);
+		health_add_affected_below(health, open, health->ports[is_upper(health, at) ? peer : at].node);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Links: down, slower than they could be, going up and down. */
+/* Links that are down, degraded or flapping. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "fabric/shape.h"
 
 /*
- * Of a link both ends are looked at; this end speaks for it: the switch's where the
- * other is an HCA, else that of the lower tier, else that with the lower GUID.
+ * One end represents a link: the switch if the other end is an HCA, else the lower tier, else the
+ * lower GUID.
  */
-static bool speaks(const struct health *health, uint32_t at)
+static bool represents_link(const struct health *health, uint32_t at)
 {
 	const struct health_port *port = &health->ports[at];
 	const struct health_node *node = &health->nodes[port->node], *other;
@@ -28,7 +28,7 @@ static bool speaks(const struct health *health, uint32_t at)
 	return port->num < health->ports[port->peer].num;
 }
 
-/* Percent of a switch's uplinks that are down. */
+/* Percentage of the uplinks of a switch that are down. */
 static double uplinks_down_percent(const struct health *health, uint32_t node)
 {
 	const struct health_node *of = &health->nodes[node];
@@ -58,7 +58,7 @@ static void hold_down(struct health *health, uint32_t at)
 	if (health->nodes[port->node].claimed || health->nodes[peer->node].claimed || health_is_charged(health, at) ||
 	    down_us >= health->settings.forget_us)
 		return;
-	/* One that is open goes on at once. */
+	/* An open finding continues without the delay. */
 	if (down_us < health->settings.down_after_us && !health_find_link(health, FINDING_LINK_DOWN, at))
 		return;
 	if (trunk && port->way == WAY_UP)
@@ -72,18 +72,19 @@ static void hold_down(struct health *health, uint32_t at)
 		return;
 	health_link_subject(health, open, at);
 	if (trunk && port->way == WAY_UP)
-		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down", health_duration(down_us, since),
-			    percent, health->nodes[port->node].name);
+		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)",
+			    health_duration(down_us, since), percent, health->nodes[port->node].name,
+			    health->settings.limits[FINDING_LINK_DOWN].critical);
 	else
-		health_text(open, "down for %s; both nodes have other links that are up, or answered until then",
+		health_text(open, "down for %s; both nodes have other links that are up, or responded until then",
 			    health_duration(down_us, since));
 	health_number(open, "down_s", (double)down_us / SECOND_US);
 	if (trunk)
 		health_number(open, "uplinks_down_percent", percent);
-	health_touch_link(health, open, at);
+	health_add_affected_link(health, open, at);
 }
 
-/* A kind of link: which nodes are at its ends. What most of its kind run at is what can be expected. */
+/* The class of a link by the nodes at its ends. Most links of a class run at the expected rate. */
 static unsigned class_of(const struct health *health, const struct health_port *port)
 {
 	const struct health_node *node = &health->nodes[port->node];
@@ -108,7 +109,7 @@ static unsigned width_rank(uint8_t width)
 
 static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
 
-/* What is usual in each class, by how many links have it. */
+/* Number of links by class and rate. */
 struct usual { uint32_t count[LINK_CLASSES][RATES]; };
 
 static unsigned rate_index(uint8_t width, uint8_t speed)
@@ -116,7 +117,7 @@ static unsigned rate_index(uint8_t width, uint8_t speed)
 	return speed * 5u + width_rank(width);
 }
 
-/* The rate that most links of a class have: of equally many the faster. 0: too few to say. */
+/* The most frequent rate of a class, on a tie the higher one. 0: fewer than three links. */
 static uint64_t usual_rate(const uint32_t count[RATES])
 {
 	uint32_t all = 0, most = 0;
@@ -147,9 +148,8 @@ static const struct port *port_now(const struct health *health, const struct hea
 }
 
 /*
- * The best that both ends say, of what they support or have enabled. ibsim, and some
- * boxes, claim 12x of a port that has four lanes: a width beyond 4x counts only
- * where the link has it.
+ * The best rate that both ends support or have enabled. ibsim and some devices report 12x for a port
+ * of four lanes, so a width above 4x counts only if the link runs at it.
  */
 static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
 {
@@ -161,7 +161,7 @@ static uint64_t best_rate(const struct port *a, const struct port *b, bool suppo
 	return link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds));
 }
 
-/* What a link should run at, in bits per second; 0: not known. */
+/* Expected rate of a link in bits per second; 0: unknown. */
 static uint64_t expected_rate(const struct port *a, const struct port *b, uint64_t usual)
 {
 	uint64_t supported = best_rate(a, b, true), enabled = best_rate(a, b, false);
@@ -171,7 +171,7 @@ static uint64_t expected_rate(const struct port *a, const struct port *b, uint64
 	return enabled && (!supported || enabled < supported) ? enabled : supported;
 }
 
-static void judge_rate(struct health *health, struct health_port *port, uint64_t usual)
+static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
 {
 	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
 	uint64_t now, expected;
@@ -184,9 +184,9 @@ static void judge_rate(struct health *health, struct health_port *port, uint64_t
 		port->degraded = DEGRADED_NO;
 		return;
 	}
-	/* Less is enabled than is expected: somebody has set it so. */
+	/* Less is enabled than expected: limited by configuration. */
 	if (best_rate(a, b, false) && best_rate(a, b, false) < expected)
-		port->degraded = DEGRADED_BY_HAND;
+		port->degraded = DEGRADED_BY_CONFIG;
 	else if (link_width_lanes(a->width) < 4 && link_width_best(a->width_enabled & b->width_enabled) != a->width)
 		port->degraded = DEGRADED_WIDTH;
 	else
@@ -205,7 +205,7 @@ void health_find_degraded(struct health *health)
 	for (i = 0; i < health->port_count; i++) {
 		const struct health_port *port = &health->ports[i];
 
-		if (speaks(health, i) && port->link == LINK_IS_UP)
+		if (represents_link(health, i) && port->link == LINK_IS_UP)
 			usual->count[class_of(health, port)][rate_index(port->width, port->speed)]++;
 	}
 	health->degraded_ports = 0;
@@ -214,9 +214,9 @@ void health_find_degraded(struct health *health)
 		enum health_degraded was = port->degraded;
 
 		port->degraded = DEGRADED_NO;
-		if (!speaks(health, i) || port->link != LINK_IS_UP)
+		if (!represents_link(health, i) || port->link != LINK_IS_UP)
 			continue;
-		judge_rate(health, port, usual_rate(usual->count[class_of(health, port)]));
+		check_rate(health, port, usual_rate(usual->count[class_of(health, port)]));
 		health->degraded_ports += port->degraded != DEGRADED_NO;
 		if (port->degraded && !was) {
 			port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
@@ -255,15 +255,15 @@ static void hold_degraded(struct health *health, uint32_t at)
 	rate_name(a->width, a->speed, now);
 	rate_name(link_width_best(a->width_supported & b->width_supported & ~LINK_WIDTH_12X),
 		  link_speed_best(a->speed_supported & b->speed_supported), can);
-	health_text(open, "runs at %s (%.0f Gb/s), both ends can do %s%s", now,
+	health_text(open, "runs at %s (%.0f Gb/s), both ends support %s%s", now,
 		    (double)port_rate_bits_per_s(a) / 1e9, can,
-		    port->degraded == DEGRADED_BY_HAND ? "; less is enabled: it was set so" : "");
+		    port->degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
 	health_number(open, "rate_gbps", (double)port_rate_bits_per_s(a) / 1e9);
 	health_number(open, "best_gbps", (double)best_rate(a, b, true) / 1e9);
-	health_touch_link(health, open, at);
+	health_add_affected_link(health, open, at);
 }
 
-/* Flaps of a link within @since, of the end that counted more; *@ret is that end's tracker. */
+/* Flaps of a link in the last @since_us, from the end that counted more; *@ret is the tracker of that end. */
 static unsigned count_flaps(const struct health *health, uint32_t at, int64_t since_us,
 			    const struct health_tracker **ret)
 {
@@ -283,8 +283,8 @@ static unsigned count_flaps(const struct health *health, uint32_t at, int64_t si
 	return most;
 }
 
-/* Of a host's link it takes half a minute to see that it was the host: its other links went as well. */
-static bool may_tell_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
+/* On a host link wait for restart_within: by then a restart of the host is detected by its other links. */
+static bool may_report_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
 {
 	struct health_tracker *of = &health->trackers[tracker];
 
@@ -307,7 +307,7 @@ static void hold_flapping(struct health *health, uint32_t at)
 	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
 	bool critical;
 
-	if (!tracker || (!may_tell_flaps(health, at, (uint32_t)(tracker - health->trackers),
+	if (!tracker || (!may_report_flaps(health, at, (uint32_t)(tracker - health->trackers),
 					 day >= limits->warning) && !open))
 		return;
 	hour = count_flaps(health, at, HOUR_US, &tracker);
@@ -320,12 +320,12 @@ static void hold_flapping(struct health *health, uint32_t at)
 	if (!open)
 		return;
 	health_link_subject(health, open, at);
-	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; a healthy link "
-		    "never does",
-		    day, day == FLAPS_MAX ? " or more" : "", hour, hour == FLAPS_MAX ? " or more" : "");
+	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
+		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
+		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
 	health_number(open, "downs_24h", day);
 	health_number(open, "downs_1h", hour);
-	health_touch_link(health, open, at);
+	health_add_affected_link(health, open, at);
 }
 
 void health_links(struct health *health)
@@ -333,7 +333,7 @@ void health_links(struct health *health)
 	size_t i;
 
 	for (i = 0; health->down_ports && i < health->port_count; i++)
-		if (speaks(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
+		if (represents_link(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
 			hold_down(health, (uint32_t)i);
 	for (i = 0; health->degraded_ports && i < health->port_count; i++)
 		if (health->ports[i].degraded != DEGRADED_NO)
@@ -343,7 +343,7 @@ void health_links(struct health *health)
 
 		if (health->trackers[i].flaps[0] == HEALTH_LONG_AGO)
 			continue;
-		if (!speaks(health, at))
+		if (!represents_link(health, at))
 			at = health->ports[at].peer;
 		if (at != HEALTH_NONE)
 			hold_flapping(health, at);

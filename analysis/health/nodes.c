@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whole nodes that are gone, or restart: what is said of them (health_dark.c finds which they are). It explains the
- * links that are down with them, so it runs before the rules about links.
+ * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain the
+ * links that are down with them, so this rule runs before the rules about links.
  */
-#include "analysis/health/dark.h"
+#include "analysis/health/isolated.h"
 #include "analysis/health/state.h"
 
 static bool has_host(const struct health_node *node)
@@ -11,10 +11,10 @@ static bool has_host(const struct health_node *node)
 	return node->host != HEALTH_NONE;
 }
 
-/* What a cluster holds; one struct is reused for each. */
+/* The isolated nodes of a cluster. */
 struct cluster {
 	uint32_t switches, hosts;
-	uint32_t lead;               /* of the switches the lowest tier's, then by GUID */
+	uint32_t lead;               /* switch of the lowest tier, then of the lowest GUID */
 	int64_t last_us, wall_us;
 };
 
@@ -33,16 +33,16 @@ static struct cluster view_cluster(struct health *health, uint32_t root)
 	for (i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
-		if (!node->dark || health_cluster_of(health, i) != root)
+		if (!node->isolated || health_cluster_of(health, i) != root)
 			continue;
 		if (node->type == NODE_SWITCH) {
 			cluster.switches++;
 			if (cluster.lead == HEALTH_NONE || leads(node, &health->nodes[cluster.lead]))
 				cluster.lead = i;
-			if (node->dark_us > cluster.last_us)
-				cluster.last_us = node->dark_us;
-			if (!cluster.wall_us || node->dark_wall_us < cluster.wall_us)
-				cluster.wall_us = node->dark_wall_us;
+			if (node->isolated_us > cluster.last_us)
+				cluster.last_us = node->isolated_us;
+			if (!cluster.wall_us || node->isolated_wall_us < cluster.wall_us)
+				cluster.wall_us = node->isolated_wall_us;
 		} else if (has_host(node) && health->hosts[node->host].first == i) {
 			cluster.hosts++;
 		}
@@ -50,14 +50,14 @@ static struct cluster view_cluster(struct health *health, uint32_t root)
 	return cluster;
 }
 
-static void touch_cluster(struct health *health, struct health_open_finding *open, uint32_t root)
+static void add_cluster_hosts(struct health *health, struct health_open_finding *open, uint32_t root)
 {
 	uint32_t i;
 
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	for (i = 0; i < health->host_count; i++)
 		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root)
-			health_touch(open, health->hosts[i].name);
+			health_add_affected(open, health->hosts[i].name);
 }
 
 static void hold_switches(struct health *health, uint32_t root)
@@ -81,23 +81,24 @@ static void hold_switches(struct health *health, uint32_t root)
 		return;
 	health_subject(open, "%s", lead->name);
 	if (cluster.switches > 1 || cluster.hosts)
-		health_text(open, "%s is gone, all of its links are down for %s; %u switches and %u hosts went "
-			    "together",
-			    lead->name, health_duration(gone_us, since), cluster.switches,
-			    cluster.hosts);
+		health_text(open,
+			    "all links of %s have been down for %s (threshold %lld s); %u switches and %u hosts failed "
+			    "together", lead->name, health_duration(gone_us, since),
+			    (long long)(health->settings.down_after_us / SECOND_US), cluster.switches, cluster.hosts);
 	else
-		health_text(open, "%s is gone: all of its links are down for %s, those around it are up", lead->name,
-			    health_duration(gone_us, since));
+		health_text(open, "all links of %s have been down for %s (threshold %lld s); its neighbors are up",
+			    lead->name,
+			    health_duration(gone_us, since), (long long)(health->settings.down_after_us / SECOND_US));
 	health_number(open, "down_s", (double)gone_us / SECOND_US);
 	health_number(open, "switches_gone", cluster.switches);
 	health_number(open, "hosts_gone", cluster.hosts);
 	if (cluster.hosts)
-		touch_cluster(health, open, root);
+		add_cluster_hosts(health, open, root);
 	else
-		health_touch_below(health, open, cluster.lead);
+		health_add_affected_below(health, open, cluster.lead);
 }
 
-/* The leaf that most HCAs of a cluster hang on; of equal ones that with the lowest GUID. */
+/* The leaf with most HCAs of a cluster, on a tie the one with the lowest GUID. */
 static uint32_t common_leaf(struct health *health, uint32_t root)
 {
 	uint32_t best = HEALTH_NONE, most = 0, i, p;
@@ -106,12 +107,12 @@ static uint32_t common_leaf(struct health *health, uint32_t root)
 		const struct health_node *leaf = &health->nodes[i];
 		uint32_t count = 0;
 
-		if (leaf->dark_host == HEALTH_NONE)
+		if (leaf->isolated_host == HEALTH_NONE)
 			continue;
 		for (p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
 			uint32_t peer = health->ports[p].peer;
 
-			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].dark)
+			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].isolated)
 				count += health_cluster_of(health, health->ports[peer].node) == root;
 		}
 		if (count > most || (count == most && best != HEALTH_NONE && leaf->guid < health->nodes[best].guid)) {
@@ -122,7 +123,7 @@ static uint32_t common_leaf(struct health *health, uint32_t root)
 	return best;
 }
 
-/* A leaf may lose one rack's hosts today and another's tomorrow: a number that is free. */
+/* An unused tag: a leaf may lose several racks one after the other. */
 static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
 {
 	unsigned tag;
@@ -138,7 +139,7 @@ static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
 	return (uint8_t)tag;
 }
 
-/* Hosts of one leaf that went together: one finding, of the leaf. */
+/* Hosts of one leaf that failed together are one finding of the leaf. */
 static void claim_rack(struct health *health, uint32_t root)
 {
 	uint32_t leaf, i;
@@ -172,7 +173,7 @@ static bool is_of_rack(const struct health_host *host, uint64_t guid, uint8_t ta
 	return host->down && host->rack_guid == guid && host->rack_tag == tag;
 }
 
-/* All hosts that went together from this leaf. */
+/* Report all hosts of a leaf that failed together. */
 static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 {
 	const struct health_node *node = &health->nodes[leaf];
@@ -200,14 +201,15 @@ static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
 	if (!open)
 		return;
 	health_subject(open, "hosts of %s", node->name);
-	health_text(open, "%u hosts of %s went down together and are down for %s; the switch is up", hosts, node->name,
-		    health_duration(health->now_us - last_us, since));
+	health_text(open,
+		    "%u hosts of %s (threshold %u) went down together and have been down for %s; the switch is up",
+		    hosts, node->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
 	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
 	health_number(open, "hosts_gone", hosts);
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	for (i = 0; i < health->host_count; i++)
 		if (is_of_rack(&health->hosts[i], node->guid, tag))
-			health_touch(open, health->hosts[i].name);
+			health_add_affected(open, health->hosts[i].name);
 }
 
 static void hold_missing_host(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
@@ -221,12 +223,13 @@ static void hold_missing_host(struct health *health, const struct health_host *h
 	if (!open)
 		return;
 	health_subject(open, "%s", host->name);
-	health_text(open, "%s is gone: all of its %u HCAs are down for %s; a restart takes less", host->name, hcas,
-		    health_duration(health->now_us - host->down_us, since));
+	health_text(open, "all %u HCAs of %s have been down for %s (threshold %lld min)", hcas, host->name,
+		    health_duration(health->now_us - host->down_us, since),
+		    (long long)(health->settings.missing_after_us / MINUTE_US));
 	health_number(open, "down_s", (double)(health->now_us - host->down_us) / SECOND_US);
 	health_number(open, "hcas", hcas);
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	health_touch(open, host->name);
+	health_add_affected(open, host->name);
 }
 
 static void hold_restart(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
@@ -242,14 +245,15 @@ static void hold_restart(struct health *health, const struct health_host *host, 
 		return;
 	health_subject(open, "%s", host->name);
 	if (host->down)
-		health_text(open, "all %u HCAs of %s went down together %s ago: it boots, or is off", hcas, host->name,
+		health_text(open, "all %u HCAs of %s went down together %s ago: it restarts, or is powered off", hcas,
+			    host->name,
 			    health_duration(health->now_us - host->down_us, took));
 	else
 		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
 			    hcas);
 	health_number(open, "hcas", hcas);
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	health_touch(open, host->name);
+	health_add_affected(open, host->name);
 }
 
 static void hold_host(struct health *health, const struct health_host *host)
@@ -260,7 +264,7 @@ static void hold_host(struct health *health, const struct health_host *host)
 
 	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
 		return;
-	if (host->down && (host->rack_guid || host->behind_dark || down_us < settings->down_after_us ||
+	if (host->down && (host->rack_guid || host->behind_isolated || down_us < settings->down_after_us ||
 			   down_us >= settings->forget_us))
 		return;
 	view = health_view_host(health, host);
@@ -281,7 +285,7 @@ static void hold_racks(struct health *health)
 
 		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
 			continue;
-		/* Once, by the first of its hosts. */
+		/* Report it once, for the first of its hosts. */
 		for (j = 0; j < i && !is_of_rack(&health->hosts[j], host->rack_guid, host->rack_tag); j++)
 			;
 		if (j == i)
@@ -293,7 +297,7 @@ static void find_missing(struct health *health)
 {
 	uint32_t i;
 
-	health_find_dark(health);
+	health_find_isolated(health);
 	for (i = 0; i < health->node_count; i++) {
 		const struct health_node *node = &health->nodes[i];
 
@@ -309,9 +313,9 @@ void health_nodes(struct health *health)
 {
 	uint32_t i;
 
-	if (health->down_ports || health->dark_before)
+	if (health->down_ports || health->isolated_before)
 		find_missing(health);
-	health->dark_before = health->down_ports > 0;
+	health->isolated_before = health->down_ports > 0;
 	for (i = 0; i < health->host_count; i++)
 		hold_host(health, &health->hosts[i]);
 }

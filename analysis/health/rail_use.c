@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Hosts' rails: does each carry its part, is one not used, is one cabled wrongly.
- * No job is known here, so a host is compared only with hosts that use the same rails
- * in the same minute: what all of them do is how the job is made.
+ * Rails of hosts: uneven, unused or miswired. Jobs are unknown here, so a host is compared only with
+ * hosts that use the same rails in the same minute; what they have in common is a property of
+ * the job.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void take_port(struct health *health, struct rails *rails, uint32_t rail,
 {
 	const struct shape *shape = health->input->shape;
 	const struct port *port = &health->input->fabric->ports[p];
-	const struct balance_load *load = &health->last_loads[p];
+	const struct balance_load *load = &health->balance.loads[p];
 	uint32_t host = shape->nodes[port->node].host;
 	double rate = (double)port_rate_bits_per_s(port) / 8e6, used;
 	struct rail_port *at;
@@ -70,7 +70,7 @@ static void take_port(struct health *health, struct rails *rails, uint32_t rail,
 		rails->views[host].active |= UINT64_C(1) << rail;
 }
 
-static int by_active(const void *a, const void *b)
+static int compare_active(const void *a, const void *b)
 {
 	const struct rail_view *x = a, *y = b;
 
@@ -92,7 +92,7 @@ static void rails_take(struct health *health, struct rails *rails)
 		for (i = 0; i < shape->rails[r].count; i++)
 			take_port(health, rails, (uint32_t)r, shape->rail_ports[shape->rails[r].first + i]);
 	rails->count = shape->host_count;
-	qsort(rails->views, rails->count, sizeof(*rails->views), by_active);
+	qsort(rails->views, rails->count, sizeof(*rails->views), compare_active);
 }
 
 static unsigned bits(uint64_t mask)
@@ -117,7 +117,7 @@ static double median(double *values, size_t count)
 	return count ? (values[(count - 1) / 2] + values[count / 2]) / 2 : NAN;
 }
 
-/* What a rail carries beside its host's other rails: 1 where it is as they are. */
+/* Load of a rail relative to the median of the active rails of its host. */
 static double relative(const struct rails *rails, const struct rail_view *view, size_t rail)
 {
 	double values[RAILS_MOST], middle;
@@ -142,7 +142,7 @@ static struct health_tracker *rail_tracker(struct health *health, const struct r
 static void shift(struct health *health, uint32_t *mask, int64_t *since_wall_us, bool bit)
 {
 	if (bit && !(*mask & ((1u << RAIL_WINDOWS) - 1)))
-		*since_wall_us = health->last_window_wall_us;
+		*since_wall_us = health->balance.start_wall_us;
 	*mask = *mask << 1 | bit;
 }
 
@@ -159,12 +159,13 @@ static void hold_imbalance(struct health *health, const struct health_tracker *t
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, shape->rails[rail].name);
-	health_text(open, "carries %.0f %% of what the other %u rails of %s do; on hosts that use the same rails it "
-		    "is %.0f %%",
-		    100 * relative(rails, view, rail), bits(view->active) - 1, host, 100 * beside);
+	health_text(open,
+		    "carries %.0f %% of the load of the other %u rails of %s; %.0f %% on hosts that use the same rails "
+		    "(threshold: %.0f %% difference)", 100 * relative(rails, view, rail), bits(view->active) - 1, host,
+		    100 * beside, health->settings.limits[FINDING_RAIL_IMBALANCE].warning);
 	health_number(open, "of_other_rails_percent", 100 * relative(rails, view, rail));
 	health_number(open, "like_hosts_percent", 100 * beside);
-	health_touch_link(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
 static bool is_open(struct health *health, enum finding_kind kind, uint32_t port)
@@ -175,10 +176,10 @@ static bool is_open(struct health *health, enum finding_kind kind, uint32_t port
 }
 
 /*
- * One rail over hosts that use the same: who carries much less or more than they do? Where several do, it is what they
- * have in common: a job whose rail goes over a slow link waits on all of its hosts.
+ * Compare one rail over hosts that use the same rails. A deviation of several hosts has a common cause,
+ * such as a job that crosses a slow link, and is not reported.
  */
-static void judge_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
+static void check_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
 		       size_t rail, double *values)
 {
 	double limit = health->settings.limits[FINDING_RAIL_IMBALANCE].warning / 100, beside;
@@ -205,7 +206,7 @@ static void judge_rail(struct health *health, const struct rails *rails, const s
 	}
 }
 
-static void judge_alike(struct health *health, const struct rails *rails, double *values)
+static void check_like_hosts(struct health *health, const struct rails *rails, double *values)
 {
 	size_t i, n, r;
 
@@ -218,13 +219,13 @@ static void judge_alike(struct health *health, const struct rails *rails, double
 			continue;
 		for (r = 0; r < rails->rails; r++)
 			if (active & UINT64_C(1) << r)
-				judge_rail(health, rails, &rails->views[i], n, r, values);
+				check_rail(health, rails, &rails->views[i], n, r, values);
 	}
 }
 
 /*
- * Which rails does a host not use that hosts like it do: those that use one or two more, at least three, and ten times
- * as many as are like this one?
+ * Rails that a host does not use and comparable hosts do: at least three hosts that use one or two more
+ * rails, and ten times as many as hosts with the same rails as this one.
  */
 static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alike, size_t *ret_others)
 {
@@ -258,14 +259,14 @@ static void hold_unused(struct health *health, const struct health_tracker *trac
 	if (!open)
 		return;
 	health_subject(open, "%s rail %s", host, rail);
-	health_text(open, "carries nothing while the other rails of %s are busy; %zu hosts that use them use this one "
-		    "too", host,
-		    others);
+	health_text(open,
+		    "carries no traffic while the other rails of %s are busy; %zu comparable hosts use this rail "
+		    "(threshold: %u)", host, others, ALIKE_LEAST);
 	health_number(open, "like_hosts", (double)others);
-	health_touch_link(health, open, tracker->port);
+	health_add_affected_link(health, open, tracker->port);
 }
 
-static void judge_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
+static void check_unused(struct health *health, const struct rails *rails, size_t from, size_t alike)
 {
 	const struct shape *shape = health->input->shape;
 	size_t others, i, r;
@@ -277,7 +278,7 @@ static void judge_unused(struct health *health, const struct rails *rails, size_
 			bool unused = missing & UINT64_C(1) << r;
 			struct health_tracker *tracker;
 
-			/* A port that was not read, or is down, is not unused. */
+			/* A port that was not read or is down is not unused. */
 			if (!(view->known & UINT64_C(1) << r))
 				continue;
 			tracker = rail_tracker(health, &rails->ports[view->first + r], unused);
@@ -291,8 +292,8 @@ static void judge_unused(struct health *health, const struct rails *rails, size_
 		}
 }
 
-/* Hosts of jobs lack one and the same rail, and nobody uses it: the job is made so. */
-static void judge_unused_by_all(struct health *health, const struct rails *rails)
+/* No busy host uses one of the rails: the jobs are configured so. */
+static void check_unused_by_all(struct health *health, const struct rails *rails)
 {
 	const struct shape *shape = health->input->shape;
 	struct health_open_finding *open;
@@ -321,12 +322,12 @@ static void judge_unused_by_all(struct health *health, const struct rails *rails
 	if (!open)
 		return;
 	health_subject(open, "rail %s", shape->rails[r].name);
-	health_text(open, "none of the %zu busy hosts uses rail %s; all of the other %u rails are used", busy,
+	health_text(open, "none of the %zu busy hosts uses rail %s; the other %u rails are in use", busy,
 		    shape->rails[r].name, bits(compute) - 1);
 	health_number(open, "busy_hosts", (double)busy);
 }
 
-/* How many hosts use exactly these rails now. */
+/* Number of hosts that use exactly these rails. */
 static uint32_t count_alike(const struct rails *rails, uint64_t active)
 {
 	uint32_t count = 0;
@@ -337,7 +338,7 @@ static uint32_t count_alike(const struct rails *rails, uint64_t active)
 	return count;
 }
 
-static void hold_idle(struct health *health, const struct health_host *host, uint32_t mates)
+static void hold_idle(struct health *health, const struct health_host *host, uint32_t peers)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NIC_UNUSED, .severity = FINDING_INFO, .node = host->first, .port = HEALTH_NONE,
@@ -346,11 +347,12 @@ static void hold_idle(struct health *health, const struct health_host *host, uin
 	if (!open)
 		return;
 	health_subject(open, "%s", host->name);
-	health_text(open, "carries nothing on any rail since then, alone; the %u hosts that were busy on the same "
-		    "rails go on: its work is over, or went to another network", mates);
-	health_number(open, "like_hosts", mates);
+	health_text(open,
+		    "carries no traffic on any rail, while %u hosts that were busy on the same rails continue: its "
+		    "work ended, or uses another network", peers);
+	health_number(open, "like_hosts", peers);
 	open->finding.host_count = open->finding.hosts_touched = 0;
-	health_touch(open, host->name);
+	health_add_affected(open, host->name);
 }
 
 static struct health_host *host_of_view(struct health *health, const struct rail_view *view)
@@ -363,8 +365,8 @@ static struct health_host *host_of_view(struct health *health, const struct rail
 	return &health->hosts[health->nodes[at].host];
 }
 
-/* @stopped: how many busy hosts have stopped so many windows ago */
-static void note_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
+/* @stopped: number of busy hosts by windows since they stopped */
+static void record_busy(struct health *health, const struct rails *rails, const struct rail_view *view,
 		      uint32_t stopped[IDLE_WINDOWS_MOST + 1])
 {
 	struct health_host *host = host_of_view(health, view);
@@ -375,22 +377,22 @@ static void note_busy(struct health *health, const struct rails *rails, const st
 		if (view->active != host->rails_used)
 			host->busy_windows = 0;
 		host->rails_used = view->active;
-		host->mates = count_alike(rails, view->active) - 1;
+		host->peers = count_alike(rails, view->active) - 1;
 		host->busy_windows += host->busy_windows < BUSY_WINDOWS;
 		host->idle_windows = 0;
 		return;
 	}
 	if (!host->idle_windows)
-		host->idle_wall_us = health->last_window_wall_us;
+		host->idle_wall_us = health->balance.start_wall_us;
 	host->idle_windows += host->idle_windows < IDLE_WINDOWS_MOST;
 	stopped[host->idle_windows] += host->busy_windows == BUSY_WINDOWS;
 }
 
 /*
- * A host that falls silent by itself while all that were like it go on has lost its way into the fabric, or its
- * work has ended; where several stop, a job has ended. Nobody can tell these apart from here: info.
+ * A single host stops carrying traffic while comparable hosts continue: it lost its access to the fabric, or
+ * its work ended. Counters cannot distinguish that, so the finding is info. Where several stop, a job ended.
  */
-static void judge_idle(struct health *health, const struct rails *rails)
+static void check_idle(struct health *health, const struct rails *rails)
 {
 	uint32_t stopped[IDLE_WINDOWS_MOST + 1] = { 0 }, alike, with;
 	size_t known = 0, all = 0, i;
@@ -399,11 +401,11 @@ static void judge_idle(struct health *health, const struct rails *rails)
 		known += rails->views[i].known != 0;
 		all += health->input->shape->hosts[rails->views[i].host].class == CLASS_COMPUTE;
 	}
-	/* Where counters were cleared, or many ports not read, nobody is known to be idle. */
+	/* With too few readings no host is known to be idle. */
 	if (known * 10 < all * 9)
 		return;
 	for (i = 0; i < rails->count; i++)
-		note_busy(health, rails, &rails->views[i], stopped);
+		record_busy(health, rails, &rails->views[i], stopped);
 	for (i = 0; i < rails->count; i++) {
 		struct health_host *host = host_of_view(health, &rails->views[i]);
 
@@ -412,7 +414,7 @@ static void judge_idle(struct health *health, const struct rails *rails)
 		alike = count_alike(rails, host->rails_used);
 		with = stopped[host->idle_windows] + stopped[host->idle_windows - 1] +
 		       (host->idle_windows < IDLE_WINDOWS_MOST ? stopped[host->idle_windows + 1] : 0);
-		if (with > 1 || host->mates < ALIKE_LEAST || alike * 10 < host->mates * 9 ||
+		if (with > 1 || host->peers < ALIKE_LEAST || alike * 10 < host->peers * 9 ||
 		    host->idle_windows == IDLE_WINDOWS_MOST)
 			host->busy_windows = 0;
 		else if (host->idle_windows >= RAIL_WINDOWS)
@@ -433,22 +435,22 @@ void health_rails(struct health *health)
 		health->failed = true;
 	} else {
 		rails_take(health, &rails);
-		judge_alike(health, &rails, values);
+		check_like_hosts(health, &rails, values);
 		for (i = 0; i < rails.count; i += n) {
 			for (n = 1; i + n < rails.count && rails.views[i + n].active == rails.views[i].active; n++)
 				;
 			if (rails.views[i].active)
-				judge_unused(health, &rails, i, n);
+				check_unused(health, &rails, i, n);
 		}
-		judge_unused_by_all(health, &rails);
-		judge_idle(health, &rails);
+		check_unused_by_all(health, &rails);
+		check_idle(health, &rails);
 	}
 	free(values);
 	free(rails.views);
 	free(rails.ports);
 }
 
-/* One finding for each host whose HCAs are on other rails' leafs: two that were swapped are one mistake. */
+/* One finding for each host with HCAs on leaves of other rails: two swapped cables are one fault. */
 void health_miswired(struct health *health)
 {
 	const struct shape *shape = health->input->shape;
@@ -483,10 +485,10 @@ void health_miswired(struct health *health)
 			continue;
 		health_link_subject(health, open, at);
 		names_short(fabric->nodes[wrong->leaf].name, leaf);
-		health_text(open, "rail %s is on %.100s, a leaf of rail %s; %u HCAs of this host are wrongly cabled",
+		health_text(open, "rail %s is cabled to %.100s, a leaf of rail %s; %u HCAs of this host are miswired",
 			    rail == SHAPE_NONE ? "?" : shape->rails[rail].name, leaf,
 			    wrong->leaf_rail == SHAPE_NONE ? "?" : shape->rails[wrong->leaf_rail].name, ports);
 		health_number(open, "ports", ports);
-		health_touch_link(health, open, at);
+		health_add_affected_link(health, open, at);
 	}
 }

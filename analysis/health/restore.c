@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * After a restart: open findings are all that is known of the time before. What
- * they say is put where the rules look for it, so that each goes on as if nothing
- * had been in between.
+ * After a restart of the collector only the open findings are known of the time before. Their contents
+ * are put into the state of the rules, so that each finding continues.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
 
-/* The node at the far end of a link that is down, which no discovery reaches; its name is in the subject. */
+/* Add the node at the far end of a down link, which discovery cannot reach; the subject has its name. */
 static uint32_t restore_far_end(struct health *health, const struct finding *finding)
 {
 	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);
@@ -35,7 +34,7 @@ static uint32_t restore_far_end(struct health *health, const struct finding *fin
 	return at;
 }
 
-/* A link that is down may have been forgotten by the fabric: then the finding knows where it led. */
+/* Restore a down link that the fabric does not contain: the finding has both of its ends. */
 static void restore_link(struct health *health, const struct finding *finding)
 {
 	struct health_port *port, *peer;
@@ -61,7 +60,7 @@ static void restore_link(struct health *health, const struct finding *finding)
 	health->down_ports += 2;
 }
 
-/* A node that is not there needs a name, so that it can be told of. */
+/* Restore a node that is not in the fabric, with its name. */
 static void restore_node(struct health *health, const struct finding *finding)
 {
 	uint32_t at;
@@ -83,7 +82,7 @@ static double number_of(const struct finding *finding, const char *key, double o
 	return otherwise;
 }
 
-/* Whole buckets from when errors began, but no more than what is remembered of them. */
+/* Time since the first error in whole buckets, at most the length of the ring. */
 static int64_t span_of_errors(const struct health *health, const struct finding *finding, int64_t most_us,
 			      int64_t bucket_us)
 {
@@ -93,7 +92,7 @@ static int64_t span_of_errors(const struct health *health, const struct finding 
 	       span_us < most_us ? span_us : most_us;
 }
 
-/* What was counted in the last hours, spread over the time since it began: nobody knows when in it it was. */
+/* Spread the errors of the finding evenly over the time since it began: their times are unknown. */
 static void restore_errors(struct health *health, const struct finding *finding)
 {
 	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
@@ -126,7 +125,7 @@ static void restore_errors(struct health *health, const struct finding *finding)
 	ring->since_wall_us = finding->since_us;
 }
 
-/* It is silent for as long as it was, and its sweeps are counted on. */
+/* Continue the time and the number of sweeps without a response. */
 static void restore_silence(struct health *health, const struct finding *finding)
 {
 	double sweeps = number_of(finding, "silent_sweeps", 1);
@@ -138,15 +137,15 @@ static void restore_silence(struct health *health, const struct finding *finding
 	node = &health->nodes[at];
 	node->silent_sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1;
 	node->silent_wall_us = finding->since_us;
-	node->answered_us = health->now_us - (health->wall_us - finding->since_us);
+	node->responded_us = health->now_us - (health->wall_us - finding->since_us);
 }
 
-void health_restore_memory(struct health *health)
+void health_restore_state(struct health *health)
 {
 	size_t i;
 
-	for (i = 0; i < health->open_count; i++) {
-		const struct finding *finding = &health->open[i]->finding;
+	for (i = 0; i < health->open.count; i++) {
+		const struct finding *finding = &health->open.list[i]->finding;
 
 		if (finding->kind == FINDING_LINK_DOWN)
 			restore_link(health, finding);
@@ -170,7 +169,7 @@ static bool is_up(const struct health *health, uint32_t at)
 	return false;
 }
 
-/* Is any of the hosts there that a finding names? */
+/* Any host that the finding names is up. */
 static bool has_host(const struct health *health, const struct finding *finding)
 {
 	uint32_t node;
@@ -188,8 +187,8 @@ static bool has_host(const struct health *health, const struct finding *finding)
 	return false;
 }
 
-/* A host that was restarting when we stopped, and is not back after its time. */
-static void turn_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
+/* A host was restarting when the collector stopped, and did not return in time. */
+static void restart_to_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
 {
 	struct health_open_finding *open = health_hold(health, &(struct health_case){
 		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = at, .port = HEALTH_NONE,
@@ -200,8 +199,8 @@ static void turn_missing(struct health *health, struct health_open_finding *rest
 		return;
 	open->restored = true;
 	health_subject(open, "%s", restart->finding.subject);
-	health_text(open, "%s is gone: all of its HCAs are down for longer than a restart takes",
-		    restart->finding.subject);
+	health_text(open, "all HCAs of %s have been down for more than %lld min", restart->finding.subject,
+		    (long long)(health->settings.missing_after_us / MINUTE_US));
 	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
 	open->finding.host_count = restart->finding.host_count;
 	open->finding.hosts_touched = restart->finding.hosts_touched;
@@ -209,10 +208,10 @@ static void turn_missing(struct health *health, struct health_open_finding *rest
 
 void health_restored_nodes(struct health *health)
 {
-	size_t i, count = health->open_count;
+	size_t i, count = health->open.count;
 
 	for (i = 0; i < count; i++) {
-		struct health_open_finding *open = health->open[i];
+		struct health_open_finding *open = health->open.list[i];
 		const struct finding *finding = &open->finding;
 		int64_t gone_us = health->wall_us - finding->since_us;
 		uint32_t at;
@@ -221,7 +220,7 @@ void health_restored_nodes(struct health *health)
 		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
 		    !map_get(&health->by_guid, finding->node_guid, &at) || gone_us >= health->settings.forget_us)
 			continue;
-		/* Hosts of a leaf: the leaf itself is up all the time. */
+		/* With a tag it names hosts of a leaf, which is up itself. */
 		if (finding->tag ? has_host(health, finding) : is_up(health, at)) {
 			open->restored = false;
 			continue;
@@ -229,6 +228,6 @@ void health_restored_nodes(struct health *health)
 		open->held_us = health->now_us;
 		open->finding.last_seen_us = health->wall_us;
 		if (finding->kind == FINDING_HOST_RESTART && gone_us >= health->settings.missing_after_us)
-			turn_missing(health, open, at);
+			restart_to_missing(health, open, at);
 	}
 }

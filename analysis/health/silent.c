@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Nodes whose links are up and whose performance agents do not answer. */
+/* Unresponsive nodes: links are up, the performance agent does not respond. */
 #include "analysis/health/state.h"
 
-/* Is an HCA behind switches alone that answer nothing themselves? */
-static bool is_echo(const struct health *health, const struct health_node *node)
+/* All switches that an HCA is cabled to are unresponsive. */
+static bool is_behind_silent_switch(const struct health *health, const struct health_node *node)
 {
 	uint32_t cabled = 0, i;
 
@@ -21,61 +21,62 @@ static bool is_echo(const struct health *health, const struct health_node *node)
 }
 
 /*
- * A subnet manager takes a switch that is silent to it for gone, and with it the routes to what is behind. These
- * HCAs are silent because of their switch: it is told, and they are not, nor counted; when it answers again they
- * have as long as anybody. One that was told before stays.
+ * A subnet manager removes an unresponsive switch, and with it the routes to the HCAs behind it. Only the
+ * switch is reported. When it responds again, the delay of these HCAs starts anew. A finding that
+ * is already open stays.
  */
-static void mark_echoes(struct health *health)
+static void mark_behind_silent_switch(struct health *health)
 {
 	uint32_t i;
 
 	for (i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
 
-		node->silent_echo = node->type == NODE_CA && node->asked && !node->answered && is_echo(health, node) &&
+		node->behind_silent_switch = node->type == NODE_CA && node->polled && !node->responded &&
+			is_behind_silent_switch(health, node) &&
 				    !health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
-		if (!node->silent_echo)
+		if (!node->behind_silent_switch)
 			continue;
 		health->nodes_silent -= node->silent;
 		node->silent = true;
 		node->silent_sweeps = 0;
-		node->answered_us = health->now_us;
+		node->responded_us = health->now_us;
 	}
 }
 
-/* Which nodes do not answer, and for how long. */
+/* Update the unresponsive nodes and since when they are. */
 static void find_silent(struct health *health)
 {
 	const struct health_settings *settings = &health->settings;
 	size_t i;
 
-	health->nodes_asked = health->nodes_silent = 0;
+	health->nodes_polled = health->nodes_silent = 0;
 	for (i = 0; i < health->node_count; i++) {
 		struct health_node *node = &health->nodes[i];
 
-		if (!node->asked) {
+		if (!node->polled) {
 			node->silent = false;
 			node->silent_sweeps = 0;
-			node->answered_us = health->now_us;
+			node->responded_us = health->now_us;
 			continue;
 		}
-		health->nodes_asked++;
-		if (node->answered) {
+		health->nodes_polled++;
+		if (node->responded) {
 			node->silent = false;
 			node->silent_sweeps = 0;
-			node->answered_us = health->now_us;
+			node->responded_us = health->now_us;
 			continue;
 		}
 		if (!node->silent_sweeps++)
 			node->silent_wall_us = health->wall_us;
 		node->silent = (node->silent_sweeps >= settings->silent_sweeps &&
-				health->now_us - node->answered_us >= settings->silent_after_us) ||
+				health->now_us - node->responded_us >= settings->silent_after_us) ||
 			       health_find(health, FINDING_NODE_SILENT, node->guid, 0, 0);
 		health->nodes_silent += node->silent;
 	}
-	mark_echoes(health);
-	/* So many at once are no faults of theirs: coverage says it. */
-	health->silence_of_many = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_asked;
+	mark_behind_silent_switch(health);
+	/* A mass failure is not a fault of the nodes: it is reported as coverage. */
+	health->mass_silence = health->nodes_silent > 8 && health->nodes_silent * 10 > health->nodes_polled;
 }
 
 static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const char *host)
@@ -93,27 +94,27 @@ static void hold_silent(struct health *health, uint32_t at, uint32_t hcas, const
 		return;
 	if (host && hcas > 1) {
 		health_subject(open, "%s", host);
-		health_text(open, "%u HCAs of %s answer nothing for %s (%u sweeps); their links are up", hcas, host,
-			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
+		health_text(open, "%u HCAs of %s have not responded for %s (%u sweeps); their links are up", hcas, host,
+			    health_duration(health->now_us - node->responded_us, since), node->silent_sweeps);
 	} else {
 		health_subject(open, "%s", node->name);
-		health_text(open, "%s answers nothing for %s (%u sweeps); its links are up", node->name,
-			    health_duration(health->now_us - node->answered_us, since), node->silent_sweeps);
+		health_text(open, "%s has not responded for %s (%u sweeps); its links are up", node->name,
+			    health_duration(health->now_us - node->responded_us, since), node->silent_sweeps);
 	}
-	health_number(open, "silent_s", (double)(health->now_us - node->answered_us) / SECOND_US);
+	health_number(open, "silent_s", (double)(health->now_us - node->responded_us) / SECOND_US);
 	health_number(open, "silent_sweeps", node->silent_sweeps);
 	health_number(open, "nodes", hcas);
-	if (open->touched == health->generation)
+	if (open->affected_generation == health->generation)
 		return;
-	open->touched = health->generation;
+	open->affected_generation = health->generation;
 	open->finding.host_count = open->finding.hosts_touched = 0;
 	if (host)
-		health_touch(open, host);
+		health_add_affected(open, host);
 	else
-		health_touch_below(health, open, at);
+		health_add_affected_below(health, open, at);
 }
 
-static void tell_silent(struct health *health)
+static void report_silent(struct health *health)
 {
 	uint32_t i, at;
 
@@ -121,7 +122,7 @@ static void tell_silent(struct health *health)
 		uint32_t first = HEALTH_NONE, count = 0;
 
 		for (at = health->hosts[i].first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
-			if (!health->nodes[at].silent || health->nodes[at].silent_echo)
+			if (!health->nodes[at].silent || health->nodes[at].behind_silent_switch)
 				continue;
 			count++;
 			if (first == HEALTH_NONE || health->nodes[at].guid < health->nodes[first].guid)
@@ -138,6 +139,6 @@ static void tell_silent(struct health *health)
 void health_silent(struct health *health)
 {
 	find_silent(health);
-	if (!health->silence_of_many)
-		tell_silent(health);
+	if (!health->mass_silence)
+		report_silent(health);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is remembered of a port that has something to say, for as long as it does. */
+/* Trackers: the error history of ports, created by an error and removed when no rule uses them. */
 #include <stdlib.h>
 
 #include "analysis/health/state.h"
@@ -40,15 +40,15 @@ bool health_errors_count(const struct health *health, const struct health_tracke
 	return health->now_us - tracker->error_us <= SYMBOL_BUCKETS * (int64_t)SYMBOL_BUCKET_US;
 }
 
-static bool is_quiet(const struct health *health, const struct health_tracker *tracker)
+static bool is_unused_tracker(const struct health *health, const struct health_tracker *tracker)
 {
 	return !health_errors_count(health, tracker) && health->now_us - tracker->flaps[0] >= FLAPS_LAST_US &&
 	       !(tracker->stalled | tracker->stalled_critical | tracker->rail_off | tracker->unused |
 		 tracker->hot[0] | tracker->hot[1]);
 }
 
-/* Room for twice as many as there are is enough. */
-static void give_back(struct health *health)
+/* Shrink the array to twice its use. */
+static void shrink_trackers(struct health *health)
 {
 	size_t capacity = 2 * health->tracker_count;
 	void *less = NULL;
@@ -65,17 +65,17 @@ static void give_back(struct health *health)
 	}
 }
 
-void health_forget_quiet(struct health *health)
+void health_prune_trackers(struct health *health)
 {
 	size_t i = 0;
 
-	if (health->now_us - health->forgot_us < HOUR_US)
+	if (health->now_us - health->pruned_us < HOUR_US)
 		return;
-	health->forgot_us = health->now_us;
+	health->pruned_us = health->now_us;
 	while (i < health->tracker_count) {
 		struct health_tracker *tracker = &health->trackers[i];
 
-		if (!is_quiet(health, tracker)) {
+		if (!is_unused_tracker(health, tracker)) {
 			i++;
 			continue;
 		}
@@ -84,5 +84,5 @@ void health_forget_quiet(struct health *health)
 		if (i < health->tracker_count)
 			health->ports[tracker->port].tracker = (uint32_t)i;
 	}
-	give_back(health);
+	shrink_trackers(health);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "analysis/health/dark.h"
+#include "analysis/health/isolated.h"
 
 #include <stdlib.h>
 
 #include "analysis/health/state.h"
 #include "base/array.h"
 
-static void mark_dark(struct health *health, struct health_node *node, uint32_t at)
+static void mark_isolated(struct health *health, struct health_node *node, uint32_t at)
 {
 	uint32_t up = 0, down = 0, i;
 
-	node->dark = node->claimed = false;
+	node->isolated = node->claimed = false;
 	node->cluster = at;
-	node->dark_us = HEALTH_LONG_AGO;
+	node->isolated_us = HEALTH_LONG_AGO;
 	for (i = node->first_port; i < node->first_port + node->slots; i++) {
 		const struct health_port *port = &health->ports[i];
 
@@ -23,18 +23,18 @@ static void mark_dark(struct health *health, struct health_node *node, uint32_t 
 			continue;
 		}
 		down++;
-		/* Of the two ends the one that says so; of links the last one: then it went. */
+		/* The time when its last link went down, from the end that is down. */
 		if (port->link != LINK_IS_DOWN)
 			port = &health->ports[port->peer];
-		if (port->changed_us >= node->dark_us) {
-			node->dark_us = port->changed_us;
-			node->dark_wall_us = port->changed_wall_us;
+		if (port->changed_us >= node->isolated_us) {
+			node->isolated_us = port->changed_us;
+			node->isolated_wall_us = port->changed_wall_us;
 		}
 	}
-	node->dark = down && !up;
+	node->isolated = down && !up;
 }
 
-/* The switch behind a dark HCA, where it is dark as well; else the switch itself. */
+/* The first switch that an isolated HCA was cabled to, or NONE. */
 static uint32_t leaf_of(const struct health *health, uint32_t at)
 {
 	const struct health_node *node = &health->nodes[at];
@@ -57,15 +57,15 @@ static void join(struct health *health, uint32_t a, uint32_t b)
 {
 	a = health_cluster_of(health, a);
 	b = health_cluster_of(health, b);
-	/* The lower stands for both, so that order does not matter. */
+	/* The lower index represents both, so the order does not matter. */
 	if (a < b)
 		health->nodes[b].cluster = a;
 	else
 		health->nodes[a].cluster = b;
 }
 
-/* Did they go so close to one another that it was one cause? */
-static bool together(const struct health *health, int64_t a_us, int64_t b_us)
+/* Close enough in time for a common cause. */
+static bool is_simultaneous(const struct health *health, int64_t a_us, int64_t b_us)
 {
 	return llabs(a_us - b_us) <= health->settings.restart_within_us;
 }
@@ -86,23 +86,23 @@ struct health_host_view health_view_host(const struct health *health, const stru
 		view.cabled++;
 		if (view.first == HEALTH_NONE || node->guid < health->nodes[view.first].guid)
 			view.first = at;
-		if (!node->dark)
+		if (!node->isolated)
 			continue;
-		view.dark++;
-		if (node->dark_us > view.last_us)
-			view.last_us = node->dark_us;
+		view.isolated++;
+		if (node->isolated_us > view.last_us)
+			view.last_us = node->isolated_us;
 	}
 	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 		const struct health_node *node = &health->nodes[at];
 		uint32_t leaf;
 
-		if (!node->dark || view.last_us - node->dark_us > health->settings.restart_within_us)
+		if (!node->isolated || view.last_us - node->isolated_us > health->settings.restart_within_us)
 			continue;
-		view.lately++;
-		if (!view.wall_us || node->dark_wall_us < view.wall_us)
-			view.wall_us = node->dark_wall_us;
+		view.recent++;
+		if (!view.wall_us || node->isolated_wall_us < view.wall_us)
+			view.wall_us = node->isolated_wall_us;
 		leaf = leaf_of(health, at);
-		view.behind_dark += leaf != HEALTH_NONE && health->nodes[leaf].dark;
+		view.behind_isolated += leaf != HEALTH_NONE && health->nodes[leaf].isolated;
 	}
 	return view;
 }
@@ -118,18 +118,18 @@ void health_forget_host(struct health *health, uint32_t at)
 				uint32_t port = end ? health->ports[i].peer : i;
 
 				if (port != HEALTH_NONE && health->ports[port].tracker != HEALTH_NONE)
-					health_forget_lately(&health->trackers[health->ports[port].tracker],
+					health_forget_recent(&health->trackers[health->ports[port].tracker],
 							     health->now_us - 2 * MINUTE_US, health->now_us);
 			}
 }
 
-/* Is the host as a whole down, up again, restarting? */
-static void follow_host(struct health *health, uint32_t at)
+/* Detect that a host as a whole went down, or came back. */
+static void update_host(struct health *health, uint32_t at)
 {
 	struct health_host *host = &health->hosts[at];
 	struct health_host_view view = health_view_host(health, host);
-	bool all = view.cabled && view.dark == view.cabled && 2 * view.lately >= view.cabled;
-	/* One HCA that is gone may be its cable: it takes as long as a cable does to be called so. */
+	bool all = view.cabled && view.isolated == view.cabled && 2 * view.recent >= view.cabled;
+	/* A single HCA may be down because of its cable, so the delay of a link applies. */
 	bool down = all && (view.cabled > 1 || health->now_us - view.last_us >= health->settings.down_after_us);
 
 	if (down && !host->down) {
@@ -137,22 +137,23 @@ static void follow_host(struct health *health, uint32_t at)
 		host->down_us = view.last_us;
 		host->down_wall_us = view.wall_us;
 		health_forget_host(health, at);
-	} else if (host->down && view.cabled && view.dark < view.cabled) {
+	} else if (host->down && view.cabled && view.isolated < view.cabled) {
 		host->down = false;
 		host->rack_guid = 0;
-		host->restart_us = host->behind_dark ? HEALTH_LONG_AGO : health->now_us;
+		host->restart_us = host->behind_isolated ? HEALTH_LONG_AGO : health->now_us;
 		host->restart_wall_us = host->down_wall_us;
 		host->charge_until_us = health->now_us + health->settings.restart_charge_us;
 	}
-	host->behind_dark = host->down && view.lately && view.behind_dark == view.lately;
+	host->behind_isolated = host->down && view.recent && view.behind_isolated == view.recent;
 }
 
-static bool went_with(const struct health *health, uint32_t hca, const struct health_host *host)
+static bool departed_with(const struct health *health, uint32_t hca, const struct health_host *host)
 {
-	return hca != HEALTH_NONE && together(health, health->hosts[health->nodes[hca].host].down_us, host->down_us);
+	return hca != HEALTH_NONE && is_simultaneous(health, health->hosts[health->nodes[hca].host].down_us,
+						     host->down_us);
 }
 
-/* Hosts that went with a switch, or with other hosts of a leaf, are of its cluster. In order of going. */
+/* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. In order of time. */
 static void join_host(struct health *health, const struct health_host *host)
 {
 	uint32_t at, leaf;
@@ -160,7 +161,7 @@ static void join_host(struct health *health, const struct health_host *host)
 	for (at = host->first; at != HEALTH_NONE; at = health->nodes[at].host_next) {
 		struct health_node *node = &health->nodes[at];
 
-		if (!node->dark)
+		if (!node->isolated)
 			continue;
 		node->claimed = true;
 		if (host->first != at)
@@ -168,27 +169,28 @@ static void join_host(struct health *health, const struct health_host *host)
 		leaf = leaf_of(health, at);
 		if (leaf == HEALTH_NONE)
 			continue;
-		if (health->nodes[leaf].dark) {
-			if (together(health, health->nodes[leaf].dark_us, host->down_us) || host->behind_dark)
+		if (health->nodes[leaf].isolated) {
+			if (is_simultaneous(health, health->nodes[leaf].isolated_us, host->down_us) ||
+			    host->behind_isolated)
 				join(health, leaf, at);
-		} else if (went_with(health, health->nodes[leaf].dark_host, host)) {
-			join(health, health->nodes[leaf].dark_host, at);
+		} else if (departed_with(health, health->nodes[leaf].isolated_host, host)) {
+			join(health, health->nodes[leaf].isolated_host, at);
 		} else {
-			health->nodes[leaf].dark_host = at;
+			health->nodes[leaf].isolated_host = at;
 		}
 	}
 }
 
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
-	const struct health_gone *x = a, *y = b;
+	const struct departed_host *x = a, *y = b;
 
 	if (x->us != y->us)
 		return x->us < y->us ? -1 : 1;
 	return (x->host > y->host) - (x->host < y->host);
 }
 
-/* What is in each cluster, noted at the node that stands for it. */
+/* Count the members of each cluster at the node that represents it. */
 static void count_clusters(struct health *health)
 {
 	uint32_t i;
@@ -196,7 +198,7 @@ static void count_clusters(struct health *health)
 	for (i = 0; i < health->node_count; i++)
 		health->nodes[i].cluster_switches = health->nodes[i].cluster_hosts = health->nodes[i].cluster_racks = 0;
 	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH)
+		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH)
 			health->nodes[health_cluster_of(health, i)].cluster_switches++;
 	for (i = 0; i < health->host_count; i++) {
 		const struct health_host *host = &health->hosts[i];
@@ -210,48 +212,48 @@ static void count_clusters(struct health *health)
 	}
 }
 
-/* Hosts that are down, in the order in which they went. Return: how many. */
-static size_t list_gone(struct health *health)
+/* List the hosts that are down by the time of their failure. Return: their number. */
+static size_t list_departed(struct health *health)
 {
-	struct health_gone *grown;
+	struct departed_host *grown;
 	size_t count = 0;
 	uint32_t i;
 
 	for (i = 0; i < health->host_count; i++) {
 		if (!health->hosts[i].down)
 			continue;
-		grown = array_grow(health->gone, count, &health->gone_capacity, sizeof(*grown));
+		grown = array_grow(health->departed, count, &health->departed_capacity, sizeof(*grown));
 		if (!grown) {
 			health->failed = true;
 			break;
 		}
-		health->gone = grown;
-		grown[count++] = (struct health_gone){ .us = health->hosts[i].down_us, .host = i };
+		health->departed = grown;
+		grown[count++] = (struct departed_host){ .us = health->hosts[i].down_us, .host = i };
 	}
 	if (count)
-		qsort(health->gone, count, sizeof(*health->gone), by_time);
+		qsort(health->departed, count, sizeof(*health->departed), compare_times);
 	return count;
 }
 
-void health_find_dark(struct health *health)
+void health_find_isolated(struct health *health)
 {
-	size_t gone, g;
+	size_t departed, g;
 	uint32_t i;
 
 	for (i = 0; i < health->node_count; i++) {
-		mark_dark(health, &health->nodes[i], i);
-		health->nodes[i].dark_host = HEALTH_NONE;
+		mark_isolated(health, &health->nodes[i], i);
+		health->nodes[i].isolated_host = HEALTH_NONE;
 	}
 	for (i = 0; i < health->host_count; i++)
-		follow_host(health, i);
-	gone = list_gone(health);
-	for (g = 0; g < gone; g++)
-		join_host(health, &health->hosts[health->gone[g].host]);
-	health->dark_switches = 0;
+		update_host(health, i);
+	departed = list_departed(health);
+	for (g = 0; g < departed; g++)
+		join_host(health, &health->hosts[health->departed[g].host]);
+	health->isolated_switches = 0;
 	for (i = 0; i < health->node_count; i++)
-		if (health->nodes[i].dark && health->nodes[i].type == NODE_SWITCH) {
+		if (health->nodes[i].isolated && health->nodes[i].type == NODE_SWITCH) {
 			health->nodes[i].claimed = true;
-			health->dark_switches++;
+			health->isolated_switches++;
 		}
 	count_clusters(health);
 }
