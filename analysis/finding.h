@@ -11,7 +11,10 @@
 
 #include <stdint.h>
 
-/* In the order in which they are shown where severities are equal. Words of the database: add at the end. */
+/*
+ * In the order in which they are shown where severities are equal. Words of the database: add at
+ * the end.
+ */
 enum finding_kind {
 	FINDING_SM_LOST, FINDING_COVERAGE, FINDING_LINK_DOWN, FINDING_NODE_MISSING, FINDING_NODE_SILENT,
 	FINDING_UPLINK_IMBALANCE, FINDING_BLACK_HOLE, FINDING_LINK_DEGRADED, FINDING_LINK_FLAPPING,

@@ -458,7 +458,7 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		busy++;
 		if (slot->in_flight || now_us < slot->due_us)
 			continue;
-		if (!clear->held && (in_flight >= WINDOW || !bucket_has_one(&clear->bucket, now_us))) {
+		if (!clear->held && (in_flight >= WINDOW || !bucket_has_token(&clear->bucket, now_us))) {
 			clear->held = true;
 			clear->turn = (first + i) % SLOTS;
 		}

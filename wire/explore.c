@@ -33,7 +33,7 @@ struct question {
 	enum question_kind kind;
 	uint32_t node; /* index in the survey */
 	uint8_t num;
-	uint32_t lane;
+	uint32_t request_node;
 	unsigned attempt;
 	uint64_t mkey;
 	const struct path *path;
@@ -52,7 +52,7 @@ struct explore {
 	struct survey survey;
 	struct route *routes;
 	struct question *deferred; /* to be asked a last time when all others are done */
-	uint32_t lanes;            /* how many are taken */
+	uint32_t request_nodes;            /* how many are taken */
 	/* What a node that is not known yet is asked with: the most frequent M_Key, at each retry the next one. */
 	uint64_t mkeys[MKEYS_TRIED];
 	size_t mkey_count;
@@ -76,7 +76,7 @@ static int submit(struct question *question)
 	struct explore *explore = question->explore;
 	bool by_port = question->kind == ASK_PORT_INFO || question->kind == ASK_EXTENDED;
 	struct request request = {
-		.node = question->lane,
+		.node = question->request_node,
 		.to.lid = LID_PERMISSIVE,
 		.mgmt_class = CLASS_SUBN_DIRECTED,
 		.attribute = attributes[question->kind],
@@ -130,7 +130,7 @@ static void ask_node(struct explore *explore, enum question_kind kind, uint32_t 
 	uint64_t mkey = mkey_of(explore, node->info.guid, node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid);
 
 	ask(explore, &(struct question){
-		.kind = kind, .node = index, .num = num, .lane = node->lane, .path = came_by->path,
+		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = came_by->path,
 		.mkey = mkey ? mkey : came_by->mkey });
 }
 
@@ -176,7 +176,7 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 		return;
 	path->ports[path->hops++] = num;
 	question.path = path;
-	question.lane = explore->lanes++;
+	question.request_node = explore->request_nodes++;
 	ask(explore, &question);
 }
 
@@ -222,7 +222,8 @@ static void take_node_info(struct explore *explore, const struct question *quest
 	struct smp_node info = smp_read_node(mad);
 	bool is_new;
 	uint32_t met;
-	int code = survey_meet(&explore->survey, &info, question->path, question->lane, &met, &is_new, explore->err);
+	int code = survey_meet(&explore->survey, &info, question->path, question->request_node, &met, &is_new,
+			       explore->err);
 
 	if (code < 0)
 		explore->code = code;
@@ -305,7 +306,7 @@ static void count_failure(struct explore *explore, const struct question *questi
 		return;
 	explore->dropping = !node->dropped;
 	node->dropped = true;
-	engine_drop_node(explore->engine, question->lane);
+	engine_drop_node(explore->engine, question->request_node);
 	explore->dropping = false;
 }
 
@@ -396,7 +397,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
 	if (!own.mkey)
 		own.mkey = explore.mkeys[0];
-	own.lane = explore.lanes++;
+	own.request_node = explore.request_nodes++;
 	ask(&explore, &own);
 	code = run(&explore, err);
 	if (code == 0 && !explore.survey.count)

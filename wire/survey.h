@@ -41,7 +41,7 @@ struct survey_node {
 	struct smp_node info;      /* NodeInfo as it came first */
 	struct node node;          /* what else is known: description, SwitchInfo */
 	struct path path;          /* the one by which it was found */
-	uint32_t lane;             /* of its requests (wire/engine.h) */
+	uint32_t request_node;             /* of its requests (wire/engine.h) */
 	unsigned failed_in_a_row;  /* SMPs to it that stayed without an answer */
 	bool dropped;              /* it was taken for dead once */
 	bool doubtful;             /* something contradicts its GUID or links: all of them are to be asked from here */
@@ -75,7 +75,7 @@ void survey_take_notes(const struct survey *survey, struct text *ret);
  * Return: 0; 1 where it is to be left alone, and a note says why: it has no GUID, a port that it cannot have, or
  * the GUID of a node that is another one; ERR_NOMEM.
  */
-int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t lane,
+int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		uint32_t *ret, bool *ret_new, struct error *err);
 
 /*

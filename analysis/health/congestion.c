@@ -11,7 +11,9 @@
 
 enum { WINDOW_SWEEPS = 3, CONGESTION_WINDOWS = 10, CONGESTION_STALLED = 5, HOPS_MOST = 5 };
 
-/* Share of the bytes of a full port that one output must send, so that the stall continues there. */
+/*
+ * Share of the bytes of a full port that one output must send, so that the stall continues there.
+ */
 #define FULL_GOES_ON 0.9
 
 static void start_window(struct health *health)
@@ -90,9 +92,9 @@ enum stall_reason {
 };
 
 /*
- * Is the reason further on? Who waits for credits waits for an output of the next switch that sends, or waits itself:
- * that one is busy for at least as long, or two of them for half as long each. Full links are load, and what is
- * wrong with load between switches is what balance says.
+ * Is the reason further on? Who waits for credits waits for an output of the next switch that
+ * sends, or waits itself: that one is busy for at least as long, or two of them for half as long
+ * each. Full links are load, and what is wrong with load between switches is what balance says.
  * @ret_full: the fullest output, where that is the reason
  */
 static enum stall_reason find_stall_cause(const struct health *health, uint32_t at, double stall, uint32_t *ret_full)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Record the counters of a sweep for the rules: errors in rings of the ports that have any, loads of
- * all ports as sums of the current window.
+ * Record the counters of a sweep for the rules: errors in rings of the ports that have any, loads
+ * of all ports as sums of the current window.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +188,10 @@ static void record_reset(struct health *health, uint32_t at)
 	grown[health->resets.count++] = (struct reset_port){ .port = at, .wall_us = health->wall_us };
 }
 
-/* Scale a count over more time than the ring covers (a restart, a gap) down to the time of the ring. */
+/*
+ * Scale a count over more time than the ring covers (a restart, a gap) down to the time of the
+ * ring.
+ */
 static uint64_t scale_to_ring(uint64_t count, int64_t elapsed_us, int64_t ring_us)
 {
 	if (elapsed_us <= ring_us)

@@ -113,7 +113,9 @@ static void a_restart_changes_nothing_that_is_open(void **state)
 	CHECK(cases, false);
 }
 
-/* An hour's errors stay so many until the hour is over: they began after the last that was without. */
+/*
+ * An hour's errors stay so many until the hour is over: they began after the last that was without.
+ */
 static void a_restart_forgets_no_error_before_its_time(void **state)
 {
 	struct world *world = world_create(&rails);
@@ -290,7 +292,9 @@ static void a_severity_rises_at_once_and_falls_later(void **state)
 	world_destroy(world);
 }
 
-/* Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below. */
+/*
+ * Of a host's link that host; of a leaf's uplink the leaf's hosts; of a spine all that are below.
+ */
 static void hosts_are_named_that_it_touches(void **state)
 {
 	static const struct {

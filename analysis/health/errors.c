@@ -10,8 +10,8 @@
 
 /*
  * Thresholds for symbol errors. The settings hold for one hour at 400 Gb/s. A slower link has a
- * longer window for the same number (HDR 2 h, at most 4 h), because half the number per hour would be
- * within chance. A faster link has a higher number per hour. Before HDR the threshold is a bit
+ * longer window for the same number (HDR 2 h, at most 4 h), because half the number per hour would
+ * be within chance. A faster link has a higher number per hour. Before HDR the threshold is a bit
  * error rate over one hour.
  */
 struct symbol_limit {
@@ -194,7 +194,10 @@ static void check_receive(struct health *health, struct health_tracker *tracker)
 	health_add_affected_link(health, open, tracker->port);
 }
 
-/* VL15Dropped: management packets dropped for lack of buffers. A fault of the node, not of the link: tag 1. */
+/*
+ * VL15Dropped: management packets dropped for lack of buffers. A fault of the node, not of the
+ * link: tag 1.
+ */
 static void check_drops(struct health *health, struct health_tracker *tracker)
 {
 	const struct health_port *port = &health->ports[tracker->port];
@@ -220,7 +223,9 @@ static void check_drops(struct health *health, struct health_tracker *tracker)
 	health_add_affected_link(health, open, tracker->port);
 }
 
-/* Number of the last ten minutes with at least @limit discards, and the largest count of a minute. */
+/*
+ * Number of the last ten minutes with at least @limit discards, and the largest count of a minute.
+ */
 static unsigned bad_minutes(struct health *health, struct health_ring *ring, double limit, double *ret_worst)
 {
 	unsigned i, bad = 0;
@@ -238,8 +243,8 @@ static unsigned bad_minutes(struct health *health, struct health_ring *ring, dou
 }
 
 /*
- * A port discards packets that wait too long for credits. If the switch behind it discards, too, the
- * cause is there.
+ * A port discards packets that wait too long for credits. If the switch behind it discards, too,
+ * the cause is there.
  */
 static bool is_discard_symptom(struct health *health, uint32_t at)
 {

@@ -20,7 +20,10 @@ static const struct world_told *told(const struct world *world)
 	return NULL;
 }
 
-/* Four hosts with four HCAs each on four leafs, below two spines: 16 links to hosts and 8 between switches. */
+/*
+ * Four hosts with four HCAs each on four leafs, below two spines: 16 links to hosts and 8 between
+ * switches.
+ */
 static struct world *begin(unsigned hosts, unsigned hcas, unsigned switches, unsigned links)
 {
 	struct world *world = world_create(&(struct world_shape){ .leafs = 4, .spines = 2, .parallel = 1, .hosts = 4,

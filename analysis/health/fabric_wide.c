@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rules about the fabric as a whole: coverage, subnet manager, M_Keys, counter resets, topology, forwarding
- * tables, cabling, and the log of the database.
+ * Rules about the fabric as a whole: coverage, subnet manager, M_Keys, counter resets, topology,
+ * forwarding tables, cabling, and the log of the database.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,10 @@ static struct health_open_finding *hold_fabric(struct health *health, const stru
 	return open;
 }
 
-/* Switches respond, and no HCA except that of this host does: an access problem, not faults of the HCAs. */
+/*
+ * Switches respond, and no HCA except that of this host does: an access problem, not faults of the
+ * HCAs.
+ */
 static bool is_only_hcas(const struct health *health)
 {
 	uint32_t polled = 0, responded = 0, switches = 0;
@@ -217,7 +220,10 @@ static void hold_cleared(struct health *health, const struct reset_port *cleared
 		health_text(open, "counters were reset externally (ibwire clear, perfquery), or the device restarted");
 }
 
-/* Many resets within a minute are one finding: of the node if all of its ports are on one, else of the fabric. */
+/*
+ * Many resets within a minute are one finding: of the node if all of its ports are on one, else of
+ * the fabric.
+ */
 static void hold_many_cleared(struct health *health, size_t ports)
 {
 	uint32_t node = health->ports[health->resets.list[0].port].node;
@@ -402,8 +408,8 @@ static void hold_hole(struct health *health, const struct route_hole *hole)
 }
 
 /*
- * The table was read after the hole had lasted for down_after; otherwise request a read. A table that
- * was read earlier may have been inconsistent and repaired since.
+ * The table was read after the hole had lasted for down_after; otherwise request a read. A table
+ * that was read earlier may have been inconsistent and repaired since.
  */
 static bool is_confirmed(struct health *health, const struct route_hole *hole)
 {

@@ -183,7 +183,9 @@ static struct health_open_finding *open_new(struct health *health, const struct 
 	return open;
 }
 
-/* Severity rises at once, and falls only when the higher one did not hold for the recovery window. */
+/*
+ * Severity rises at once, and falls only when the higher one did not hold for the recovery window.
+ */
 static void set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us)
 {
 	struct finding *finding = &open->finding;

@@ -14,7 +14,10 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1 h. */
+/*
+ * If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1
+ * h.
+ */
 #define PAUSE_US (5 * (int64_t)MINUTE_US)
 #define PAUSE_MOST_US HOUR_US
 /* The last ten windows, one bit each. */
@@ -115,8 +118,8 @@ static void describe(struct health *health, struct health_open_finding *open, co
 }
 
 /*
- * Start of an imbalance: the change of the table, if one was seen. If the change was detected because
- * the load did not match, the share of the new load in its window gives the time.
+ * Start of an imbalance: the change of the table, if one was seen. If the change was detected
+ * because the load did not match, the share of the new load in its window gives the time.
  */
 static int64_t imbalance_since(const struct health *health, const struct health_node *node)
 {
@@ -127,7 +130,10 @@ static int64_t imbalance_since(const struct health *health, const struct health_
 	return health->balance.start_wall_us;
 }
 
-/* A link of the group went down or came up minutes ago: the subnet manager still reroutes around it. */
+/*
+ * A link of the group went down or came up minutes ago: the subnet manager still reroutes around
+ * it.
+ */
 static bool is_unsettled(const struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
@@ -140,8 +146,8 @@ static bool is_unsettled(const struct health *health, const struct balance_resul
 }
 
 /*
- * A link of the group is down, and so not in the group any more: discovery does not see its peer. The
- * additional load of the other links is a symptom.
+ * A link of the group is down, and so not in the group any more: discovery does not see its peer.
+ * The additional load of the other links is a symptom.
  */
 static bool has_link_down(const struct health *health, const struct balance_result *result, uint32_t at)
 {
@@ -161,7 +167,10 @@ static bool has_link_down(const struct health *health, const struct balance_resu
 	return false;
 }
 
-/* Record the hottest member of each active window; a lasting imbalance started with the first of them. */
+/*
+ * Record the hottest member of each active window; a lasting imbalance started with the first of
+ * them.
+ */
 static void record_hottest(struct health *health, const struct balance_result *result)
 {
 	const struct shape_group *group = &health->input->shape->groups[result->group];
@@ -219,7 +228,9 @@ static void hold_group(struct health *health, const struct balance_result *resul
 		describe(health, open, result, at);
 }
 
-/* A window without traffic, or without readings, does not end a finding: the tables are unchanged. */
+/*
+ * A window without traffic, or without readings, does not end a finding: the tables are unchanged.
+ */
 static void extend_group(struct health *health, const struct balance_result *result, uint32_t at)
 {
 	struct health_case what = group_case(health, result, at);

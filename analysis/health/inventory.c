@@ -131,7 +131,9 @@ uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots)
 	return at;
 }
 
-/* A node has more ports than before (it was split): move them, and update the references to them. */
+/*
+ * A node has more ports than before (it was split): move them, and update the references to them.
+ */
 static bool widen(struct health *health, uint32_t node, uint32_t slots)
 {
 	uint32_t from = health->nodes[node].first_port, had = health->nodes[node].slots, i;

@@ -153,7 +153,10 @@ static bool departed_with(const struct health *health, uint32_t hca, const struc
 						     host->down_us);
 }
 
-/* Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. In order of time. */
+/*
+ * Put a host into the cluster of the switch, or of the hosts of its leaf, that failed with it. In
+ * order of time.
+ */
 static void join_host(struct health *health, const struct health_host *host)
 {
 	uint32_t at, leaf;

@@ -148,8 +148,8 @@ static const struct port *port_now(const struct health *health, const struct hea
 }
 
 /*
- * The best rate that both ends support or have enabled. ibsim and some devices report 12x for a port
- * of four lanes, so a width above 4x counts only if the link runs at it.
+ * The best rate that both ends support or have enabled. ibsim and some devices report 12x for a
+ * port of four lanes, so a width above 4x counts only if the link runs at it.
  */
 static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
 {
@@ -263,7 +263,10 @@ static void hold_degraded(struct health *health, uint32_t at)
 	health_add_affected_link(health, open, at);
 }
 
-/* Flaps of a link in the last @since_us, from the end that counted more; *@ret is the tracker of that end. */
+/*
+ * Flaps of a link in the last @since_us, from the end that counted more; *@ret is the tracker of
+ * that end.
+ */
 static unsigned count_flaps(const struct health *health, uint32_t at, int64_t since_us,
 			    const struct health_tracker **ret)
 {
@@ -283,7 +286,10 @@ static unsigned count_flaps(const struct health *health, uint32_t at, int64_t si
 	return most;
 }
 
-/* On a host link wait for restart_within: by then a restart of the host is detected by its other links. */
+/*
+ * On a host link wait for restart_within: by then a restart of the host is detected by its other
+ * links.
+ */
 static bool may_report_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
 {
 	struct health_tracker *of = &health->trackers[tracker];

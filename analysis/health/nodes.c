@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain the
- * links that are down with them, so this rule runs before the rules about links.
+ * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain
+ * the links that are down with them, so this rule runs before the rules about links.
  */
 #include "analysis/health/isolated.h"
 #include "analysis/health/state.h"

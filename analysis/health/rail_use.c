@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Rails of hosts: uneven, unused or miswired. Jobs are unknown here, so a host is compared only with
- * hosts that use the same rails in the same minute; what they have in common is a property of
+ * Rails of hosts: uneven, unused or miswired. Jobs are unknown here, so a host is compared only
+ * with hosts that use the same rails in the same minute; what they have in common is a property of
  * the job.
  */
 #include <math.h>
@@ -176,8 +176,8 @@ static bool is_open(struct health *health, enum finding_kind kind, uint32_t port
 }
 
 /*
- * Compare one rail over hosts that use the same rails. A deviation of several hosts has a common cause,
- * such as a job that crosses a slow link, and is not reported.
+ * Compare one rail over hosts that use the same rails. A deviation of several hosts has a common
+ * cause, such as a job that crosses a slow link, and is not reported.
  */
 static void check_rail(struct health *health, const struct rails *rails, const struct rail_view *views, size_t count,
 		       size_t rail, double *values)
@@ -224,8 +224,8 @@ static void check_like_hosts(struct health *health, const struct rails *rails, d
 }
 
 /*
- * Rails that a host does not use and comparable hosts do: at least three hosts that use one or two more
- * rails, and ten times as many as hosts with the same rails as this one.
+ * Rails that a host does not use and comparable hosts do: at least three hosts that use one or two
+ * more rails, and ten times as many as hosts with the same rails as this one.
  */
 static uint64_t unused_rails(const struct rails *rails, size_t from, size_t alike, size_t *ret_others)
 {
@@ -389,8 +389,9 @@ static void record_busy(struct health *health, const struct rails *rails, const 
 }
 
 /*
- * A single host stops carrying traffic while comparable hosts continue: it lost its access to the fabric, or
- * its work ended. Counters cannot distinguish that, so the finding is info. Where several stop, a job ended.
+ * A single host stops carrying traffic while comparable hosts continue: it lost its access to the
+ * fabric, or its work ended. Counters cannot distinguish that, so the finding is info. Where
+ * several stop, a job ended.
  */
 static void check_idle(struct health *health, const struct rails *rails)
 {
@@ -450,7 +451,9 @@ void health_rails(struct health *health)
 	free(rails.ports);
 }
 
-/* One finding for each host with HCAs on leaves of other rails: two swapped cables are one fault. */
+/*
+ * One finding for each host with HCAs on leaves of other rails: two swapped cables are one fault.
+ */
 void health_miswired(struct health *health)
 {
 	const struct shape *shape = health->input->shape;

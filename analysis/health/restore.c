@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * After a restart of the collector only the open findings are known of the time before. Their contents
- * are put into the state of the rules, so that each finding continues.
+ * After a restart of the collector only the open findings are known of the time before. Their
+ * contents are put into the state of the rules, so that each finding continues.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/health/state.h"
 
-/* Add the node at the far end of a down link, which discovery cannot reach; the subject has its name. */
+/*
+ * Add the node at the far end of a down link, which discovery cannot reach; the subject has its
+ * name.
+ */
 static uint32_t restore_far_end(struct health *health, const struct finding *finding)
 {
 	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);

@@ -314,7 +314,10 @@ const char *health_duration(int64_t us, char ret[32]);
 
 /* inventory.c */
 
-/* health_update_inventory - nodes, ports, hosts and links from the fabric of this step. Return: 0 or ERR_NOMEM. */
+/*
+ * health_update_inventory - nodes, ports, hosts and links from the fabric of this step. Return: 0
+ * or ERR_NOMEM.
+ */
 int health_update_inventory(struct health *health);
 /* health_count_responses - polled and responding ports of each node. */
 void health_count_responses(struct health *health);
@@ -334,7 +337,10 @@ void health_inventory_done(struct health *health);
 
 /* tracker.c */
 void health_tracker_init(struct health_tracker *tracker, uint32_t port);
-/* health_track - the tracker of a port, created on demand; may move the others. Return: NULL: no memory. */
+/*
+ * health_track - the tracker of a port, created on demand; may move the others. Return: NULL: no
+ * memory.
+ */
 struct health_tracker *health_track(struct health *health, uint32_t port);
 /* health_errors_count - the last error is recent enough for a rule. */
 bool health_errors_count(const struct health *health, const struct health_tracker *tracker);
@@ -357,18 +363,32 @@ bool health_is_training(const struct health *health, uint32_t port);
 /* health_forget_recent - remove what a tracker recorded since @from_us. */
 void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us);
 
-/* isolated.c: health_forget_host - remove recent errors and flaps of the ports of a host: its restart caused them. */
+/*
+ * isolated.c: health_forget_host - remove recent errors and flaps of the ports of a host: its
+ * restart caused them.
+ */
 void health_forget_host(struct health *health, uint32_t host);
-/* links.c: health_find_degraded - mark ports below the expected rate; after each change of the topology. */
+/*
+ * links.c: health_find_degraded - mark ports below the expected rate; after each change of the
+ * topology.
+ */
 void health_find_degraded(struct health *health);
-/* imbalance.c: health_request_table - request a read of a forwarding table; repeated after 30 s until it is read. */
+/*
+ * imbalance.c: health_request_table - request a read of a forwarding table; repeated after 30 s
+ * until it is read.
+ */
 void health_request_table(struct health *health, uint32_t node);
 
 /* restore.c */
 
-/* health_restore_state - put restored findings into the state of the rules, before the first step. */
+/*
+ * health_restore_state - put restored findings into the state of the rules, before the first step.
+ */
 void health_restore_state(struct health *health);
-/* health_restored_nodes - hold findings about nodes that were missing before this run until they return. */
+/*
+ * health_restored_nodes - hold findings about nodes that were missing before this run until they
+ * return.
+ */
 void health_restored_nodes(struct health *health);
 
 /* The rules, in the order in which they run. */

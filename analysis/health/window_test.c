@@ -178,8 +178,9 @@ static void cables_and_tables(void **state)
 }
 
 /*
- * A table that a subnet manager has mended after 20 s, and that nobody has read since: it is read before anything
- * is said. @again: other destinations are lost meanwhile, as where one host after the other restarts.
+ * A table that a subnet manager has mended after 20 s, and that nobody has read since: it is read
+ * before anything is said. @again: other destinations are lost meanwhile, as where one host after
+ * the other restarts.
  */
 static void a_hole_that_was_mended_unseen_is_not_told(void **state)
 {
@@ -203,7 +204,10 @@ static void a_hole_that_was_mended_unseen_is_not_told(void **state)
 	}
 }
 
-/* A switch that carries more than its table explains is asked for, and not for ever where the table is as it was. */
+/*
+ * A switch that carries more than its table explains is asked for, and not for ever where the table
+ * is as it was.
+ */
 static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
 {
 	struct world *world = world_create(&single);
