@@ -15,8 +15,8 @@
 #include "fabric/speed.h"
 
 /*
- * A prediction takes destinations to receive from this leaf as they receive from all. Of one that sends less
- * than this part of what leafs send on the average, other jobs' traffic says nothing.
+ * A prediction assumes that destinations receive from this leaf as they receive from all. If a leaf
+ * sends less than this share of the average, the traffic of other jobs makes it meaningless.
  */
 #define PREDICTED_LEAST 0.25
 
@@ -26,7 +26,7 @@ struct judge {
 	const struct fabric *fabric;
 	struct balance_tables tables;
 	double *sent;          /* by node: bytes per us that HCAs send into a switch */
-	struct flow_loads received; /* by all destinations */
+	struct flow_loads received; /* loads received by all destinations */
 };
 
 void balance_settings_default(struct balance_settings *ret)
@@ -39,7 +39,7 @@ void balance_settings_default(struct balance_settings *ret)
 	};
 }
 
-/* What the port at the sending end of a member says; for the load itself either end will do. */
+/* Use the reading of the sending end; for the load itself either end will do. */
 static void fill_member(const struct judge *judge, enum balance_direction direction, struct balance_member *member,
 			struct balance_sums *sums)
 {
@@ -74,7 +74,10 @@ static void fill_member(const struct judge *judge, enum balance_direction direct
 	sums->longest_us = load->elapsed_us > sums->longest_us ? load->elapsed_us : sums->longest_us;
 }
 
-/* What tables give a member to carry: its own switch's what goes out, the other end's what comes in. */
+/*
+ * Destinations that the tables assign to a member: by the own table for XMIT, by that of the other
+ * end for RCV.
+ */
 static void fill_tables(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
 			struct balance_sums *sums)
 {
@@ -82,7 +85,10 @@ static void fill_tables(const struct judge *judge, const struct shape_group *gro
 	uint32_t i;
 
 	result->t_known = sums->working > 0;
-	/* A table alone does not say what comes down: the same destinations are in those of all switches above. */
+	/*
+	 * For RCV, one table alone is not enough: the tables of all upper switches have the same
+	 * destinations.
+	 */
 	result->predicted_known = tables->weights_known &&
 				  (tables->carried || result->direction == BALANCE_XMIT || group->kind != GROUP_UP);
 	for (i = 0; i < group->count; i++) {
@@ -117,7 +123,7 @@ static void make_shares(const struct shape_group *group, struct balance_result *
 	}
 }
 
-/* Do the tables give this member more than T allows? */
+/* The tables assign more destinations to this member than test T allows. */
 static bool overloads(const struct balance_member *member, const struct balance_settings *settings)
 {
 	return member->lids_mean > 0 && member->lids > settings->table_ratio * member->lids_mean &&
@@ -131,8 +137,8 @@ bool balance_follows(const struct balance_result *result, const struct balance_s
 }
 
 /*
- * What each member's part of capacity comes to. What switches above send down to this one are the same
- * destinations from each of them, so that only links from one of them can be held against each other.
+ * Fair number of destinations of each member. Upper switches all send the same destinations down to
+ * this switch, so only links from one of them are comparable.
  */
 static void find_lids_means(const struct judge *judge, const struct shape_group *group, struct balance_result *result,
 			    const struct balance_sums *sums)
@@ -179,7 +185,7 @@ static void test_tables(const struct judge *judge, const struct shape_group *gro
 	}
 }
 
-/* Could this link run as fast as the best of its siblings, as far as both its ends say what they support? */
+/* The link could run as fast as the best of its siblings, according to what both ends support. */
 static bool could_do(const struct fabric *fabric, const struct port *port, uint64_t best)
 {
 	const struct port *peer = &fabric->ports[port->peer];
@@ -211,8 +217,8 @@ static bool has_degraded(const struct fabric *fabric, const struct shape_group *
 }
 
 /*
- * A link that is down or slow explains an imbalance. A cable that was never there is the fabric's normal
- * state, to which its tables were made: it explains only what nothing else does.
+ * A link that is down or slow explains an imbalance. A cable that was never there is the normal
+ * state, for which the tables were made: it explains only what has no other cause.
  */
 static enum balance_cause find_cause(const struct judge *judge, const struct shape_group *group,
 				     const struct balance_result *result, const struct balance_sums *sums)
@@ -304,7 +310,7 @@ static bool is_leaf_sending(const struct shape *shape, const struct balance_resu
 	return group->kind == GROUP_UP && group->tier == 1 && result->direction == BALANCE_XMIT;
 }
 
-/* Where a leaf sends far less than others do, what destinations receive is not from it. */
+/* If a leaf sends far less than others do, received loads do not predict its traffic. */
 static void drop_predictions(const struct shape *shape, struct balance *balance)
 {
 	size_t count = 0, i;
@@ -331,7 +337,7 @@ static void drop_predictions(const struct shape *shape, struct balance *balance)
 	}
 }
 
-/* What HCAs send into their switches, and what all of them receive. */
+/* Loads that HCAs send into their switches, and loads that they receive. */
 static void sum_hosts(struct judge *judge)
 {
 	const struct shape *shape = judge->input->shape;

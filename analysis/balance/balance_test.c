@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Balance on small fabrics made by hand: two leafs, some spines, and numbers put where they are wanted. */
+/*
+ * Balance on small fabrics made by hand: two leafs, some spines, and numbers put where they are
+ * wanted.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +82,10 @@ static void publish(struct small *small)
 							  small->tables[leaf] + 64 * block, NULL, NULL), 0);
 }
 
-/* Destinations of the other leaf leave round by round: host 0 by the first uplink, port HOSTS + 1, and so on. */
+/*
+ * Destinations of the other leaf leave round by round: host 0 by the first uplink, port HOSTS + 1,
+ * and so on.
+ */
 static void init_with(struct small *small, uint8_t lmc)
 {
 	uint32_t spines[SPINES], hosts[2][HOSTS];
@@ -231,7 +237,10 @@ static void routing_needs_tables_and_traffic_to_agree(void **state)
 	assert_int_equal(result->members[0].lids, 12);
 	assert_int_equal(result->cause, BALANCE_ROUTING);
 	assert_near(result->members[0].predicted, 0.75);
-	/* Not where another one is the hottest, nor where the load is even, nor where there is none. */
+	/*
+	 * Not where another one is the hottest, nor where the load is even, nor where there is
+	 * none.
+	 */
 	memset(small.loads, 0, small.fabric->port_count * sizeof(*small.loads));
 	for (size_t i = 0; i < small.fabric->port_count; i++)
 		small.loads[i] = (struct balance_load){ .known = true, .elapsed_us = WINDOW_US };
@@ -418,7 +427,10 @@ static void no_tables_are_no_even_tables(void **state)
 	done(&small);
 }
 
-/* A link that is down or slow is told whether there is traffic or not; a slow one is held to its own capacity. */
+/*
+ * A link that is down or slow is told whether there is traffic or not; a slow one is held to its
+ * own capacity.
+ */
 static void state_is_told_at_once(void **state)
 {
 	const struct balance_result *result;

@@ -13,8 +13,8 @@
 #include "fabric/shape.h"
 
 /*
- * Once through all switches from the lowest tier up, and once back: that is any way in a fat-tree. More often for
- * what goes across; and what goes round in a loop ends here.
+ * One pass over all switches from the lowest tier up, and one back, covers every path of a
+ * fat-tree. More passes cover links within a tier; load that is still on the way then is in a loop.
  */
 enum { ROUNDS = 3 };
 
@@ -25,17 +25,20 @@ struct carrying {
 	const struct fabric *fabric;
 	uint32_t *order;                   /* switches from the lowest tier up */
 	size_t switches;
-	uint32_t *place;                   /* by node: where it is in order; NOWHERE: no switch */
-	uint32_t *next;                    /* by port: the place of the switch that it leads to, or NOWHERE */
+	uint32_t *place;                   /* by node: index in order; NOWHERE: not a switch */
+	uint32_t *next;                    /* by port: index of the switch that it leads to, or NOWHERE */
 	uint8_t *nums;                     /* by port: its number */
-	double (*amounts)[ROUTES_BLOCK];   /* by place, and by destination of the block in hand */
-	bool *busy;                        /* by place: has it any */
-	const struct balance_dest *dests;  /* of the block in hand */
+	double (*amounts)[ROUTES_BLOCK];   /* by index, and by destination of the current block */
+	bool *busy;                        /* by index: it has load to forward */
+	const struct balance_dest *dests;  /* of the current block */
 	size_t count;
-	uint32_t goals[ROUTES_BLOCK];      /* by destination: the place of the switch that it is cabled to */
+	uint32_t goals[ROUTES_BLOCK];      /* by destination: index of its switch */
 };
 
-/* Send on what is at a switch. This is where the time goes: nothing but small arrays is looked at. */
+/*
+ * Forward the load of one switch. Most of the time is spent here, so only small arrays are
+ * accessed.
+ */
 static void visit(struct carrying *carrying, size_t at)
 {
 	uint32_t node = carrying->order[at];
@@ -96,7 +99,7 @@ static void carry_block(struct carrying *carrying, const double *sent)
 	}
 }
 
-/* Tiers first, irregular switches (tier 0) last. */
+/* By tier; irregular switches (tier 0) last. */
 static void sort_switches(struct carrying *carrying, const struct shape *shape)
 {
 	const struct fabric *fabric = carrying->fabric;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_carry.h - what each port would carry, by all tables together
+ * carry.h - predicted load of each port from the forwarding tables of all switches
  *
- * A table alone does not say which of its destinations come by at all: that is decided by the
- * switches before. So loads are sent along the tables from every switch with hosts to every
- * destination: not path by path, but destination by destination all loads that meet at a switch
- * go on together, and 64 destinations at a time, whose entries of a table lie side by side.
+ * The table of one switch does not show which of its destinations it actually forwards; that
+ * depends on the switches before it. So the load of every switch with hosts is routed to every
+ * destination: not path by path, but all loads to one destination that meet at a switch continue
+ * together, 64 destinations at a time, whose table entries are adjacent.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_CARRY_H
 #define IBWIRE_ANALYSIS_BALANCE_CARRY_H
@@ -14,11 +14,12 @@ struct balance_tables;
 struct error;
 struct shape;
 
-/* More switches times destinations than this would take longer than anybody waits at each window. */
+/* Maximum number of switches times destinations; more would take too long for each window. */
 #define BALANCE_STEPS_MOST 3000000
 
 /*
- * balance_carry - fill in tables->carried; it stays NULL where weights are not known, or there is too much to do
+ * balance_carry - set tables->carried; it stays NULL if weights are unknown or there are too many
+ * steps
  * @sent:  by node: bytes per us that the HCAs on a switch send into it
  * Return: 0 or ERR_NOMEM.
  */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* lgamma() writes a global. */
+/* lgamma() writes a global variable. */
 static double log_factorial(double n)
 {
 	int sign;
@@ -27,7 +27,7 @@ double chance_at_least(unsigned trials, double p, unsigned x)
 	if (x > trials)
 		return 0;
 	if ((double)x <= (double)trials * p) {
-		/* Below the mean the other side is the shorter one. */
+		/* Below the mean the other tail is shorter. */
 		if (x == 0)
 			return 1;
 		term = exactly(trials, p, x - 1);
@@ -55,7 +55,10 @@ double chance_excess(double flows, unsigned members, double percentile)
 	double allowed = (1 - percentile) / members, p = 1.0 / members, tail;
 	unsigned x = trials / members + 1;
 
-	/* What is above the mean goes away with each step up; sums from far out would be exact, but long. */
+	/*
+	 * Sum from above the mean on, where terms fall quickly; summing from the far end would be
+	 * exact, but slow.
+	 */
 	for (tail = chance_at_least(trials, p, x); x <= trials && tail > allowed; x++)
 		tail -= exactly(trials, p, x);
 	return x > trials ? INFINITY : (double)x * members / trials - 1;

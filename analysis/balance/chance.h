@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_chance.h - how uneven chance alone makes a load
+ * chance.h - imbalance of a random placement of flows
  *
- * Flows that are placed at random on members that are alike are balls thrown into
- * bins. The fullest of n bins holds x of k balls or more with a probability of at most
- * n * P(Binomial(k, 1/n) >= x): the bound of the union, which far out, where one
- * full bin makes another one unlikely, is nearly exact. So no random numbers are drawn.
+ * Flows placed at random on equal members are balls thrown into bins. The fullest of n bins holds
+ * at least x of k balls with a probability of at most n * P(Binomial(k, 1/n) >= x). This union
+ * bound is nearly exact in the tail, where one full bin makes another one unlikely. No random
+ * numbers are needed.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_CHANCE_H
 #define IBWIRE_ANALYSIS_BALANCE_CHANCE_H
@@ -14,12 +14,13 @@
 double chance_at_least(unsigned trials, double p, unsigned x);
 
 /*
- * chance_excess - (max - mean) / mean that so many flows reach by chance with a probability of 1 - percentile at most
- * @flows:       of equal size; broken ones count as less: rounded down, at least 1
- * @members:     that are alike, at least 2
+ * chance_excess - (max - mean) / mean that random placement reaches with a probability of at most 1
+ * - percentile
+ * @flows:       number of equal flows, rounded down, at least 1
+ * @members:     number of equal members, at least 2
  * @percentile:  such as 0.999
  *
- * Return: INFINITY where even all flows on one member are no wonder.
+ * Return: INFINITY if even all flows on one member are within chance.
  */
 double chance_excess(double flows, unsigned members, double percentile);
 

@@ -71,7 +71,9 @@ static void random_placements_exceed_it_once_in_a_thousand(void **state)
 				beyond += excess >= limit - 1e-9;
 				before += excess >= limit - step - 1e-9;
 			}
-			/* 20 of 20,000 are expected at most; 40 is 4 standard deviations from it. */
+			/*
+			 * 20 of 20,000 are expected at most; 40 is 4 standard deviations from it.
+			 */
 			if (beyond > 40)
 				fail_msg("%u flows on %u: %zu beyond %g", flows[i], members[j], beyond, limit);
 			/* One flow less on the fullest member is no wonder any more. */

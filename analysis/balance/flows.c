@@ -16,7 +16,7 @@ void flow_loads_add(struct flow_loads *loads, double rate)
 	}
 }
 
-/* So many of them as it takes to carry @rate. */
+/* Number of equal loads that carry @rate. */
 static double effective(const struct flow_loads *loads, double rate)
 {
 	if (!(loads->squares > 0))
@@ -24,7 +24,10 @@ static double effective(const struct flow_loads *loads, double rate)
 	return loads->sum * (rate < loads->sum ? rate : loads->sum) / loads->squares;
 }
 
-/* What ports of a switch receive, or send: those that lead down, or all; but not those of one group. */
+/*
+ * Add the loads that ports of a switch send or receive: of downlinks or of all ports, except one
+ * group.
+ */
 static double count_at(const struct balance_input *input, uint32_t node, uint32_t without_group, bool xmit, bool all,
 		       double rate)
 {
@@ -44,7 +47,7 @@ static double count_at(const struct balance_input *input, uint32_t node, uint32_
 	return effective(&loads, rate);
 }
 
-/* Receivers anywhere but on this very switch. */
+/* Receivers on other switches. */
 static double count_elsewhere(const struct balance_input *input, uint32_t node, struct flow_loads received, double rate)
 {
 	const struct node *owner = &input->shape->fabric->nodes[node];

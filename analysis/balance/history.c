@@ -11,37 +11,38 @@
 #include "fabric/shape.h"
 
 /*
- * Evidence of a switch's adaptive routing: a window whose even load the tables would have made uneven adds one,
- * a window whose load follows them takes three. So one window of an unknown switch is enough for a routing
- * fault, and a switch that spread for long needs several before it is believed to have changed.
+ * Score of adaptive routing of a switch: a window with even load over uneven tables adds one, a
+ * window whose load follows the tables subtracts three. So one window of an unknown switch is
+ * enough for a routing fault, and a switch that routed adaptively for long needs several before its
+ * state changes.
  */
 enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_FOLLOWS = 3 };
 
-/* A load that is even although static tables made it, as often as this or more, proves nothing. */
+/* Even load that static tables produce with at least this probability is no evidence. */
 #define EVEN_BY_CHANCE 0.01
 
-/* A prediction is an estimate: what it gives nothing may have a little. */
+/* Tolerance for members with a predicted load of zero: a prediction is an estimate. */
 #define PREDICTED_FLOOR 0.001
 
-/* A peer that spreads is no proof; so many of them, and half of the tier, are. */
+/* Adaptive peers that make a switch not-following: this number, and half of the tier. */
 #define PEERS_LEAST 3
 
 /* The last active windows of one group in one direction. */
 struct past {
-	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* port number; 0: nothing that could be a collision */
+	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* port number; 0: no possible collision */
 	uint8_t next, count;
 };
 
 struct balance_memory {
-	struct map by_group; /* to pasts */
+	struct map by_group; /* index of pasts */
 	struct past *pasts;
 	size_t past_count, past_capacity;
-	struct map by_switch; /* to scores */
+	struct map by_switch; /* index of scores */
 	int8_t *scores;
 	size_t score_count, score_capacity;
 };
 
-/* What one step knows of the switches, by node. */
+/* State of one step by node. */
 struct step {
 	struct balance_memory *memory;
 	const struct shape *shape;
@@ -49,7 +50,7 @@ struct step {
 	struct balance *balance;
 	uint8_t *evidence;   /* enum balance_adaptive of this window */
 	uint8_t *adaptive;   /* set or inferred */
-	bool *fed;           /* a routing fault sends too much here */
+	bool *fed;           /* a routing fault elsewhere sends too much here */
 };
 
 struct balance_memory *balance_memory_create(void)
@@ -122,8 +123,8 @@ static double log_factorial(double n)
 }
 
 /*
- * How likely flows that the tables place would be as even as these are: the multinomial probability of their
- * very numbers. There are at least as many of them as members that carry something.
+ * Probability that flows placed by the tables are as even as measured: the multinomial probability
+ * of their numbers. There are at least as many flows as members with load.
  */
 static double chance_of_even(const struct balance_result *result, uint32_t count)
 {
@@ -161,7 +162,7 @@ static int weigh_evidence(struct step *step, struct error *err)
 
 		if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE)
 			continue;
-		/* A missing or slow link explains an uneven load, and proves nothing. */
+		/* A missing or slow link explains uneven load, so it is no evidence. */
 		if (balance_follows(result, step->settings) &&
 		    (result->cause == BALANCE_ROUTING || result->adaptive == ADAPTIVE_ON))
 			*evidence = ADAPTIVE_OFF;
@@ -187,7 +188,7 @@ static int weigh_evidence(struct step *step, struct error *err)
 	return 0;
 }
 
-/* What was set wins over what was inferred. */
+/* Configured states take precedence over inferred ones. */
 static void apply_adaptive(struct step *step)
 {
 	size_t i;
@@ -208,7 +209,7 @@ static void apply_adaptive(struct step *step)
 	}
 }
 
-/* Of the switches of a tier whose uplinks are busy: how many are there, and how many of them spread what they send. */
+/* Number of switches of a tier with busy uplinks, and of those that route adaptively. */
 struct peers {
 	size_t active, spreading;
 };
@@ -248,7 +249,7 @@ static void find_not_following(struct step *step)
 	}
 }
 
-/* The switches that get more than their part from one whose tables are uneven. */
+/* Mark switches that receive more than their share from a switch with uneven tables. */
 static void find_fed(struct step *step)
 {
 	const struct fabric *fabric = step->shape->fabric;
@@ -265,7 +266,9 @@ static void find_fed(struct step *step)
 	}
 }
 
-/* A cable that was never there explains no imbalance that lasts: see find_cause() in balance.c. */
+/*
+ * A cable that was never there does not explain a lasting imbalance: see find_cause() in balance.c.
+ */
 static bool is_explained(const struct balance_result *result, uint32_t count)
 {
 	uint32_t i;
@@ -276,7 +279,7 @@ static bool is_explained(const struct balance_result *result, uint32_t count)
 	return result->cause != BALANCE_NONE && result->cause != BALANCE_MISSING_MEMBER;
 }
 
-/* Does this window look like flows that met by chance where they should not meet so often? */
+/* This window looks like a collision of flows. */
 static bool collides(const struct step *step, const struct balance_result *result)
 {
 	const struct fabric *fabric = step->shape->fabric;
@@ -286,7 +289,7 @@ static bool collides(const struct step *step, const struct balance_result *resul
 	if (is_explained(result, group->count) || !result->m || !result->h || !result->t_known || result->t ||
 	    !(result->excess >= result->chance_excess))
 		return false;
-	/* What comes in over links to one switch is judged where it is sent. */
+	/* Load received over links to one switch is evaluated at the sender. */
 	if (result->direction == BALANCE_RCV && group->kind != GROUP_UP)
 		return false;
 	from = result->direction == BALANCE_RCV ?
@@ -325,8 +328,8 @@ static int remember_windows(struct step *step, struct error *err)
 }
 
 /*
- * The same bytes come by again: on the very link, as what the next switch receives from one of several links, and
- * below that switch, as what comes down from it. They are told where they were sent.
+ * The same bytes appear again as RCV of the next switch, and below it as XMIT of its downlinks.
+ * They are reported where they were sent first.
  */
 static void drop_echoes(struct step *step)
 {
@@ -335,7 +338,7 @@ static void drop_echoes(struct step *step)
 	size_t i;
 
 	if (!told)
-		return; /* then it is told twice */
+		return; /* out of memory: report it twice */
 	for (i = 0; i < step->balance->count; i++) {
 		const struct balance_result *result = &step->balance->results[i];
 		uint32_t port;

@@ -8,7 +8,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* A window is as long as this, and as so many sweeps at least. */
+/* Minimum length of a window, and its minimum number of sweeps. */
 #define WINDOW_US INT64_C(60000000)
 #define WINDOW_SWEEPS 3
 
@@ -25,7 +25,7 @@ void balance_load_of(const struct delta *delta, const struct node *node, const s
 			 !((delta->reset | delta->saturated) & data),
 		.elapsed_us = (double)delta->elapsed_us,
 		.stall = stall.percent / 100,
-		/* One that was reset, or is full, has counted at least so many. */
+		/* After a reset or saturation the value is a lower bound. */
 		.xmit_discards = delta->elapsed_us > 0 && delta->known & discards ?
 				 (double)delta->value[COUNTER_XMIT_DISCARDS] : NAN,
 	};

@@ -6,7 +6,7 @@
 
 #include "fabric/shape.h"
 
-/* Full links are equally hot, whichever was read a moment later: of those within this part the tables choose. */
+/* Full links are equally hot, whichever was read later: within this tolerance the tables decide. */
 #define AS_HOT 0.95
 
 static int compare_doubles(const void *a, const void *b)

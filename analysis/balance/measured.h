@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_measured.h - tests M and H of one group, between the files of balance */
+/* measured.h - tests M and H of one group */
 #ifndef IBWIRE_ANALYSIS_BALANCE_MEASURED_H
 #define IBWIRE_ANALYSIS_BALANCE_MEASURED_H
 
@@ -9,13 +9,13 @@
 
 struct shape_group;
 
-/* Members are ports of one switch, and those have numbers of a byte. */
+/* Members are ports of one switch, whose numbers fit a byte. */
 #define BALANCE_MEMBERS_MOST 256
 
 /* Bytes per us in bits per s. */
 #define BALANCE_BITS_PER_S 8e6
 
-/* Sums over the members of a group, before they are made shares. */
+/* Sums over the members of a group, used to compute shares. */
 struct balance_sums {
 	double capacity, rate, known_capacity, weight;
 	double shortest_us, longest_us;
@@ -24,8 +24,8 @@ struct balance_sums {
 };
 
 /*
- * balance_test_measured - state, m, h, hottest, excess and utilizations of a result
- * @result:  with its members, whose shares and tables are filled in, and with t
+ * balance_test_measured - set state, m, h, hottest, excess and utilizations of a result
+ * @result:  its members have shares and table data, and t is set
  */
 void balance_test_measured(const struct balance_input *input, const struct balance_settings *settings,
 			   const struct shape_group *group, struct balance_result *result,

@@ -86,7 +86,7 @@ bool balance_host_is_busy(const struct balance_amount *sum, const struct balance
 int balance_compare_excess(const void *a, const void *b)
 {
 	const struct balance_amount *left = a, *right = b;
-	/* As they are shown: what differs by less is as uneven, and stands where one looks for it. */
+	/* Compare as displayed: equal whole percents keep their order. */
 	double x = isnan(left->excess) ? -1 : nearbyint(100 * left->excess);
 	double y = isnan(right->excess) ? -1 : nearbyint(100 * right->excess);
 

@@ -12,7 +12,7 @@
 #include "fabric/routes.h"
 #include "fabric/shape.h"
 
-/* By LID, so that a switch's table is read from its beginning to its end. */
+/* In order of LID, so that tables are read sequentially. */
 static void list_destinations(struct balance_tables *tables, const struct balance_input *input, const uint32_t *owners,
 			      double coverage)
 {
@@ -36,7 +36,7 @@ static void list_destinations(struct balance_tables *tables, const struct balanc
 	tables->weights_known = tables->dest_count && (double)known >= coverage * (double)tables->dest_count;
 }
 
-/* 1 + the port of each destination's LID. */
+/* Owner of each LID: 1 + its port. */
 static void find_owners(const struct fabric *fabric, uint32_t *owners)
 {
 	size_t i;
@@ -53,9 +53,9 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 }
 
 /*
- * The sums of a switch's ports. This is where the time of balance_judge() goes, once for each switch and
- * destination, so count and weight go into one number and are added at once: the count in its upper 16 bits
- * (there are fewer LIDs), the weight below as a part of the sum of all weights.
+ * Sums by port of a switch. balance_judge() spends most of its time here, once for each switch and
+ * destination, so count and weight are packed into one number: the count in the upper 16 bits
+ * (there are fewer LIDs), the weight below as a share of the sum of all weights.
  */
 #define WEIGHT_BITS 48
 #define WEIGHT_MOST ((double)((1ULL << (WEIGHT_BITS - 1)) - ROUTES_LIDS))
@@ -63,7 +63,10 @@ static void find_owners(const struct fabric *fabric, uint32_t *owners)
 static void count_switch(struct balance_tables *tables, const struct node *node, const struct route_table *table,
 			 const uint64_t *parts, double unit)
 {
-	/* Neighbours by turns, so that none waits for the other where both leave by one port. */
+	/*
+	 * Alternate between two sums, so that consecutive additions to one port do not wait for
+	 * each other.
+	 */
 	uint64_t sums[2][256] = { 0 };
 	const struct fabric *fabric = tables->fabric;
 	const uint16_t *lids = tables->lids;

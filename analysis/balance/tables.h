@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_tables.h - what the forwarding tables give each port to do, for all switches at once
+ * tables.h - load that the forwarding tables assign to each port, for all switches at once
  *
- * Destinations are the LIDs (with LMC all of them) of what routes_is_destination() says.
- * A destination on this very switch leaves by its own port, and so is in no group.
+ * Destinations are the LIDs (with LMC all of them) of the ports of routes_is_destination(). A
+ * destination on the switch itself leaves by its own port, which is in no group.
  */
 #ifndef IBWIRE_ANALYSIS_BALANCE_TABLES_H
 #define IBWIRE_ANALYSIS_BALANCE_TABLES_H
@@ -18,7 +18,7 @@ struct fabric;
 struct route_table;
 
 struct balance_dest {
-	double weight;  /* bytes per us that it receives, its port's divided among its LIDs */
+	double weight;  /* bytes per us that it receives; those of a port divided by its LIDs */
 	uint32_t port;
 	uint16_t lid;
 };
@@ -31,22 +31,23 @@ struct balance_given {
 struct balance_tables {
 	const struct fabric *fabric;
 	struct balance_dest *dests;         /* in order of LID */
-	uint16_t *lids;                     /* theirs once more, side by side */
+	uint16_t *lids;                     /* their LIDs in one array */
 	size_t dest_count;
-	bool weights_known;                 /* of enough of them it is known what they received */
-	const struct route_table **by_node; /* NULL: not known */
-	struct balance_given *given;        /* by port of a switch: what its table sends out of it */
+	bool weights_known;                 /* the received load of enough destinations is known */
+	const struct route_table **by_node; /* NULL: unknown */
+	struct balance_given *given;        /* by port of a switch: load that its table sends out of it */
 	/*
-	 * By port of a switch: what goes out of it where each switch with hosts sends to each destination
-	 * elsewhere in proportion to what its hosts send and the destination receives; NULL: not worked out.
+	 * By port of a switch: predicted output if each switch with hosts sends to each remote
+	 * destination in proportion to the load that its hosts send and the destination receives;
+	 * NULL: not computed.
 	 */
 	double *carried;
 };
 
 /*
- * balance_tables_init - balance_tables_done() frees it
+ * balance_tables_init - compute the tables; balance_tables_done() frees them
  * @sent:      by node: bytes per us that the HCAs on a switch send into it
- * @coverage:  weights are known where so much of the destinations was read
+ * @coverage:  minimum share of destinations that were read, for weights_known
  *
  * Cost: each switch's entry of each destination once, and balance_carry().
  * Return: 0 or ERR_NOMEM.

@@ -21,8 +21,8 @@ bool balance_is_second(const struct balance_result *result)
 }
 
 /*
- * One link cannot be balanced. Of several to one switch, what it sends is said by its own group; and a link
- * that is down or slow is so in both directions.
+ * A single link cannot be balanced. The load received over several links to one switch is shown by
+ * the group of the sender; a link that is down or slow is shown once for both directions.
  */
 bool balance_is_of_interest(const struct shape *shape, const struct balance_result *result)
 {
@@ -34,7 +34,7 @@ bool balance_is_of_interest(const struct shape *shape, const struct balance_resu
 	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->m));
 }
 
-/* What is worse than what: a cause with harm, a cause, harm, the excess. */
+/* Sort key: a cause with harm, a cause, harm, the excess. */
 static double badness(const struct balance_result *result)
 {
 	double excess = isnan(result->excess) ? 0 : result->excess;
@@ -86,7 +86,7 @@ double balance_largest_share(const struct balance_result *result, uint32_t count
 	return most;
 }
 
-/* Does a switch whose tables are uneven send too much through the one that this comes from? */
+/* A switch with uneven tables sends too much through the switch that this load comes from. */
 bool balance_is_echo(const struct shape *shape, const struct balance *balance, const struct balance_result *result)
 {
 	const struct fabric *fabric = shape->fabric;
@@ -120,7 +120,7 @@ static int percent(double part)
 	return (int)lround(100 * part);
 }
 
-/* "17" or "17, 18", and no more than some. */
+/* "17" or "17, 18", at most PORTS_SHOWN. */
 static void append_ports(const struct shape *shape, const struct balance_result *result, bool down,
 			 struct text *text)
 {
@@ -157,9 +157,10 @@ static void append_missing(const struct shape *shape, const struct balance_resul
 	if (down) {
 		text_appendf(text, "%u of %u links %s not up (port ", down, group->count, down == 1 ? "is" : "are");
 		append_ports(shape, result, true, text);
-		text_append(text, "): the others carry its part");
+		text_append(text, "); the other links carry the load");
 	} else {
-		text_appendf(text, "it has %u links where most of its kind have %u", group->count, group->built);
+		text_appendf(text, "the group has %u links, most comparable groups have %u", group->count,
+			     group->built);
 	}
 }
 
@@ -171,27 +172,27 @@ static void append_routing(const struct shape *shape, const struct balance_resul
 
 	for (i = 0; i < group->count; i++)
 		lids += result->members[i].lids;
-	text_appendf(text, "its tables send %d %% of %u destinations by port %u (fair: %d %%), and the load follows: "
-		     "%d %%",
+	text_appendf(text,
+		     "the tables route %d %% of %u LIDs through port %u (fair share: %d %%), which carries %d %% of "
+		     "the load",
 		     percent(hottest->destinations), lids, shape->fabric->ports[hottest->port].num,
 		     percent(hottest->capacity), percent(hottest->measured));
 }
 
-/* Uneven and harmful, without a cause (yet). */
+/* Uneven and harmful, without a cause so far. */
 static void append_chance(const struct balance_result *result, struct text *text)
 {
 	if (result->t)
-		text_append(text, "uneven, and so are its tables, but not in favour of the same port");
+		text_append(text, "load and tables are uneven, but on different ports");
 	else if (result->excess >= result->chance_excess)
-		text_append(text, "uneven beyond chance, with even tables: 'flows' if it stays for 8 of 10 minutes");
+		text_append(text, "uneven beyond chance, with even tables; reported as flows after 8 of 10 minutes");
 	else if (isfinite(result->chance_excess))
-		text_appendf(text, "uneven, as %.0f flows (or a few more) are by chance: up to %d %% above the mean",
+		text_appendf(text, "imbalance is within chance for %.0f flows: up to %d %% above the mean",
 			     floor(result->flows), percent(result->chance_excess));
 	else
-		text_append(text, "uneven, as few flows are by chance");
+		text_append(text, "imbalance is within chance for this few flows");
 }
 
-/* Why, in a sentence. */
 void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text)
 {
 	switch (result->cause) {
@@ -199,7 +200,7 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 		append_missing(shape, result, text);
 		break;
 	case BALANCE_DEGRADED_MEMBER:
-		text_append(text, "slower than its siblings: port ");
+		text_append(text, "degraded links: port ");
 		append_ports(shape, result, false, text);
 		break;
 	case BALANCE_ROUTING:
@@ -207,26 +208,26 @@ void balance_append_reason(const struct shape *shape, const struct balance_resul
 		break;
 	case BALANCE_NOT_FOLLOWING:
 		append_routing(shape, result, text);
-		text_append(text, "; adaptive routing spreads what its peers send, and not what it sends");
+		text_append(text, "; its peers route adaptively, this switch does not");
 		break;
 	case BALANCE_FLOWS:
-		text_appendf(text, "its tables are even, but what is busy keeps meeting on port %u: %d %% above mean, "
-			     "chance seldom makes %d %%", shape->fabric->ports[result->members[
+		text_appendf(text, "the tables are even, but flows repeatedly collide on port %u: %d %% above the mean "
+			     "(threshold: %d %%)", shape->fabric->ports[result->members[
 			     result->hottest].port].num, percent(result->excess), percent(result->chance_excess));
 		break;
 	default:
 		if (result->state == BALANCE_UNKNOWN)
-			text_append(text, "not known: too few of its ports were read, or at times too far apart");
+			text_append(text, "unknown: too few ports were read, or at times too far apart");
 		else if (result->state == BALANCE_IDLE)
-			text_append(text, "idle: its load says nothing");
+			text_append(text, "idle: not enough load to evaluate");
 		else if (result->t && !result->m)
-			text_append(text, "its tables are uneven, its load is not");
+			text_append(text, "the tables are uneven, the load is even");
 		else if (result->m && !result->h)
-			text_append(text, "uneven, but nothing suffers from it");
+			text_append(text, "uneven, without harm");
 		else if (result->m && result->adaptive == ADAPTIVE_ON)
-			text_append(text, "uneven although adaptive routing is on; static tables would be no reason");
+			text_append(text, "uneven although adaptive routing is on; static tables are not the cause");
 		else if (result->m && !result->t_known)
-			text_append(text, "uneven; its tables are not known, and without them there is no cause");
+			text_append(text, "uneven; the cause is unknown because the tables were not read");
 		else if (result->m)
 			append_chance(result, text);
 		else

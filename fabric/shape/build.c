@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/map.h"
 
-/* What a shape is made of, in pieces that are given back all at once. */
+/* Memory of a shape, in pieces that are freed together. */
 struct piece {
 	struct piece *next;
 	size_t used, size;
@@ -98,7 +98,7 @@ bool shape_find_text(const struct map *map, const char **texts, const char *text
 	uint64_t key = hash_text(text);
 	uint32_t found;
 
-	/* Two texts of one hash: the second has the next free key. */
+	/* On a collision the next free key is used. */
 	for (; map_get(map, key, &found); key++) {
 		if (!strcmp(texts[found], text)) {
 			*ret = found;
@@ -129,7 +129,10 @@ bool shape_is_hca(const struct shape_build *build, uint32_t node)
 	return build->fabric->nodes[node].type == NODE_CA && build->shape->nodes[node].class != CLASS_AGGREGATION;
 }
 
-/* The switches next to one; @seen is by node, all 0 before and after. Return: how many there are. */
+/*
+ * List the switches that a switch is cabled to. @seen: by node, all 0 before and after. Return:
+ * their number.
+ */
 static uint32_t look_around(const struct fabric *fabric, uint32_t node, uint32_t *seen, struct near *near)
 {
 	const struct node *self = &fabric->nodes[node];

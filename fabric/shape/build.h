@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * shape_build.h - what the steps of shape_create() share; nobody else includes it
+ * build.h - data shared by the steps of shape_create(); private to fabric/shape/
  *
- * The steps, each in a file of its own, in this order: what is near, hosts and
- * classes, tiers, groups, missing cables, rails, cages. Each reads what those
- * before it have found.
+ * The steps, in this order: neighbors, classes and hosts, parts, tiers, groups, missing cables,
+ * slow links, rails, cages. Each step uses the results of the previous ones.
  */
 #ifndef IBWIRE_FABRIC_SHAPE_BUILD_H
 #define IBWIRE_FABRIC_SHAPE_BUILD_H
@@ -18,10 +17,10 @@
 
 struct map;
 
-/* One switch as another sees it. */
+/* A neighboring switch. */
 struct near {
-	uint32_t node;  /* the other switch, never itself */
-	uint32_t links; /* cables between the two */
+	uint32_t node;  /* the neighbor */
+	uint32_t links; /* number of parallel cables */
 };
 
 struct shape_build {
@@ -30,40 +29,43 @@ struct shape_build {
 	const struct shape_settings *settings; /* or NULL */
 	uint32_t *switches;     /* nodes that are switches */
 	uint32_t switch_count;
-	struct near *near;      /* of one switch after the other */
-	uint32_t *first_near;   /* by node, and one more: where its part of near begins */
-	uint32_t *hcas;         /* by node: of a switch, cabled ports of HCAs (not of aggregation nodes) */
-	uint32_t *compute;      /* by node: those of compute hosts among them */
-	const char **host_of;   /* by node: the host's name as an HCA says it; NULL: it says none */
-	const char **device_of; /* by node: the device's name behind it; "": none */
-	uint64_t *expected_rate; /* the shape's built_bits_per_s, being filled in */
+	struct near *near;      /* of all switches, one after the other */
+	uint32_t *first_near;   /* by node: index of its first neighbor in near; one more at the end */
+	uint32_t *hcas;         /* by node: of a switch, ports cabled to HCAs (not to aggregation nodes) */
+	uint32_t *compute;      /* by node: those of them cabled to compute hosts */
+	const char **host_of;   /* by node: host name in the description; NULL: none */
+	const char **device_of; /* by node: device name in the description; "": none */
+	uint64_t *expected_rate; /* built_bits_per_s of the shape, under construction */
 };
 
-/* shape_memory - @count zeroed elements that live as long as the shape. Return: NULL: no memory. */
+/*
+ * shape_memory - allocate @count zeroed elements with the lifetime of the shape. Return: NULL: no
+ * memory.
+ */
 void *shape_memory(struct shape *shape, size_t count, size_t size);
 
-/* shape_memory_done - give all of it back. */
+/* shape_memory_done - free all of it. */
 void shape_memory_done(struct shape *shape);
 
-/* shape_string - a copy of @len bytes that lives as long as the shape. Return: NULL: no memory. */
+/* shape_string - copy @len bytes with the lifetime of the shape. Return: NULL: no memory. */
 const char *shape_string(struct shape *shape, const char *chars, size_t len);
 
-/* shape_root - the representative of @i in a forest of sets; shape_join makes two sets one. */
+/* Disjoint sets: shape_root() returns the representative of @i, shape_join() merges two sets. */
 uint32_t shape_root(uint32_t *sets, uint32_t i);
 void shape_join(uint32_t *sets, uint32_t a, uint32_t b);
 
 /*
- * shape_intern - a number for a text: the same for equal ones
- * @map, @texts:  of one kind of texts; @texts has room for as many as there may be
- * @ret:          its index in @texts; *@count counts them
+ * shape_intern - number a string; equal strings get the same number
+ * @map, @texts:  of one kind of strings; @texts must have room for all of them
+ * @ret:          index in @texts; *@count is the number of strings
  * Return: 0 or ERR_NOMEM.
  */
 int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret);
 
-/* shape_find_text - the number of a text that has one. Return: whether it has. */
+/* shape_find_text - find the number of a string. Return: whether it has one. */
 bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret);
 
-/* shape_is_hca - a CA that is not part of a switch. */
+/* shape_is_hca - a CA that is not inside a switch. */
 bool shape_is_hca(const struct shape_build *build, uint32_t node);
 
 /* The steps. Each returns 0 or ERR_NOMEM. */
@@ -77,7 +79,7 @@ int shape_find_groups(struct shape_build *build);
 int shape_find_missing(struct shape_build *build);
 int shape_find_slow(struct shape_build *build);
 int shape_find_rails(struct shape_build *build);
-/* shape_find_cages - @asics: by node, how many switches are in the box of which it is the first. */
+/* shape_find_cages - @asics: by node, number of switches in the box of which it is the first. */
 void shape_find_cages(struct shape_build *build, const uint32_t *asics);
 
 #endif

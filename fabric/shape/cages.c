@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Where a switch's port is on the front of the box.
+ * Position of a port on the front panel of its switch.
  *
- * Source: NVIDIA MLNX-OS user manual 3.11.2016, "InfiniBand Interface": on Quantum a port is named x/y and, split,
- * x/y/1 and x/y/2; on Quantum-2 a cage holds two ports, "1/3/1" and "1/3/2" being those of cage 3. A director's
- * modules have ports inside too, so theirs are not named; nor is what no public source describes.
+ * Source: NVIDIA MLNX-OS user manual 3.11.2016, "InfiniBand Interface": on Quantum a port is named
+ * x/y and, split, x/y/1 and x/y/2; on Quantum-2 a cage holds two ports, "1/3/1" and "1/3/2" being
+ * those of cage 3. Modules of directors have internal ports, so theirs are not named; nor are
+ * devices without a public description.
  */
 #include "fabric/shape/build.h"
 
 struct model {
 	uint16_t device_id;
-	uint8_t ports;     /* external ones; one more is the aggregation node's */
+	uint8_t ports;     /* external ports; an aggregation node has one more */
 	uint8_t per_cage;
 };
 
-/* Device ids as libibnetdisc and published ibnetdiscover outputs have them: 0xd2f0 Quantum, 0xd2f2 Quantum-2. */
+/*
+ * Device ids from libibnetdisc and published ibnetdiscover outputs: 0xd2f0 Quantum, 0xd2f2
+ * Quantum-2.
+ */
 static const struct model models[] = {
 	{ 0xd2f0, 40, 1 }, /* QM8700, QM8790 */
 	{ 0xd2f0, 80, 2 }, /* the same, split */
@@ -32,7 +36,7 @@ static const struct model *find_model(const struct node *node)
 	return NULL;
 }
 
-/* Several ASICs in one box: a director. */
+/* Several ASICs with one SystemImageGUID are a director. */
 static bool shares_box(const struct shape_build *build, const uint32_t *asics, uint32_t node)
 {
 	return asics[build->shape->nodes[node].box] > 1;

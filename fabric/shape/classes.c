@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What each node is for: by its device, by its GUIDs, by what its description says, and by settings before all. */
+/* Class of each node: from its device, its GUIDs and its description; settings take precedence. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -11,16 +11,17 @@
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
-/* How a word must stand in a host's name. */
+/* Position of a keyword in a host name. */
 enum place {
-	WHOLE, /* all letters between digits and signs: "sm" in "sm-01", not in "smp3" */
-	PART,  /* anywhere: nobody calls a compute host like that */
-	TAIL,  /* WHOLE, or behind what many hosts' names begin with: "taurusoss1" beside "taurusi1001" */
+	WHOLE, /* delimited by digits and punctuation: "sm" in "sm-01", not in "smp3" */
+	PART,  /* anywhere in the name */
+	TAIL,  /* WHOLE, or after a common prefix of host names: "taurusoss1" beside "taurusi1001" */
 };
 
 /*
- * Words by which sites name what is no compute host. Source: host names in published ibnetdiscover outputs, and
- * the names of the services: Lustre's OSS, MDS and MGS, GPFS's NSD servers, opensm, UFM, LNet routers, Skyway.
+ * Keywords of hosts that are not compute hosts. Source: host names in published ibnetdiscover
+ * outputs, and the names of services: Lustre OSS, MDS and MGS, GPFS NSD servers, opensm, UFM, LNet
+ * routers, Skyway.
  */
 static const struct {
 	const char *word;
@@ -48,12 +49,14 @@ static const struct {
 	{ "mgt", CLASS_MANAGEMENT, WHOLE },     { "bcm", CLASS_MANAGEMENT, WHOLE },
 };
 
-/* A host name's beginning and whether many hosts' names begin so; only so many are looked at. */
+/* A prefix of host names, and whether it is common; longer prefixes are not considered. */
 #define STEMS_MAX 16
 
 struct stems {
 	const struct shape_build *build;
-	/* Hosts' names without their numbers, and their classes: of thousands of hosts there are few of these. */
+	/*
+	 * Classes of host names without their numbers; thousands of hosts have only few of these.
+	 */
 	struct map patterns;
 	const char **texts;
 	uint8_t *classes;
@@ -63,7 +66,7 @@ struct stems {
 	unsigned count;
 };
 
-/* A quarter of all HCAs say so, and three at least. */
+/* Common: at least a quarter of all HCAs, and at least three. */
 static bool is_common_stem(struct stems *stems, const char *stem, size_t len)
 {
 	const struct shape_build *build = stems->build;
@@ -87,7 +90,7 @@ static bool is_common_stem(struct stems *stems, const char *stem, size_t len)
 	return stems->common[stems->count++];
 }
 
-/* Does @word stand in @name as it must? */
+/* @word occurs in @name at the required position. */
 static bool name_has(struct stems *stems, const char *name, const char *word, enum place place)
 {
 	size_t len = strlen(word);
@@ -144,7 +147,7 @@ static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
 	return 0;
 }
 
-/* What a person says: the first pattern that fits the node's name or the host's. */
+/* Class from the settings: the first pattern that matches the name of the node or the host. */
 static bool class_by_settings(const struct shape_build *build, uint32_t node, uint8_t *ret)
 {
 	const struct shape_class_rule *rule = build->settings ? build->settings->classes : NULL;
@@ -160,7 +163,9 @@ static bool class_by_settings(const struct shape_build *build, uint32_t node, ui
 	return false;
 }
 
-/* A CA inside a switch has the switch's SystemImageGUID: a SHARP aggregation node, whatever it calls itself. */
+/*
+ * A CA with the SystemImageGUID of a switch is a SHARP aggregation node, whatever its description.
+ */
 static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 {
 	const struct fabric *fabric = build->fabric;
@@ -183,7 +188,7 @@ static bool is_inside_switch(const struct shape_build *build, uint32_t index)
 	return false;
 }
 
-/* "HOST DEVICE", or a product's name in several words, which names nobody. */
+/* "HOST DEVICE", or a product name of several words, which is no host name. */
 static int split_name(struct shape_build *build, uint32_t index)
 {
 	const char *name = build->fabric->nodes[index].name, *space, *device;
@@ -198,7 +203,7 @@ static int split_name(struct shape_build *build, uint32_t index)
 	space = memchr(name, ' ', len);
 	device = space ? space + 1 : name;
 	if (!space && names_is_generic(name)) {
-		build->device_of[index] = name; /* the device's name alone */
+		build->device_of[index] = name; /* device name only */
 		return 0;
 	}
 	if (space && memchr(device, ' ', len - (size_t)(device - name)))
@@ -216,7 +221,7 @@ static int split_name(struct shape_build *build, uint32_t index)
 	return build->host_of[index] ? 0 : ERR_NOMEM;
 }
 
-/* Are there HCAs, three at least, of hosts whose names differ from this one's by their numbers only? */
+/* At least three HCAs belong to hosts whose names differ from this one only by numbers. */
 static bool has_kin(const struct shape_build *build, uint32_t node)
 {
 	const char *name = build->host_of[node];
@@ -234,7 +239,10 @@ static bool has_kin(const struct shape_build *build, uint32_t node)
 	return kin >= 3;
 }
 
-/* The master subnet manager's host is management, unless it is one compute host of many that runs it too. */
+/*
+ * The host of the master subnet manager is management, unless its name is one of a series of
+ * compute hosts.
+ */
 static void find_subnet_manager(struct shape_build *build)
 {
 	const struct fabric *fabric = build->fabric;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which way each port leads, and between which ports of a switch traffic can choose. */
+/* Direction of each port, and the groups of ports among which traffic can be distributed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +26,9 @@ static uint8_t way_of(const struct shape_build *build, const struct port *port)
 	return nodes[other].tier > nodes[port->node].tier ? WAY_UP : WAY_DOWN;
 }
 
-/* One switch's groups, as they are made. @slot: by node, the group towards it and 1, all 0 between switches. */
+/*
+ * Groups of one switch during construction. @slot: by node, its group + 1; all 0 between switches.
+ */
 struct grouping {
 	struct shape_build *build;
 	uint32_t *slot;
@@ -97,7 +99,7 @@ int shape_find_groups(struct shape_build *build)
 	};
 	uint32_t i, pairs = build->first_near[fabric->node_count];
 
-	/* At most one group for each neighbour. */
+	/* At most one group for each neighbor. */
 	shape->groups = shape_memory(shape, pairs, sizeof(*shape->groups));
 	shape->members = shape_memory(shape, fabric->port_count, sizeof(*shape->members));
 	if (!grouping.slot || !shape->groups || !shape->members) {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which HCAs are one machine's.
+ * Which HCAs belong to one host.
  *
- * The host's name in the description says it, unless HCAs of one name have the
- * same device's name too: then hosts were cloned, and only the SystemImageGUID
- * tells them apart. It also joins what a name does not: an HCA that has not been
- * given its name yet, or still says the host's old one. Where neither helps an
- * HCA is a host of its own; no guess by port numbers or neighbouring GUIDs.
+ * HCAs with the same host name in their descriptions do, unless two of them have the same device
+ * name: then hosts were cloned, and the SystemImageGUID distinguishes them. The SystemImageGUID
+ * also adds HCAs that have not received their name yet, or have an old one. Otherwise an HCA is a
+ * host of its own; port numbers and neighboring GUIDs are not used.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,17 +17,17 @@
 #include "fabric/names.h"
 #include "fabric/shape/build.h"
 
-/* More HCAs with one SystemImageGUID than any host has: somebody's firmware left it blank. */
+/* More HCAs with one SystemImageGUID than any host has: the firmware left it unset. */
 #define HCAS_MAX 64
 
-/* HCAs without a device's name that may be one host's. */
+/* Maximum number of HCAs without a device name in one host. */
 #define NAMELESS_DEVICES_MAX 8
 
 struct sets {
 	uint32_t *root;   /* by node */
-	uint32_t *group;  /* by node: number of the host's name; UINT32_MAX: it has none */
+	uint32_t *group;  /* by node: number of its host name; UINT32_MAX: none */
 	uint32_t *size;   /* by group */
-	bool *twice;      /* by group: a device's name is there twice */
+	bool *twice;      /* by group: a device name occurs twice */
 	bool *nameless;   /* by group: no device has a name */
 	uint32_t groups;
 	struct map names, devices;
@@ -69,7 +68,7 @@ static int sets_init(struct sets *sets, size_t count)
 	return 0;
 }
 
-/* Number the hosts' names, and find those in which two HCAs have one device's name. */
+/* Number the host names, and find those with a duplicate device name. */
 static int number_names(const struct shape_build *build, struct sets *sets)
 {
 	struct map *seen = &sets->devices;
@@ -99,8 +98,8 @@ static int number_names(const struct shape_build *build, struct sets *sets)
 }
 
 /*
- * A site that names hosts and no devices: two HCAs of one name are one host's then. But it takes other hosts with
- * names of their own to tell this from one description everywhere.
+ * On sites without device names, two HCAs of one host name belong to one host. This requires other
+ * hosts with different names: a description common to all HCAs is no host name.
  */
 static void pardon_nameless(struct sets *sets)
 {
@@ -134,7 +133,7 @@ static int join_names(const struct shape_build *build, struct sets *sets)
 	return code;
 }
 
-/* Has a set an HCA of this name of device already? Only small sets get here. */
+/* A set contains an HCA with this device name; only small sets are searched. */
 static bool has_device(const struct shape_build *build, const uint32_t *nodes, uint32_t count, uint32_t node)
 {
 	uint32_t i;
@@ -142,7 +141,7 @@ static bool has_device(const struct shape_build *build, const uint32_t *nodes, u
 	for (i = 0; i < count; i++) {
 		const char *device = build->device_of[nodes[i]];
 
-		/* Cloned hosts, and hosts that share an adapter: the same device twice. */
+		/* Cloned hosts, and hosts that share an adapter, have the same device twice. */
 		if (device[0] && !strcmp(device, build->device_of[node]))
 			return true;
 	}
@@ -163,7 +162,7 @@ static int compare_systems(const void *a, const void *b)
 	return x->node < y->node ? -1 : 1;
 }
 
-/* HCAs of one SystemImageGUID are one host's, unless their names speak against it. */
+/* Join HCAs with the same SystemImageGUID, unless their names contradict. */
 static int join_systems(const struct shape_build *build, struct sets *sets)
 {
 	struct by_system *list = malloc((build->fabric->node_count + 1) * sizeof(*list));
@@ -189,13 +188,13 @@ static int join_systems(const struct shape_build *build, struct sets *sets)
 
 
 struct member {
-	uint32_t set;       /* the first node of the host's */
+	uint32_t set;       /* first node of the host */
 	uint32_t node;
 	const char *device;
 	uint64_t guid;
 };
 
-/* Of one host: HCAs in natural order of device. */
+/* The HCAs of a host in natural order of device. */
 static int compare_members(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
@@ -206,7 +205,7 @@ static int compare_members(const void *a, const void *b)
 	return x->guid < y->guid ? -1 : x->guid > y->guid;
 }
 
-/* What most of a host's HCAs say; NULL: none says anything. */
+/* Most frequent host name of the HCAs of a host; NULL: none. */
 static const char *common_name(const struct shape_build *build, const struct sets *sets, const struct member *members,
 			       uint32_t count)
 {
@@ -247,14 +246,17 @@ static struct shape_host make_host(const struct shape_build *build, const struct
 
 		if (nodes[members[i].node].system_guid != host.system_guid)
 			host.system_guid = 0;
-		/* One HCA that is known for something else than computing speaks for the host. */
+		/* An HCA with a class other than compute determines the class of the host. */
 		if (host.class == CLASS_COMPUTE)
 			host.class = node->class;
 	}
 	return host;
 }
 
-/* Names are unique: cloned hosts get the GUID of their first HCA behind theirs; those without any have only it. */
+/*
+ * Make names unique: cloned hosts get the GUID of their first HCA appended; hosts without a name
+ * have only the GUID.
+ */
 static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_t count)
 {
 	const char **texts = malloc((count + 1) * sizeof(*texts));
@@ -314,7 +316,7 @@ static void tell_nodes(struct shape *shape)
 	}
 }
 
-/* HCAs of one host behind each other. @place: by node, all 0. Return: how many HCAs there are. */
+/* Make the HCAs of a host adjacent. @place: by node, all 0. Return: number of HCAs. */
 static uint32_t place_members(const struct shape_build *build, struct sets *sets, uint32_t *place,
 			      struct member *members)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which switches are the lowest tier.
+ * Which switches are leaves, the lowest tier.
  *
- * A switch with many hosts is a leaf. One with few may be a leaf of few hosts, or
- * a switch further up with somebody's storage or management host on it; and then
- * it stands above several leafs, or joins what is apart without it.
+ * A switch with many hosts is a leaf. A switch with few hosts is a leaf with few hosts, or an upper
+ * switch with a storage or management host: then it is above several leaves, or connects parts that
+ * are separate without it.
  */
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "fabric/shape/build.h"
 
-/* "Many" is this part of what the leaf has in which the median host stands. */
+/* Few hosts: at most this fraction of the leaf of the median host. */
 #define FEW_DIVISOR 4
 
 static void count_hosts(struct shape_build *build)
@@ -39,7 +39,7 @@ static int compare_counts(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How many hosts has the switch in which the median host is? 0: there is no host. */
+/* Number of hosts of the switch with the median host; 0: no hosts. */
 static uint32_t median_host(const struct shape_build *build, const uint32_t *weight, uint32_t *scratch)
 {
 	uint64_t total = 0, below = 0;
@@ -61,18 +61,20 @@ static uint32_t median_host(const struct shape_build *build, const uint32_t *wei
 
 struct leafs {
 	struct shape_build *build;
-	bool *strong;    /* by node */
-	uint8_t *colour; /* by node, of strong ones */
-	uint32_t *pod;   /* by node: sets of leafs and what stands right above them */
+	bool *strong;    /* by node: it has many hosts */
+	uint8_t *colour; /* by node, of strong switches */
+	uint32_t *pod;   /* by node: sets of leaves and the switches directly above them */
 	uint32_t *queue;
 };
 
-/* The two colours of a connected set of leafs that are linked to each other, with their switches and hosts. */
+/*
+ * A two-coloring of a connected set of strong switches, with the switches and hosts of each color.
+ */
 struct colours {
 	uint32_t first, count;     /* in queue */
 	uint32_t switches[2];
 	uint64_t hosts[2];
-	bool proper;               /* no link joins two of one colour */
+	bool proper;               /* no link connects switches of one color */
 };
 
 static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t first)
@@ -107,8 +109,8 @@ static struct colours colour_from(struct leafs *leafs, uint32_t start, uint32_t 
 }
 
 /*
- * A core switch with as many hosts as a leaf: every link of the leafs leads to it and its like, and these are few
- * and have few of all hosts. In a torus or a mesh both colours have as many.
+ * Core switches with as many hosts as a leaf: all links of the leaves lead to them, they are few,
+ * and have few of all hosts. In a torus or a mesh both colors are equal.
  */
 static void demote_cores(struct leafs *leafs)
 {
@@ -152,7 +154,7 @@ static void find_pods(struct leafs *leafs)
 	}
 }
 
-/* Is there a switch without hosts that is cabled to the very same switches? */
+/* A switch without hosts is cabled to the same switches. */
 static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
 {
 	const struct shape_build *build = leafs->build;
@@ -176,7 +178,7 @@ static bool has_bare_twin(const struct leafs *leafs, uint32_t node)
 	return false;
 }
 
-/* Of a switch with few hosts: is it a leaf? */
+/* A switch with few hosts is a leaf. */
 static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
 {
 	const struct shape_build *build = leafs->build;
@@ -200,9 +202,9 @@ static bool is_small_leaf(const struct leafs *leafs, uint32_t node)
 		pods++;
 	}
 	if (beside_leafs >= 2 && leaf_links * 3 >= links)
-		return false; /* it stands above leafs */
+		return false; /* it is above leaves */
 	if (pods >= 2)
-		return false; /* it joins what stands above leafs */
+		return false; /* it connects switches above leaves */
 	return pods == 0 || !has_bare_twin(leafs, node);
 }
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Pairs of switches that have fewer cables than the pairs around them.
+ * Pairs of switches with fewer cables than comparable pairs.
  *
- * Each set of neighbouring tiers' switches that are cabled to each other is a
- * matrix of cables, a row for each lower switch. A column's usual number is what
- * more than half of its rows have. A pair with less than usual lacks cables where
- * its row is usual for the most part; a row that differs everywhere was built
- * otherwise. Where almost every other row is usual, half of a row is enough.
+ * Connected switches of neighboring tiers form a matrix of cables, with a row for each lower
+ * switch. The usual number of a column is the one that more than half of its rows have. A pair with
+ * less lacks cables if most of its row is usual; a row that differs everywhere was built
+ * differently. Where almost all other rows are usual, half of a row is enough.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +14,10 @@
 #include "base/err.h"
 #include "fabric/shape/build.h"
 
-/* Fewer rows say nothing about what is usual. */
+/* With fewer rows there is no usual number. */
 #define ROWS_MIN 3
 
-/* Cells of a matrix: what a fabric of 4,096 leafs and 2,048 spines has. */
+/* Maximum number of cells: 4,096 leaves and 2,048 spines. */
 #define CELLS_MAX (8u << 20)
 
 struct matrix {
@@ -29,7 +28,7 @@ struct matrix {
 	uint32_t low_count, high_count;
 	uint16_t *cells;           /* row by row */
 	uint16_t *usual;           /* by column, 0: none */
-	uint32_t *usual_rows;      /* by column: how many rows are usual */
+	uint32_t *usual_rows;      /* by column: number of usual rows */
 	size_t missing_capacity;
 };
 
@@ -64,7 +63,7 @@ static int fill_cells(struct matrix *matrix)
 	return 0;
 }
 
-/* A value that more than half of a sorted column have is its middle. */
+/* The majority value of a sorted column is its median. */
 static int find_usual(struct matrix *matrix)
 {
 	uint16_t *column = malloc(matrix->low_count * sizeof(*column));
@@ -146,7 +145,7 @@ static int check_matrix(struct matrix *matrix)
 	return code;
 }
 
-/* The switches of one tier and the next in order of the set that they belong to. */
+/* Sort the switches of two tiers by the set that they belong to. */
 struct placed {
 	uint32_t set, node;
 	bool high;
@@ -206,7 +205,7 @@ static int check_tier(struct matrix *matrix, struct placed *placed, unsigned tie
 	return code;
 }
 
-/* What a group should have is what it has and what its pairs lack. */
+/* The built size of a group is its size plus the missing cables of its pairs. */
 static void tell_groups(struct shape_build *build)
 {
 	struct shape *shape = build->shape;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which parts of a fabric are unconnected. Packets do not cross HCAs, so these join nothing. */
+/* Unconnected parts of a fabric. HCAs do not forward packets, so they connect nothing. */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -10,7 +10,7 @@ struct part {
 	uint32_t nodes;
 };
 
-/* The largest first; of equal ones the one that was seen first. */
+/* Largest first; on a tie in order of the fabric. */
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
@@ -20,7 +20,7 @@ static int compare_parts(const void *a, const void *b)
 	return x->root < y->root ? -1 : 1;
 }
 
-/* The node over which one is connected: of a switch itself, of others what their first cable leads to. */
+/* The switch that connects a node: a switch itself, else the peer of its first cable. */
 static uint32_t anchor_of(const struct fabric *fabric, uint32_t index)
 {
 	const struct node *node = &fabric->nodes[index];
@@ -64,7 +64,7 @@ int shape_find_parts(struct shape_build *build)
 	for (i = 0; i < fabric->node_count && code == 0; i++) {
 		uint32_t root = shape_root(sets, i);
 
-		/* An HCA without a cable is no part of its own: it is off. */
+		/* An HCA without a cable is not a part of its own. */
 		if (root == i && fabric->nodes[i].type != NODE_SWITCH && !has_peer(fabric, i))
 			continue;
 		if (root == i) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which devices are of one rail.
+ * Which devices may belong to one rail: they get the same key.
  *
- * A rail is a device that most hosts have. "HCA-4" of older drivers' hosts and
- * "mlx5_3" are the same device: one counts from 1, the other from 0. Settings may
- * say otherwise; devices that may be of one rail have one key.
+ * A rail is a device that most hosts have. "HCA-4" of older drivers and "mlx5_3" are the same
+ * device: one counts from 1, the other from 0. Settings take precedence.
  */
 #include <ctype.h>
 #include <fnmatch.h>
@@ -16,10 +15,10 @@
 #include "base/map.h"
 #include "fabric/shape/rail_build.h"
 
-/* More devices than any host has: one host's name everywhere, say. */
+/* More devices than any host has, for example with one host name everywhere. */
 #define RAILS_MAX 256
 
-/* "mlx5_3" is 3, "HCA-4" is 3: -1 where it is neither. */
+/* "mlx5_3" is 3, "HCA-4" is 3; -1: neither. */
 static int device_number(const char *device)
 {
 	const char *digits;
@@ -51,7 +50,7 @@ uint32_t rail_port_in_use(const struct shape_build *build, uint32_t node, uint32
 	return cabled == 0 && nth == 0 && self->ports ? self->first_port : FABRIC_NONE;
 }
 
-/* What a host's HCAs are, before anybody is asked what it is called. */
+/* Inspect the HCAs of hosts: number of cables, and device numbers that occur twice. */
 static void look_at_host(struct rail_build *rails, const struct shape_host *host, uint32_t *two_ports,
 			 uint32_t *one_port)
 {
@@ -83,7 +82,7 @@ const char *rail_by_settings(const struct shape_build *build, uint32_t node)
 	return NULL;
 }
 
-/* The key of a device: equal for what may be one rail. Return: NULL: it has none; or no memory, then *ret_code. */
+/* The key of a device. Return: NULL: none, or out of memory (*ret_code). */
 static const char *key_of(struct rail_build *rails, uint32_t node, uint32_t nth, int *ret_code)
 {
 	const struct shape_build *build = rails->build;
@@ -107,11 +106,11 @@ static const char *key_of(struct rail_build *rails, uint32_t node, uint32_t nth,
 	return key;
 }
 
-/* Keys of devices: thousands of HCAs have few different ones. */
+/* Keys by device name: thousands of HCAs have few different ones. */
 struct device_keys {
 	struct map keys, devices;
-	const char **texts; /* of devices */
-	uint32_t *key;      /* of a device, or SHAPE_NONE */
+	const char **texts; /* device names */
+	uint32_t *key;      /* by device name; or SHAPE_NONE */
 	uint32_t count;
 };
 
@@ -144,7 +143,7 @@ static int find_key(struct rail_build *rails, struct device_keys *known, uint32_
 	return code;
 }
 
-/* Give each port of the class its key. */
+/* Set the key of each port of the class. */
 static int find_keys(struct rail_build *rails)
 {
 	struct shape_build *build = rails->build;
@@ -173,7 +172,7 @@ static int find_keys(struct rail_build *rails)
 	return code;
 }
 
-/* How many hosts have each key; of hosts with several keys apart. */
+/* Count hosts by key, separately for hosts with several keys. */
 static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many, uint32_t *all, uint32_t *all_many)
 {
 	const struct shape_build *build = rails->build;
@@ -185,7 +184,7 @@ static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many
 		const struct shape_host *host = &shape->hosts[i];
 		uint32_t distinct = 0, pass;
 
-		/* First how many keys it has, then which. */
+		/* First the number of its keys, then which. */
 		for (pass = 0; pass < 2 && host->class == rails->class; pass++) {
 			for (j = host->first; j < host->first + host->count; j++) {
 				uint32_t node = shape->host_nodes[j];
@@ -210,7 +209,7 @@ static void count_keys(struct rail_build *rails, uint32_t *hosts, uint32_t *many
 	}
 }
 
-/* A key that most hosts have, or most hosts of several HCAs, is a rail. */
+/* A key is a rail if most hosts, or most hosts with several HCAs, have it. */
 static int choose_rails(struct rail_build *rails)
 {
 	uint32_t *hosts = calloc(rails->key_count + 1, sizeof(*hosts));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Rails written into the shape: their names, order, ports and leafs. */
+/* Write the rails into the shape: names, order, ports and leaves. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ int rail_list_init(struct shape_build *build)
 	return shape->rail_ports ? 0 : ERR_NOMEM;
 }
 
-/* What most of a rail's HCAs call their device; of a rail that the settings name, that name. */
+/* Name of a rail: from the settings, or the most frequent device name of its HCAs. */
 static const char *name_rail(const struct rail_build *rails, const uint32_t *ports, uint32_t count, const char *key)
 {
 	const struct shape_build *build = rails->build;
@@ -59,7 +59,9 @@ static int compare_rails(const void *a, const void *b)
 	return difference ? difference : x->number < y->number ? -1 : 1;
 }
 
-/* Ports of each rail, in order of host; those that the leaf tells behind those that their name does. */
+/*
+ * Ports of each rail in order of host; ports assigned by their leaf follow those assigned by name.
+ */
 static uint32_t list_ports(struct rail_build *rails, uint32_t rail, uint32_t *ports)
 {
 	const struct shape *shape = rails->build->shape;
@@ -91,7 +93,7 @@ static void list_leafs(const struct rail_build *rails, struct shape_rail *rail, 
 			leafs[rail->first_leaf + rail->leafs++] = rails->leafs[i];
 }
 
-/* Numbers within the class become numbers of the shape. */
+/* Convert numbers within the class to indexes of the shape. */
 static void tell_ports(struct rail_build *rails, const struct listed *listed, size_t first, size_t first_miswired)
 {
 	struct shape *shape = rails->build->shape;

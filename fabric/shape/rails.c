@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which HCA ports belong together: those of one key (rail_keys.c), and which leafs serve them.
+ * Rails: HCA ports with one key (rail_keys.c), and the leaves that serve them.
  *
- * A leaf serves a rail where it has at least half as many of its ports as of the rail
- * that it has most of. So a missing HCA shifts nobody, and a host of another kind
- * (two HCAs on two leafs of its own choice) is in no rail.
+ * A leaf serves a rail if it has at least half as many of its ports as of the rail with most ports
+ * on it. So a missing HCA changes nothing, and a host of another kind (two HCAs on other leaves) is
+ * in no rail.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #include "base/err.h"
 #include "fabric/shape/rail_build.h"
 
-/* Of how many other ports of a leaf nine in ten must agree before one is called miswired. */
+/* Minimum number of other ports on a leaf, of which 90 % must match before one is miswired. */
 #define OTHERS_MIN 3
 
-/* Put every port of a key into its rail, those without a rail into none. */
+/* Assign every port to the rail of its key, or to none. */
 static void assign_ports(struct rail_build *rails)
 {
 	const struct fabric *fabric = rails->build->fabric;
@@ -61,7 +61,10 @@ bool rail_serves(const struct rail_build *rails, uint32_t leaf, uint32_t rail)
 	return row[rail] && row[rail] * 2 >= row[rails->most[leaf]];
 }
 
-/* A host that has half of the rails' devices at most, and most of them elsewhere, is of another kind. */
+/*
+ * A host with at most half of the devices of the rails, most of them on other leaves, is of another
+ * kind.
+ */
 static void drop_strangers(struct rail_build *rails)
 {
 	struct shape_build *build = rails->build;
@@ -96,7 +99,7 @@ static void drop_strangers(struct rail_build *rails)
 	}
 }
 
-/* HCAs that say no name: on a leaf that serves one rail they are of that. */
+/* HCAs without a name belong to the rail that their leaf serves, if it serves one. */
 static void adopt_unnamed(struct rail_build *rails)
 {
 	const struct shape_build *build = rails->build;
@@ -122,7 +125,7 @@ static void adopt_unnamed(struct rail_build *rails)
 	}
 }
 
-/* Of a rail: are nine in ten of its cabled ports on leafs that serve it? Else it says nothing about the tenth. */
+/* 90 % of the cabled ports of a rail are on leaves that serve it. */
 static bool is_clean(const struct rail_build *rails, uint32_t rail)
 {
 	uint32_t i, on = 0, all = 0;
@@ -136,7 +139,7 @@ static bool is_clean(const struct rail_build *rails, uint32_t rail)
 	return on * 10 >= all * 9;
 }
 
-/* Do nine in ten of a leaf's other ports belong to the rails that it serves? */
+/* 90 % of the other ports of a leaf belong to rails that it serves. */
 static bool others_agree(const struct rail_build *rails, uint32_t leaf)
 {
 	const uint32_t *row = rails->ports + (size_t)leaf * rails->count;
@@ -167,7 +170,10 @@ static int find_miswired(struct rail_build *rails)
 		if (!miswired)
 			return ERR_NOMEM;
 		shape->miswired = miswired;
-		/* A rail's number within its class: rail_list_add() puts the number in the shape in its place. */
+		/*
+		 * The number within the class; rail_list_add() replaces it by the index in the
+		 * shape.
+		 */
 		miswired[shape->miswired_count++] = (struct shape_miswired){
 			.port = i, .leaf = rails->leafs[leaf], .leaf_rail = rails->most[leaf],
 		};

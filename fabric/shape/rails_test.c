@@ -15,7 +15,10 @@
 #define RAILS 4
 #define HOSTS 16
 
-/* Hosts with four HCAs, each on a leaf of its own, under two spines. What is named NULL is not there. */
+/*
+ * Hosts with four HCAs, each on a leaf of its own, under two spines. What is named NULL is not
+ * there.
+ */
 struct cluster {
 	struct fabric *fabric;
 	uint32_t leaf[RAILS], spine[2], hca[HOSTS][RAILS];

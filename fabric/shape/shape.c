@@ -80,7 +80,7 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 	names_short(shape->fabric->nodes[self->node].name, name);
 	if (place->cage && place->split)
 		snprintf(ret, size, "%s/%u (cage %u.%u)", name, self->num, place->cage, place->split);
-	/* Where each port has a cage of its own, its number says no more. */
+	/* With one port per cage the cage adds nothing to the port number. */
 	else if (place->cage && place->cage != self->num)
 		snprintf(ret, size, "%s/%u (cage %u)", name, self->num, place->cage);
 	else
@@ -88,7 +88,10 @@ const char *shape_port_name(const struct shape *shape, uint32_t port, char *ret,
 	return ret;
 }
 
-/* Boxes by SystemImageGUID of switches; of others the box is the node. @asics: by node, see shape_find_cages. */
+/*
+ * Boxes by SystemImageGUID of switches; other nodes are boxes of their own. @asics: see
+ * shape_find_cages().
+ */
 static int find_boxes(struct shape_build *build, uint32_t *asics)
 {
 	const struct fabric *fabric = build->fabric;
@@ -166,15 +169,19 @@ static int sum_tiers(struct shape_build *build)
 }
 
 /*
- * Bisection: half of the hosts speak to the other half, and each half has half of every tier's links. What they
- * have is bounded by the narrowest tier. An estimate: it takes the fabric to be equally wide everywhere.
+ * Bisection bandwidth: half of the hosts send to the other half over half of the links of every
+ * tier, so the narrowest tier limits it. This estimate assumes that the fabric is equally wide
+ * everywhere.
  */
 static void find_bisection(struct shape *shape)
 {
 	uint64_t built = shape->tiers[1].down_bits_per_s, now = shape->tiers[1].down_bits_per_s_now;
 	unsigned i;
 
-	/* Several leafs without anything above them: their trunks count, and no tier has them. */
+	/*
+	 * Leaves connected to each other without a tier above: their trunks count, which belong to
+	 * no tier.
+	 */
 	if (!shape->tier_count || (shape->tier_count == 1 && shape->tiers[1].switches > 1))
 		return;
 	for (i = 1; i < shape->tier_count; i++) {
@@ -282,7 +289,7 @@ static int run_steps(struct shape_build *build, uint32_t *asics)
 	int code;
 
 	for (i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		/* Boxes come before tiers are counted, and as soon as there are nodes. */
+		/* Boxes are needed before tiers are counted. */
 		code = steps[i](build);
 		if (code == 0 && i == 0)
 			code = find_boxes(build, asics);

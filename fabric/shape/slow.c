@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Links between switches that run slower than what is built beside them, and what each is built for.
+ * Links between switches that run slower than comparable links, and the rate each link is built
+ * for.
  *
- * A link is slow where a parallel one is faster, or where both of its switches
- * say so: most uplinks of the lower and most downlinks of the upper are faster.
- * One of the two is not enough: spines of an older generation are no fault.
+ * A link is slow if a parallel link is faster, or if most uplinks of its lower switch and most
+ * downlinks of its upper switch are. One of the two is not enough: spines of an older generation
+ * are no fault.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@
 #include "base/err.h"
 #include "fabric/shape/build.h"
 
-/* Rates of one switch's links: few different ones. */
+/* Rates of the links of one switch: only few are different. */
 #define RATES_MAX 16
 
 struct rates {
@@ -37,7 +38,7 @@ static void count_rate(struct rates *rates, uint64_t rate)
 	rates->links[i]++;
 }
 
-/* What most have; of as many the faster. 0: no link is up. */
+/* The most frequent rate, on a tie the higher one. 0: no link is up. */
 static uint64_t usual_rate(const struct rates *rates)
 {
 	unsigned i, best = 0;
@@ -51,7 +52,7 @@ static uint64_t usual_rate(const struct rates *rates)
 
 struct usual {
 	uint64_t *up, *down, *host; /* by node */
-	bool *mixed;                /* by node: its trunks do not all run at one rate */
+	bool *mixed;                /* by node: its trunks have different rates */
 };
 
 static void look_at_switch(const struct shape_build *build, struct usual *usual, uint32_t node)
@@ -82,7 +83,7 @@ static void look_at_switch(const struct shape_build *build, struct usual *usual,
 	usual->mixed[node] = up.count > 1 || down.count > 1;
 }
 
-/* What a link runs at. Ends that disagree were asked at different times, or one of them is mistaken: the slower. */
+/* Rate of a link; the lower one if its ends differ (read at different times). */
 static uint64_t link_rate(const struct fabric *fabric, uint32_t port)
 {
 	uint64_t own = port_rate_bits_per_s(&fabric->ports[port]);
@@ -96,7 +97,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The fastest of the links between a port's switch and its peer's. */
+/* The fastest of the parallel links of a port. */
 static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
 {
 	const struct fabric *fabric = build->fabric;
@@ -117,7 +118,7 @@ static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
 	return best;
 }
 
-/* What a link is built for; 0: nothing is up that would say it. */
+/* The rate that a link is built for; 0: unknown, no comparable link is up. */
 static uint64_t expected_of(const struct shape_build *build, const struct usual *usual, uint32_t index)
 {
 	const struct port *port = &build->fabric->ports[index];

@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Which tier each switch is of: from the leafs up, tier by tier.
+ * The tier of each switch, from the leaves up.
  *
- * One stray cable must not move a whole tier, so a switch joins the tier above
- * only if most of its links do not lead to others that would join with it. A
- * switch without hosts that is cabled as the leafs are is a leaf whose hosts are
- * off, not a core.
+ * A single stray cable must not move a whole tier, so a switch joins the next tier only if most of
+ * its links do not lead to other candidates. A switch without hosts that is cabled like a leaf is a
+ * leaf whose hosts are off, not a core.
  */
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "fabric/shape/build.h"
 
-/* A mesh of two switches is a trunk between two leafs, not a torus. */
+/* A mesh of two switches is a trunk between two leaves, not a torus. */
 #define NO_TREE_SWITCHES 3
 
-/* More than this part of all links between switches leads across: no tree. A tree's exceptions are few; a
- * dragonfly with spines has a third of its links between groups. */
+/*
+ * Above this share of links within a tier the fabric is no tree. A tree has few exceptions; a
+ * dragonfly with spines has a third of its links between groups.
+ */
 #define ACROSS_DIVISOR 4
 
 struct climb {
 	struct shape_build *build;
-	uint8_t *state;  /* by node: see enum climb_state */
-	uint32_t *joined; /* by node: sets of what the tiers so far connect */
+	uint8_t *state;  /* by node: enum climb_state */
+	uint32_t *joined; /* by node: sets of switches connected by the tiers so far */
 	bool *mark;      /* by node: scratch, all false between uses */
-	unsigned tier;   /* that is being found */
+	unsigned tier;   /* the current tier */
 };
 
 enum climb_state { FREE, CANDIDATE, STUB, LOWER };
@@ -62,8 +63,8 @@ static uint32_t links_to_candidates(const struct climb *climb, uint32_t node)
 }
 
 /*
- * How much of the marked switches a switch of a lower tier is cabled to: those that both have, and all of both together
- * @marked:  how many are marked
+ * Overlap of the marked switches and the neighbors of a switch: intersection and union. @marked:
+ * number of marked switches.
  */
 static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t other, uint32_t *ret_shared,
 			    uint32_t *ret_all)
@@ -84,7 +85,7 @@ static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t
 	*ret_all = all;
 }
 
-/* Is there a switch of the tier below the marked ones that is cabled as they are to it? */
+/* A switch of the tier below the marked ones has the same cabling. */
 static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked)
 {
 	const struct shape_build *build = climb->build;
@@ -109,9 +110,9 @@ static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t mar
 }
 
 /*
- * Is a switch above tier @climb->tier - 1 one of the tier below that, with nothing on it, or with nothing but
- * switches that have no host either? What it is cabled to is connected without it, and half of that at least serves
- * a switch of that tier too, and little else does.
+ * A switch above tier @climb->tier - 1 belongs to the tier below that, without hosts below it: its
+ * neighbors are connected without it, at least half of them also serve a switch of that tier, and
+ * it has few other links.
  */
 static bool is_bare_lower(struct climb *climb, uint32_t node)
 {
@@ -128,7 +129,7 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 			climb->mark[beside] = true;
 			fits = shape_root(climb->joined, beside) == root;
 		} else {
-			/* Below a leaf there is nothing. */
+			/* There is no tier below the leaves. */
 			fits = climb->tier > 3 && !tier_of(climb, beside) && climb->state[beside] == FREE;
 		}
 	}
@@ -138,7 +139,7 @@ static bool is_bare_lower(struct climb *climb, uint32_t node)
 	return fits;
 }
 
-/* The set of connected switches that a bare one hangs on. */
+/* The set of connected switches that a bare switch is attached to. */
 static uint32_t root_above(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
@@ -151,8 +152,8 @@ static uint32_t root_above(const struct climb *climb, uint32_t node)
 }
 
 /*
- * Do the bare switches beside one without a tier all hang on the same, and is it cabled to nothing else? Then it is
- * below them; else it may join what is apart without it, and is above.
+ * All bare switches beside a switch without a tier are attached to the same set, and it has no
+ * other links: then it is below them. Otherwise it may connect separate parts, and is above.
  */
 static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_beside)
 {
@@ -175,7 +176,7 @@ static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_be
 	return fits;
 }
 
-/* Switches that looked bare are not where something above them is cabled to them. */
+/* Switches are not bare if a switch above them is cabled to them. */
 static void doubt_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
@@ -198,7 +199,7 @@ static void doubt_lower(struct climb *climb)
 	}
 }
 
-/* What hangs below switches that have just been given a tier, and on nothing else, is of the tier below. */
+/* Switches attached only to switches that just received a tier belong to the tier below. */
 static void settle_below(const struct climb *climb, unsigned tier)
 {
 	const struct shape_build *build = climb->build;
@@ -222,7 +223,7 @@ static void settle_below(const struct climb *climb, unsigned tier)
 	}
 }
 
-/* Those that are bare switches of a lower tier go there, where they are fewer than half of its others. */
+/* Bare switches of a lower tier are assigned to it if they are less than half of its switches. */
 static void settle_lower(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
@@ -254,7 +255,10 @@ static void settle_lower(struct climb *climb)
 		settle_below(climb, climb->tier - 2);
 }
 
-/* A switch that hangs on one other of the tier below, which has no other above it, joins nothing. */
+/*
+ * A switch attached to a single switch of the tier below, without another one above, connects
+ * nothing.
+ */
 static bool is_stub(const struct climb *climb, uint32_t node)
 {
 	const struct shape_build *build = climb->build;
@@ -270,7 +274,7 @@ static bool is_stub(const struct climb *climb, uint32_t node)
 	return true;
 }
 
-/* The next tier up. Return: how many switches it has. */
+/* Assign the next tier. Return: its number of switches. */
 static uint32_t climb_tier(struct climb *climb)
 {
 	const struct shape_build *build = climb->build;
@@ -309,7 +313,7 @@ static uint32_t climb_tier(struct climb *climb)
 	return found;
 }
 
-/* A switch without hosts most of whose links do not lead one tier up or down fits none. */
+/* A switch without hosts fits no tier if most of its links do not lead one tier up or down. */
 static void drop_misfits(struct shape_build *build)
 {
 	struct shape_node *nodes = build->shape->nodes;
@@ -336,7 +340,7 @@ static void drop_misfits(struct shape_build *build)
 			nodes[build->switches[i]].tier = 0;
 }
 
-/* Links that a tree does not have; each is seen from both of its ends. */
+/* Count links that a tree does not have; each is seen from both ends. */
 static void count_exceptions(struct shape_build *build)
 {
 	struct shape *shape = build->shape;
@@ -368,7 +372,7 @@ static void count_exceptions(struct shape_build *build)
 	}
 }
 
-/* Planes: what is left of the tiers above the leafs when the leafs are taken away. */
+/* Planes are the connected parts that remain without the leaves. */
 static void find_planes(struct shape_build *build, uint32_t *sets)
 {
 	struct shape_node *nodes = build->shape->nodes;
@@ -383,7 +387,7 @@ static void find_planes(struct shape_build *build, uint32_t *sets)
 			if (nodes[build->near[j].node].tier > 1)
 				shape_join(sets, node, build->near[j].node);
 	}
-	/* A set's representative is its first node, and comes first here. */
+	/* The representative of a set is its first node, so it comes first here. */
 	for (i = 0; i < build->switch_count; i++) {
 		uint32_t node = build->switches[i], root = shape_root(sets, node);
 

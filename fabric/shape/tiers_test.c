@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Tiers, groups and cables of small fabrics: what is a tree, and what one odd cable must not change. */
+/*
+ * Tiers, groups and cables of small fabrics: what is a tree, and what one odd cable must not
+ * change.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
