@@ -46,11 +46,11 @@ static bool can_enter_by(const struct smp_node *info, const struct path *path)
 {
 	if (info->port > info->port_count)
 		return false;
-	/* Into a switch itself, as this host's own node, no port leads. */
+	/* No port leads into a switch that is the node of this host. */
 	return info->port || (info->type == NODE_SWITCH && !path->hops);
 }
 
-/* Is what answered now the node that answered first under this GUID? */
+/* The response is from the node that responded first with this GUID. */
 static bool is_same(const struct survey_node *node, const struct smp_node *info)
 {
 	const struct smp_node *known = &node->info;
@@ -135,9 +135,10 @@ static void cut(struct survey *survey, struct survey_port *port)
 }
 
 /*
- * A link does not fit. The near port was asked itself: what another one said of it gives way. The far port's link
- * stays until it is asked itself, and that brings us here again from its side; an HCA cannot be asked.
- * Return: whether there is room for the link now.
+ * A link contradicts another one. The near port was queried itself, so links seen from other ports
+ * are replaced. The link of the far port stays until it is queried itself, which continues here
+ * from its side; an HCA cannot be queried.
+ * Return: whether the link can be stored now.
  */
 static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num)
 {
