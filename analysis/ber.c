@@ -5,7 +5,7 @@
 
 static const struct ber not_known = { .rate = NAN };
 
-/* Errors over the bits of the time in which they were counted. */
+/* Errors divided by the bits of the time in which they were counted. */
 static struct ber from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_bits_per_s)
 {
 	struct ber ber = not_known;
@@ -19,7 +19,7 @@ static struct ber from_count(uint64_t errors, int64_t elapsed_us, uint64_t link_
 
 double ber_below(const struct ber *ber)
 {
-	/* "At least 0" has no upper end. */
+	/* A lower bound of 0 has no upper bound. */
 	return ber->rate == 0 && !ber->at_least ? 1 / ber->bits : NAN;
 }
 
@@ -36,7 +36,7 @@ struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s)
 	return ber;
 }
 
-/* A counter that is full from the beginning says nothing. */
+/* A counter that was saturated from the beginning has no value. */
 static bool says_something(const struct detail_delta *delta, unsigned number)
 {
 	uint32_t bit = UINT32_C(1) << number;

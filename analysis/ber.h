@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * ber.h - bit error rates of a link from what its receiving port counted
+ * ber.h - bit error rates of a link from the counters of its receiving port
  *
- * Three rates, named as NVIDIA's tools name them:
+ * Three rates, with the names of NVIDIA's tools:
  *
- * raw        before error correction: what the cable and the lanes do
- * effective  after FEC: what FEC could not correct
- * symbol     after all that the physical layer can do (FEC, and on newer links the
- *            retransmission below the link layer): what reaches packets
+ * raw        before error correction: errors of the cable and the lanes
+ * effective  after FEC: errors that FEC could not correct
+ * symbol     after all error correction of the physical layer (FEC, and on newer links
+ *            physical-layer retransmission): errors that reach packets
  *
- * Each is errors over bits in the same time, and the bits are all that the link
- * carried: between packets it sends idle symbols, which are watched like data. So
- * the bits are elapsed time times rate, whatever the traffic. The rate is the data
- * rate, as it is behind the codes; on the lanes there are up to 6 % more, which
- * is far below what an error rate can tell.
+ * Each is errors divided by bits in the same time. Idle symbols between packets are checked like
+ * data, so the number of bits is elapsed time times rate, for any traffic. The rate is the data
+ * rate after decoding; the rate on the lanes is up to 6 % higher, far below the precision of an
+ * error rate.
  *
- * Source: NVIDIA, ibdiagnet user manual 2.13 to 2.26, "Bit Error Rate (BER)": bit
- * errors divided by the bits transferred in the studied time; symbol errors (HDR,
- * NDR) or effective ones (EDR) are what the application sees. NVIDIA, UFM user
- * manual 6.17, "Low-Frequency (Secondary) Telemetry Fields": Raw is before FEC,
- * Effective behind FEC, Symbol behind FEC and physical-layer retransmission.
+ * Source: NVIDIA, ibdiagnet user manual 2.13 to 2.26, "Bit Error Rate (BER)": bit errors divided by
+ * the bits transferred in the studied time; symbol errors (HDR, NDR) or effective ones (EDR) are
+ * what the application sees. NVIDIA, UFM user manual 6.17, "Low-Frequency (Secondary) Telemetry
+ * Fields": Raw is before FEC, Effective behind FEC, Symbol behind FEC and physical-layer
+ * retransmission.
  *
- * NVIDIA's tools count wrong bits with registers of the device. Over MADs there are
- * symbols and blocks, each of which holds at least one wrong bit: what is given
- * here is a lower bound, exact where errors come one at a time.
+ * NVIDIA's tools count bit errors with device registers. MADs report symbols and blocks, each with
+ * at least one wrong bit: the rates here are lower bounds, exact for single errors.
  */
 #ifndef IBWIRE_ANALYSIS_BER_H
 #define IBWIRE_ANALYSIS_BER_H
@@ -33,30 +31,28 @@
 
 #include "analysis/delta.h"
 
-/*
- * With no error seen the rate is 0 out of `bits`: what can be said is "below
- * 1 / bits" (ber_below()).
- */
+/* Without errors the rate is 0 of `bits`; ber_below() gives the upper bound 1 / bits. */
 struct ber {
-	double rate;   /* errors / bits; NAN: not known */
-	double bits;   /* watched; 0: not known */
-	bool at_least; /* a counter was reset, or is full: it was this much or more */
+	double rate;   /* errors / bits; NAN: unknown */
+	double bits;   /* observed bits; 0: unknown */
+	bool at_least; /* a lower bound: a counter was reset or saturated */
 };
 
-/* ber_below - the rate that no error in so many bits stays below; NAN where an error was seen or nothing is known. */
+/*
+ * ber_below - upper bound of the rate after no error; NAN: there were errors, or nothing is known.
+ */
 double ber_below(const struct ber *ber);
 
 /*
- * ber_symbol - from SymbolErrorCounter. Not known where the counter was full all
- * the time. On EDR and slower links without FEC it is what the lanes do.
- * @link_bits_per_s: port_rate_bits_per_s(); 0: not known
+ * ber_symbol - from SymbolErrorCounter; unknown if it was saturated all the time
+ * On EDR and slower links without FEC these are errors of the lanes.
+ * @link_bits_per_s: port_rate_bits_per_s(); 0: unknown
  */
 struct ber ber_symbol(const struct delta *delta, uint64_t link_bits_per_s);
 
 /*
- * ber_effective, ber_raw - from PortExtendedSpeeds: uncorrected blocks; corrected
- * symbols where the code is Reed-Solomon, else corrected blocks. Uncorrected blocks
- * count as raw errors too.
+ * ber_effective, ber_raw - from PortExtendedSpeeds: uncorrected blocks; corrected symbols with a
+ * Reed-Solomon code, else corrected blocks. Uncorrected blocks count as raw errors, too.
  * @delta:  of DETAIL_EXTENDED_SPEEDS
  */
 struct ber ber_effective(const struct detail_delta *delta, uint64_t link_bits_per_s);

@@ -4,25 +4,27 @@
 #include <math.h>
 
 /*
- * From the sender's counting a packet to the receiver's: 100 m of cable and the
- * error correction's delay are below 1 us, a packet of 4 KiB takes up to 2 us at
- * 4x QDR and 17 us at 1x SDR.
+ * Delay from the counter of the sender to that of the receiver: 100 m of cable and error correction
+ * take less than 1 us, a packet of 4 KiB up to 2 us at 4x QDR and 17 us at 1x SDR.
  */
 #define FLIGHT_US 20
 
-/* One end may count a packet at its beginning, the other one at its end: one at each of the two pairs of readings. */
+/*
+ * One end may count a packet at its start, the other at its end: one packet at each pair of
+ * readings.
+ */
 #define EDGE_PACKETS 2
-#define EDGE_WORDS (EDGE_PACKETS * 1064.0) /* 4096 octets and all headers that there are */
+#define EDGE_WORDS (EDGE_PACKETS * 1064.0) /* 4096 octets and all possible headers */
 
 /*
- * No packet is shorter on the wire than 20 octets. Source: IBA Vol 1, LRH: PktLen
- * is at least 5 words, and the VCRC and the delimiters come on top.
+ * Minimum length of a packet on the wire: 20 octets. Source: IBA Vol 1, LRH: PktLen is at least 5
+ * words, plus VCRC and delimiters.
  */
 #define PACKET_MIN_BITS 160.0
 
 #define WORD_BITS 32.0
 
-/* Nominal rates are rounded, and clocks are off by some parts in a million. */
+/* Nominal rates are rounded, and clocks differ by some parts per million. */
 #define RATE_MARGIN 1.01
 
 bool conserve_take(const struct delta *delta, const struct reading *reading, bool xmit,
@@ -39,7 +41,7 @@ bool conserve_take(const struct delta *delta, const struct reading *reading, boo
 	return true;
 }
 
-/* What a link carries in a time at most. */
+/* Maximum amount that a link carries in a time. */
 struct amount {
 	double words, packets;
 };
@@ -56,13 +58,13 @@ static struct amount at_most(struct amount a, struct amount b)
 	return (struct amount){ fmin(a.words, b.words), fmin(a.packets, b.packets) };
 }
 
-/* What left the sender at a time may be counted at the other end a little later. */
+/* Add the delay between the counters of the two ends. */
 static struct conserve_moment as_sent(const struct conserve_moment *received)
 {
 	return (struct conserve_moment){ received->early_us - FLIGHT_US, received->late_us };
 }
 
-/* How long after @other a reading may have been made, at the most. */
+/* Maximum time of a reading after @other. */
 static double lead_us(const struct conserve_moment *moment, const struct conserve_moment *other)
 {
 	return (double)(moment->late_us - other->early_us);
@@ -102,9 +104,9 @@ static bool add(struct conserve_side *side, const struct conserve_delta *delta, 
 }
 
 /*
- * The difference at the first pair was made between its two readings; what the
- * end that was read earlier there has counted since holds it, as soon as that
- * end was read again behind the other's first reading.
+ * The difference at the first pair arose between its two readings. It is bounded by what the end
+ * that was read earlier has counted since, once that end is read again after the first reading of
+ * the other.
  */
 static void narrow_start(const struct conserve_side *side, const struct conserve_side *other, double *words,
 			 double *packets)
@@ -140,9 +142,8 @@ bool conserve_run_received(struct conserve_run *run, const struct conserve_delta
 }
 
 /*
- * The most that @side was ahead of @other at its last reading: what the link
- * carries in that time, and what @side has counted since one of its readings that
- * is surely before the other's.
+ * Maximum lead of @side over @other at its last reading: what the link carries in that time, and
+ * what @side has counted since one of its readings that is certainly before that of the other.
  */
 static struct amount lead_of(const struct conserve_side *side, const struct conserve_side *other,
 			     uint64_t link_bits_per_s)
@@ -160,7 +161,9 @@ static struct amount lead_of(const struct conserve_side *side, const struct cons
 	return lead;
 }
 
-/* What of a difference is above @most or below -@least. Where a device counts nonsense it stays a number. */
+/*
+ * The part of a difference above @most or below -@least, clamped for devices with invalid counters.
+ */
 static int64_t beyond(int64_t difference, double most, double least)
 {
 	const double limit = 9e18;

@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * conserve.h - what one end of a link sent, the other end received
+ * conserve.h - check that one end of a link receives what the other end sends
  *
- * The two ends are read at different times, so their deltas differ although
- * nothing is lost: by what passed between the two readings at the beginning, and
- * between the two at the end. That is bounded: the link carries no more than its
- * rate, and no more passed than the end that was read later, or the one that was
- * read earlier in its next delta, has counted itself. What is beyond the bound
- * cannot be explained by reading times.
+ * Both ends are read at different times, so their deltas differ without loss, by the traffic
+ * between the two readings at the start and at the end. That difference is bounded by the rate of
+ * the link, and by what the end that was read later, or the end that was read earlier in its next
+ * delta, has counted. A difference beyond the bound is not explained by reading times.
  *
- * Over a sequence of readings only the first and the last pair matter: what was
- * sent and received adds up, and the bound stays what it was. So a loss of a small
- * share, hidden in a single sweep, comes out after some, while a healthy link never
- * does. That is the running form; one pair of deltas is its shortest case.
+ * Over a sequence of readings only the first and the last pair matter: sent and received amounts
+ * add up while the bound stays the same. So a small continuous loss becomes visible after some
+ * sweeps, and a healthy link never violates the bound.
  *
- * Both ends count each packet on the link, whoever made it: management datagrams
- * that an end itself asks or answers as well. The specification lets a device count
- * packets with errors or leave out their data (IBA Vol 1, PortRcvData: "may include");
- * where a receiver counted errors they are the first thing to suspect.
+ * Both ends count all packets on the link, including management datagrams. The specification allows
+ * a device to count packets with errors or to omit their data (IBA Vol 1, PortRcvData: "may
+ * include"); if the receiver counted errors, suspect them first.
  */
 #ifndef IBWIRE_ANALYSIS_CONSERVE_H
 #define IBWIRE_ANALYSIS_CONSERVE_H
@@ -28,17 +24,16 @@
 #include "analysis/delta.h"
 
 /*
- * When a counter was read. The answer shows what it was at some time between the
- * two, on one clock for both ends of a link.
- * @early_us:  the question was not asked before; earlier by as much as an agent
- *             may answer from a copy
- * @late_us:   the answer was there
+ * Time of a reading. The response shows the counter at some time between these two, on one clock
+ * for both ends of a link.
+ * @early_us:  when the query was sent; earlier by the time for which an agent may return a copy
+ * @late_us:   when the response arrived
  */
 struct conserve_moment {
 	int64_t early_us, late_us;
 };
 
-/* One end's delta in one direction: what it sent, or what it received. */
+/* Delta of one end in one direction. */
 struct conserve_delta {
 	struct conserve_moment from, to;
 	uint64_t words, packets;
@@ -46,70 +41,69 @@ struct conserve_delta {
 
 enum conserve_verdict {
 	CONSERVE_UNDECIDED, /* not known at both ends for one time */
-	CONSERVE_HOLDS,     /* what differs may be the reading times */
+	CONSERVE_HOLDS,     /* differences are within the reading times */
 	CONSERVE_VIOLATED,
 };
 
 struct conserve_result {
 	enum conserve_verdict verdict;
 	/*
-	 * Beyond what reading times explain: positive is missing at the receiver (at
-	 * least so much), negative was received and never sent. 0: explained.
+	 * Difference beyond the bound: positive is missing at the receiver, negative was received
+	 * but not sent. 0: within the bound.
 	 */
 	int64_t missing_words, missing_packets;
 };
 
 /*
- * conserve_take - one direction of a port's delta, where it can be compared
- * @reading:   the reading that @delta ends with: says which counters are wide
- * @xmit:      what the port sent; else what it received
- * @from, @to: of the readings that @delta lies between
+ * conserve_take - one direction of the delta of a port, if it can be compared
+ * @reading:   last reading of @delta: defines which counters are wide
+ * @xmit:      sent; else received
+ * @from, @to: times of the readings of @delta
  *
- * Return: false where words or packets are not known, were reset or full, or are
- * 32 bits wide (full in a third of a second on a fast link), or where @delta is not
- * what lies between @from and @to.
+ * Return: false: words or packets are unknown, were reset or saturated, or have 32 bits (saturated
+ * within a third of a second on a fast link), or @delta is not between @from and @to.
  */
 bool conserve_take(const struct delta *delta, const struct reading *reading, bool xmit,
 		   const struct conserve_moment *from, const struct conserve_moment *to, struct conserve_delta *ret);
 
-/* One end's side of a run; private. */
+/* One end of a run; private. */
 struct conserve_side {
 	int64_t first_late_us;        /* of its first reading */
 	struct conserve_moment last;
-	uint64_t words, packets;      /* since the first */
+	uint64_t words, packets;      /* since the first reading */
 	struct {
-		int64_t from_late_us; /* the reading that it begins with */
+		int64_t from_late_us; /* its first reading */
 		uint64_t words, packets;
-	} recent[2];                  /* the newest deltas, the newest first */
-	unsigned count;               /* deltas so far; stops at 2 */
+	} recent[2];                  /* last deltas, newest first */
+	unsigned count;               /* number of deltas, at most 2 */
 };
 
-/* One direction of one link from its first pair of readings on. */
+/* One direction of one link since its first pair of readings. */
 struct conserve_run {
-	uint64_t link_bits_per_s; /* 0: nothing to run on */
+	uint64_t link_bits_per_s; /* 0: no run */
 	struct conserve_side sent, received;
-	/* The most and the least that the sender was ahead at the first pair of readings. */
+	/* Bounds of the lead of the sender at the first pair of readings. */
 	double ahead_words, ahead_packets, behind_words, behind_packets;
 };
 
 /*
- * conserve_run_start - begin with a pair of readings
+ * conserve_run_start - start with a pair of readings
  * @sent, @received: of the sending and of the receiving end
- * @link_bits_per_s: the link's data rate; another one needs another run
+ * @link_bits_per_s: data rate of the link; a change needs a new run
  */
 void conserve_run_start(struct conserve_run *run, const struct conserve_moment *sent,
 			const struct conserve_moment *received, uint64_t link_bits_per_s);
 
 /*
- * conserve_run_sent, conserve_run_received - the next delta of an end
- * Each begins where the one before of that end has ended. An end that was not
- * read in a sweep has a longer one later.
- * Return: false where one is missing in between: the run says nothing any more.
+ * conserve_run_sent, conserve_run_received - add the next delta of an end
+ * It starts where the previous delta of that end ended. An end that was not read in a sweep has a
+ * longer delta later.
+ * Return: false: a delta is missing; the run is invalid.
  */
 bool conserve_run_sent(struct conserve_run *run, const struct conserve_delta *delta);
 bool conserve_run_received(struct conserve_run *run, const struct conserve_delta *delta);
 
-/* conserve_run_judge - do both ends agree so far? Undecided before each has a delta. */
+/* conserve_run_judge - compare both ends. Undecided until each has a delta. */
 struct conserve_result conserve_run_judge(const struct conserve_run *run);
 
 #endif

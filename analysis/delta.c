@@ -5,7 +5,7 @@
 
 void delta_between(const struct reading *prev, const struct reading *cur, struct delta *ret)
 {
-	/* Read at both ends, and from fields of one width. */
+	/* Read at both ends, from fields of equal width. */
 	counter_set both = prev->present & cur->present & ~(prev->wide ^ cur->wide);
 	int counter;
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * delta.h - what two readings of one port say about the time between them
- */
+/* delta.h - change of the counters of a port between two readings */
 #ifndef IBWIRE_ANALYSIS_DELTA_H
 #define IBWIRE_ANALYSIS_DELTA_H
 
@@ -11,34 +9,33 @@
 #include "fabric/detail.h"
 
 /*
- * For each counter in `known` the value is what was counted in elapsed_us; a
- * counter that is not known was not read at one of the ends. Marks beside it:
+ * For each counter in `known` the value is its change in elapsed_us; other counters were not read
+ * at one of the ends. Marks:
  *
- * reset      it fell: somebody reset it. Value is what it has counted
- *            since then: at least this much.
- * saturated  it sits at its maximum. Value is what it counted until it got
- *            there (0 where it sat there before): at least this much.
+ * reset      it decreased: it was reset. The value is the count since the reset, a lower bound.
+ * saturated  it is at its maximum. The value is the count until saturation (0 if it was
+ *            saturated before), a lower bound.
  *
- * The value is exact where neither mark is set. 64-bit counters that fall are
- * reset, never wrapped: at NDR one would take 11 years to fill.
+ * Without marks the value is exact. 64-bit counters that decrease were reset: they cannot wrap (11
+ * years at NDR).
  */
 struct delta {
-	int64_t elapsed_us; /* CLOCK_BOOTTIME between the two answers of this port */
+	int64_t elapsed_us; /* CLOCK_BOOTTIME between the two responses */
 	counter_set known, reset, saturated;
 	uint64_t value[COUNTER_COUNT];
 };
 
 /*
- * delta_between - change of one port's counters from one reading to the next
+ * delta_between - change of the counters of a port from one reading to the next
  * @prev, @cur:  the readings, @prev the older
  * @ret:         filled completely
  *
- * A counter whose width differs between the two is not known.
- * Source: IBA Vol 1, PortCounters: a counter stops at all ones.
+ * A counter whose width differs between the two is unknown. Source: IBA Vol 1, PortCounters: a
+ * counter stops at all ones.
  */
 void delta_between(const struct reading *prev, const struct reading *cur, struct delta *ret);
 
-/* delta_us_add - the sum of two times or spans, us; the nearest number there is where it does not fit. */
+/* delta_us_add - sum of two times in us, clamped to the range of int64_t. */
 static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 {
 	int64_t sum_us;
@@ -47,25 +44,23 @@ static inline int64_t delta_us_add(int64_t us, int64_t more_us)
 }
 
 /*
- * delta_add - put a later delta of the same port behind an earlier one
- * Elapsed times and values add up (values stop at UINT64_MAX), marks are kept
- * from both; a counter is known only where both know it, so that a sum never
- * shows less than its window. A @sum with elapsed_us 0 and nothing known is the
- * neutral start.
+ * delta_add - append a later delta of the same port
+ * Elapsed times and values add up (at most UINT64_MAX), marks are combined; a counter is known only
+ * if both know it, so a sum never covers less than its window. The neutral start is elapsed_us 0
+ * and nothing known.
  */
 void delta_add(struct delta *sum, const struct delta *later);
 
 /*
- * delta_mirror - what the other end of a link counted, as this end must have
+ * delta_mirror - delta of a port from that of the other end of its link
  * @peer:  of the other end
- * @ret:   filled completely: data and packets, what one end sends being what the other
- *         receives; nothing else is known
+ * @ret:   filled completely: data and packets with directions exchanged; nothing else is known
  */
 void delta_mirror(const struct delta *peer, struct delta *ret);
 
 /*
- * The same for one attribute of slow counters: sets are bits 1 << number, and
- * elapsed_us is that between the two readings of this attribute.
+ * The same for one detail attribute: sets are bits 1 << number, elapsed_us is between the readings
+ * of this attribute.
  */
 struct detail_delta {
 	int64_t elapsed_us;
@@ -74,16 +69,16 @@ struct detail_delta {
 };
 
 /*
- * detail_delta_between - change of one attribute's counters
+ * detail_delta_between - change of the counters of one attribute
  * @prev, @cur:  readings of one attribute of one port, @prev the older
- * @ret:         filled completely; FEC counters of two layouts are not known
+ * @ret:         filled completely; FEC counters of different layouts are unknown
  */
 void detail_delta_between(const struct detail_reading *prev, const struct detail_reading *cur,
 			  struct detail_delta *ret);
 
 /*
- * detail_delta_add - put a later delta behind an earlier one of the same port and attribute
- * As delta_add(); a value that does not fit any more is marked as saturated: at least so many.
+ * detail_delta_add - append a later delta of the same port and attribute
+ * As delta_add(); a value that does not fit is marked as saturated.
  */
 void detail_delta_add(struct detail_delta *sum, const struct detail_delta *later);
 

@@ -68,7 +68,7 @@ void difference_between(const struct full_reading *before, const struct full_rea
 
 void difference_note_reset(struct difference *difference, enum counter counter)
 {
-	/* Whatever it counted before it fell is lost: with it there was more than the change that is seen. */
+	/* Counts before the reset are lost, so the value is a lower bound. */
 	difference->counters[counter].reset |= difference->counters[counter].known;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * difference.h - what ports counted between two full readings that may be months apart
+ * difference.h - change of ports between two complete readings, which may be months apart
  *
- * As delta.h, with what a collector would have seen in between not seen: ports come
- * and go, and a counter may have been reset, and counted further than it was.
- * Fast and slow counters stand in one list here, so that they are summed and
- * shown by one loop.
+ * Like delta.h, but without the readings in between: ports come and go, and a counter may have been
+ * reset and counted beyond its former value. Fast and detail counters are in one list, so that one
+ * loop sums and displays them.
  */
 #ifndef IBWIRE_ANALYSIS_DIFFERENCE_H
 #define IBWIRE_ANALYSIS_DIFFERENCE_H
@@ -18,72 +17,77 @@
 #include "fabric/counter.h"
 #include "fabric/detail.h"
 
-/* All that was read of one port at one time. */
+/* All counters of one port at one time. */
 struct full_reading {
-	enum sample_status status; /* but SAMPLE_OK: nothing is present */
+	enum sample_status status; /* except for SAMPLE_OK nothing is present */
 	struct reading reading;
 	struct detail_reading details[DETAIL_ATTRIBUTE_COUNT];
 };
 
-/* Places in a list of all counters: the fast ones by enum counter, then DETAIL_MAX for each attribute. */
+/* Indexes of all counters: enum counter first, then DETAIL_MAX for each attribute. */
 #define COUNTED_COUNT (COUNTER_COUNT + DETAIL_ATTRIBUTE_COUNT * DETAIL_MAX)
 #define COUNTED_DETAIL(attribute, number) (COUNTER_COUNT + (attribute) * DETAIL_MAX + (number))
 
-/* counted_key - the counter's key; NULL where no counter has this place. */
+/* counted_key - key of a counter; NULL: no counter has this index. */
 const char *counted_key(size_t place);
 
-/* What one counter counted, in its own unit. Reset or saturated: at least so much. */
+/* Change of one counter in its own unit. Reset or saturated: a lower bound. */
 struct counted {
 	uint64_t value;
 	bool known, reset, saturated;
 };
 
 struct difference {
-	bool was_there, is_there; /* in the fabric at the first time, at the second */
+	bool was_there, is_there; /* in the fabric at the first and the second time */
 	enum sample_status status_before, status_after;
-	int64_t elapsed_us;       /* between the port's two answers; 0: not both were there */
+	int64_t elapsed_us;       /* between the two responses of the port; 0: not read twice */
 	struct counted counters[COUNTED_COUNT];
 };
 
 /*
- * difference_between - one port at two times
- * @before, @after:  or NULL: not in the fabric then
- * @offset_us:  to add to after's at_us so that it counts from where before's does
+ * difference_between - change of one port between two times
+ * @before, @after:  NULL: not in the fabric at that time
+ * @offset_us:  added to at_us of @after to convert it to the clock of @before
  * @ret:        filled completely
  *
- * A counter that fell was reset; one that was not read at both times, or with
- * another width or FEC layout, is not known.
+ * A counter that decreased was reset; one that was not read twice, or with different widths or FEC
+ * layouts, is unknown.
  */
 void difference_between(const struct full_reading *before, const struct full_reading *after, int64_t offset_us,
 			struct difference *ret);
 
-/* difference_note_reset - somebody saw this counter fall in between: what is known of it is a lower bound. */
+/*
+ * difference_note_reset - a reset of this counter in between is known: its change is a lower bound.
+ */
 void difference_note_reset(struct difference *difference, enum counter counter);
 
-/* difference_is_down - no link at either time: nothing was asked, and nothing is missed. */
+/* difference_is_down - no link at either time, so nothing was read and nothing is missing. */
 bool difference_is_down(const struct difference *difference);
 
-/* Several ports added up. Zeroed at first. */
+/* Sum over several ports. Start with zeros. */
 struct difference_sum {
-	uint32_t ports;         /* without those that are down */
+	uint32_t ports;         /* number of ports, without those that are down */
 	uint32_t ports_unknown; /* of those: not read at both times */
-	/* Of so many ports that know the counter; at_least: one of them was reset or was full. */
+	/*
+	 * ports: number of ports that know the counter; at_least: one of them was reset or
+	 * saturated.
+	 */
 	struct { uint64_t value; uint32_t ports; bool at_least; } counters[COUNTED_COUNT];
 };
 
-/* difference_add - values stop at UINT64_MAX, and are at least that much then. */
+/* difference_add - values are clamped to UINT64_MAX, as lower bounds. */
 void difference_add(struct difference_sum *sum, const struct difference *difference);
 
 /*
- * difference_sum_counter - one counter of a sum; not known where no port knows it
- * Marked as saturated, at least so much, where a port does not know it, was reset or was full.
+ * difference_sum_counter - one counter of a sum; unknown if no port knows it
+ * Marked as saturated (a lower bound) if a port does not know it, or was reset or saturated.
  */
 struct counted difference_sum_counter(const struct difference_sum *sum, size_t place);
 
-/* counted_errors - errors among all counters: what goes wrong on a link, without the details that split them up. */
+/* counted_errors - sum of the error counters, without the details that split them up. */
 uint64_t counted_errors(const struct counted counters[COUNTED_COUNT]);
 
-/* counted_bytes - what words of data are; UINT64_MAX words are no number of bytes. Return: whether @ret is set. */
+/* counted_bytes - words in bytes; not for UINT64_MAX words. Return: whether @ret is set. */
 bool counted_bytes(const struct counted *words, uint64_t *ret);
 
 #endif

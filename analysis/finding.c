@@ -3,229 +3,241 @@
 
 #include <string.h>
 
-#define RESEAT "reseat the cable at both ends, clean the optics, then swap the cable; what stays with a port is its box"
+#define RESEAT "reseat the cable at both ends and clean the optics, then replace the cable; if the port stays bad, "\
+	"replace the device"
 
 static const struct finding_kind_info infos[FINDING_KIND_COUNT] = {
 	[FINDING_SM_LOST] = {
 		.name = "sm-lost",
-		.means = "no subnet manager answers as master, or two claim to be it",
-		.limits = "critical: no master for 30 s and 3 sweeps, or two for as long; another master than before "
-			"is info",
-		.reason = "Without a master no link that comes up is set up, and no route is mended. Its ActCount "
-			"must move: one that stands still is a process that hangs (IBA Vol 1, SMInfo). A handover "
-			"takes seconds, so it is none for 30 s.",
-		.advice = "look at the subnet manager's host: is opensm (or UFM) running, and is its port Active",
+		.means = "no master SM responds, or two SMs claim to be master",
+		.limits = "critical: no master SM for 30 s and 3 sweeps, or two for as long; info: the master SM "
+			"changed",
+		.reason = "Without a master SM, new links stay in Init and routes are not updated. ActCount must "
+			"advance: an SM whose ActCount does not is hung (IBA Vol 1, SMInfo). A handover takes "
+			"seconds, so 30 s exclude it.",
+		.advice = "check the host of the subnet manager: opensm (or UFM) must run and its port must be "
+			"Active",
 	},
 	[FINDING_COVERAGE] = {
 		.name = "coverage",
-		.means = "too few of the ports that should answer do, and no silent node explains it",
-		.limits = "below 99 % of the ports warning, below 90 % critical, for 30 s and 3 sweeps; one node in "
-			"ten silent at once, and more than 8, is this too, and so are links to nobody known",
-		.reason = "What is not read cannot be judged. Losses of a busy wire are asked again and stay far "
-			"below one per cent; one node in ten at once is more likely this host's own access than so "
-			"many faults.",
-		.advice = "see `ibwire status`: this host's own port, the limits of its rate, and which ports are "
-			"silent or lead to nobody known",
+		.means = "too few of the polled ports respond, and unresponsive nodes do not explain it",
+		.limits = "below 99 % of the ports warning, below 90 % critical, for 30 s and 3 sweeps; also more "
+			"than 8 nodes and 10 % of them unresponsive at once, and links to unidentified nodes",
+		.reason = "Ports that are not read cannot be checked. Lost MADs are retried and stay far below 1 "
+			"%. When 10 % of the nodes stop responding at once, the cause is more likely the access of "
+			"this host than that many faults.",
+		.advice = "run `ibwire status`: it shows the local port, the rate limit, unresponsive ports and "
+			"links to unidentified nodes",
 	},
 	[FINDING_LINK_DOWN] = {
 		.name = "link-down",
 		.means = "a link that was up is down",
-		.limits = "down for 30 s warning; on a trunk critical where 25 % of its switch's uplinks are down",
-		.reason = "Training after a hiccup takes seconds, so 30 s is past that. A quarter of a switch's "
-			"uplinks is what no routing hides. Ports that were never seen up are no links.",
-		.advice = "look at the port's LEDs at both ends, reseat the cable, then swap it; is the port disabled",
+		.limits = "down for 30 s warning; on a trunk critical where 25 % of the uplinks of its switch are "
+			"down",
+		.reason = "Link training takes seconds, so 30 s exclude a retrain. Routing cannot compensate for "
+			"the loss of a quarter of the uplinks of a switch. Ports that were never up are not "
+			"reported.",
+		.advice = "check the port LEDs at both ends, reseat the cable, then replace it; check that the "
+			"port is not disabled",
 	},
 	[FINDING_NODE_MISSING] = {
 		.name = "node-missing",
-		.means = "a switch, a host, or a rack that was there is gone",
+		.means = "a switch, a host or a rack has left the fabric",
 		.limits = "a switch without any link for 30 s critical; 4 hosts of a leaf within 30 s, or one host "
 			"for 15 min, warning",
-		.reason = "All links of a node do not fail at once by themselves. A host has 15 minutes to boot "
-			"(until then it is a host-restart); hosts that are booted on purpose seldom go down by fours "
-			"on one leaf within 30 s.",
-		.advice = "check its power and its console; of a rack, the power feed and the cooling",
+		.reason = "The links of a node do not all fail at once unless the node fails. A host has 15 "
+			"minutes to boot (host-restart until then); planned reboots seldom affect four hosts of "
+			"one leaf within 30 s.",
+		.advice = "check power and console; for a rack, the power feed and the cooling",
 	},
 	[FINDING_NODE_SILENT] = {
 		.name = "node-silent",
-		.means = "a node's links are up and its performance agent does not answer",
-		.limits = "silent for 3 sweeps and 30 s: warning, a switch critical",
-		.reason = "A lost question is asked again within a sweep, so three sweeps in a row are no accident. A "
-			"switch's agent is the only one that tells of all of its ports.",
-		.advice = "of a host: does it hang; of a switch: its management; the links themselves are up",
+		.means = "the links of a node are up, but its performance agent does not respond",
+		.limits = "unresponsive for 3 sweeps and 30 s: warning; a switch critical",
+		.reason = "A lost query is retried within its sweep, so three sweeps in a row exclude packet loss. "
+			"The agent of a switch is the only source for all of its ports.",
+		.advice = "host: check whether it hangs; switch: check its management; the links themselves are up",
 	},
 	[FINDING_UPLINK_IMBALANCE] = {
 		.name = "uplink-imbalance",
-		.means = "load is not spread as it could be over ports that can stand in for each other",
-		.limits = "routing: tables and load uneven over 60 s warning, with harm critical; flows: the same "
-			"port in 8 of 10 active minutes warning",
-		.reason = "A random placement of flows is uneven by itself (39 % with 1,024 flows on 32 uplinks), so "
-			"an uneven load alone says nothing: the tables must be uneven too, or it must hurt at the "
-			"same port again and again.",
-		.advice = "compare the switch's forwarding table with its peers'; let the subnet manager route anew",
+		.means = "load is unevenly distributed across equivalent links",
+		.limits = "routing: forwarding table and load uneven over 60 s warning, with harm critical; flows: "
+			"the same port in 8 of 10 active minutes warning",
+		.reason = "Random placement of flows is uneven (39 % with 1,024 flows on 32 uplinks), so uneven "
+			"load alone is not a fault: the forwarding table must be uneven too, or the same port must "
+			"repeatedly cause harm.",
+		.advice = "compare the forwarding table of the switch with those of its peers; reroute with the "
+			"subnet manager",
 	},
 	[FINDING_BLACK_HOLE] = {
 		.name = "black-hole",
-		.means = "a switch's table leads nowhere, or round in a circle, for hosts that are there",
-		.limits = "one destination for 30 s, after the tables were read again: critical",
-		.reason = "While a subnet manager answers a change its tables are torn for a second or two; what is "
-			"so after 30 s stays so.",
-		.advice = "let the subnet manager route anew, and see its log",
+		.means = "the forwarding table of a switch has no route, or a loop, for reachable LIDs",
+		.limits = "one LID for 30 s, confirmed by reading the tables again: critical",
+		.reason = "While the subnet manager reroutes, tables are inconsistent for a second or two; after "
+			"30 s they are final.",
+		.advice = "reroute with the subnet manager, and check its log",
 	},
 	[FINDING_LINK_DEGRADED] = {
 		.name = "link-degraded",
-		.means = "a link runs narrower or slower than it could",
+		.means = "a link runs at a lower width or speed than it supports",
 		.limits = "for 60 s: warning, on a trunk critical",
-		.reason = "Both ends can do more and most links of its kind do, so lanes failed in training. One slow "
-			"link costs the collectives that cross it 5 to 30 % (facebookresearch/gcm, pull request 119).",
-		.advice = "reseat the cable or swap it, then let the link train again; or was its width or speed set "
-			"by hand",
+		.reason = "Both ends support more and most links of this kind run faster, so lanes failed in "
+			"training. One slow link costs the collectives that cross it 5 to 30 % "
+			"(facebookresearch/gcm, pull request 119).",
+		.advice = "reseat or replace the cable and retrain the link; check whether its width or speed was "
+			"limited by configuration",
 	},
 	[FINDING_LINK_FLAPPING] = {
 		.name = "link-flapping",
-		.means = "a link goes down and comes back",
+		.means = "a link goes down and comes back repeatedly",
 		.limits = "2 times in 24 h warning, 3 times in 1 h critical; closes after 24 h without",
-		.reason = "Each down stalls for seconds what uses the link. From 2 in 24 h on NVIDIA's InfiniBand "
-			"cluster bring-up procedure (link monitoring key indicators) wants a link looked into. "
-			"Restarts of hosts do not count.",
+		.reason = "Each flap stalls the traffic of the link for seconds. NVIDIA's InfiniBand cluster "
+			"bring-up procedure (link monitoring key indicators) requires an inspection from 2 in 24 h "
+			"on. Host restarts are not counted.",
 		.advice = RESEAT,
 	},
 	[FINDING_SYMBOL_ERRORS] = {
 		.name = "symbol-errors",
-		.means = "a link loses symbols that error correction could not mend",
-		.limits = "HDR and later: 8 in an hour at 400 Gb/s warning, 16 critical, in more time as the link is "
-			"slower (HDR 2 h), in 3 sweeps; before HDR: a bit error rate of 1e-12 warning, 1e-11 critical",
-		.reason = "NVIDIA's InfiniBand cluster bring-up procedure: a symbol BER of 5e-15 warns, 1e-14 is an "
-			"error; at 400 Gb/s 8 and 16 an hour. Before HDR the counter tells of the lanes, where the "
-			"specification asks for less than 1e-12 (NVIDIA, DGX SuperPOD cabling guide), the limit of "
-			"ibdiagnet's BER test too.",
+		.means = "a link has symbol errors that error correction could not repair",
+		.limits = "HDR and later: 8 per hour at 400 Gb/s warning, 16 critical, over more time on slower "
+			"links (HDR 2 h), in 3 sweeps; before HDR: a bit error rate of 1e-12 warning, 1e-11 "
+			"critical",
+		.reason = "NVIDIA's InfiniBand cluster bring-up procedure: a symbol BER of 5e-15 is a warning, "
+			"1e-14 an error; at 400 Gb/s 8 and 16 per hour. Before HDR the counter counts errors of "
+			"the lanes, where the specification requires less than 1e-12 (NVIDIA, DGX SuperPOD cabling "
+			"guide), also the limit of the BER test of ibdiagnet.",
 		.advice = RESEAT,
 	},
 	[FINDING_RECEIVE_ERRORS] = {
 		.name = "receive-errors",
-		.means = "a port receives packets that are damaged on this link",
-		.limits = "10 an hour warning, 100 critical; management packets that a node had no room for: 50 in 5 "
-			"min warning",
-		.reason = "A healthy link has none, and any change of the fabric may make a few. What an earlier hop "
-			"marked as bad does not count: that belongs to the link where it was damaged.",
+		.means = "a port receives packets that were damaged on this link",
+		.limits = "10 per hour warning, 100 critical; VL15Dropped (management packets dropped for lack of "
+			"buffers): 50 in 5 min warning",
+		.reason = "A healthy link has none; a topology change may cause a few. Packets that an earlier hop "
+			"marked as bad are not counted: they belong to the link that damaged them.",
 		.advice = RESEAT,
 	},
 	[FINDING_FEC_UNCORRECTABLE] = {
 		.name = "fec-uncorrectable",
-		.means = "error correction gives up on blocks: the effective bit error rate",
+		.means = "FEC could not correct blocks: the effective bit error rate is too high",
 		.limits = "5e-12 over 10 min warning, 1e-11 critical",
-		.reason = "NVIDIA's InfiniBand cluster bring-up procedure, low-latency RS-FEC: 1e-12 is normal, 5e-12 "
-			"warns, 1e-11 is an error. What FEC corrected never counts alone.",
+		.reason = "NVIDIA's InfiniBand cluster bring-up procedure, low-latency RS-FEC: 1e-12 is normal, "
+			"5e-12 a warning, 1e-11 an error. Corrected errors alone are never reported.",
 		.advice = RESEAT,
 	},
 	[FINDING_XMIT_DISCARDS] = {
 		.name = "xmit-discards",
-		.means = "a port throws away packets that it could not send in time",
-		.limits = "trunk: 10 a minute in 3 of 10 min warning, 200 in one of them critical; to a host: 200 in "
-			"5 min warning",
-		.reason = "A packet is thrown away after it waited for hundreds of milliseconds, so three such "
-			"minutes are no hiccup. On a host's link it is the host that does not take them.",
-		.advice = "find who does not take the packets: a slow or hanging host behind this port, or a route "
-			"that overloads it",
+		.means = "a port discards packets that it could not send in time",
+		.limits = "trunk: 10 per minute in 3 of 10 min warning, 200 in one of them critical; to a host: "
+			"200 in 5 min warning",
+		.reason = "A packet is discarded after it has waited for hundreds of milliseconds, so three such "
+			"minutes are not transient. On a host link the host is the cause.",
+		.advice = "find the receiver that does not accept the packets: a slow or hung host behind this "
+			"port, or a route that overloads it",
 	},
 	[FINDING_CONGESTION] = {
 		.name = "congestion",
-		.means = "a port could not send for lack of credits, and nothing behind it explains that",
-		.limits = "trunk: stalled 10 % in 5 of 10 active min warning, 30 % with harm critical; to a host info",
-		.reason = "Stalls spread backwards over half of a fabric, so only the root is named: the port whose "
-			"peer's outputs neither stall nor are busy for as long. Full links between switches are load, "
-			"which uplink-imbalance judges.",
-		.advice = "to a host: its PCIe, its memory, a process that hangs; on a trunk: the link's errors, and "
-			"`ibwire balance`",
+		.means = "a port stalls for lack of credits, and no port behind it is the cause",
+		.limits = "trunk: stalled 10 % in 5 of 10 active min warning, 30 % with harm critical; to a host "
+			"info",
+		.reason = "Stalls spread backwards over half of a fabric, so only the root is reported: the port "
+			"whose peer has no output that stalls or is busy for as long. Full links between switches "
+			"are load, which uplink-imbalance checks.",
+		.advice = "to a host: check its PCIe link, its memory and hung processes; on a trunk: check the "
+			"errors of the link and `ibwire balance`",
 	},
 	[FINDING_RAIL_IMBALANCE] = {
 		.name = "rail-imbalance",
-		.means = "a host's rails do not carry alike, and those of hosts like it do",
-		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min, on at most "
-			"2 hosts: warning",
-		.reason = "Collectives spread evenly over rails. Hosts are compared only with hosts that use the same "
-			"ones, so that a job on four of eight is no finding.",
-		.advice = "see the host's HCA of this rail: its PCIe width and speed, and the link's errors",
+		.means = "the rails of a host carry unequal load, unlike those of comparable hosts",
+		.limits = "15 % more or less than on hosts that use the same rails, in 9 of 10 active min, on at "
+			"most 2 hosts: warning",
+		.reason = "Collectives distribute load evenly over rails. Hosts are compared only with hosts that "
+			"use the same rails, so a job on four of eight rails is not reported.",
+		.advice = "check the HCA of this rail: its PCIe width and speed, and the errors of its link",
 	},
 	[FINDING_NIC_UNUSED] = {
 		.name = "nic-unused",
-		.means = "a host does not use one rail that hosts like it use",
-		.limits = "10 active min: warning; info where nobody uses it, or where a host alone carries nothing "
-			"any more",
-		.reason = "One host of many without a rail has a broken setting or device; where all are without, the "
-			"job is made so. A host that stops altogether may have no work: nobody can tell from here.",
-		.advice = "check the job's list of HCAs on this host (NCCL_IB_HCA), the driver, and the link",
+		.means = "a host does not use a rail that comparable hosts use",
+		.limits = "10 active min: warning; info where no host uses the rail, or where a single host stops "
+			"carrying traffic",
+		.reason = "A single host without a rail has a wrong setting or a faulty device; where no host uses "
+			"it, the job is configured so. A host without any traffic may have no work: counters "
+			"cannot distinguish that.",
+		.advice = "check the HCA list of the job on this host (NCCL_IB_HCA), the driver and the link",
 	},
 	[FINDING_RAIL_MISWIRED] = {
 		.name = "rail-miswired",
-		.means = "an HCA is cabled to the leaf of another rail",
-		.limits = "where 90 % of the others agree on who serves whom: warning",
-		.reason = "Traffic between hosts then crosses the spines where others stay on one leaf. Where fewer "
-			"agree there is no rule that could be broken.",
-		.advice = "swap the two cables; `ibwire topology show` has the rails",
+		.means = "an HCA is cabled to a leaf of another rail",
+		.limits = "where 90 % of the other cables match: warning",
+		.reason = "Traffic between these hosts crosses the spines where others stay on one leaf. With less "
+			"agreement the cabling follows no rule.",
+		.advice = "swap the two cables; `ibwire topology show` lists the rails",
 	},
 	[FINDING_UPLINKS_MISSING] = {
 		.name = "uplinks-missing",
-		.means = "two switches have fewer cables between them than the pairs around them",
-		.limits = "info: there is no plan to compare with",
-		.reason = "A fabric may be built unevenly on purpose. A cable that is known and down is a link-down.",
+		.means = "two switches are connected by fewer cables than the pairs around them",
+		.limits = "info: there is no cabling plan to compare with",
+		.reason = "A fabric may be built unevenly on purpose. A known cable that is down is reported as "
+			"link-down.",
 		.advice = "compare with the cabling plan",
 	},
 	[FINDING_ROUTES_CHANGED] = {
 		.name = "routes-changed",
-		.means = "a switch's forwarding table has changed",
-		.limits = "info; more than 8 switches at once are one",
-		.reason = "Tables may change without any sign on the ports. What changed, and when, dates what "
-			"follows from it.",
-		.advice = "if nothing was changed on purpose, see the subnet manager's log",
+		.means = "the forwarding table of a switch changed",
+		.limits = "info; more than 8 switches at once are one finding",
+		.reason = "Tables can change without any sign on the ports. The time and size of the change date "
+			"the effects that follow.",
+		.advice = "if no change was planned, check the log of the subnet manager",
 	},
 	[FINDING_TOPOLOGY_CHANGED] = {
 		.name = "topology-changed",
-		.means = "nodes or cables came, went or moved; or there are fewer than the settings expect",
-		.limits = "info; all changes of a discovery are one. Warning: fewer than [expected] for 15 min",
-		.reason = "For the record: what is wrong with it has a finding of its own.",
-		.advice = "`ibwire events` has each change",
+		.means = "nodes or cables were added, removed or moved; or fewer exist than the settings expect",
+		.limits = "info; all changes of one discovery are one finding. Warning: fewer than [expected] for "
+			"15 min",
+		.reason = "For the record: faults have findings of their own.",
+		.advice = "run `ibwire events` for the single changes",
 	},
 	[FINDING_HOST_RESTART] = {
 		.name = "host-restart",
-		.means = "all HCAs of a host went down together: it boots",
-		.limits = "info: all of its HCAs down within 30 s; what its ports count is its own until 5 min after",
-		.reason = "Cables do not fail together. A host that boots makes its leafs' ports count discards and "
-			"errors, which are not the links'.",
-		.advice = "nothing, if it was meant",
+		.means = "all HCAs of a host went down together: it restarts",
+		.limits = "info: all of its HCAs down within 30 s; errors of its ports are attributed to the "
+			"restart until 5 min after",
+		.reason = "Cables do not fail together. The restart of a host causes discards and errors on its "
+			"leaf ports that are not faults of the links.",
+		.advice = "none if the restart was planned",
 	},
 	[FINDING_LOCKED] = {
 		.name = "locked",
-		.means = "a node answers for its counters, and not to SMPs without its key",
-		.limits = "info; more than 8 nodes are one",
-		.reason = "It has an M_Key that ibwire does not know: what happens to its links is seen late or not "
-			"at all.",
-		.advice = "give ibwire the subnet manager's key files",
+		.means = "a node responds to performance queries, but not to SMPs without its M_Key",
+		.limits = "info; more than 8 nodes are one finding",
+		.reason = "The M_Key of the node is unknown to ibwire: changes of its links are detected late or "
+			"not at all.",
+		.advice = "configure the key files of the subnet manager in ibwire",
 	},
 	[FINDING_COUNTER_SATURATED] = {
 		.name = "counter-saturated",
-		.means = "an error counter is full and counts no more",
-		.limits = "info; 10 ports or more are one",
-		.reason = "A counter stops at its maximum (IBA Vol 1, PortCounters): what happens since then is not "
-			"known.",
-		.advice = "`ibwire clear` zeroes it, once nobody else needs the value",
+		.means = "an error counter is saturated",
+		.limits = "info; 10 ports or more are one finding",
+		.reason = "A counter stops at its maximum (IBA Vol 1, PortCounters): later errors are not counted.",
+		.advice = "reset it with `ibwire clear` when no other tool needs the value",
 	},
 	[FINDING_COUNTERS_CLEARED] = {
 		.name = "counters-cleared",
-		.means = "somebody zeroed counters",
-		.limits = "info; 10 ports or more within 60 s are one",
-		.reason = "Somebody cleared them (`ibwire clear`, ibclearcounters, ibqueryerrors -k, a subnet "
-			"manager's performance manager), or the box was restarted. What was counted in between is "
-			"known as at least so much.",
-		.advice = "nothing; ibwire needs no clearing",
+		.means = "counters were reset externally",
+		.limits = "info; 10 ports or more within 60 s are one finding",
+		.reason = "The counters were cleared (`ibwire clear`, ibclearcounters, ibqueryerrors -k, the "
+			"performance manager of a subnet manager), or the device restarted. For the interval of "
+			"the reset only a lower bound is known.",
+		.advice = "none; ibwire does not need counters to be cleared",
 	},
 	[FINDING_LOG_GROWING] = {
 		.name = "log-growing",
-		.means = "a reader of the database keeps its log (PATH-wal) from being emptied",
-		.limits = "above 64 MB, after 3 sweeps in which it could not be emptied: warning",
-		.reason = "The log grows by each sweep until the oldest read transaction ends, up to the size of the "
-			"disk. Commands of ibwire end theirs within seconds; `ibwire db backup`, `db export` and "
-			"`db check` hold one while they run, other programs for as long as they like.",
-		.advice = "wait for a backup, an export or a check to end; end any other process that is named",
+		.means = "a reader of the database prevents the truncation of its write-ahead log (PATH-wal)",
+		.limits = "above 64 MB, after 3 sweeps in which it could not be truncated: warning",
+		.reason = "The log grows with each sweep until the oldest read transaction ends, up to the size of "
+			"the disk. Commands of ibwire end theirs within seconds; `ibwire db backup`, `db export` "
+			"and `db check` hold one while they run, other programs for any time.",
+		.advice = "wait for the end of a backup, an export or a check; end any other process that is named",
 	},
 };
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * finding.h - what is wrong, with whom, since when, and why
+ * finding.h - a fault: kind, place, severity, cause and evidence
  *
- * A finding names the culprit, not its echoes. It opens, may change its severity and
- * its evidence while it is open, and closes after its recovery window. Its
- * identity is kind, node GUID and port (and, where one place can have two, a tag).
+ * A finding names the root cause, not its symptoms. It opens, may change its severity and evidence
+ * while it is open, and closes after its recovery window. Its identity is kind, node GUID and port
+ * (and a tag, where one place can have several).
  */
 #ifndef IBWIRE_ANALYSIS_FINDING_H
 #define IBWIRE_ANALYSIS_FINDING_H
 
 #include <stdint.h>
 
-/* In the order in which they are shown where severities are equal. Words of the database: add at the end. */
+/* In order of display for equal severities. Stored: add at the end. */
 enum finding_kind {
 	FINDING_SM_LOST, FINDING_COVERAGE, FINDING_LINK_DOWN, FINDING_NODE_MISSING, FINDING_NODE_SILENT,
 	FINDING_UPLINK_IMBALANCE, FINDING_BLACK_HOLE, FINDING_LINK_DEGRADED, FINDING_LINK_FLAPPING,
@@ -24,45 +24,45 @@ enum finding_kind {
 
 enum finding_severity { FINDING_INFO, FINDING_WARNING, FINDING_CRITICAL };
 
-/* One number of the evidence; its key has its unit at the end: "symbol_errors_per_hour". */
+/* A number of the evidence; its key ends with the unit: "symbol_errors_per_hour". */
 struct finding_number { const char *key; double value; };
 #define FINDING_NUMBERS_MAX 12
 #define FINDING_HOSTS_MAX 32
 
 struct finding {
-	int64_t id;           /* of the database; 0: not stored yet */
+	int64_t id;           /* in the database; 0: not stored yet */
 	enum finding_kind kind;
 	enum finding_severity severity;
-	char subject[160];    /* for a person: "leaf-r3-u07 uplinks", "leaf01/12 (cage 6.2) - spine09/3" */
+	char subject[160];    /* "leaf-r3-u07 uplinks", "leaf01/12 (cage 6.2) - spine09/3" */
 	uint64_t node_guid;   /* 0: the whole fabric */
 	uint64_t peer_guid;   /* 0: none */
 	uint8_t port, peer_port; /* 0: the node itself */
-	uint8_t tag;          /* tells apart what has the same kind and place: a group's direction; else 0 */
-	int64_t since_us;     /* wall clock: when it began, as far as is known (a change of tables, the first error) */
+	uint8_t tag;          /* distinguishes findings of one kind and place, such as directions of a group; else 0 */
+	int64_t since_us;     /* wall clock: start, as far as known (change of a table, first error) */
 	int64_t last_seen_us; /* wall clock: when it last held */
 	int64_t closed_us;    /* wall clock; 0: open */
-	const char *cause;    /* a word: "routing", "degraded-member", "flows", "cable", "host"; static storage */
-	char text[320];       /* one line: what is measured, beside what is normal */
-	const char *advice;   /* one line: what to do next; static storage */
+	const char *cause;    /* one word: "routing", "degraded-member", "flows", "cable", "host"; static storage */
+	char text[320];       /* one line: measured value and threshold */
+	const char *advice;   /* one line: action; static storage */
 	struct finding_number numbers[FINDING_NUMBERS_MAX]; /* keys in static storage */
 	unsigned number_count;
-	char hosts[FINDING_HOSTS_MAX][64]; /* names of hosts that it touches, the first of them */
-	unsigned host_count;  /* of those */
-	unsigned hosts_touched; /* all of them */
+	char hosts[FINDING_HOSTS_MAX][64]; /* names of affected hosts, the first of them */
+	unsigned host_count;  /* number of names */
+	unsigned hosts_touched; /* number of affected hosts */
 };
 
 struct finding_kind_info {
 	const char *name;      /* "symbol-errors" */
 	const char *means;     /* one line */
-	const char *limits;    /* the defaults in words */
-	const char *reason;    /* why these limits, and where they come from */
+	const char *limits;    /* default thresholds */
+	const char *reason;    /* rationale and source of the thresholds */
 	const char *advice;
 };
 
-/* finding_kind_info - what `ibwire health --explain KIND` says; never NULL. */
+/* finding_kind_info - contents of `ibwire health --explain KIND`; never NULL. */
 const struct finding_kind_info *finding_kind_info(enum finding_kind kind);
 const char *finding_kind_name(enum finding_kind kind);
-/* finding_kind_find - Return: the kind of a name, or -1. */
+/* finding_kind_find - Return: the kind with this name, or -1. */
 int finding_kind_find(const char *name);
 const char *finding_severity_name(enum finding_severity severity);
 

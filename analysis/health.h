@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * health.h - findings as they open and close, sweep after sweep
+ * health.h - detection of findings, sweep by sweep
  *
- * A state machine without clock, I/O or globals: the collector steps it with each sweep, a
- * test with thousands of made ones, and both get the same findings. What it remembers is
- * keyed by node GUID and port number, so it outlives a topology; memory is linear in ports.
+ * A state machine without clock, I/O or globals: the collector calls it for each sweep, tests for
+ * thousands of simulated ones. Its state is by node GUID and port number, so it persists across
+ * topologies; memory is linear in ports.
  */
 #ifndef IBWIRE_ANALYSIS_HEALTH_H
 #define IBWIRE_ANALYSIS_HEALTH_H
@@ -24,57 +24,57 @@ struct routes;
 struct shape;
 
 /*
- * Limits of one kind: what warns, what is critical, in the unit of the kind:
+ * Thresholds of one kind, in the unit of the kind:
  *
- * coverage            percent of the ports that should answer: below these
- * link-down           critical: percent of a switch's uplinks that are down
+ * coverage            percent of the polled ports: below these
+ * link-down           critical: percent of the uplinks of a switch that are down
  * link-flapping       warning: downs in 24 h; critical: downs in 1 h
- * symbol-errors       an hour on a link of 400 Gb/s, HDR and later
- * receive-errors      an hour
+ * symbol-errors       per hour on a link of 400 Gb/s, HDR and later
+ * receive-errors      per hour
  * fec-uncorrectable   effective bit error rate over 10 min
- * xmit-discards       of a trunk: packets a minute, three times in ten; critical: in one of those
+ * xmit-discards       of a trunk: packets per minute, in three of ten; critical: in one of those
  * congestion          percent of the time stalled
- * rail-imbalance      warning: percent off what hosts like it have
+ * rail-imbalance      warning: percent difference from comparable hosts
  *
- * Other kinds have no numbers here but `off`.
+ * Other kinds only have `off`.
  */
 struct health_limits { bool off; double warning, critical; };
 
-/* Everything that a settings file may change (analysis/health_settings.h reads no file: cli does). */
+/* All settings; cli/ reads the settings file. The comments give the defaults. */
 struct health_settings {
 	struct health_limits limits[FINDING_KIND_COUNT];
-	int64_t down_after_us;       /* a trunk must be down for so long: 30 s */
-	int64_t degraded_after_us;   /* 60 s */
-	int64_t silent_after_us;     /* 30 s, and silent_sweeps */
+	int64_t down_after_us;       /* delay of link-down: 30 s */
+	int64_t degraded_after_us;   /* delay of link-degraded: 60 s */
+	int64_t silent_after_us;     /* delay of node-silent: 30 s, and silent_sweeps */
 	unsigned silent_sweeps;      /* 3 */
-	int64_t restart_within_us;   /* all HCAs of a host down within: 30 s */
-	int64_t restart_charge_us;   /* its leaf's errors are charged to it for: 5 min */
-	int64_t training_us;         /* errors after link-up that are training: 5 min */
-	int64_t missing_after_us;    /* a host that is down for so long does not just boot: 15 min */
-	unsigned rack_hosts;         /* so many hosts of one leaf down within restart_within_us are one rack: 4 */
-	int64_t forget_us;           /* what is gone for so long was taken away: 7 days */
-	int64_t recovery_us;         /* clean for so long before a finding closes: 5 min */
-	int64_t state_recovery_us;   /* the same of what is either so or not (a link that is down): 60 s */
-	int64_t flap_recovery_us;    /* 24 h */
-	int64_t window_us;           /* of balance: 60 s, and 3 sweeps */
-	double old_ber_warning, old_ber_critical; /* symbol errors of links below HDR: 1e-12, 1e-11 */
-	double edge_discards;        /* to a host, in 5 min: 200 */
+	int64_t restart_within_us;   /* all HCAs of a host go down within: 30 s */
+	int64_t restart_charge_us;   /* errors on leaf ports are attributed to the restart for: 5 min */
+	int64_t training_us;         /* errors after link-up are ignored for: 5 min */
+	int64_t missing_after_us;    /* delay of node-missing for a host: 15 min */
+	unsigned rack_hosts;         /* hosts of one leaf that go down within restart_within_us form a rack: 4 */
+	int64_t forget_us;           /* missing nodes and links are forgotten after: 7 days */
+	int64_t recovery_us;         /* recovery window of counts: 5 min */
+	int64_t state_recovery_us;   /* recovery window of states, such as a down link: 60 s */
+	int64_t flap_recovery_us;    /* recovery window of link-flapping: 24 h */
+	int64_t window_us;           /* window of load evaluation: 60 s, and 3 sweeps */
+	double old_ber_warning, old_ber_critical; /* symbol errors below HDR: 1e-12, 1e-11 */
+	double edge_discards;        /* discards to a host in 5 min: 200 */
 	double vl15_drops;           /* VL15Dropped in 5 min: 50 */
-	/* What a person says that there is; 0: nobody said. Fewer, for missing_after_us, is a finding. */
+	/* Expected numbers; 0: not checked. Fewer for missing_after_us is a finding. */
 	unsigned expected_hosts, expected_hcas, expected_switches, expected_links;
-	unsigned symbol_sweeps;      /* symbol errors in so many sweeps: 3 */
+	unsigned symbol_sweeps;      /* minimum number of sweeps with symbol errors: 3 */
 	struct balance_settings balance;
 };
 void health_settings_default(struct health_settings *ret);
 
-/* What one port said in one sweep. By pollable port. */
+/* Result of one port in one sweep. */
 struct health_sample {
 	uint32_t port;               /* index into fabric->ports */
 	enum sample_status status;
 	const struct delta *delta;   /* NULL: none */
 };
 
-/* One attribute of slow counters of one port, read in this sweep. */
+/* One detail attribute of one port that was read in this sweep. */
 struct health_detail {
 	uint32_t port;               /* index into fabric->ports */
 	uint8_t attribute;           /* enum detail_attribute */
@@ -82,36 +82,36 @@ struct health_detail {
 };
 
 struct health_input {
-	int64_t wall_us;             /* label of the sweep: what since_us is in */
-	int64_t boot_us;             /* CLOCK_BOOTTIME: what lengths of time are in */
+	int64_t wall_us;             /* wall clock of the sweep, for display */
+	int64_t boot_us;             /* CLOCK_BOOTTIME, for durations */
 	int64_t interval_us;
 	const struct fabric *fabric;
-	const struct shape *shape;   /* of this very fabric */
+	const struct shape *shape;   /* of this fabric */
 	const struct routes *routes; /* or NULL */
-	int64_t routes_changed_us;   /* wall clock of the newest change of a table; 0: none was seen */
+	int64_t routes_changed_us;   /* wall clock of the last change of a table; 0: none */
 	const uint64_t *routes_changed_guids; /* switches whose tables changed since the last step */
 	size_t routes_changed_count;
-	const uint32_t *routes_changed_entries; /* how many entries each */
+	const uint32_t *routes_changed_entries; /* number of changed entries each */
 	/*
-	 * Switches whose tables were read, whole, since the last step, changed or not. A cause
-	 * `routing` is named only once what health_wants_tables() asked for came here.
+	 * Switches whose tables were read completely since the last step, changed or not. The cause
+	 * `routing` requires that tables requested by health_wants_tables() were read.
 	 */
 	const uint64_t *routes_read_guids;
 	size_t routes_read_count;
-	bool topology_changed;       /* fabric is another one than at the last step */
+	bool topology_changed;       /* fabric differs from the last step */
 	const struct health_sample *samples; /* in any order */
 	size_t sample_count;
 	const uint64_t *locked_guids;
 	size_t locked_count;
-	bool sm_known;               /* the master SM answered, and its ActCount moved */
+	bool sm_known;               /* the master SM responded, and its ActCount advanced */
 	uint64_t sm_guid;
-	unsigned sm_masters;         /* how many claim to be master; 0: not known */
-	const struct pma_caps *caps; /* by node, or NULL: for stall */
-	const uint8_t *adaptive;     /* by node, enum balance_adaptive as set by a person; or NULL */
+	unsigned sm_masters;         /* number of SMs in state master; 0: unknown */
+	const struct pma_caps *caps; /* by node, or NULL */
+	const uint8_t *adaptive;     /* by node, enum balance_adaptive from the settings; or NULL */
 	const struct health_detail *details;
 	size_t detail_count;
-	int64_t log_bytes;           /* of a database log that readers keep from being emptied; else 0 */
-	const char *log_holders;     /* with it: who, "process 4711 (less)"; "": not known */
+	int64_t log_bytes;           /* size of a database log that readers keep from truncation; else 0 */
+	const char *log_holders;     /* its readers: "process 4711 (less)"; "": unknown */
 };
 
 enum health_change { HEALTH_OPENED, HEALTH_CHANGED, HEALTH_CLOSED };
@@ -119,20 +119,22 @@ typedef void health_report_fn(void *ctx, enum health_change change, struct findi
 
 struct health;
 
-/* health_create - Return: NULL where memory is out. */
+/* health_create - Return: NULL: no memory. */
 struct health *health_create(const struct health_settings *settings);
 void health_destroy(struct health *health);
 
 /*
- * health_restore - an open finding of an earlier run; it goes on as it was, or closes when it no longer holds
- * Before the first step. What it says stays until it is measured anew; what had not opened yet is forgotten.
+ * health_restore - restore an open finding of an earlier run
+ * Before the first step. It stays open until its condition no longer holds. Conditions that had not
+ * opened a finding are lost.
  * Return: 0 or ERR_NOMEM.
  */
 int health_restore(struct health *health, const struct finding *finding, struct error *err);
 
 /*
- * health_step - one sweep
- * @report:  told of each finding that opens, changes its severity or cause, or closes; may set finding->id
+ * health_step - evaluate one sweep
+ * @report:  called for each finding that opens, changes its severity or cause, or closes; may set
+ *           finding->id
  *
  * Return: 0 or ERR_NOMEM.
  */
@@ -140,13 +142,13 @@ int health_step(struct health *health, const struct health_input *input, health_
 		struct error *err);
 
 /*
- * health_wants_tables - switches whose tables must be read again before a cause is named
- * Each is named in one step, and again later only if it was not read. @ret_guids: valid until the next step.
- * Return: how many.
+ * health_wants_tables - switches whose tables must be read again before a cause is assigned
+ * Each is listed in one step, and later again if it was not read. @ret_guids: valid until the next
+ * step. Return: their number.
  */
 size_t health_wants_tables(const struct health *health, const uint64_t **ret_guids);
 
-/* health_open - all open findings, in no order; valid until the next step. Return: how many. */
+/* health_open - all open findings, unordered; valid until the next step. Return: their number. */
 size_t health_open(const struct health *health, const struct finding *const **ret);
 
 #endif

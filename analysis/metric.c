@@ -10,7 +10,7 @@
 #define BYTES(key, counter, meaning) { key, "bytes", meaning, METRIC_COUNT, COUNTER_BIT(counter), COUNTER_WORD_BYTES }
 #define SHARE(key, kind, counter, meaning) { key, "percent", meaning, kind, COUNTER_BIT(counter), 1 }
 
-/* Those that are no counter of the catalogue, which follow. */
+/* Derived metrics; the counters of the catalogue follow. */
 static const struct metric derived[] = {
 	BYTES("xmit_bytes", COUNTER_XMIT_DATA, "data sent"),
 	BYTES("rcv_bytes", COUNTER_RCV_DATA, "data received"),
@@ -66,7 +66,7 @@ static void count_of(const struct metric *metric, const struct delta *delta, str
 		counter_set bit = metric->counters & delta->known & COUNTER_BIT(i);
 		uint64_t units;
 
-		/* Of one that was full all the time nothing is known, not even "at least 0". */
+		/* A counter that was saturated all the time has no lower bound either. */
 		if (!bit || (delta->saturated & bit && !delta->value[i]))
 			continue;
 		ret->has_total = true;
@@ -104,7 +104,7 @@ static void stall_of(const struct metric_port *port, const struct delta *delta, 
 	ret->has_rate = !isnan(stall.percent);
 	ret->at_least = stall.at_least;
 	ret->part = stall.percent;
-	/* Of several ports: their mean. */
+	/* For several ports: the mean. */
 	ret->whole = 100;
 }
 

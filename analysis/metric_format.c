@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* metric_format.c - values of metrics for people */
+/* Formatting of metric values. */
 #include "analysis/metric.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "analysis/rate.h"
 
-/* "12.3k": decimal prefixes, at most three digits and a point. */
+/* "12.3k": decimal prefixes, at most three digits. */
 static const char *format_scaled(double value, const char *gap, const char *unit, char *ret, size_t size)
 {
 	static const char *const prefixes[] = { "", "k", "M", "G", "T", "P", "E", "Z", "Y" };
@@ -27,7 +27,7 @@ double metric_shown_factor(const struct metric *metric)
 		return 1;
 	if (!strcmp(metric->unit, "bytes"))
 		return 8;
-	/* Errors are few: so many an hour is what thresholds are given in. */
+	/* Errors are displayed per hour, as thresholds are. */
 	return metric->counters & COUNTER_TRAFFIC_SET ? 1 : 3600;
 }
 
@@ -36,7 +36,7 @@ const char *metric_format_value(const struct metric *metric, double value, char 
 	if (isnan(value))
 		snprintf(ret, size, "-");
 	else if (metric->kind != METRIC_COUNT && value > 0 && value < 0.001)
-		snprintf(ret, size, "< 0.001 %%"); /* and not 4.2e-05 */
+		snprintf(ret, size, "< 0.001 %%"); /* instead of 4.2e-05 */
 	else if (metric->kind != METRIC_COUNT)
 		snprintf(ret, size, value > 0 && value < 0.1 ? "%.2g %%" : "%.1f %%", value);
 	else if (!strcmp(metric->unit, "bytes"))

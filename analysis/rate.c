@@ -6,7 +6,7 @@
 
 double rate_per_s(const struct delta *delta, enum counter counter)
 {
-	/* One that is full has counted more than it says: how much, nobody knows. */
+	/* The rate of a saturated counter is unknown. */
 	if (!(delta->known & ~delta->saturated & COUNTER_BIT(counter)) || delta->elapsed_us <= 0)
 		return NAN;
 	return (double)delta->value[counter] * 1e6 / (double)delta->elapsed_us;

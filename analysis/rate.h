@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * rate.h - numbers that people read, from deltas
+ * rate.h - rates and shares computed from deltas
  *
- * Every function gives NAN where the number is not known; a printer shows that
- * as null or as a dash, never as 0.
+ * Every function returns NAN for unknown values, which are displayed as null or as a dash, never as
+ * 0.
  */
 #ifndef IBWIRE_ANALYSIS_RATE_H
 #define IBWIRE_ANALYSIS_RATE_H
@@ -13,27 +13,27 @@
 
 #include "analysis/delta.h"
 
-/* rate_per_s - a counter's units per second over the delta's own elapsed time; NAN where it is full. */
+/* rate_per_s - units per second over the elapsed time of the delta; NAN: saturated. */
 double rate_per_s(const struct delta *delta, enum counter counter);
 
 /* rate_bytes_per_s - the same for XMIT_DATA and RCV_DATA, in bytes. */
 double rate_bytes_per_s(const struct delta *delta, enum counter counter);
 
 /*
- * rate_utilization_percent - share of the link's data rate in one direction
+ * rate_utilization_percent - share of the data rate of the link in one direction
  * @bytes_per_s:          measured
- * @link_bits_per_s:      port_rate_bits_per_s(); 0: not known
+ * @link_bits_per_s:      port_rate_bits_per_s(); 0: unknown
  *
- * Not clamped: counters include headers, and readings at two ends of an
- * interval can be late, so slightly above 100 is possible and honest.
+ * Not clamped: counters include headers, and reading times are not exact, so the result may be
+ * slightly above 100.
  */
 double rate_utilization_percent(double bytes_per_s, uint64_t link_bits_per_s);
 
 /*
- * rate_is_idle - a port that carries next to nothing
- * Below this share of the link's data rate in both directions, because the
- * questions of monitors alone make a port carry more than nothing.
- * @xmit_percent, @rcv_percent:  rate_utilization_percent(); not known is not idle
+ * rate_is_idle - the port carries almost no traffic
+ * Below a small share of the data rate in both directions; monitoring queries alone cause some
+ * traffic.
+ * @xmit_percent, @rcv_percent:  rate_utilization_percent(); unknown is not idle
  */
 #define RATE_IDLE_PERCENT 0.01
 bool rate_is_idle(double xmit_percent, double rcv_percent);

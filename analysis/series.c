@@ -11,7 +11,7 @@
 
 static const struct series_step empty_step = { .low = NAN, .mean = NAN, .high = NAN };
 
-/* The last multiple of a step at or before a time, counted from local midnight. */
+/* The last multiple of a step at or before a time, in local time. */
 static int64_t align(int64_t wall_us, int64_t step_us, int64_t zone_us)
 {
 	int64_t rest = (wall_us + zone_us) % step_us;
@@ -52,7 +52,7 @@ void series_done(struct series *series)
 	memset(series, 0, sizeof(*series));
 }
 
-/* The step of a time; one outside, of a clock that was put back, is the nearest. */
+/* The step of a time; outside of the range (the clock was set back) the nearest one. */
 static struct series_step *step_at(struct series *series, int64_t at_us)
 {
 	int64_t at = (at_us - series->steps[0].from_us - 1) / series->step_us;
@@ -70,7 +70,7 @@ int series_begin(struct series *series, int64_t from_us, int64_t to_us, unsigned
 	series->piece.from_us = from_us;
 	series->piece.to_us = to_us;
 	if (series->step_us) {
-		/* A sum counts where its middle is, a sweep where it was. */
+		/* A sum belongs to the step of its middle, a sweep to that of its time. */
 		series->at = step_at(series, from_us + (to_us - from_us) / 2);
 		series->at->tags |= tags;
 		return 0;
@@ -109,7 +109,9 @@ void series_add(struct series *series, const struct metric_port *port, const str
 	}
 }
 
-/* Where a step that is one piece begins: where what it tells of began, or the step before it ended. */
+/*
+ * Start of a step that is a single piece: the start of its piece, or the end of the previous step.
+ */
 static void date_step(struct series *series, double elapsed_us)
 {
 	struct series_step *step = series->at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* series_plot.c - a series as lines of text */
+/* Plot of a series as lines of text. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ bool series_is_unknown(const struct series *series)
 	return true;
 }
 
-/* What is round in the unit that is shown (bits for bytes, an hour for errors) is to be round on the axis. */
+/* Axis labels are round in the displayed unit (bits for bytes, per hour for errors). */
 static const char *plot_label(const void *ctx, double value, char *ret, size_t size)
 {
 	const struct metric *metric = ctx;

@@ -7,10 +7,10 @@
 
 #include "fabric/fabric.h"
 
-/* NodeInfo.VendorID is an OUI: Mellanox (NVIDIA), and Bull, who builds with the same switch chips. */
+/* NodeInfo.VendorID is an OUI: Mellanox (NVIDIA), and Bull, which uses the same switch chips. */
 enum { VENDOR_MELLANOX = 0x2c9, VENDOR_BULL = 0x119f };
 
-/* What a device counts in PortXmitWait while it cannot send. */
+/* Unit of PortXmitWait of a device. */
 enum stall_rule {
 	STALL_UNKNOWN,  /* not documented for this device */
 	STALL_PER_PORT, /* a tick in the time of (Tick + 1) bytes over all lanes together */
@@ -94,7 +94,7 @@ struct stall stall_estimate(const struct delta *delta, const struct node *node, 
 	if (isnan(stall.percent))
 		return stall;
 	stall.at_least = (delta->reset | delta->saturated) & bit;
-	/* The counter is read a little later than the clock, and the rates are rounded. */
+	/* The counter is read slightly later than the clock, and rates are rounded. */
 	if (stall.percent > 100)
 		stall.percent = 100;
 	return stall;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * stall.h - the share of time in which a port had data and could not send, from PortXmitWait
+ * stall.h - share of time in which a port had data and could not send, from PortXmitWait
  *
- * An estimate, and shown as one: devices differ in what a tick is, and NVIDIA
- * documents it for some of its switches only. Where it is not known the ticks
- * per second are what can be shown (rate_per_s of COUNTER_XMIT_WAIT).
+ * An estimate, and displayed as one: the tick depends on the device, and NVIDIA documents it for
+ * some switches only. Where it is unknown, only ticks per second are available (rate_per_s of
+ * COUNTER_XMIT_WAIT).
  */
 #ifndef IBWIRE_ANALYSIS_STALL_H
 #define IBWIRE_ANALYSIS_STALL_H
@@ -17,18 +17,18 @@ struct node;
 struct port;
 
 struct stall {
-	double percent; /* of the elapsed time, 0 to 100; NAN: not known */
-	bool at_least;  /* the counter was reset, or is full: it was this much or more */
+	double percent; /* of the elapsed time, 0 to 100; NAN: unknown */
+	bool at_least;  /* a lower bound: the counter was reset or saturated */
 };
 
 /*
- * stall_estimate - how much of a delta's time a port could not send
- * @delta:  of the port; its COUNTER_XMIT_WAIT
- * @node:   whose port it is; @port: with the link's width and speed
- * @caps:   of the node: PortSamplesControl.Tick; NULL: not known
+ * stall_estimate - stalled share of the time of a delta
+ * @delta:  of the port; uses COUNTER_XMIT_WAIT
+ * @node:   of the port; @port: with width and speed of the link
+ * @caps:   of the node: PortSamplesControl.Tick; NULL: unknown
  *
- * Of a counter that was full all the time nothing is known, not even "at least 0".
- * Return: percent NAN where the device, the tick, the link's rate, or the counter is not known.
+ * A counter that was saturated all the time has no lower bound either. Return: percent NAN: the
+ * device, the tick, the rate of the link, or the counter is unknown.
  */
 struct stall stall_estimate(const struct delta *delta, const struct node *node, const struct port *port,
 			    const struct pma_caps *caps);

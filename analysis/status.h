@@ -1,37 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/*
- * status.h - how a port is, in one word: decided here for every output
- */
+/* status.h - the status of a port in one word, common to all outputs */
 #ifndef IBWIRE_ANALYSIS_STATUS_H
 #define IBWIRE_ANALYSIS_STATUS_H
 
 struct port;
 
-/* Why a port has data in a sweep or has none. Values are stored: never renumber. */
+/* Result of polling a port in a sweep. Values are stored: never renumber. */
 enum sample_status {
 	SAMPLE_OK = 0,
-	SAMPLE_SILENT = 1,      /* asked, did not answer */
-	SAMPLE_BACKOFF = 2,     /* silent before, not asked this time */
-	SAMPLE_DOWN = 3,        /* no link: not asked */
-	SAMPLE_LOCKED = 4,      /* answers, but not to us */
-	SAMPLE_UNSUPPORTED = 5, /* has no such counters, or is a plane (fabric/planes.h) */
-	SAMPLE_UNPLANNED = 6,   /* not asked by the settings */
-	SAMPLE_UNFINISHED = 7,  /* the sweep's time was over before it was asked, or before it answered */
+	SAMPLE_SILENT = 1,      /* polled, no response */
+	SAMPLE_BACKOFF = 2,     /* unresponsive before, not polled this time */
+	SAMPLE_DOWN = 3,        /* no link: not polled */
+	SAMPLE_LOCKED = 4,      /* responds, but not without a key */
+	SAMPLE_UNSUPPORTED = 5, /* no such counters, or a plane (fabric/planes.h) */
+	SAMPLE_UNPLANNED = 6,   /* excluded by the settings */
+	SAMPLE_UNFINISHED = 7,  /* the sweep ended before it was polled, or before it responded */
 	SAMPLE_STATUS_COUNT,
 };
 
 /* sample_status_name - "ok", "silent", "backoff", "down", ... */
 const char *sample_status_name(enum sample_status status);
 
-/* In the order in which they sort: of two ends of a link the higher word counts. */
+/* In order of severity: of two ends of a link the higher value counts. */
 enum port_word {
 	WORD_OK,
-	WORD_IDLE,        /* answers, and its link carries (almost) nothing */
-	WORD_NEW,         /* port_word_now() only: one reading so far, rates come with the next */
-	WORD_MIRRORED,    /* no counters of its own: what the switch port at its other end counted is shown */
+	WORD_IDLE,        /* responds, and its link carries almost no traffic */
+	WORD_NEW,         /* port_word_now() only: one reading so far, rates follow with the next */
+	WORD_MIRRORED,    /* no counters: those of the switch port at its other end are shown */
 	WORD_UNPLANNED,
 	WORD_UNFINISHED,
-	WORD_INIT,        /* port_word_now() only: the link is up but not Active, the SM has not set it up */
+	WORD_INIT,        /* port_word_now() only: the link is up but not Active; not configured by the SM */
 	WORD_UNSUPPORTED,
 	WORD_LOCKED,
 	WORD_SILENT,
@@ -39,27 +37,27 @@ enum port_word {
 	WORD_COUNT,
 };
 
-/* port_word_name - "ok", "idle", ...: what `status` is in every output. */
+/* port_word_name - "ok", "idle", ...: `status` in every output. */
 const char *port_word_name(enum port_word word);
 
-/* port_word_worse - of a link with these at its ends: that of the worse one; idle only where both are. */
+/* port_word_worse - status of a link from both ends: the worse one; idle only if both are. */
 enum port_word port_word_worse(enum port_word a, enum port_word b);
 
 /*
- * port_word - the word of JSON, CSV and tables
- * @status:  of the port in the sweep that is shown
- * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: not known
+ * port_word - status in JSON, CSV and tables
+ * @status:  of the port in the displayed sweep
+ * @xmit_bytes_per_s, @rcv_bytes_per_s: rate_bytes_per_s(); NAN: unknown
  *
- * A port without a link is down, whatever its sample says: that is why it has none.
- * One without counters of its own, or left out by the settings, that has rates has them from its peer: mirrored.
+ * A port without a link is down, whatever its sample status is. A port without counters, or
+ * excluded by the settings, that has rates has them from its peer: mirrored.
  */
 enum port_word port_word(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			 double rcv_bytes_per_s);
 
 /*
- * port_word_now - the word of a screen that shows the newest sweep
- * As above, but what answers is told apart further: a link that the subnet manager
- * has not set up, and a port that was read once only.
+ * port_word_now - status on a screen that shows the newest sweep
+ * As above, and distinguishes links that the subnet manager has not configured, and ports with a
+ * single reading.
  */
 enum port_word port_word_now(const struct port *port, enum sample_status status, double xmit_bytes_per_s,
 			     double rcv_bytes_per_s);

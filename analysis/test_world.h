@@ -41,7 +41,10 @@ struct world_link {
 	struct world_end end[2];
 	bool down;
 	uint8_t width, speed;
-	/* Share of its rate that it carries, from end 0 to end 1 and back; stall of either end, 0..1. */
+	/*
+	 * Share of its rate that it carries, from end 0 to end 1 and back; stall of either end,
+	 * 0..1.
+	 */
 	double load[2], stall[2];
 };
 
@@ -121,7 +124,8 @@ void world_run(struct world *world, const char *script);
 
 /*
  * world_summary - what was opened so far, sorted: "link-down warning leaf0/101; ..."
- * The severity is the worst that it had; what was opened twice has "x2" behind it, what closed "closed".
+ * The severity is the worst that it had; what was opened twice has "x2" behind it, what closed
+ * "closed".
  * @infos:  also those that were info all the time
  */
 const char *world_summary(const struct world *world, bool infos, char *ret, size_t size);
@@ -135,10 +139,16 @@ unsigned world_check(const struct world_case *cases, size_t count, bool infos);
 /* world_find - what was told of a kind first, or NULL. */
 const struct world_told *world_find(const struct world *world, enum finding_kind kind);
 
-/* The parts of it: is a link up; tables as a subnet manager makes them; one of them skewed; one of them read. */
+/*
+ * The parts of it: is a link up; tables as a subnet manager makes them; one of them skewed; one of
+ * them read.
+ */
 bool world_link_is_up(const struct world *world, const struct world_link *link);
 void world_make_routes(struct world *world);
-/* world_settle_routes - the subnet manager makes all tables even; what was read of them stays as it was. */
+/*
+ * world_settle_routes - the subnet manager makes all tables even; what was read of them stays as it
+ * was.
+ */
 void world_settle_routes(struct world *world);
 void world_skew(struct world *world, uint32_t at, uint8_t num, unsigned count);
 void world_read_table(struct world *world, uint32_t at);

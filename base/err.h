@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * err.h - how functions say what went wrong
+ * err.h - error codes and texts
  *
- * A function that can fail returns 0 or a negative code, and takes as its last
- * parameter a struct error (NULL allowed) that it fills with one line for a
- * person: what happened and what to do. A code is the negated exit status of
- * sysexits.h, so a command that fails exits with -code.
+ * A function that can fail returns 0 or a negative code. Its last parameter is a struct error (NULL
+ * allowed) that receives one line: what happened and what to do. A code is the negated exit status
+ * of sysexits.h, so a command that fails exits with -code.
  */
 #ifndef IBWIRE_BASE_ERR_H
 #define IBWIRE_BASE_ERR_H
@@ -13,8 +12,8 @@
 enum {
 	ERR_USAGE = -64,       /* wrong option or argument */
 	ERR_UNAVAILABLE = -69, /* no fabric, no device, no collector */
-	ERR_INTERNAL = -70,    /* a mistake of ours */
-	ERR_NOMEM = -71,       /* no memory, or another failure of the system */
+	ERR_INTERNAL = -70,    /* internal error */
+	ERR_NOMEM = -71,       /* out of memory, or another system failure */
 	ERR_IO = -74,          /* database or I/O error */
 };
 
@@ -44,7 +43,7 @@ int err_set(struct error *err, int code, const char *fmt, ...)
 int err_prefix(struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* err_nomem - the one way to report a failed allocation. Return: ERR_NOMEM. */
+/* err_nomem - report a failed allocation. Return: ERR_NOMEM. */
 int err_nomem(struct error *err);
 
 #endif

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* test_cases.h - how much a test tries; of tests only */
+/* test_cases.h - number of random cases in tests */
 #ifndef IBWIRE_BASE_TEST_CASES_H
 #define IBWIRE_BASE_TEST_CASES_H
 
 #include <stdlib.h>
 
 /*
- * test_cases - how many cases of a property are tried: @usual, or a quarter of that, one at least, where
- * IBWIRE_TEST_SHORT is in the environment, as with sanitizers: they look for other mistakes, and take several times as
- * long
+ * test_cases - number of cases of a property: @usual, or a quarter of it (at least one) with
+ * IBWIRE_TEST_SHORT in the environment, as for sanitizers, which take several times as long
  */
 static inline unsigned test_cases(unsigned usual)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * text.h - growing text, and text from the wire made harmless
+ * text.h - growing text, and sanitized strings from the wire
  *
- * A zeroed struct is empty text. Appending never fails visibly: where memory
- * runs out the text is marked failed and stays as it was, and the one who uses
- * it asks text_failed() once, at the end.
+ * A zeroed struct is empty text. Appending does not return errors: without memory the text is
+ * marked as failed and unchanged, and the caller checks text_failed() once, at the end.
  */
 #ifndef IBWIRE_BASE_TEXT_H
 #define IBWIRE_BASE_TEXT_H
@@ -16,7 +15,7 @@
 
 struct error;
 
-/* How large a file that a user names may be, bytes: small ones, and descriptions of a whole fabric. */
+/* Size limits of files named by users, in bytes: small files, and descriptions of a fabric. */
 enum { TEXT_SMALL_MOST = 16 << 20, TEXT_FABRIC_MOST = 256 << 20 };
 
 struct text {
@@ -27,8 +26,9 @@ struct text {
 };
 
 /*
- * text_reserve - room behind the text for @most bytes, to write them in place: text_extend() says how many they became
- * Return: NULL where memory ran out.
+ * text_reserve - room for @most bytes behind the text, to be written in place; text_extend() sets
+ * how many were
+ * Return: NULL: no memory.
  */
 char *text_grow(struct text *text, size_t most);
 static inline char *text_reserve(struct text *text, size_t most)
@@ -52,7 +52,7 @@ static inline void text_append_bytes(struct text *text, const char *bytes, size_
 	text_extend(text, len);
 }
 
-/* Here, so that the length of a constant is one, too. */
+/* Inline, so that the length of a constant is one, too. */
 static inline void text_append(struct text *text, const char *chars)
 {
 	text_append_bytes(text, chars, strlen(chars));
@@ -60,7 +60,10 @@ static inline void text_append(struct text *text, const char *chars)
 
 void text_appendf(struct text *text, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* text_append_number - @value in base 10 or 16 (no leading zeros): what text_appendf does, some ten times faster. */
+/*
+ * text_append_number - append @value in base 10 or 16 (no leading zeros); about ten times faster
+ * than text_appendf().
+ */
 void text_append_number(struct text *text, uint64_t value, unsigned base);
 
 /* text_chars - the text so far, "" when empty (borrowed from @text). */
@@ -72,42 +75,41 @@ static inline bool text_failed(const struct text *text)
 }
 
 /*
- * text_read_file - append what a file that a user named holds
- * @path:  a file or a pipe (/dev/fd/63 of a shell's process substitution); NULL: standard input
+ * text_read_file - append the contents of a file named by the user
+ * @path:  a file or a pipe (/dev/fd/63 of a process substitution); NULL: standard input
  * @what:  what it should be, with a space at the end, for the error: "the settings "
  * @most:  size limit in bytes
  *
- * A pipe to which nothing writes is refused at once, and one that stays silent after a minute:
- * a file that is named never blocks a command for good. Standard input is waited for.
- * Return: 0; ERR_IO where it cannot be read or is larger; ERR_NOMEM.
+ * A pipe without a writer is an error at once, one without data after a minute, so that a file
+ * never blocks a command indefinitely. Standard input is waited for.
+ * Return: 0; ERR_IO: it cannot be read or is larger; ERR_NOMEM.
  */
 int text_read_file(const char *path, const char *what, size_t most, struct text *ret, struct error *err);
 
-/* text_clear - empty again, memory kept. text_done - memory given back. */
+/* text_clear - make it empty, keeping the memory. text_done - free the memory. */
 void text_clear(struct text *text);
 void text_done(struct text *text);
 
 /*
- * text_sanitise - a string from the wire as one that can be shown anywhere
- * @bytes, @len:  what came; ends at the first NUL or at @len
+ * text_sanitise - make a string from the wire safe to display
+ * @bytes, @len:  the string; ends at the first NUL or at @len
  * @ret:          @size bytes; always NUL-terminated valid UTF-8
  *
- * Leading and trailing spaces go. Control characters (C0, DEL, C1), characters
- * that change the direction of writing, and bytes that are no valid UTF-8
- * become "\xHH" each byte. A backslash that is followed by 'x' is escaped too,
- * so that nothing can pass for an escape. Truncation never splits a character.
+ * Leading and trailing spaces are removed. Control characters (C0, DEL, C1), characters that change
+ * the writing direction, and bytes that are not valid UTF-8 become "\xHH". A backslash followed by
+ * 'x' is escaped, too, so that escapes are unambiguous. Truncation never splits a character.
  */
 void text_sanitise(const char *bytes, size_t len, char *ret, size_t size);
 
 /*
- * text_columns - how many terminal columns a UTF-8 string takes
+ * text_columns - terminal columns of a UTF-8 string
  * Invalid bytes and unprintable characters count one. Needs no locale.
  */
 size_t text_columns(const char *chars);
 
 /*
- * text_prefix_bytes - how many bytes of @chars fit in @columns columns,
- * never splitting a character.
+ * text_prefix_bytes - number of bytes of @chars that fit in @columns columns, never splitting a
+ * character.
  */
 size_t text_prefix_bytes(const char *chars, size_t columns);
 

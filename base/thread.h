@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* thread.h - a thread for work beside the program's own */
+/* thread.h - worker threads */
 #ifndef IBWIRE_BASE_THREAD_H
 #define IBWIRE_BASE_THREAD_H
 
 #include <pthread.h>
 
 /*
- * thread_start - run a function in a thread that takes no signals: they are the main thread's
+ * thread_start - run a function in a thread with all signals blocked: the main thread handles them
  * @ret:  to be joined by the caller
  * Return: 0, or the errno of pthread_create().
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* when.h - times and spans of time as people type and read them */
+/* when.h - parse and format times and durations */
 #ifndef IBWIRE_BASE_WHEN_H
 #define IBWIRE_BASE_WHEN_H
 

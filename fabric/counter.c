@@ -160,7 +160,7 @@ static uint64_t get_bits(const uint8_t *bytes, unsigned offset, unsigned bits)
 	return value;
 }
 
-/* What a node has, a bit for each need. */
+/* The needs that a node meets, one bit each. */
 static unsigned needs_met(const struct pma_caps *caps)
 {
 	unsigned met = 0;

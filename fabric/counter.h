@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * counter.h - the counter catalogue: what can be asked of a port
+ * counter.h - the counter catalogue
  *
- * One table says where each counter stands on the wire, how wide it is there,
- * and what it means. A counter may stand in several attributes (32 bits in
- * PortCounters, 64 in PortCountersExtended): each place is a field, and the
- * widest one that a node supports wins.
+ * One table defines where each counter is on the wire, its width there, and its meaning. A counter
+ * may be in several attributes (32 bits in PortCounters, 64 in PortCountersExtended): each place is
+ * a field, and the widest one that a node supports is used.
  */
 #ifndef IBWIRE_FABRIC_COUNTER_H
 #define IBWIRE_FABRIC_COUNTER_H
@@ -52,8 +51,8 @@ struct counter_info {
 	const char *key;     /* in JSON, SQL and on command lines: "xmit_data" */
 	const char *title;   /* the specification's name: "PortXmitData" */
 	const char *unit;    /* of the stored value: "words", "packets", "ticks", "errors" ... */
-	const char *meaning; /* one line for a person */
-	uint8_t narrow_bits; /* width in PortCounters; 0 where it is not there */
+	const char *meaning; /* one line */
+	uint8_t narrow_bits; /* width in PortCounters; 0: not in it */
 };
 
 /* counter_info - the catalogue's entry of a counter (constant). */
@@ -68,11 +67,11 @@ enum counter counter_by_key(const char *key);
 /* Attributes that counters are read from. */
 enum counter_attribute { ATTRIBUTE_PORT_COUNTERS, ATTRIBUTE_PORT_COUNTERS_EXTENDED, ATTRIBUTE_COUNT };
 
-/* What a field needs before it can be believed; bits of a node's struct pma_caps. */
+/* Capability that a field requires; bits of struct pma_caps of a node. */
 enum counter_need {
 	NEED_NOTHING,
 	NEED_EXTENDED,        /* ClassPortInfo.CapabilityMask: ExtendedWidth or ExtendedWidthNoIETF */
-	NEED_EXTENDED_CAST,   /* ExtendedWidth: unicast and multicast are there */
+	NEED_EXTENDED_CAST,   /* unicast and multicast counters */
 	NEED_EXTENDED_ERRORS, /* CapabilityMask2 bit 1: 64-bit error counters */
 	NEED_XMIT_WAIT,       /* CapabilityMask: PortXmitWait */
 	NEED_QP1_DROPPED,     /* CapabilityMask: QP1Dropped */
@@ -86,21 +85,21 @@ struct counter_field {
 	uint16_t bit_offset; /* from the attribute's first bit, most significant first */
 };
 
-/* counter_fields - the whole table. Return: its first entry; @ret_count how many. */
+/* counter_fields - the complete table. Return: its first entry; @ret_count: number of entries. */
 const struct counter_field *counter_fields(size_t *ret_count);
 
-/* What a node's performance agent says that it can do (ClassPortInfo). */
+/* Capabilities of a performance agent (ClassPortInfo). */
 struct pma_caps {
-	bool known;         /* was ClassPortInfo answered */
+	bool known;         /* ClassPortInfo was read */
 	uint16_t cap_mask;
 	uint32_t cap_mask2; /* 27 bits */
 	uint8_t resp_time;  /* RespTimeValue: 4.096 us * 2^n */
-	bool tick_known;    /* was PortSamplesControl answered */
+	bool tick_known;    /* PortSamplesControl was read */
 	uint8_t tick;       /* PortSamplesControl.Tick: PortXmitWait counts (tick + 1) symbol times */
-	uint8_t missing;    /* attributes that it refused: 1 << enum detail_attribute, and the bits below */
+	uint8_t missing;    /* unsupported attributes: 1 << enum detail_attribute, and the bits below */
 };
 
-/* Bits of pma_caps.missing beside those of the detail attributes. */
+/* Bits of pma_caps.missing in addition to those of the detail attributes. */
 enum { PMA_MISSING_SAMPLES_CONTROL = 1 << 7, PMA_MISSING_EXTENDED = 1 << 6 };
 
 /* Bits of ClassPortInfo.CapabilityMask and CapabilityMask2. Source: opensm ib_types.h, IB_PM_*. */
@@ -114,32 +113,31 @@ enum {
 	PMA_CAP2_EXTENDED_ERRORS = 1 << 1,
 };
 
-/* pma_caps_meet - does a node with these capabilities have what a field needs? */
+/* pma_caps_meet - a node with these capabilities has what a field requires. */
 bool pma_caps_meet(const struct pma_caps *caps, enum counter_need need);
 
 /*
- * One reading of one port: absolute values at one time. `present` says which
- * were read, `wide` which of those come from a 64-bit field (the others are
- * narrow_bits wide and stop at their maximum).
+ * One reading of one port: absolute values at one time. `present` is the set of counters that were
+ * read, `wide` the subset from 64-bit fields (the others are narrow_bits wide and saturate at their
+ * maximum).
  */
 struct reading {
-	int64_t at_us; /* CLOCK_BOOTTIME when the answer with the traffic counters came */
+	int64_t at_us; /* CLOCK_BOOTTIME of the response with the traffic counters */
 	counter_set present, wide;
 	uint64_t value[COUNTER_COUNT];
 };
 
 /*
- * reading_decode - take the counters of one answered attribute into a reading
- * @attribute:  which it is
- * @bytes:      the attribute's bytes (MAD data from byte 64 on), @len of them
- * @caps:       the node's capabilities: fields it has not are left out
+ * reading_decode - add the counters of one attribute to a reading
+ * @bytes:  data of the attribute (MAD data from byte 64 on), @len bytes
+ * @caps:   capabilities of the node: unsupported fields are skipped
  *
- * A field never replaces a wider one that is present already.
+ * A field never replaces a wider one.
  */
 void reading_decode(struct reading *reading, enum counter_attribute attribute, const uint8_t *bytes, size_t len,
 		    const struct pma_caps *caps);
 
-/* reading_max - the largest value of a counter in this reading: where it stops. */
+/* reading_max - maximum of a counter in this reading, at which it saturates. */
 uint64_t reading_max(const struct reading *reading, enum counter counter);
 
 #endif

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
-/* FEC fields that have no one place in the attribute: computed from the layout. */
+/* FEC fields whose position depends on the layout. */
 #define BY_LAYOUT 0
 
 #define LANES 12
 
-/* Where PortExtendedSpeeds has its FEC counters. Source: libibmad fields.c, IB_PESC_PORT_* and IB_PESC_RSFEC_*. */
+/*
+ * Positions of the FEC counters in PortExtendedSpeeds. Source: libibmad fields.c, IB_PESC_PORT_*
+ * and IB_PESC_RSFEC_*.
+ */
 enum {
 	LANES_CORRECTED = 44,   /* per lane: blocks; with a Reed-Solomon code symbols */
 	LANES_UNCORRECTED = 92, /* per lane: blocks; not with a Reed-Solomon code */
@@ -133,7 +136,7 @@ static void put(struct detail_reading *reading, unsigned number, uint32_t value)
 	reading->present |= UINT32_C(1) << number;
 }
 
-/* Twelve counters added up; one that is full makes the sum full. */
+/* Sum of twelve counters; saturated if one of them is. */
 static uint32_t sum_lanes(const uint8_t *bytes)
 {
 	uint32_t sum = 0;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * detail.h - the slow counters: what is asked now and then, to explain the fast ones
+ * detail.h - detail counters, which are read less often and explain the others
  *
- * Beside the counters of each sweep (fabric/counter.h) a port may have attributes
- * that split them up or say how the link itself does. They are asked where the
- * counter that they explain moved, and in turn, a few ports a sweep; so each
- * attribute of each port is read at times of its own and has deltas of its own.
- * All of their fields have at most 32 bits and stop at their maximum.
+ * In addition to the counters of each sweep (fabric/counter.h) a port may have attributes that
+ * split them up, or describe the link. They are read when the counter that they explain changed,
+ * and in turn, a few ports per sweep; so each attribute of each port has readings and deltas of its
+ * own. All fields have at most 32 bits and saturate at their maximum.
  */
 #ifndef IBWIRE_FABRIC_DETAIL_H
 #define IBWIRE_FABRIC_DETAIL_H
@@ -27,7 +26,7 @@ enum detail_attribute {
 /* detail_attribute_name - "rcv_error_details", "xmit_discard_details", "vl_xmit_wait", "extended_speeds". */
 const char *detail_attribute_name(enum detail_attribute attribute);
 
-/* The most counters that one attribute has; those of each are numbered from 0. */
+/* Maximum number of counters of one attribute; they are numbered from 0. */
 #define DETAIL_MAX 17
 
 /* Numbers of the counters of DETAIL_EXTENDED_SPEEDS; the lanes' follow DETAIL_FEC_CORRECTED_LANE_0. */
@@ -43,10 +42,10 @@ enum {
 struct detail_info {
 	const char *key;     /* in JSON and SQL: "fec_corrected_blocks" */
 	const char *unit;    /* "packets", "ticks", "blocks" ... */
-	const char *meaning; /* one line for a person */
+	const char *meaning; /* one line */
 };
 
-/* detail_count - how many counters an attribute has, up to DETAIL_MAX. */
+/* detail_count - number of counters of an attribute, up to DETAIL_MAX. */
 unsigned detail_count(enum detail_attribute attribute);
 
 /* detail_info - the entry of a counter (constant); @number < detail_count(). */
@@ -56,11 +55,11 @@ const struct detail_info *detail_info(enum detail_attribute attribute, unsigned 
 bool detail_by_key(const char *key, enum detail_attribute *ret_attribute, unsigned *ret_number);
 
 /*
- * What PortExtendedSpeeds holds depends on the error correction that the link
- * trained with. Values are stored: never renumber.
+ * Layout of PortExtendedSpeeds, which depends on the FEC mode of the link. Values are stored: never
+ * renumber.
  */
 enum fec_layout {
-	FEC_LAYOUT_UNKNOWN = 0, /* not known which: nothing of FEC can be decoded */
+	FEC_LAYOUT_UNKNOWN = 0, /* unknown: FEC counters cannot be decoded */
 	FEC_LAYOUT_LANES = 1,   /* blocks, counted per lane */
 	FEC_LAYOUT_RS = 2,      /* Reed-Solomon: blocks of the port, symbols per lane */
 };
@@ -72,20 +71,20 @@ struct detail_reading {
 	uint8_t attribute; /* enum detail_attribute */
 	uint8_t layout;    /* enum fec_layout; of DETAIL_EXTENDED_SPEEDS */
 	uint32_t present;  /* bit 1 << number */
-	int64_t at_us;     /* CLOCK_BOOTTIME when the answer came */
+	int64_t at_us;     /* CLOCK_BOOTTIME of the response */
 	uint32_t value[DETAIL_MAX];
 };
 
 /*
- * detail_decode - an answered attribute's counters
- * @layout:  of DETAIL_EXTENDED_SPEEDS; where it is unknown nothing of FEC is present
- * @bytes:   the attribute's bytes (MAD data from byte 64 on), @len of them
- * @ret:     filled completely but for at_us
+ * detail_decode - decode the counters of an attribute
+ * @layout:  of DETAIL_EXTENDED_SPEEDS; with an unknown layout no FEC counters are present
+ * @bytes:   data of the attribute (MAD data from byte 64 on), @len bytes
+ * @ret:     filled completely, except at_us
  */
 void detail_decode(enum detail_attribute attribute, enum fec_layout layout, const uint8_t *bytes, size_t len,
 		   struct detail_reading *ret);
 
-/* detail_max - where a counter stops. */
+/* detail_max - maximum of a counter, at which it saturates. */
 uint32_t detail_max(enum detail_attribute attribute, unsigned number);
 
 #endif

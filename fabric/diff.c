@@ -19,7 +19,7 @@ static void tell(struct differ *differ, enum fabric_change change, uint32_t befo
 	differ->changes++;
 }
 
-/* Do two peers name the same port, by GUID and number? */
+/* Two peers are the same port, by GUID and number. */
 static bool same_peer(const struct differ *differ, const struct port *before, const struct port *after)
 {
 	const struct port *old_peer, *new_peer;
@@ -33,8 +33,8 @@ static bool same_peer(const struct differ *differ, const struct port *before, co
 }
 
 /*
- * Of two peers, one of them none: is the other one's node in both fabrics? Where it is
- * not, the cable did not move: a node left or came behind it, and that is told.
+ * Only one of two peers exists: check that its node is in both fabrics. If not, the cable did not
+ * move; the node was added or removed, which is reported separately.
  */
 static bool knows_both_peers(const struct differ *differ, const struct port *before, const struct port *after)
 {
@@ -46,8 +46,8 @@ static bool knows_both_peers(const struct differ *differ, const struct port *bef
 }
 
 /*
- * A link's state and rate change at both ends: only the end with the lower
- * index tells. A link that went down has its ends in @before only.
+ * State and rate of a link change at both ends; only the end with the lower index is reported. The
+ * ends of a link that went down are only in @before.
  */
 static bool tells_for_link(const struct differ *differ, const struct port *before, const struct port *after,
 			   uint32_t index)
@@ -71,7 +71,7 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 
 	if (before->state != after->state && tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_STATE, old_index, new_index);
-	/* A cable that was pulled shows as a port that went down; one that was moved shows here. */
+	/* A removed cable is reported as a port that went down, a moved cable here. */
 	if (!same_peer(differ, before, after) && after->peer != FABRIC_NONE && before->peer != FABRIC_NONE &&
 	    tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_PEER, old_index, new_index);
@@ -81,7 +81,7 @@ static void diff_port(struct differ *differ, uint32_t old_index, uint32_t new_in
 	if ((before->speed != after->speed || before->width != after->width) && before->state >= PORT_INIT &&
 	    after->state >= PORT_INIT && tells_for_link(differ, before, after, new_index))
 		tell(differ, CHANGE_PORT_RATE, old_index, new_index);
-	/* 0 is no LID yet: the subnet manager has not come to it. */
+	/* LID 0: the subnet manager has not assigned one yet. */
 	if (differ->after->nodes[after->node].type != NODE_SWITCH && before->lid != after->lid && before->lid &&
 	    after->lid)
 		tell(differ, CHANGE_PORT_LID, old_index, new_index);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* diff.h - what changed between two states of one fabric */
+/* diff.h - changes between two states of one fabric */
 #ifndef IBWIRE_FABRIC_DIFF_H
 #define IBWIRE_FABRIC_DIFF_H
 
@@ -20,14 +20,14 @@ enum fabric_change {
 };
 
 /*
- * fabric_diff - call @report for each change from @before to @after
- * @before_index, @after_index: index of the node (CHANGE_NODE_*) or port
- *               (CHANGE_PORT_*) in the fabric of that side, FABRIC_NONE where it has none
+ * fabric_diff - report each change from @before to @after
+ * @before_index, @after_index: index of the node (CHANGE_NODE_*) or port (CHANGE_PORT_*) in the
+ *                              fabric of that side; FABRIC_NONE: not in it
  *
- * Nodes and ports are matched by GUID and port number. A change of a link is
- * reported once, at the end that comes first in @after. The ports of a node
- * that came or went are not reported; its peers' changes of state are, but not that they lost or found it.
- * Return: how many changes were reported.
+ * Nodes and ports are matched by GUID and port number. A change of a link is reported once, at the
+ * end with the lower index in @after. Ports of added or removed nodes are not reported; state
+ * changes of their peers are, but not the change of the peer itself.
+ * Return: number of changes.
  */
 typedef void fabric_diff_report(void *ctx, enum fabric_change change, uint32_t before_index, uint32_t after_index);
 uint64_t fabric_diff(const struct fabric *before, const struct fabric *after, fabric_diff_report *report, void *ctx);

@@ -160,7 +160,7 @@ uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t nu
 	const struct port *ports = fabric->ports + owner->first_port;
 	uint32_t i;
 
-	/* Ports are in rising order, so number n cannot stand behind index n. */
+	/* Ports are in rising order, so the index of number n is at most n. */
 	for (i = num < owner->ports ? num + 1u : owner->ports; i-- > 0 && ports[i].num >= num;)
 		if (ports[i].num == num)
 			return owner->first_port + i;
@@ -228,7 +228,7 @@ uint64_t port_rate_bits_per_s(const struct port *port)
 	return link_rate_bits_per_s(port->width, port->speed);
 }
 
-/* What they could be set to is often no cable's business. */
+/* Enabled values are often a configuration, not a fault. */
 bool port_is_below_enabled(const struct port *port, const struct port *peer)
 {
 	uint8_t widths = port->width_enabled & peer->width_enabled;

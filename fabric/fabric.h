@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * fabric.h - what a fabric is: nodes, their ports, the links between them
+ * fabric.h - the model of a fabric: nodes, their ports, the links between them
  *
- * A struct fabric is built once and then only read: create, add each node
- * followed by its ports in rising order of port number, link ports, finish.
- * After fabric_finish() the arrays stay where they are and indices into them
- * are the handles that everybody uses while this fabric lives. Identity beyond
- * one fabric is node GUID and port number, nothing else: LIDs, names and cables
- * change.
+ * A struct fabric is built once and then read-only: create it, add each node followed by its ports
+ * in rising order of port number, link ports, finish. After fabric_finish() the arrays do not move,
+ * and indexes into them are handles while this fabric lives. Identity beyond one fabric is node
+ * GUID and port number only: LIDs, names and cables change.
  *
- * Invariants after fabric_finish(): the ports of a node are contiguous and in
- * rising order of number; peer is symmetric; every name is printable UTF-8 and
- * not empty; nodes are in the order in which they were added.
+ * Invariants after fabric_finish(): the ports of a node are contiguous and in rising order of
+ * number; peer is symmetric; every name is non-empty printable UTF-8; nodes are in the order of
+ * addition.
  */
 #ifndef IBWIRE_FABRIC_FABRIC_H
 #define IBWIRE_FABRIC_FABRIC_H
@@ -53,10 +51,10 @@ struct node {
 	uint8_t type;         /* enum node_type */
 	uint8_t port_count;   /* NodeInfo.NumPorts: external ports */
 	bool enhanced_port0;  /* a switch whose port 0 is a real port with counters */
-	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as it came: hostile */
-	char *name;           /* what is shown: never empty (owned by the fabric) */
+	char desc[NODE_DESC_SIZE + 1]; /* NodeDescription as received: untrusted */
+	char *name;           /* display name, never empty (owned by the fabric) */
 	uint32_t first_port;  /* index of its first port in fabric.ports */
-	uint32_t ports;       /* how many of its ports are in fabric.ports */
+	uint32_t ports;       /* number of its ports in fabric.ports */
 };
 
 struct port {
@@ -71,7 +69,7 @@ struct port {
 	uint8_t lmc;
 	uint8_t state;      /* enum port_state */
 	uint8_t phys_state; /* enum port_phys_state */
-	/* Stale on the wire while the port is down: NONE here below PORT_INIT. */
+	/* NONE below PORT_INIT: stale on the wire while the port is down. */
 	uint8_t speed;      /* enum link_speed, active */
 	uint8_t width;      /* enum link_width, active */
 	uint8_t width_enabled, width_supported; /* masks */
@@ -82,18 +80,18 @@ struct fabric {
 	size_t node_count, node_capacity;
 	struct port *ports;
 	size_t port_count, port_capacity;
-	uint32_t from_node; /* the node that this host asked from, or FABRIC_NONE */
+	uint32_t from_node; /* node from which it was discovered, or FABRIC_NONE */
 	uint8_t from_port;
 	struct map by_guid; /* node GUID to index */
-	unsigned sharers;   /* fabric_share() without its fabric_destroy() yet */
+	unsigned sharers;   /* number of fabric_share() without fabric_destroy() */
 };
 
 struct fabric *fabric_create(struct error *err);
 void fabric_destroy(struct fabric *fabric);
 
 /*
- * fabric_share - another owner of a finished fabric, which lives until each has called fabric_destroy()
- * Return: @fabric. Not for several threads.
+ * fabric_share - add an owner to a finished fabric, which is freed by the last fabric_destroy()
+ * Return: @fabric. Not thread-safe.
  */
 struct fabric *fabric_share(struct fabric *fabric);
 
@@ -101,31 +99,30 @@ struct fabric *fabric_share(struct fabric *fabric);
  * fabric_add_node - append a node
  * @node:  copied; name, first_port and ports are ignored
  *
- * Return: its index, or a negative error: ERR_IO where the GUID is 0 or there
- * already, ERR_NOMEM.
+ * Return: its index, or a negative error: ERR_IO: the GUID is 0 or already used; ERR_NOMEM.
  */
 int64_t fabric_add_node(struct fabric *fabric, const struct node *node, struct error *err);
 
 /*
- * fabric_add_port - append a port to the node that was added last
+ * fabric_add_port - append a port to the last node
  * @port:  copied; node and peer are ignored
  *
- * Return: its index, or a negative error: ERR_IO where its number is not above
- * the one before it or above the node's port_count, ERR_NOMEM.
+ * Return: its index, or a negative error: ERR_IO: its number is not above the previous one, or
+ * above port_count of the node; ERR_NOMEM.
  */
 int64_t fabric_add_port(struct fabric *fabric, const struct port *port, struct error *err);
 
 /*
  * fabric_link - connect two ports, given by index
  *
- * Return: 0 (also where they are linked to each other already), or ERR_IO where
- * one of them has another peer: then nothing changes.
+ * Return: 0 (also if they are already connected), or ERR_IO: one of them has another peer; nothing
+ * changes.
  */
 int fabric_link(struct fabric *fabric, uint32_t a, uint32_t b, struct error *err);
 
 /*
- * fabric_finish - give every node its name; from here on the fabric is read-only
- * @map:  names by GUID that win over descriptions, or NULL (fabric/name_map.h)
+ * fabric_finish - set the name of every node; the fabric is read-only from here on
+ * @map:  names by GUID that take precedence over descriptions, or NULL (fabric/name_map.h)
  */
 struct name_map;
 int fabric_finish(struct fabric *fabric, const struct name_map *map, struct error *err);
@@ -140,45 +137,51 @@ uint32_t fabric_node_port(const struct fabric *fabric, uint32_t node, uint8_t nu
 uint32_t fabric_find_port(const struct fabric *fabric, uint64_t node_guid, uint8_t num);
 
 /*
- * fabric_port_lid - the LID that a port's GMPs go to: its own, or its switch's; 0
- * where it has no unicast LID (yet). A port in Init may show the permissive one.
+ * fabric_port_lid - LID for GMPs to a port: its own, or that of its switch; 0: no unicast LID
+ * (yet). A port in Init may have the permissive LID.
  */
 uint16_t fabric_port_lid(const struct fabric *fabric, const struct port *port);
 
-/* port_is_live - can whoever answers for this port be asked: it is in Init or above, and GMPs have a LID to go to. */
+/*
+ * port_is_live - the agent of this port can be polled: it is in Init or above, and has a LID for
+ * GMPs.
+ */
 bool port_is_live(const struct fabric *fabric, const struct port *port);
 
 /*
- * fabric_port_agent - the port that stands for the performance agent that answers for a port
- * A switch has one agent for all its ports, each port of an HCA has its own. Return: the
- * index of the first port of the switch that was found, or of the HCA's port itself.
+ * fabric_port_agent - the port that represents the performance agent of a port
+ * A switch has one agent for all of its ports, each port of an HCA has its own. Return: index of
+ * the first port of the switch, or of the HCA port itself.
  */
 uint32_t fabric_port_agent(const struct fabric *fabric, uint32_t port);
 
-/* fabric_to_nobody - how many ports have a link, but nobody known behind it: who is there did not answer discovery. */
+/*
+ * fabric_to_nobody - number of ports with a link to an unidentified node, which did not respond to
+ * discovery.
+ */
 size_t fabric_to_nobody(const struct fabric *fabric);
 
-/*
- * port_is_pollable - has this port counters to ask for: an external port, or
- * port 0 of a switch where it is an enhanced one.
- */
+/* port_is_pollable - the port has counters: an external port, or an enhanced port 0 of a switch. */
 bool port_is_pollable(const struct fabric *fabric, const struct port *port);
 
-/* port_is_sm - does a subnet manager run at it? Source: IBA Vol 1, 14.2.5.6 (PortInfo.CapabilityMask, IsSM). */
+/*
+ * port_is_sm - a subnet manager runs at the port. Source: IBA Vol 1, 14.2.5.6
+ * (PortInfo.CapabilityMask, IsSM).
+ */
 bool port_is_sm(const struct port *port);
 
-/* fabric_count_links - how many links there are: pairs of ports that are peers. */
+/* fabric_count_links - number of pairs of ports that are peers. */
 size_t fabric_count_links(const struct fabric *fabric);
 
-/* port_rate_bits_per_s - the link's data rate in one direction, 0 if not known. */
+/* port_rate_bits_per_s - data rate of the link in one direction; 0: unknown. */
 uint64_t port_rate_bits_per_s(const struct port *port);
 
-/* port_is_below_enabled - is a link that is up narrower or slower than what both its ends are set to? */
+/* port_is_below_enabled - a link that is up runs below the enabled width or speed of both ends. */
 bool port_is_below_enabled(const struct port *port, const struct port *peer);
 
 /*
- * node_is_aggregation - is this CA a SHARP aggregation node: a CA inside a
- * switch, no host. Told by its device id or description, not by port number.
+ * node_is_aggregation - a SHARP aggregation node: a CA inside a switch, not a host. Detected by
+ * device id or description.
  */
 bool node_is_aggregation(const struct node *node);
 

@@ -8,7 +8,10 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-/* Is a port's old peer still there: a port of @found with a link and nobody behind it, or one of a kept node? */
+/*
+ * The former peer of a port still exists: a port of @found with a link and no peer, or a port of a
+ * node that is kept.
+ */
 static bool is_held(const struct fabric *before, const struct fabric *found, const bool *kept, const struct port *port)
 {
 	const struct port *peer;
@@ -23,7 +26,10 @@ static bool is_held(const struct fabric *before, const struct fabric *found, con
 	return now != FABRIC_NONE && found->ports[now].state >= PORT_INIT && found->ports[now].peer == FABRIC_NONE;
 }
 
-/* Mark what is kept; a switch that is kept holds what hangs on it, so it takes several rounds. */
+/*
+ * Mark nodes to keep. Nodes behind a switch that is kept are kept, too, so this takes several
+ * rounds.
+ */
 static int mark(const struct fabric *before, const struct fabric *found, bool *kept)
 {
 	bool more = true;
@@ -58,7 +64,7 @@ static int add_node(struct fabric *to, const struct fabric *from, uint32_t index
 	return code < 0 ? (int)code : 0;
 }
 
-/* The links of @from between ports that are both in @to and free there. */
+/* Links of @from between ports that exist in @to and have no peer there. */
 static int add_links(struct fabric *to, const struct fabric *from, struct error *err)
 {
 	uint32_t p;
@@ -92,7 +98,7 @@ static int build(const struct fabric *before, const struct fabric *found, const 
 	for (i = 0; i < before->node_count && code == 0; i++)
 		if (kept[i])
 			code = add_node(to, before, i, err);
-	/* What was found first: a cable that was moved is where it is now. */
+	/* New links take precedence: a cable may have been moved. */
 	if (code == 0)
 		code = add_links(to, found, err);
 	if (code == 0)

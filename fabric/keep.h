@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* keep.h - nodes that a discovery did not find, though their links are up */
+/* keep.h - keep unresponsive nodes that a discovery missed while their links are up */
 #ifndef IBWIRE_FABRIC_KEEP_H
 #define IBWIRE_FABRIC_KEEP_H
 
@@ -8,16 +8,15 @@ struct error;
 struct fabric;
 
 /*
- * fabric_keep_silent - put back what did not answer but is still there
- * @before:  as it was known
- * @found:   what a discovery has found now
- * @ret:     a new fabric: @found and those nodes of @before that are cabled, as they were,
- *           to a port of it that has a link and nobody found behind it, and what hangs on
- *           them alone; untouched where there is none
+ * fabric_keep_silent - add unresponsive nodes of the previous topology to a discovered fabric
+ * @before:  previous topology
+ * @found:   discovered fabric
+ * @ret:     a new fabric: @found, and the nodes of @before that are cabled to a port of it with a
+ *           link and no peer, and the nodes behind them; untouched if there are none
  *
- * A node whose management agent hangs, or whose answers were lost, has not left: its
- * neighbour's port is up. It is silent, and is asked on.
- * Return: how many were put back, or ERR_NOMEM.
+ * A node with a hung management agent, or whose responses were lost, has not left the fabric: the
+ * port of its neighbor is up. It stays in the topology and is polled.
+ * Return: number of nodes added, or ERR_NOMEM.
  */
 int fabric_keep_silent(const struct fabric *before, const struct fabric *found, struct fabric **ret,
 		       struct error *err);

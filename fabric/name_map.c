@@ -41,7 +41,7 @@ static int add_name(struct name_map *map, uint64_t guid, const char *chars, size
 	return map_put(&map->by_guid, guid, (uint32_t)map->count++);
 }
 
-/* One line without its newline: 0x<guid> "name". Others say nothing to us. */
+/* One line without its newline: 0x<guid> "name". Other lines are ignored. */
 static int parse_line(struct name_map *map, const char *line, size_t len)
 {
 	char guid_text[24];

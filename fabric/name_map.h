@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* name_map.h - names that somebody gave to GUIDs, and that win over descriptions */
+/* name_map.h - configured names of GUIDs, which take precedence over descriptions */
 #ifndef IBWIRE_FABRIC_NAME_MAP_H
 #define IBWIRE_FABRIC_NAME_MAP_H
 
@@ -10,10 +10,10 @@ struct error;
 struct name_map;
 
 /*
- * name_map_parse - a node-name-map as the infiniband-diags read it
- * @chars:  lines of: 0x<node guid> "name"; '#' begins a comment
+ * name_map_parse - parse a node-name-map in the format of the infiniband-diags
+ * @chars:  lines of: 0x<node guid> "name"; '#' starts a comment
  *
- * A line that says nothing of this form is passed over, as there.
+ * Other lines are ignored, as there.
  * Return: 0 and a map that name_map_destroy() frees, or ERR_NOMEM.
  * Source: infiniband-diags, --node-name-map (man ibnetdiscover).
  */

@@ -23,7 +23,7 @@ static bool parse_guid(const char *typed, uint64_t *ret)
 	return !*end;
 }
 
-/* No node has this name: say so, with the name that is nearest to it. */
+/* Unknown name: report it with the most similar name. */
 static int no_such_node(const struct fabric *fabric, const char *typed, struct error *err)
 {
 	size_t i, best = strlen(typed) / 3 + 2;
@@ -61,7 +61,7 @@ static int several_nodes(const struct fabric *fabric, const char *typed, size_t 
 	return code;
 }
 
-/* The node that says no name any more, and said this one last; FABRIC_NONE: none or several. */
+/* The node without a name whose last name was this one; FABRIC_NONE: none or several. */
 static uint32_t find_was(const struct fabric *fabric, const char *typed)
 {
 	uint32_t found = FABRIC_NONE;
@@ -147,7 +147,7 @@ int names_compare(const char *a, const char *b)
 	const char *whole_a = a, *whole_b = b;
 	size_t same = 0;
 
-	/* What is equal is passed over at once, back to where a number begins that differs within. */
+	/* Skip the common prefix, back to the start of a number that differs. */
 	while (a[same] && a[same] == b[same])
 		same++;
 	while (same > 0 && isdigit((unsigned char)a[same - 1]))
@@ -203,7 +203,7 @@ size_t names_short(const char *name, char *ret)
 	return strlen(ret) + 1;
 }
 
-/* "mlx5_0", "hfi1_0", "HCA-1": what a driver calls a device. */
+/* "mlx5_0", "hfi1_0", "HCA-1": device names of drivers. */
 static bool is_device(const char *word, size_t len)
 {
 	size_t digits = 0;

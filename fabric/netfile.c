@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "fabric/fabric.h"
 
-/* One port line, kept until its whole node is known. */
+/* One port line, kept until its node is complete. */
 struct net_port {
 	bool listed;
 	struct port port;
@@ -28,11 +28,11 @@ struct wanted_link {
 struct net_reader {
 	struct fabric *fabric;
 	struct netfile_notes notes;
-	/* The lines before a node's own: they belong to the next one. */
+	/* Lines before the line of a node: they belong to the next node. */
 	uint32_t vendor_id;
 	uint16_t device_id;
 	uint64_t system_guid, guid;
-	/* The node in hand. */
+	/* The current node. */
 	bool has_node;
 	struct node node;
 	struct net_port ports[UINT8_MAX + 1];
@@ -47,7 +47,7 @@ static const char *skip_blanks(const char *s)
 	return s;
 }
 
-/* The GUID in a node id such as S-2c5eab0300b87b40, 0 if it is none. */
+/* The GUID in a node id such as S-2c5eab0300b87b40; 0: none. */
 static uint64_t id_guid(const char *id, size_t len)
 {
 	char digits[20];
@@ -62,7 +62,7 @@ static uint64_t id_guid(const char *id, size_t len)
 	return *end ? 0 : guid;
 }
 
-/* The first quoted string of a line. Return: what follows it, or NULL if there is none. */
+/* The first quoted string of a line. Return: the rest of the line, or NULL: none. */
 static const char *take_quoted(const char *line, const char **ret, size_t *ret_len)
 {
 	const char *open = strchr(line, '"');
@@ -89,7 +89,7 @@ static bool find_word_number(const char *s, const char *end, const char *name, u
 	return false;
 }
 
-/* " 4xHDR" behind the last LID of a comment. */
+/* " 4xHDR" after the last LID of a comment. */
 static void parse_speed_words(const char *comment, struct port *port)
 {
 	const char *s = strrchr(comment, '"');
@@ -114,7 +114,7 @@ static void parse_speed_words(const char *comment, struct port *port)
 	}
 }
 
-/* ibsim's masks w=, s=, e= (width, speed, extended speed): the best bit is what the link gets. */
+/* Masks w=, s=, e= of ibsim (width, speed, extended speed): the link uses the best bit. */
 static void parse_options(const char *s, struct port *port)
 {
 	unsigned long width = 0, speed = 0, extended = 0;
@@ -161,7 +161,7 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 	entry->peer_num = (uint8_t)peer_num;
 	entry->port.state = PORT_ACTIVE;
 	entry->port.phys_state = PHYS_LINK_UP;
-	entry->port.width = LINK_WIDTH_4X; /* what ibsim takes where nothing is said */
+	entry->port.width = LINK_WIDTH_4X; /* default of ibsim */
 	entry->port.speed = LINK_SPEED_SDR;
 	if (bracket[1] == '(')
 		entry->port.guid = strtoull(bracket + 2, NULL, 16);
@@ -175,7 +175,10 @@ static bool parse_port_line(struct net_reader *reader, const char *line)
 			if (find_word_number(comment, quote, " lmc ", &value) && value <= 7)
 				entry->port.lmc = (uint8_t)value;
 		}
-		/* Options may stand before the comment, or behind the speed in it (ibnetdiscover --full). */
+		/*
+		 * Options may be before the comment, or after the speed in it (ibnetdiscover
+		 * --full).
+		 */
 		quote = strrchr(comment, '"');
 		rest = quote && !memchr(rest, '=', (size_t)(comment - rest)) ? quote + 1 : rest;
 	}
@@ -195,7 +198,7 @@ static int want_link(struct net_reader *reader, uint32_t port, const struct net_
 	return 0;
 }
 
-/* The node in hand is complete: give it and its ports to the fabric. */
+/* The current node is complete: add it and its ports to the fabric. */
 static int flush_node(struct net_reader *reader, struct error *err)
 {
 	unsigned first = reader->node.type == NODE_SWITCH ? 0 : 1, i;
@@ -229,8 +232,8 @@ static int flush_node(struct net_reader *reader, struct error *err)
 }
 
 /*
- * Where a description that does not stand in quotes ends: ibsim reads such ones
- * too, and only so can it hold a quote. Source: ibsim sim_net.c, parse_node_desc.
+ * End of a description without quotes: ibsim accepts these, which may contain a quote. Source:
+ * ibsim sim_net.c, parse_node_desc.
  */
 static const char *plain_desc_end(const char *desc)
 {
@@ -248,8 +251,8 @@ static const char *plain_desc_end(const char *desc)
 }
 
 /*
- * The description behind a node's id. In quotes it may hold quotes itself: it
- * ends at the line's last one. Return: what follows it.
+ * The description after the id of a node. Quoted descriptions may contain quotes and end at the
+ * last quote of the line. Return: the rest of the line.
  */
 static const char *parse_desc(const char *rest, char ret[NODE_DESC_SIZE + 1])
 {
@@ -307,7 +310,7 @@ static bool parse_node_line(struct net_reader *reader, const char *line, uint8_t
 	return true;
 }
 
-/* "name=0x..." Return: the value behind it, or NULL where the line is another. */
+/* "name=0x..." Return: the value, or NULL: another line. */
 static const char *assigned(const char *line, const char *name)
 {
 	size_t len = strlen(name);
@@ -333,7 +336,7 @@ static bool parse_assignment(struct net_reader *reader, const char *line)
 	return true;
 }
 
-/* Which node a line begins, 0 for none. */
+/* The type of node that a line starts, 0: none. */
 static uint8_t node_line_type(const char *line)
 {
 	static const struct {
@@ -366,7 +369,7 @@ static int read_line(struct net_reader *reader, const char *line, struct error *
 			return ERR_IO;
 		known = parse_node_line(reader, line, type);
 	} else if (strchr(line, '=') && isalpha((unsigned char)*line)) {
-		/* What stands before a node is of the next one: the one in hand has ended. */
+		/* Lines before a node belong to the next one: the current node ends. */
 		if (flush_node(reader, err) < 0)
 			return ERR_IO;
 		known = parse_assignment(reader, line);
@@ -402,7 +405,7 @@ static int read_lines(struct net_reader *reader, char *chars, size_t len, struct
 	return 0;
 }
 
-/* A port that is cabled to nothing that we know is not up for us. */
+/* A port without a known peer is not up. */
 static void unplug(struct fabric *fabric, uint32_t index)
 {
 	struct port *port = &fabric->ports[index];
@@ -413,7 +416,7 @@ static void unplug(struct fabric *fabric, uint32_t index)
 	port->width = LINK_WIDTH_NONE;
 }
 
-/* Does the file say at @index that its cable leads to @guid and @num, or say nothing? */
+/* The file has the cable at @index lead to @guid and @num, or has no information. */
 static bool end_agrees(const struct net_reader *reader, const uint32_t *wanted, uint32_t index, uint64_t guid,
 		       uint8_t num)
 {

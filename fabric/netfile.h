@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * netfile.h - the output of ibnetdiscover, which is also ibsim's net file
+ * netfile.h - read and write ibnetdiscover outputs, which are also the net files of ibsim
  *
- * Reads what real ibnetdiscovers of the last twenty years wrote: error lines in
- * between, `Ca` or `Hca`, a LID and a speed in the comment, chassis lines, extra
- * suffixes, quotes and '#' inside descriptions.
+ * Reads the variants of the last twenty years: error lines in between, `Ca` or `Hca`, a LID and a
+ * speed in the comment, chassis lines, extra suffixes, quotes and '#' inside descriptions.
  */
 #ifndef IBWIRE_FABRIC_NETFILE_H
 #define IBWIRE_FABRIC_NETFILE_H
@@ -16,12 +15,12 @@ struct fabric;
 struct name_map;
 struct text;
 
-/* What had to be passed over; a reader may want to say it. */
+/* Problems in the file. */
 struct netfile_notes {
-	size_t lines_ignored;   /* lines of no known form (error messages) */
-	size_t peers_unknown;   /* ports cabled to a node or port the file does not hold */
-	size_t peers_one_sided; /* cables that only one end names; linked all the same */
-	size_t peers_conflicting; /* ports that both ends give different peers; left unlinked */
+	size_t lines_ignored;   /* unknown lines (error messages) */
+	size_t peers_unknown;   /* ports cabled to a node or port that is not in the file */
+	size_t peers_one_sided; /* cables named by one end only; linked all the same */
+	size_t peers_conflicting; /* ports with different peers at both ends; not linked */
 };
 
 /*
@@ -42,11 +41,12 @@ int netfile_read(const char *chars, size_t len, const struct name_map *map, stru
 		 struct netfile_notes *ret_notes, struct error *err);
 
 /*
- * netfile_write - append a fabric in the form of an ibnetdiscover output
+ * netfile_write - append a fabric in the format of ibnetdiscover
  *
- * Links that are up, with speeds and LIDs as they are; quotes and control characters in descriptions become others.
- * netfile_read() has the same nodes and links of it; ibsim 0.10 takes NDR and XDR for SDR.
- * Return: how many links are left out, because they are not up. Whether memory sufficed says text_failed().
+ * Writes links that are up with their speeds and LIDs; quotes and control characters in
+ * descriptions are replaced. netfile_read() returns the same nodes and links; ibsim 0.10 reads NDR
+ * and XDR as SDR.
+ * Return: number of links left out because they are not up. text_failed() reports a lack of memory.
  * Source: infiniband-diags ibnetdiscover.c, as above.
  */
 size_t netfile_write(struct text *text, const struct fabric *fabric);

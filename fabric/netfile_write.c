@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* A fabric in the form of an ibnetdiscover output, as it is; sim/netwrite changes what ibsim cannot hold. */
+/* Writes a fabric as an ibnetdiscover output; sim/netwrite replaces what ibsim does not support. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "fabric/fabric.h"
 #include "fabric/netfile.h"
 
-/* Line ends and quotes would end a line or a description early. */
+/* Line ends and quotes would end a line or a description. */
 static void append_desc(struct text *text, const char *from)
 {
 	char desc[NODE_DESC_SIZE + 1];

@@ -9,11 +9,11 @@
 struct search {
 	const struct fabric *fabric;
 	struct path *paths;
-	uint32_t *queue; /* of nodes, as they were reached */
+	uint32_t *queue; /* of nodes, in the order of discovery */
 	size_t count;
 };
 
-/* The node behind a port is reached by it, if by none before. */
+/* Set the path of the node behind a port, if it has none yet. */
 static void go_through(struct search *search, const struct port *port)
 {
 	const struct path *here = &search->paths[port->node];

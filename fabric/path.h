@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * path.h - by which ports a node is reached from this host, switch by switch
+ * path.h - directed routes from this host to nodes
  *
- * SMPs can be routed along such a path, without LIDs and forwarding tables. In a
- * fabric of planes that is the only way for them.
+ * SMPs can be routed along such a path, without LIDs and forwarding tables. In a fabric of planes
+ * they must be.
  */
 #ifndef IBWIRE_FABRIC_PATH_H
 #define IBWIRE_FABRIC_PATH_H
@@ -13,7 +13,10 @@
 struct error;
 struct fabric;
 
-/* Hops that an SMP has room for. Source: IBA Vol 1, 14.2.1.2: an InitialPath of 64 bytes, the first unused. */
+/*
+ * Maximum number of hops. Source: IBA Vol 1, 14.2.1.2: an InitialPath of 64 bytes, the first
+ * unused.
+ */
 #define PATH_HOPS_MAX 63
 
 /* No path to this node. */
@@ -28,8 +31,8 @@ struct path {
  * paths_find - shortest paths to all nodes of a fabric
  * @ret:  one for each node, by index; free() them
  *
- * They leave by fabric->from_port; only switches pass SMPs on, and only ports that
- * have a peer are taken, up or down. Return: 0 or ERR_NOMEM.
+ * They start at fabric->from_port; only switches forward SMPs, and only ports with a peer are used,
+ * up or down. Return: 0 or ERR_NOMEM.
  */
 int paths_find(const struct fabric *fabric, struct path **ret, struct error *err);
 

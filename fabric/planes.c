@@ -3,12 +3,12 @@
 
 #include "fabric/fabric.h"
 
-/* The first port from @from to before @end that has this port's GUID and is not it. */
+/* The first other port from @from to before @end with the GUID of this port. */
 static uint32_t find(const struct fabric *fabric, uint32_t port, uint32_t from, uint32_t end)
 {
 	const struct port *wanted = &fabric->ports[port];
 
-	/* A switch's ports have no GUIDs of their own. */
+	/* External ports of a switch have no GUIDs. */
 	if (fabric->nodes[wanted->node].type != NODE_CA || !wanted->guid)
 		return FABRIC_NONE;
 	for (; from < end; from++)

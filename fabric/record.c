@@ -75,7 +75,7 @@ void record_write(struct text *text, const struct fabric *fabric, const struct r
 		     trailer->lost, trailer->silent);
 }
 
-/* A peer is named before its node is there; links are made at the end. */
+/* Peers may be named before their node is read; links are made at the end. */
 struct wanted_link {
 	uint32_t port;
 	uint64_t peer_guid;
@@ -92,10 +92,7 @@ struct record_reader {
 	struct record_trailer trailer;
 };
 
-/*
- * Take the next blank-separated number from *cursor.
- * Return: whether there was one, and not above @max.
- */
+/* Read the next blank-separated number from *cursor. Return: false: missing, or above @max. */
 static bool take(char **cursor, int base, uint64_t max, uint64_t *ret)
 {
 	char *end;
@@ -303,7 +300,10 @@ static int link_ports(struct record_reader *reader, struct error *err)
 		const struct wanted_link *link = &reader->links[i];
 		uint32_t peer = fabric_find_port(reader->fabric, link->peer_guid, link->peer_num);
 
-		/* A peer that did not answer is not in the fabric: the cable is there, its end is not known. */
+		/*
+		 * A peer that did not respond is not in the fabric: its end of the cable is
+		 * unknown.
+		 */
 		if (peer != FABRIC_NONE && fabric_link(reader->fabric, link->port, peer, err) < 0)
 			return ERR_IO;
 	}

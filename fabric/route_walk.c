@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Where the tables lead: one route, the destinations of each port, all routes at once. */
+/*
+ * Evaluation of the tables: a single route, the destinations of each port, and all routes at once.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ static bool is_switch(const struct fabric *fabric, uint32_t node)
 }
 
 /*
- * Does a link carry data? In state Init it has SMPs alone. A fabric from a file may say nothing of states.
+ * A link carries data. In state Init it carries only SMPs. A fabric from a file may have no states.
  * Source: IBA Vol 1, 7.2.7 (link states).
  */
 static bool carries_data(const struct port *port)
@@ -31,7 +33,7 @@ static bool carries_data(const struct port *port)
 	return port->state != PORT_DOWN && port->state != PORT_INIT;
 }
 
-/* What a switch does with what goes to a LID: by which port it leaves, or why it does not. */
+/* Output port of a switch for a LID, or the reason why there is none. */
 static enum route_end leave(const struct route_table *table, const struct fabric *fabric, uint32_t node, uint16_t lid,
 			    uint32_t *ret_port)
 {
@@ -39,7 +41,10 @@ static enum route_end leave(const struct route_table *table, const struct fabric
 	uint32_t port;
 
 	if (!routes_is_read(table, lid)) {
-		/* What lies beyond the table goes nowhere, unless the switch has entries there that were not read. */
+		/*
+		 * Beyond the table there is no route, unless the switch has entries that were not
+		 * read.
+		 */
 		return table && lid >= table->lids && lid > fabric->nodes[node].lft_top ? ROUTE_BLACK_HOLE
 											 : ROUTE_UNKNOWN;
 	}
@@ -64,7 +69,7 @@ static bool was_at(const struct route_trace *trace, const struct fabric *fabric,
 	return false;
 }
 
-/* Take one link. Return: ROUTE_ARRIVES where that went well. */
+/* Follow one link. Return: ROUTE_ARRIVES: it carries data. */
 static enum route_end step(struct route_trace *trace, const struct routes *routes, const struct fabric *fabric,
 			   uint16_t lid)
 {
@@ -95,7 +100,7 @@ static enum route_end trace_from_switch(struct route_trace *trace, const struct 
 	}
 	if (is_switch(fabric, trace->at))
 		return ROUTE_ARRIVES;
-	/* An HCA's other port is another end. */
+	/* Another port of the HCA is another destination. */
 	return fabric->ports[trace->ports[trace->hops - 1]].peer == to ? ROUTE_ARRIVES : ROUTE_WRONG_END;
 }
 
@@ -134,13 +139,16 @@ bool routes_is_destination(const struct fabric *fabric, const struct port *port)
 {
 	const struct node *node = &fabric->nodes[port->node];
 
-	/* Of an HCA that does not answer its own end is what it was once; a subnet manager that gave it up says so. */
+	/*
+	 * The state of an unresponsive HCA is outdated; the switch end shows that the subnet
+	 * manager removed it.
+	 */
 	return node->type == NODE_CA && port->state == PORT_ACTIVE && port->peer != FABRIC_NONE &&
 	       carries_data(&fabric->ports[port->peer]) && port->lid > 0 && port->lid < ROUTES_LIDS &&
 	       !node_is_aggregation(node);
 }
 
-/* A port's LIDs: so many from its base LID on. LMC is 3 bits. */
+/* Number of LIDs of a port from its base LID on. LMC has 3 bits. */
 static uint32_t lid_count(const struct port *port)
 {
 	uint32_t count = 1u << (port->lmc & 7);
@@ -181,20 +189,21 @@ bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint
 }
 
 /*
- * All routes to one LID are a forest over the switches: each is walked until it meets one whose end is known.
- * An end is a number: 0 unknown, 1 arrives, from 2 on a place at fault: a kind of end at a switch.
+ * All routes to one LID form a forest over the switches: each is followed until it meets a switch
+ * whose end is known. An end is a number: 0 unknown, 1 arrives, from 2 on a fault: a kind of end at
+ * a switch.
  */
 enum { END_UNKNOWN, END_ARRIVES, END_PLACES };
 
-#define NEXT_PORT 0x80000000u /* of next: no switch follows, but this port of the fabric */
+#define NEXT_PORT 0x80000000u /* of next: a port of the fabric follows instead of a switch */
 #define NEXT_HOLE 0x7fffffffu
 #define NEXT_DOWN 0x7ffffffeu
 #define NEXT_SELF 0x7ffffffdu
 
 struct place {
 	uint32_t lids;
-	uint32_t last_lid; /* that was counted, + 1 */
-	uint64_t *from;    /* a bit for each switch; NULL: nothing happened here */
+	uint32_t last_lid; /* last LID that was counted, + 1 */
+	uint64_t *from;    /* one bit for each switch; NULL: no fault here */
 };
 
 struct checker {
@@ -202,9 +211,9 @@ struct checker {
 	const struct route_table **tables; /* by switch */
 	uint32_t *nodes;      /* by switch: index of its node */
 	uint32_t *switch_of;  /* by node */
-	uint32_t (*next)[256];/* by switch and port number: the switch behind it, or one of NEXT_ */
-	uint32_t *ends;       /* by switch, of the LID in hand, + 1; 0: not walked yet */
-	uint32_t *walk;       /* switches on the way */
+	uint32_t (*next)[256];/* by switch and port number: the next switch, or one of NEXT_ */
+	uint32_t *ends;       /* by switch, for the current LID, + 1; 0: not followed yet */
+	uint32_t *walk;       /* switches on the current route */
 	bool *begins;         /* by switch: destinations are cabled to it */
 	struct place *places; /* ROUTE_END_COUNT for each switch */
 	uint32_t count;       /* switches */
@@ -294,7 +303,7 @@ static uint32_t fault(uint32_t at, enum route_end end)
 	return END_PLACES + at * ROUTE_END_COUNT + (uint32_t)end;
 }
 
-/* Where a switch sends a LID. Return: true: to another switch, *ret; false: *ret is its end. */
+/* Next hop of a LID at a switch. Return: true: switch *ret; false: the route ends with *ret. */
 static bool send_on(const struct checker *checker, uint32_t at, uint32_t port, uint16_t lid, uint32_t *ret)
 {
 	const struct route_table *table = checker->tables[at];
@@ -318,7 +327,7 @@ static bool send_on(const struct checker *checker, uint32_t at, uint32_t port, u
 	return false;
 }
 
-/* A loop is named by the switch of it that comes first, wherever it was entered. */
+/* A loop is identified by its switch with the lowest index. */
 static uint32_t first_of_loop(const struct checker *checker, uint32_t at, uint32_t steps)
 {
 	uint32_t first = at;
@@ -329,7 +338,7 @@ static uint32_t first_of_loop(const struct checker *checker, uint32_t at, uint32
 	return first;
 }
 
-/* The end of the route from a switch; everybody on the way has the same. */
+/* The end of the route from a switch; all switches on the route have the same. */
 static uint32_t walk(struct checker *checker, uint32_t from, uint32_t port, uint16_t lid)
 {
 	const uint32_t walking = UINT32_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Tables: what they hold. Where they lead is in route_walk.c. */
+/* Contents of forwarding tables; route_walk.c evaluates them. */
 #include "fabric/routes.h"
 
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static struct route_table *find_or_add(struct routes *routes, uint64_t node_guid
 	return table;
 }
 
-/* Room for @lids entries; those that are new are not read. */
+/* Room for @lids entries; new ones are not read yet. */
 static int grow(struct route_table *table, uint32_t lids)
 {
 	uint32_t blocks = lids / ROUTES_BLOCK, old_blocks = table->lids / ROUTES_BLOCK;
@@ -126,7 +126,7 @@ int routes_set_block(struct routes *routes, uint64_t node_guid, unsigned block, 
 	if (!table || grow(table, (block + 1) * ROUTES_BLOCK) < 0)
 		return err_nomem(err);
 	here = table->ports + block * ROUTES_BLOCK;
-	/* What was not read is NO_PORT there: so both kinds of change are a difference. */
+	/* Entries that were not read are NO_PORT: both kinds of change are a difference. */
 	for (i = 0; i < ROUTES_BLOCK; i++)
 		changed += here[i] != ports[i];
 	memcpy(here, ports, ROUTES_BLOCK);
@@ -169,7 +169,7 @@ bool routes_is_read(const struct route_table *table, uint16_t lid)
 	return table && lid < table->lids && table->read[lid / ROUTES_BLOCK];
 }
 
-/* Is what @a has read the same in @b? */
+/* Entries that were read in @a are the same in @b. */
 static bool holds(const struct routes *a, const struct routes *b)
 {
 	size_t i;

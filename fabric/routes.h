@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * routes.h - the forwarding tables of a fabric's switches, and what follows from them
+ * routes.h - the forwarding tables of the switches of a fabric, and their evaluation
  *
- * Tables are kept by node GUID: they outlive a topology, whose indices change.
- * They are static routes: where adaptive routing is on, packets leave by other
- * ports too, and whoever shows a path says so.
+ * Tables are kept by node GUID, so they persist across topologies. They contain static routes: with
+ * adaptive routing, packets take other ports, too.
  */
 #ifndef IBWIRE_FABRIC_ROUTES_H
 #define IBWIRE_FABRIC_ROUTES_H
@@ -31,9 +30,9 @@ struct port;
 
 struct route_table {
 	uint64_t node_guid;
-	uint32_t lids;   /* entries that it has: 0 .. lids - 1; a multiple of ROUTES_BLOCK */
+	uint32_t lids;   /* number of entries; a multiple of ROUTES_BLOCK */
 	uint8_t *ports;  /* by LID; ROUTES_NO_PORT in blocks that were not read */
-	bool *read;      /* by block: was it read */
+	bool *read;      /* by block: it was read */
 };
 
 /* A zeroed struct is empty; routes_done() frees it. */
@@ -46,52 +45,55 @@ struct routes {
 void routes_done(struct routes *routes);
 
 /*
- * routes_set_block - 64 entries of a switch's table, as they were read
- * @block:  LIDs from 64 * block; below ROUTES_BLOCKS
+ * routes_set_block - store 64 entries of the table of a switch
+ * @block:  LIDs from 64 * block on; below ROUTES_BLOCKS
  * @ports:  64 bytes
- * @ret_changed: how many entries are others than before (known before, or not NO_PORT now); or NULL
+ * @ret_changed: number of changed entries (known before, or not NO_PORT now); or NULL
  *
- * Return: 0; ERR_IO where there is no such block; ERR_NOMEM.
+ * Return: 0; ERR_IO: no such block; ERR_NOMEM.
  */
 int routes_set_block(struct routes *routes, uint64_t node_guid, unsigned block, const uint8_t ports[ROUTES_BLOCK],
 		     unsigned *ret_changed, struct error *err);
 
 /*
- * routes_size - a switch's table has so many entries: LinearFDBTop + 1, rounded up to whole blocks
- * Blocks that are new are not read yet; those beyond are gone. At most ROUTES_LIDS; 0 as routes_cut().
+ * routes_size - set the size of the table of a switch: LinearFDBTop + 1, rounded up to blocks
+ * New blocks are not read yet; blocks beyond are removed. At most ROUTES_LIDS; 0 as routes_cut().
  * Return: 0 or ERR_NOMEM.
  */
 int routes_size(struct routes *routes, uint64_t node_guid, uint32_t lids, struct error *err);
 
-/* routes_cut - entries from @lids up, rounded up to whole blocks, are gone (LinearFDBTop fell); 0: the whole table. */
+/*
+ * routes_cut - remove entries from @lids on, rounded up to blocks (LinearFDBTop decreased); 0: the
+ * table.
+ */
 void routes_cut(struct routes *routes, uint64_t node_guid, uint32_t lids);
 
 /* routes_copy - Return: 0 or ERR_NOMEM. @ret is overwritten. */
 int routes_copy(const struct routes *routes, struct routes *ret, struct error *err);
 
-/* routes_find - a switch's table, or NULL where it was never read. */
+/* routes_find - the table of a switch, or NULL: never read. */
 const struct route_table *routes_find(const struct routes *routes, uint64_t node_guid);
 
 /*
- * routes_out_port - the port by which a switch forwards to a LID; ROUTES_NO_PORT: nowhere, or not known
+ * routes_out_port - output port of a switch for a LID; ROUTES_NO_PORT: none, or unknown
  * @table:  or NULL
  */
 uint8_t routes_out_port(const struct route_table *table, uint16_t lid);
 
-/* routes_is_read - was the entry of a LID read: does ROUTES_NO_PORT mean nowhere? */
+/* routes_is_read - the entry of a LID was read, so ROUTES_NO_PORT means no route. */
 bool routes_is_read(const struct route_table *table, uint16_t lid);
 
-/* routes_same - do two hold the same entries, as far as they were read? */
+/* routes_same - both have the same entries, as far as they were read. */
 bool routes_same(const struct routes *a, const struct routes *b);
 
-/* How a trace ends. */
+/* End of a route. */
 enum route_end {
 	ROUTE_ARRIVES,
-	ROUTE_UNKNOWN,    /* a switch's entry was not read, the destination has no LID, or the way has too many links */
-	ROUTE_BLACK_HOLE, /* a switch has no port for this LID, or one without a link */
-	ROUTE_DOWN,       /* the port it names has a link that is down, or not up enough for data */
+	ROUTE_UNKNOWN,    /* an entry was not read, the destination has no LID, or the route has too many links */
+	ROUTE_BLACK_HOLE, /* a switch has no port for the LID, or one without a link */
+	ROUTE_DOWN,       /* the port has a link that is down, or does not carry data */
 	ROUTE_LOOP,
-	ROUTE_WRONG_END,  /* it comes out at another HCA, or at a switch itself */
+	ROUTE_WRONG_END,  /* it ends at another HCA, or at a switch */
 	ROUTE_END_COUNT,
 };
 
@@ -100,57 +102,58 @@ enum route_end {
 struct route_trace {
 	enum route_end end;
 	unsigned hops;                    /* links */
-	uint32_t ports[ROUTE_HOPS_MAX];   /* the sending port of each link, from the source's on */
-	uint32_t at;                      /* node at which it ends; of a loop: where it enters */
+	uint32_t ports[ROUTE_HOPS_MAX];   /* sending port of each link, starting at the source */
+	uint32_t at;                      /* last node; of a loop: where it enters */
 };
 
 /*
  * routes_trace - follow the static route from a port to a LID
- * @from:  an HCA's port, or a switch's port 0 (index into fabric->ports)
- * @to:    the destination's port: an HCA's, or a switch's port 0
+ * @from:  an HCA port, or port 0 of a switch (index into fabric->ports)
+ * @to:    the destination: an HCA port, or port 0 of a switch
  * @lid:   one of its LIDs (base LID and up, with LMC); 0: the base LID
  *
- * A route that reaches the switch itself that is looked for has arrived, whatever the table there says.
+ * A route that reaches the destination switch has arrived, whatever its table contains.
  */
 void routes_trace(const struct routes *routes, const struct fabric *fabric, uint32_t from, uint32_t to, uint16_t lid,
 		  struct route_trace *ret);
 
 /*
- * routes_is_destination - does traffic go to this port?
- * It does to Active ports of HCAs that are no aggregation nodes, where the other end of the link carries data too.
- * An HCA that answers nobody any more is as it was once; but opensm 3.3.23 takes it out of all tables, and the switch's
- * end of its link is Init from then on (seen in the simulation).
+ * routes_is_destination - traffic is routed to this port
+ * True for Active ports of HCAs other than aggregation nodes if the other end of the link carries
+ * data, too. The state of an unresponsive HCA is outdated; but opensm 3.3.23 removes it from all
+ * tables, and the switch end of its link is Init then (observed in the simulation).
  */
 bool routes_is_destination(const struct fabric *fabric, const struct port *port);
 
 /*
- * routes_weigh - what each port of a switch is given to do by its table
+ * routes_weigh - load that the table of a switch assigns to each of its ports
  * @node:     the switch
- * @weights:  by port of the fabric: what a destination (an HCA's port) receives, any unit; NULL: 1 for each LID
- *            (with LMC each of a port's LIDs has its part of the weight, or counts 1)
- * @ret_weight: by port number, 256 of them: the sum over the destinations that leave by it
- * @ret_lids:   by port number, or NULL: how many LIDs leave by it
+ * @weights:  by port of the fabric: load received by a destination (an HCA port), any unit; NULL: 1
+ *            for each LID (with LMC the LIDs of a port share its weight, or count 1 each)
+ * @ret_weight: by port number, 256 entries: sum over the destinations routed through it
+ * @ret_lids:   by port number, or NULL: number of LIDs routed through it
  *
- * Destinations are what routes_is_destination() says, and not those cabled to this very switch.
- * Return: whether the switch's table is known.
+ * Destinations are those of routes_is_destination(), except those cabled to this switch. Return:
+ * whether the table of the switch is known.
  */
 bool routes_weigh(const struct routes *routes, const struct fabric *fabric, uint32_t node, const double *weights,
 		  double ret_weight[256], uint32_t *ret_lids);
 
-/* route_end_name - a word: "arrives", "unknown", "black-hole", "link-down", "loop", "wrong-end". */
+/* route_end_name - "arrives", "unknown", "black-hole", "link-down", "loop", "wrong-end". */
 const char *route_end_name(enum route_end end);
 
 /*
- * routes_check - look for destinations that cannot be reached
- * Destinations are the LIDs of those ports that routes_weigh() counts. They have to be reached from every switch
- * that such a port is cabled to; what others hold counts where a route leads through them (tables of spines
- * lack what no leaf sends over them, and rightly so).
- * Calls @report once for each place at fault: the switch at which routes end or come out wrongly, of a loop
- * that switch of it that comes first in the fabric. What was not read is no fault, nor are routes that lead there.
+ * routes_check - find unreachable destinations
+ * Destinations are the LIDs of the ports that routes_weigh() counts. They must be reachable from
+ * every switch that such a port is cabled to; tables of other switches matter if a route leads
+ * through them (tables of spines rightly lack LIDs that no leaf sends through them).
+ * Calls @report once for each fault: the switch at which routes end or arrive at a wrong port; of a
+ * loop its switch with the lowest index. Entries that were not read, and routes through them, are
+ * not faults.
  * @end:   never ROUTE_ARRIVES nor ROUTE_UNKNOWN
- * @lids:  of how many destinations, @from: from how many of those switches it is so
+ * @lids:  number of affected destinations, @from: number of affected source switches
  *
- * Return: how many were reported, or ERR_NOMEM. Cost: switches x destinations, each entry looked at once.
+ * Return: number of faults, or ERR_NOMEM. Cost: switches x destinations, each entry once.
  */
 typedef void routes_fault_fn(void *ctx, enum route_end end, uint32_t node, uint32_t lids, uint32_t from);
 int64_t routes_check(const struct routes *routes, const struct fabric *fabric, routes_fault_fn *report, void *ctx,

@@ -6,7 +6,7 @@
 
 static const struct {
 	const char *name;
-	uint64_t lane_bits_per_s; /* data, one lane */
+	uint64_t lane_bits_per_s; /* data rate of one lane */
 } speeds[LINK_SPEED_COUNT] = {
 	[LINK_SPEED_NONE] = { "", 0 },
 	[LINK_SPEED_SDR] = { "SDR", 2000000000ULL },

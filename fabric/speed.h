@@ -2,8 +2,8 @@
 /*
  * speed.h - link speeds and widths
  *
- * The wire spreads a link's speed over four fields of three generations;
- * wire/ folds them into one enum, and everything else uses only that.
+ * On the wire the speed of a link is in four fields of three generations; wire/ converts them to
+ * one enum, which everything else uses.
  */
 #ifndef IBWIRE_FABRIC_SPEED_H
 #define IBWIRE_FABRIC_SPEED_H
@@ -12,7 +12,7 @@
 
 /* In order of speed. A set of speeds is a mask of 1 << speed. */
 enum link_speed {
-	LINK_SPEED_NONE, /* not known, or the link is down */
+	LINK_SPEED_NONE, /* unknown, or the link is down */
 	LINK_SPEED_SDR,
 	LINK_SPEED_DDR,
 	LINK_SPEED_QDR,
@@ -38,13 +38,13 @@ enum link_width {
 	LINK_WIDTH_2X = 16,
 };
 
-/* link_speed_name - "HDR", "" where not known. */
+/* link_speed_name - "HDR"; "": unknown. */
 const char *link_speed_name(enum link_speed speed);
 
-/* link_speed_by_name - the speed of a name such as "HDR"; NONE if unknown. */
+/* link_speed_by_name - the speed of a name such as "HDR"; NONE: unknown. */
 enum link_speed link_speed_by_name(const char *name);
 
-/* link_width_lanes - 1, 2, 4, 8 or 12; 0 where the code is none of them. */
+/* link_width_lanes - 1, 2, 4, 8 or 12; 0: invalid code. */
 unsigned link_width_lanes(uint8_t code);
 
 /* link_width_code - the code of a number of lanes, or LINK_WIDTH_NONE. */
@@ -55,8 +55,8 @@ uint8_t link_width_best(uint8_t mask);
 enum link_speed link_speed_best(uint16_t mask);
 
 /*
- * link_rate_bits_per_s - data rate of a link in one direction, after encoding
- * overhead. Return: bits per second; 0 where speed or width is not known.
+ * link_rate_bits_per_s - data rate of a link in one direction, after encoding overhead. Return:
+ * bits per second; 0: speed or width unknown.
  * Source: signalling rates of IBA Vol 2 less 8b/10b (to QDR) or 64b/66b.
  */
 uint64_t link_rate_bits_per_s(uint8_t width, enum link_speed speed);

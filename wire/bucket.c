@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 #include "wire/bucket.h"
 
-/* How many may go at once after a pause: two milliseconds' worth, but at least this. */
-#define MOST_LEAST 4
+/* Minimum capacity; otherwise the tokens of two milliseconds. */
+#define BURST_MIN 4
 
 static void fill(struct bucket *bucket, int64_t now_us)
 {
-	double burst = bucket->max_per_s / 1e3, most = 2 * burst > MOST_LEAST ? 2 * burst : MOST_LEAST;
+	double burst = bucket->max_per_s / 1e3, most = 2 * burst > BURST_MIN ? 2 * burst : BURST_MIN;
 
 	bucket->tokens += (double)(now_us - bucket->at_us) * bucket->max_per_s / 1e6;
 	bucket->at_us = now_us;
@@ -19,7 +19,7 @@ void bucket_set(struct bucket *bucket, unsigned max_per_s, int64_t now_us)
 {
 	fill(bucket, now_us);
 	bucket->max_per_s = max_per_s;
-	/* No more is kept than the new limit lets go at once. */
+	/* Apply the capacity of the new limit. */
 	fill(bucket, now_us);
 }
 
@@ -28,7 +28,7 @@ void bucket_resume(struct bucket *bucket, int64_t now_us)
 	bucket->at_us = now_us;
 }
 
-bool bucket_has_one(struct bucket *bucket, int64_t now_us)
+bool bucket_has_token(struct bucket *bucket, int64_t now_us)
 {
 	if (!bucket->max_per_s)
 		return true;

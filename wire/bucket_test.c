@@ -25,7 +25,7 @@ static uint64_t take_all(struct bucket *bucket, unsigned per_s, unsigned step_us
 	while (now_us < 10 * US_PER_S) {
 		unsigned now = 0;
 
-		for (; bucket_has_one(bucket, now_us); now++)
+		for (; bucket_has_token(bucket, now_us); now++)
 			bucket_take(bucket);
 		*ret_most = now > *ret_most ? now : *ret_most;
 		*ret_looks += now > 0;
@@ -76,8 +76,8 @@ static void a_pause_is_not_made_up_for(void **state)
 	(void)state;
 	bucket_set(&bucket, 20000, 0);
 	bucket_resume(&bucket, 10 * US_PER_S);
-	assert_false(bucket_has_one(&bucket, 10 * US_PER_S));
-	for (; bucket_has_one(&bucket, 20 * US_PER_S); went++)
+	assert_false(bucket_has_token(&bucket, 10 * US_PER_S));
+	for (; bucket_has_token(&bucket, 20 * US_PER_S); went++)
 		bucket_take(&bucket);
 	assert_int_equal(went, 40);
 }
@@ -90,11 +90,11 @@ static void without_a_limit_all_may_go_and_nothing_is_owed(void **state)
 	(void)state;
 	bucket_set(&bucket, 0, 0);
 	for (i = 0; i < 1000; i++) {
-		assert_true(bucket_has_one(&bucket, 0));
+		assert_true(bucket_has_token(&bucket, 0));
 		bucket_take(&bucket);
 	}
 	bucket_set(&bucket, 1000, 0);
-	assert_true(bucket_has_one(&bucket, US_PER_MS));
+	assert_true(bucket_has_token(&bucket, US_PER_MS));
 }
 
 int main(void)

@@ -12,56 +12,55 @@
 #include "wire/smp.h"
 #include "wire/transport.h"
 
-/* LIDs that are worked on at a time, each with one MAD in flight. */
+/* Number of LIDs processed at a time, each with one MAD in flight. */
 #define SLOTS 128
 
 /*
- * A guest on somebody's fabric, as `ibwire collect` by default: so many MADs in
- * flight, and per second. One that is older than the answer of any living node
- * counts no more, so that the dead hold up nobody.
+ * MADs in flight and per second, the defaults of `ibwire collect`. A MAD that is older than any
+ * response time of a working node does not count, so unresponsive nodes delay no others.
  */
 #define WINDOW 32
 #define ANSWER_MOST_US (200 * US_PER_MS)
 #define MADS_PER_S 20000
 
-/* Redirections that are followed, one after the other. */
+/* Maximum number of redirections that are followed. */
 #define REDIRECTS_MOST 3
 
-/* How long an agent that says that it is busy is left alone. */
+/* Delay after a busy status. */
 #define BUSY_US (50 * US_PER_MS)
 
-/* How long the kernel may take to give back what nobody answered. */
+/* Maximum time until the kernel returns MADs without a response. */
 #define GRACE_US (50 * US_PER_MS)
 
-/* The longest that is waited for one MAD: others may be due. */
+/* Maximum wait for a MAD: others may be due. */
 #define WAIT_MOST_MS 10
 #define WAIT_HELD_MS 1 /* while a MAD is held back */
 
 enum phase { ASK_WHO, ASK_CAPS, CLEAR, FINISHED };
 
-/* A LID with ports to be cleared. */
+/* A LID with ports to clear. */
 struct agent {
 	size_t first, end;  /* its ports */
-	struct mad_address pma; /* where its performance agent answers */
+	struct mad_address pma; /* address of its performance agent */
 	unsigned redirects;
 	struct pma_caps caps;
-	uint8_t lacking;    /* attributes that it has not: bits 1 << enum clear_attribute */
-	uint8_t seen;       /* and those that it answered for */
+	uint8_t lacking;    /* attributes that it lacks: bits 1 << enum clear_attribute */
+	uint8_t seen;       /* attributes that it responded to */
 	uint8_t phase;      /* enum phase */
 	uint8_t attribute;  /* CLEAR: enum clear_attribute */
 	size_t port;        /* CLEAR: index into the ports */
-	unsigned tries;     /* of the MAD in hand */
-	bool again;         /* CLEAR: this Set is sent a second time, because errors were left; `left` has them */
+	unsigned tries;     /* of the current MAD */
+	bool again;         /* CLEAR: second Set, because errors were left; `left` has them */
 	struct reading left;
 };
 
-/* A place in the window. */
+/* A slot of the window. */
 struct slot {
 	struct agent *agent; /* NULL: free */
 	bool in_flight;
 	uint32_t tid;
 	int64_t sent_us;
-	int64_t due_us;      /* in flight: when it is given up; else when it is sent */
+	int64_t due_us;      /* in flight: its timeout; else when it is sent */
 };
 
 struct clear {
@@ -73,8 +72,8 @@ struct clear {
 	struct agent *agents;
 	size_t agent_count, next; /* the next one that gets a slot */
 	bool writing;
-	bool held;          /* a MAD was held back for the sake of the window or the rate */
-	size_t turn;        /* the slot that is served first: where one was held back */
+	bool held;          /* a MAD is delayed by the window or the rate */
+	size_t turn;        /* slot that is served first: the one that was delayed */
 	struct bucket bucket;
 	uint32_t generation;
 	struct slot slots[SLOTS];
@@ -138,7 +137,7 @@ size_t clear_planned(const struct clear *clear, enum clear_attribute attribute)
 
 /* --- what an agent does next --- */
 
-/* Nothing more is asked of an agent: so end all of its ports that have no outcome yet. */
+/* The agent is not queried any more: set the outcome of its remaining ports. */
 static void give_up(struct clear *clear, struct agent *agent, enum clear_outcome outcome)
 {
 	size_t i;
@@ -154,7 +153,9 @@ static void give_up(struct clear *clear, struct agent *agent, enum clear_outcome
 	agent->phase = FINISHED;
 }
 
-/* The port in hand is not cleared, or not all of it: its other attributes are all the same. Return: the port. */
+/*
+ * The current port is not, or not completely, cleared: skip its other attributes. Return: the port.
+ */
 static struct clear_port *fail_port(struct clear *clear, struct agent *agent, enum clear_outcome outcome)
 {
 	struct clear_port *port = &clear->ports[agent->port];
@@ -164,7 +165,7 @@ static struct clear_port *fail_port(struct clear *clear, struct agent *agent, en
 	return port;
 }
 
-/* To the next attribute, of this port or the next one, that this agent has something to clear in. */
+/* Go to the next attribute, of this port or the next one, that the agent can clear. */
 static void advance(struct clear *clear, struct agent *agent)
 {
 	agent->again = false;
@@ -198,7 +199,7 @@ static void next_attribute(struct clear *clear, struct agent *agent)
 	advance(clear, agent);
 }
 
-/* Which attribute of which class the agent's MAD in hand is. */
+/* Class and attribute of the current MAD of the agent. */
 static struct mad_header header_in_hand(const struct agent *agent)
 {
 	switch (agent->phase) {
@@ -255,7 +256,7 @@ static void on_caps(struct clear *clear, struct agent *agent, const uint8_t *mad
 		give_up(clear, agent, CLEAR_REDIRECTED);
 		return;
 	}
-	/* An agent without it has what every agent has. */
+	/* Every agent has the others. */
 	agent->caps = status == ANSWER_OK ? pma_read_caps(mad) : (struct pma_caps){ 0 };
 	agent->phase = FINISHED;
 }
@@ -277,10 +278,9 @@ static counter_set errors_left(const struct agent *agent, const uint8_t *mad, st
 }
 
 /*
- * Has the agent done what it says that it did? A counter that shows something after
- * a Set may have counted since, or the answer may be of the moment before; so the
- * Set is sent a second time, and what is no smaller after that was kept.
- * Return: whether this Set is done with.
+ * Check the result of a Set. A counter above zero after it may have counted since, or the response
+ * may be older; so the Set is repeated, and counters that are not smaller after that were kept.
+ * Return: whether this Set is finished.
  */
 static bool check_cleared(struct clear *clear, struct agent *agent, const uint8_t *mad)
 {
@@ -331,12 +331,12 @@ static void on_set(struct clear *clear, struct agent *agent, const uint8_t *mad)
 	next_attribute(clear, agent);
 }
 
-/* Nobody answered, as often as it was asked. */
+/* All tries timed out. */
 static void on_silence(struct clear *clear, struct agent *agent)
 {
 	if (agent->phase == CLEAR && agent->attribute > CLEAR_EXTENDED &&
 	    !(agent->seen & 1u << agent->attribute)) {
-		/* Some agents keep silent about what they have not. */
+		/* Some agents do not respond to unsupported attributes. */
 		agent->lacking |= 1u << agent->attribute;
 		next_attribute(clear, agent);
 	} else {
@@ -363,7 +363,7 @@ static void slot_idle(struct clear *clear, struct slot *slot, int64_t due_us)
 	}
 }
 
-/* A try came to nothing: another one at @due_us, or none any more. */
+/* A try failed: retry at @due_us, or give up. */
 static void slot_lost(struct clear *clear, struct slot *slot, int64_t due_us)
 {
 	if (slot->agent->tries > clear->settings.retries) {
@@ -411,7 +411,7 @@ static void take_answer(struct clear *clear, struct slot *slot, const uint8_t *m
 	slot_idle(clear, slot, now_us);
 }
 
-/* A MAD came, ours or not: one that is late, or answers nothing that was asked, is nobody's. */
+/* Process a received MAD; late and unknown ones are ignored. */
 static void take_mad(struct clear *clear, enum transport_event event, const uint8_t *mad, int64_t now_us)
 {
 	struct mad_header header = mad_read_header(mad), asked;
@@ -438,7 +438,7 @@ static unsigned count_in_flight(const struct clear *clear, int64_t now_us)
 	return count;
 }
 
-/* Send what is due and give up what is too old. Return: how many agents are still at work, or an error. */
+/* Send due MADs and time out old ones. Return: number of active agents, or an error. */
 static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 {
 	unsigned in_flight = count_in_flight(clear, now_us);
@@ -458,7 +458,7 @@ static int serve_slots(struct clear *clear, int64_t now_us, struct error *err)
 		busy++;
 		if (slot->in_flight || now_us < slot->due_us)
 			continue;
-		if (!clear->held && (in_flight >= WINDOW || !bucket_has_one(&clear->bucket, now_us))) {
+		if (!clear->held && (in_flight >= WINDOW || !bucket_has_token(&clear->bucket, now_us))) {
 			clear->held = true;
 			clear->turn = (first + i) % SLOTS;
 		}

@@ -8,9 +8,9 @@
 #define ALL_PORTS 255
 #define NO_COUNTER COUNTER_COUNT
 
-/* A CounterSelect field: where it stands in the attribute, and its bits that mean something. */
+/* A CounterSelect field: its position in the attribute, and its valid bits. */
 struct select_field {
-	uint8_t byte, size; /* size 0: there is none */
+	uint8_t byte, size; /* size 0: none */
 	uint64_t known;
 };
 
@@ -32,9 +32,9 @@ static const struct {
 };
 
 /*
- * Which bit of the selection clears which counter, from bit 0 on.
- * Source: IBA Vol 1, 16.1.3.5 and 16.1.4.11, as in ibsim's sim.h (GS_PERF_*_MASK, GS_PC_EXT_*)
- * and, for what is above bit 15, in perfquery.c (XmitWait, QP1Dropped, 64-bit errors).
+ * The counter that each bit of the selection clears, from bit 0 on.
+ * Source: IBA Vol 1, 16.1.3.5 and 16.1.4.11, as in sim.h of ibsim (GS_PERF_*_MASK, GS_PC_EXT_*)
+ * and, above bit 15, in perfquery.c (XmitWait, QP1Dropped, 64-bit errors).
  */
 #define FIRST_OF_SELECT2 16
 
@@ -97,16 +97,19 @@ uint64_t clear_select(enum clear_attribute attribute, const struct pma_caps *cap
 	case CLEAR_PORT_COUNTERS:
 		return bits_of(narrow_order, sizeof(narrow_order), ATTRIBUTE_PORT_COUNTERS, caps, errors_only);
 	case CLEAR_EXTENDED:
-		/* Without the 64-bit data counters there is no such attribute, whatever CapabilityMask2 says. */
+		/*
+		 * The attribute requires the 64-bit data counters, whatever CapabilityMask2
+		 * contains.
+		 */
 		if (!pma_caps_meet(caps, NEED_EXTENDED))
 			return 0;
 		return bits_of(extended_order, sizeof(extended_order), ATTRIBUTE_PORT_COUNTERS_EXTENDED, caps,
 			       errors_only);
 	case CLEAR_VL_XMIT_WAIT:
-		/* A wait is no error. */
+		/* Wait counters are not errors. */
 		return errors_only ? 0 : attributes[attribute].select[0].known;
 	case CLEAR_EXTENDED_SPEEDS:
-		/* No capability bit is its own; where RS-FEC counters are promised it is there. */
+		/* It has no capability bit; it is present with RS-FEC counters. */
 		return caps->cap_mask & PMA_CAP_RS_FEC ? attributes[attribute].select[0].known : 0;
 	case CLEAR_RCV_ERROR_DETAILS:
 	case CLEAR_XMIT_DISCARD_DETAILS:
@@ -156,7 +159,7 @@ static bool is_zero(const uint8_t *bytes, size_t len)
 	return true;
 }
 
-/* One port, at least one known counter, and nothing else: a Set writes whatever it holds. */
+/* One port, at least one known counter, and nothing else: a Set writes all of its contents. */
 static bool says_only_clear(const uint8_t mad[MAD_SIZE], const struct select_field select[2])
 {
 	uint8_t rest[PMA_DATA_SIZE];
@@ -183,7 +186,7 @@ bool mad_is_clear(const uint8_t mad[MAD_SIZE])
 	struct mad_header header = mad_read_header(mad);
 	unsigned i;
 
-	/* Versions 1; status, modifier and everything up to the attribute are zero in a question of ours. */
+	/* Version 1; status, modifier and everything up to the attribute are zero in a request. */
 	if (mad[0] != 1 || mad[2] != 1 || header.status || header.modifier || !is_zero(mad + 6, 6) ||
 	    !is_zero(mad + 18, 2) || !is_zero(mad + 24, PMA_DATA_OFFSET - 24))
 		return false;

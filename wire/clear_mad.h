@@ -17,7 +17,10 @@
 #include "fabric/counter.h"
 #include "wire/mad.h"
 
-/* What is cleared, in this order. From the third on a node may lack them, and says so by a status only. */
+/*
+ * What is cleared, in this order. From the third on a node may lack them, and says so by a status
+ * only.
+ */
 enum clear_attribute {
 	CLEAR_PORT_COUNTERS,
 	CLEAR_EXTENDED,

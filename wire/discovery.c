@@ -18,24 +18,24 @@
 
 extern char **environ;
 
-/* More than 65,536 port ends need 7 MB; a helper that writes this much is mad. */
+/* Limit of the output of the helper: 65,536 port ends need 7 MB. */
 #define RECORDS_MAX (512u << 20)
 #define MESSAGES_MAX (64u << 10)
 
-/* How long a helper that is not wanted any more may take to end. */
+/* Time for a helper to exit before it is killed. */
 #define PARTING_US US_PER_S
 
-/* How often a pipe is read in one step, 64 KB at a time. */
+/* Reads of a pipe in one step, 64 KB each. */
 #define CHUNKS_PER_STEP 64
 
 struct discovery {
 	const struct clock *clock;
-	int64_t deadline_us; /* boottime */
-	pid_t pid;           /* 0 when it has been waited for */
+	int64_t deadline_us; /* CLOCK_BOOTTIME */
+	pid_t pid;           /* 0: its exit status was read */
 	int out, messages;   /* our ends of its stdout and stderr, -1 when closed */
 	int status;          /* of waitpid */
 	bool late;           /* killed at its deadline */
-	bool too_much;       /* killed because it wrote without end */
+	bool too_much;       /* killed because of too much output */
 	struct text records, said;
 };
 
@@ -59,7 +59,7 @@ static int spawn_helper(struct discovery *discovery, const char *const *argv, in
 	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
 	posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
-	/* Ctrl-C at the terminal is the collector's to handle: it ends the helper itself. */
+	/* The collector handles Ctrl-C at the terminal and ends the helper itself. */
 	posix_spawnattr_setpgroup(&attributes, 0);
 	sigemptyset(&none);
 	posix_spawnattr_setsigmask(&attributes, &none);
@@ -113,8 +113,8 @@ fail:
 }
 
 /*
- * Read what is there, but not for ever: a helper may write as fast as we read. At
- * the end of the stream the descriptor is closed.
+ * Read available data, with a limit: a helper may write as fast as this reads. At the end of the
+ * stream the descriptor is closed.
  */
 static void drain(int *fd, struct text *text, size_t max, bool *ret_too_much)
 {
@@ -139,7 +139,7 @@ static void kill_helper(struct discovery *discovery)
 		kill(discovery->pid, SIGKILL);
 }
 
-/* Wait for the helper, which has closed its pipes or was killed. Return: has it ended? */
+/* Wait for the helper, which has closed its pipes or was killed. Return: whether it ended. */
 static bool reap(struct discovery *discovery)
 {
 	pid_t got = waitpid(discovery->pid, &discovery->status, WNOHANG);
@@ -150,7 +150,7 @@ static bool reap(struct discovery *discovery)
 	return true;
 }
 
-/* Do the records end with their last line? */
+/* The records are complete: they end with the end line. */
 static bool is_complete(const struct text *records)
 {
 	const char *chars = text_chars(records);
@@ -176,7 +176,7 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 		discovery->late = true;
 		kill_helper(discovery);
 	}
-	/* Both pipes closed: only its end is missing; poll() then is a plain sleep. */
+	/* Both pipes are closed: wait for the exit; poll() is a plain sleep then. */
 	if (discovery->out < 0 && discovery->messages < 0 && timeout_ms > 10)
 		timeout_ms = 10;
 	poll(fds, 2, (int)timeout_ms);
@@ -186,10 +186,12 @@ enum discovery_state discovery_step(struct discovery *discovery, unsigned timeou
 		drain(&discovery->messages, &discovery->said, MESSAGES_MAX, NULL);
 	if (discovery->too_much)
 		kill_helper(discovery);
-	/* All is said: how it ends does not matter any more. */
+	/* The output is complete: the exit status does not matter any more. */
 	if (discovery->out < 0 && is_complete(&discovery->records))
 		return DISCOVERY_DONE;
-	/* A grandchild may hold the pipes open: the helper's own end counts once it is late. */
+	/*
+	 * A grandchild may hold the pipes open: after the deadline the exit of the helper counts.
+	 */
 	if ((discovery->out < 0 && discovery->messages < 0) || discovery->late || discovery->too_much)
 		return reap(discovery) ? DISCOVERY_DONE : DISCOVERY_RUNNING;
 	return DISCOVERY_RUNNING;
@@ -200,7 +202,7 @@ const char *discovery_messages(const struct discovery *discovery)
 	return text_chars(&discovery->said);
 }
 
-/* The last line of stderr, made printable; "" if there is none. */
+/* The last line of stderr, sanitized; "": none. */
 static void last_message(const struct discovery *discovery, char *ret, size_t size)
 {
 	const char *chars = text_chars(&discovery->said);
@@ -241,7 +243,7 @@ int discovery_result(struct discovery *discovery, struct fabric **ret, struct re
 
 bool discovery_end(struct discovery *discovery)
 {
-	/* One that is killed leaves SMPs under way: it may end by itself, but nobody waits long for it. */
+	/* A killed helper leaves SMPs in flight: give it a moment to exit by itself. */
 	int64_t until_us = clock_boottime_us(discovery->clock) + PARTING_US;
 
 	while (discovery->pid && clock_boottime_us(discovery->clock) < until_us) {

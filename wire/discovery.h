@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * discovery.h - discover the fabric in a helper process, with a deadline
+ * discovery.h - run discovery in a helper process with a deadline
  *
- * The helper is a program that writes a fabric's records (fabric/record.h) on
- * its standard output: ibwire itself with a hidden command. Whatever it does,
- * crash, hang, or print nonsense, the caller gets one error line and keeps the
- * fabric that it has. Discovery runs beside the caller: start it, then step it
+ * The helper is a program that writes the records of a fabric (fabric/record.h) to its standard
+ * output: ibwire itself with a hidden command. If it crashes, hangs or writes invalid records, the
+ * caller gets an error and keeps its fabric. Discovery runs concurrently: start it, then step it
  * until it is done.
  */
 #ifndef IBWIRE_WIRE_DISCOVERY_H
@@ -22,8 +21,8 @@ struct error;
 struct fabric;
 
 struct discovery_settings {
-	const char *const *argv; /* of the helper, NULL at its end; argv[0] is the program's path */
-	int64_t deadline_us;     /* how long it may take */
+	const char *const *argv; /* of the helper, NULL-terminated; argv[0] is the path of the program */
+	int64_t deadline_us;     /* maximum duration */
 };
 
 enum discovery_state { DISCOVERY_RUNNING, DISCOVERY_DONE };
@@ -31,43 +30,42 @@ enum discovery_state { DISCOVERY_RUNNING, DISCOVERY_DONE };
 /*
  * discovery_start - start the helper
  * @clock:  borrowed, must outlive the discovery
- * Return: 0; ERR_NOMEM; ERR_UNAVAILABLE where it cannot be started.
+ * Return: 0; ERR_NOMEM; ERR_UNAVAILABLE: it cannot be started.
  */
 int discovery_start(const struct discovery_settings *settings, const struct clock *clock, struct discovery **ret,
 		    struct error *err);
 
 /*
- * discovery_step - wait at most @timeout_ms for the helper to go on
- * Return: DISCOVERY_RUNNING; DISCOVERY_DONE when it has closed its output after the last
- * record (its own end takes some time more), has ended, or was killed at its
- * deadline: then discovery_result() tells.
+ * discovery_step - wait at most @timeout_ms for progress of the helper
+ * Return: DISCOVERY_RUNNING; DISCOVERY_DONE: it closed its output after the last record (it may
+ * still be running), exited, or was killed at its deadline; see discovery_result().
  */
 enum discovery_state discovery_step(struct discovery *discovery, unsigned timeout_ms);
 
 /*
- * discovery_result - what a discovery that is done has found
- * @ret:          a finished fabric, the caller's
- * @ret_trailer:  what it cost
+ * discovery_result - result of a discovery that is done
+ * @ret:          a finished fabric, owned by the caller
+ * @ret_trailer:  its statistics
  *
- * Return: 0; ERR_UNAVAILABLE where it failed: the text says how it ended, and
- * the last line that it wrote on stderr.
+ * Return: 0; ERR_UNAVAILABLE: it failed; the text has its exit status and the last line of its
+ * stderr.
  */
 int discovery_result(struct discovery *discovery, struct fabric **ret, struct record_trailer *ret_trailer,
 		     struct error *err);
 
 /*
- * discovery_messages - what the helper wrote on stderr so far, lines as they
- * came (borrowed, hostile: escape before showing).
+ * discovery_messages - stderr of the helper so far, as received (borrowed, untrusted: escape before
+ * display).
  */
 const char *discovery_messages(const struct discovery *discovery);
 
 /*
- * discovery_end - wait for the helper's own end, for a moment, and end it where it does not come
- * Return: whether it ended well.
+ * discovery_end - wait briefly for the helper to exit, then kill it
+ * Return: whether it succeeded.
  */
 bool discovery_end(struct discovery *discovery);
 
-/* discovery_destroy - end the helper if it still runs, and forget it. */
+/* discovery_destroy - kill the helper if it is running, and free the discovery. */
 void discovery_destroy(struct discovery *discovery);
 
 #endif

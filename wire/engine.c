@@ -8,19 +8,19 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "wire/bucket.h"
-#include "wire/lanes.h"
-#include "wire/patience.h"
+#include "wire/engine/queue.h"
+#include "wire/engine/timeout.h"
 #include "wire/pma.h"
-#include "wire/silence.h"
+#include "wire/engine/liveness.h"
 #include "wire/transport.h"
 
-/* MADs that were given up are remembered for their late answers: so many beside the window. */
+/* MADs in flight, and MADs that timed out, which are kept to recognize their late responses. */
 #define FLIGHTS 256
 
-/* Answers that are here, and whose owners are told once nothing else is to be taken or sent. */
+/* Responses that wait for their callbacks, which run when no more MADs can be received or sent. */
 #define ANSWERS 64
 
-/* A MAD in flight. Its index is the lowest byte of the transaction id. */
+/* A MAD in flight. Its index is the lowest byte of its transaction id. */
 enum flight_state { FLIGHT_FREE, FLIGHT_OPEN, FLIGHT_GIVEN_UP };
 
 struct flight {
@@ -28,16 +28,16 @@ struct flight {
 	uint8_t mgmt_class;
 	uint16_t attribute;
 	uint32_t node;
-	uint32_t entry;  /* not of a probe */
-	uint32_t serial; /* of that entry when it was sent: it may be another question by now */
-	bool probe;      /* a repeated question that nobody waits for */
+	uint32_t entry;  /* not for probes */
+	uint32_t serial; /* of that entry when it was sent: the entry may have been reused */
+	bool probe;      /* a repeated request whose response has no owner */
 	uint32_t tid;
 	int64_t sent_us;
 };
 
 struct answer {
 	uint32_t entry;
-	int64_t at_us; /* when it came */
+	int64_t at_us; /* when it arrived */
 	uint8_t mad[MAD_SIZE];
 };
 
@@ -46,14 +46,14 @@ struct engine {
 	const struct clock *clock;
 	struct engine_settings settings;
 	struct engine_counts counts;
-	struct lanes lanes;          /* what waits to be sent */
+	struct request_queue queue;          /* requests that wait to be sent */
 	struct flight flights[FLIGHTS];
-	uint32_t next_slot;          /* of flights: where a free one is looked for */
-	unsigned in_flight;          /* open ones */
+	uint32_t next_slot;          /* of flights: where the search for a free one starts */
+	unsigned in_flight;          /* flights in state FLIGHT_OPEN */
 	struct answer answers[ANSWERS];
 	unsigned answer_count;
-	struct silence silence;      /* does the wire move at all? */
-	struct patience patience;    /* how long is an answer waited for? */
+	struct liveness liveness;      /* detects stalls of the fabric */
+	struct response_timeout timeout;    /* response timeouts */
 	uint32_t generation;         /* upper three bytes of transaction ids */
 	bool (*stopped)(void);       /* may be NULL */
 	struct bucket bucket;        /* the rate limit */
@@ -77,10 +77,13 @@ int engine_create(const struct transport *transport, const struct clock *clock, 
 	engine->clock = clock;
 	engine->settings = *settings;
 	engine->settings.window = clamp_window(settings->window);
-	lanes_init(&engine->lanes, settings->per_node > 1 ? settings->per_node : 1);
-	patience_init(&engine->patience, settings);
+	queue_init(&engine->queue, settings->per_node > 1 ? settings->per_node : 1);
+	timeout_init(&engine->timeout, settings);
 	engine->bucket.max_per_s = settings->max_mads_per_s;
-	/* A number of our own to start from: answers to a former process must not fit. */
+	/*
+	 * Start at a number that differs between processes: responses to an earlier process must
+	 * not match.
+	 */
 	engine->generation = (uint32_t)clock_boottime_us(clock) & 0xffffff;
 	*ret = engine;
 	return 0;
@@ -90,7 +93,7 @@ void engine_destroy(struct engine *engine)
 {
 	if (!engine)
 		return;
-	lanes_done(&engine->lanes);
+	queue_done(&engine->queue);
 	free(engine);
 }
 
@@ -101,18 +104,18 @@ struct engine_counts engine_counts(const struct engine *engine)
 
 int engine_submit(struct engine *engine, const struct request *request, struct error *err)
 {
-	return lanes_put(&engine->lanes, request, request->once ? 0 : engine->settings.retries, err);
+	return queue_put(&engine->queue, request, request->once ? 0 : engine->settings.retries, err);
 }
 
 void engine_drop_node(struct engine *engine, uint32_t node)
 {
 	uint32_t entry;
 
-	while (node < engine->lanes.count && (entry = lanes_take_from(&engine->lanes, node)) != LANES_NONE)
-		lanes_finish(&engine->lanes, entry, REQUEST_CANCELLED, NULL, 0);
+	while (node < engine->queue.count && (entry = queue_pop_node(&engine->queue, node)) != QUEUE_NONE)
+		queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
 }
 
-/* A free flight, else the one that was given up first: its late answer is then ignored. */
+/* A free flight, or the one that timed out first: its late response will be ignored. */
 static uint32_t find_slot(const struct engine *engine)
 {
 	uint32_t oldest = FLIGHTS, i;
@@ -130,7 +133,9 @@ static uint32_t find_slot(const struct engine *engine)
 	return oldest;
 }
 
-/* Write a request's MAD and send it. @ret_flight: free, but with all that its answer is known by. */
+/*
+ * Build and send the MAD of a request. @ret_flight: still free, but set up to match the response.
+ */
 static int send_request(struct engine *engine, const struct request *request, int64_t now_us,
 			struct flight **ret_flight, struct error *err)
 {
@@ -168,27 +173,27 @@ static int send_entry(struct engine *engine, uint32_t index, int64_t now_us, str
 {
 	struct flight *flight;
 	struct entry *entry;
-	int code = send_request(engine, &lanes_entry(&engine->lanes, index)->request, now_us, &flight, err);
+	int code = send_request(engine, &queue_entry(&engine->queue, index)->request, now_us, &flight, err);
 
 	if (code < 0)
 		return code;
-	entry = lanes_entry(&engine->lanes, index);
+	entry = queue_entry(&engine->queue, index);
 	entry->flight = (uint32_t)(flight - engine->flights);
 	if (!entry->first_us)
 		entry->first_us = now_us;
 	flight->state = FLIGHT_OPEN;
 	flight->entry = index;
 	flight->serial = entry->serial;
-	/* Silence begins when there is something to hear. */
+	/* Responses are expected from the first MAD in flight on. */
 	if (!engine->in_flight++)
-		silence_begins(&engine->silence, flight->sent_us);
+		liveness_start(&engine->liveness, flight->sent_us);
 	return 0;
 }
 
-/* Nobody is heard: ask somebody who answered last once more, beside all limits. */
-static int probe_silence(struct engine *engine, int64_t now_us, struct error *err)
+/* No responses: repeat an answered request, outside of all limits. */
+static int send_probe(struct engine *engine, int64_t now_us, struct error *err)
 {
-	const struct request *probe = engine->in_flight ? silence_probe(&engine->silence, now_us) : NULL;
+	const struct request *probe = engine->in_flight ? liveness_next_probe(&engine->liveness, now_us) : NULL;
 	struct flight *flight;
 	int code;
 
@@ -211,7 +216,7 @@ void engine_set_rate(struct engine *engine, unsigned max_mads_per_s, unsigned wi
 
 void engine_finish_nodes(struct engine *engine, bool on)
 {
-	engine->lanes.finish_nodes = on;
+	engine->queue.finish_nodes = on;
 }
 
 void engine_stop_when(struct engine *engine, bool (*stopped)(void))
@@ -219,36 +224,38 @@ void engine_stop_when(struct engine *engine, bool (*stopped)(void))
 	engine->stopped = stopped;
 }
 
-/* Send while the window, the lanes and the rate allow. The clock is read for each but the first. */
+/*
+ * Send while the window, the queues and the rate allow. The clock is read for each but the first.
+ */
 static int send_more(struct engine *engine, int64_t now_us, struct error *err)
 {
-	while (lanes_are_ready(&engine->lanes) && engine->in_flight < engine->settings.window &&
-	       bucket_has_one(&engine->bucket, now_us)) {
-		uint32_t entry = lanes_take(&engine->lanes), node;
+	while (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window &&
+	       bucket_has_token(&engine->bucket, now_us)) {
+		uint32_t entry = queue_next(&engine->queue), node;
 		int code;
 
-		if (entry == LANES_NONE)
+		if (entry == QUEUE_NONE)
 			break;
-		node = lanes_entry(&engine->lanes, entry)->request.node;
+		node = queue_entry(&engine->queue, entry)->request.node;
 		code = send_entry(engine, entry, now_us, err);
 		if (code < 0) {
-			lanes_land(&engine->lanes, node);
-			lanes_finish(&engine->lanes, entry, REQUEST_CANCELLED, NULL, 0);
+			queue_end_flight(&engine->queue, node);
+			queue_complete(&engine->queue, entry, REQUEST_CANCELLED, NULL, 0);
 			return code;
 		}
 		bucket_take(&engine->bucket);
-		if (lanes_are_ready(&engine->lanes) && engine->in_flight < engine->settings.window)
+		if (queue_has_ready(&engine->queue) && engine->in_flight < engine->settings.window)
 			now_us = clock_boottime_us(engine->clock);
 	}
 	return 0;
 }
 
-/* An open flight has ended, as @state says. Return: the entry that was in it. */
-static uint32_t land(struct engine *engine, struct flight *flight, enum flight_state state)
+/* End an open flight with @state. Return: its entry. */
+static uint32_t end_flight(struct engine *engine, struct flight *flight, enum flight_state state)
 {
 	flight->state = state;
 	engine->in_flight--;
-	lanes_land(&engine->lanes, flight->node);
+	queue_end_flight(&engine->queue, flight->node);
 	return flight->entry;
 }
 
@@ -263,85 +270,85 @@ static struct flight *match(struct engine *engine, const struct mad_header *head
 	return flight;
 }
 
-/* Is an open flight to be given up? Not while it may be the wire that stands still. */
+/* An open flight has timed out, and not because of a stall of the fabric. */
 static bool is_overdue(struct engine *engine, const struct flight *flight, int64_t now_us)
 {
-	const struct lane *lane = lanes_of(&engine->lanes, flight->node);
-	const struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+	const struct node_queue *node_queue = queue_of_node(&engine->queue, flight->node);
+	const struct entry *entry = queue_entry(&engine->queue, flight->entry);
 
-	if (!patience_is_over(&engine->patience, lane, entry, flight->sent_us, now_us))
+	if (!timeout_expired(&engine->timeout, node_queue, entry, flight->sent_us, now_us))
 		return false;
-	return silence_is_nodes(&engine->silence, flight->sent_us, now_us) ||
-	       now_us - flight->sent_us >= engine->patience.most_us;
+	return liveness_node_unresponsive(&engine->liveness, flight->sent_us, now_us) ||
+	       now_us - flight->sent_us >= engine->timeout.max_us;
 }
 
 /*
- * Nobody answered: ask again at the head of the node's queue, or tell.
- * @state:  FLIGHT_GIVEN_UP where an answer may still come, else FLIGHT_FREE
+ * A try timed out: retry at the head of the queue of the node, or call back.
+ * @state:  FLIGHT_GIVEN_UP if a response may still arrive, else FLIGHT_FREE
  */
 static void time_out(struct engine *engine, struct flight *flight, enum flight_state state)
 {
-	uint32_t index = land(engine, flight, state), node = flight->node;
-	struct entry *entry = lanes_entry(&engine->lanes, index);
+	uint32_t index = end_flight(engine, flight, state), node = flight->node;
+	struct entry *entry = queue_entry(&engine->queue, index);
 
 	engine->counts.timed_out++;
 	entry->tries++;
-	entry->flight = LANES_NONE;
-	if (!patience_has_retry(&engine->patience, lanes_of(&engine->lanes, node), entry)) {
-		lanes_of(&engine->lanes, node)->silent_us = clock_boottime_us(engine->clock);
-		lanes_finish(&engine->lanes, index, REQUEST_TIMED_OUT, NULL, 0);
+	entry->flight = QUEUE_NONE;
+	if (!timeout_allows_retry(&engine->timeout, queue_of_node(&engine->queue, node), entry)) {
+		queue_of_node(&engine->queue, node)->unresponsive_us = clock_boottime_us(engine->clock);
+		queue_complete(&engine->queue, index, REQUEST_TIMED_OUT, NULL, 0);
 	} else {
 		entry->retries_left--;
-		lanes_put_back(&engine->lanes, index);
+		queue_put_back(&engine->queue, index);
 		engine->counts.retried++;
 	}
-	lanes_resume(&engine->lanes, node);
+	queue_resume(&engine->queue, node);
 }
 
-/* Owners hear of what was answered, in the order in which it came. */
-static void tell_answers(struct engine *engine)
+/* Run the callbacks of received responses, in the order of arrival. */
+static void deliver_responses(struct engine *engine)
 {
 	unsigned i;
 
 	for (i = 0; i < engine->answer_count; i++) {
 		const struct answer *answer = &engine->answers[i];
 
-		lanes_finish(&engine->lanes, answer->entry, REQUEST_ANSWERED, answer->mad, answer->at_us);
+		queue_complete(&engine->queue, answer->entry, REQUEST_ANSWERED, answer->mad, answer->at_us);
 	}
 	engine->answer_count = 0;
 }
 
 /*
- * An answer came to this flight. Is it what somebody waits for? Also where it was given up, while
- * its question is being asked again: the answer is no worse for that, and the question is answered.
+ * A response to this flight arrived. Return: whether it answers a pending request. The flight may
+ * have timed out while its request is being retried: the response answers the request as well.
  */
-static bool take_flight(struct engine *engine, struct flight *flight)
+static bool accept_response(struct engine *engine, struct flight *flight)
 {
-	struct entry *entry = lanes_entry(&engine->lanes, flight->entry);
+	struct entry *entry = queue_entry(&engine->queue, flight->entry);
 	unsigned repeated = 0;
 
 	if (flight->state == FLIGHT_OPEN) {
-		land(engine, flight, FLIGHT_FREE);
+		end_flight(engine, flight, FLIGHT_FREE);
 		repeated = entry->tries;
 	} else {
 		flight->state = FLIGHT_FREE;
 		if (flight->probe || entry->serial != flight->serial)
 			return false;
-		if (entry->flight == LANES_NONE)
-			lanes_remove(&engine->lanes, flight->entry);
+		if (entry->flight == QUEUE_NONE)
+			queue_remove(&engine->queue, flight->entry);
 		else
-			land(engine, &engine->flights[entry->flight], FLIGHT_GIVEN_UP);
+			end_flight(engine, &engine->flights[entry->flight], FLIGHT_GIVEN_UP);
 	}
 	entry->serial = 0;
-	patience_answered(&engine->patience, repeated);
+	timeout_count_response(&engine->timeout, repeated);
 	return true;
 }
 
 /*
- * A MAD came, into the place of the next answer. Its node may be asked the next question at
- * once; its owner is told by tell_answers().
+ * Process a MAD that was received into the next free response. The next request to its node may be
+ * sent at once; deliver_responses() runs the callback.
  */
-static void take_mad(struct engine *engine, enum transport_event event, int64_t now_us)
+static void handle_mad(struct engine *engine, enum transport_event event, int64_t now_us)
 {
 	struct answer *answer = &engine->answers[engine->answer_count];
 	struct mad_header header = mad_read_header(answer->mad);
@@ -349,7 +356,7 @@ static void take_mad(struct engine *engine, enum transport_event event, int64_t 
 	uint32_t node;
 
 	if (flight && event == TRANSPORT_TIMEOUT) {
-		tell_answers(engine);
+		deliver_responses(engine);
 		if (flight->state == FLIGHT_OPEN)
 			time_out(engine, flight, FLIGHT_FREE);
 		else
@@ -361,20 +368,20 @@ static void take_mad(struct engine *engine, enum transport_event event, int64_t 
 		return;
 	}
 	node = flight->node;
-	patience_learn(&engine->patience, lanes_of(&engine->lanes, node),
-		       silence_heard(&engine->silence, flight->sent_us, now_us, engine->in_flight > 0));
-	if (!take_flight(engine, flight)) {
+	timeout_learn(&engine->timeout, queue_of_node(&engine->queue, node),
+		       liveness_response(&engine->liveness, flight->sent_us, now_us, engine->in_flight > 0));
+	if (!accept_response(engine, flight)) {
 		engine->counts.late += !flight->probe;
 		return;
 	}
 	answer->at_us = now_us;
 	answer->entry = flight->entry;
-	silence_keep(&engine->silence, &lanes_entry(&engine->lanes, answer->entry)->request);
+	liveness_store_probe(&engine->liveness, &queue_entry(&engine->queue, answer->entry)->request);
 	engine->answer_count++;
-	/* A refusal may be a reason to ask the node no more. */
+	/* After an error status the owner may cancel further requests to the node. */
 	if (answer_status(answer->mad) != ANSWER_OK)
-		tell_answers(engine);
-	lanes_resume(&engine->lanes, node);
+		deliver_responses(engine);
+	queue_resume(&engine->queue, node);
 }
 
 static void check_deadlines(struct engine *engine)
@@ -391,8 +398,8 @@ static void check_deadlines(struct engine *engine)
 }
 
 /*
- * The run is over: everything that is open or queued is called back.
- * @state:  of the open ones: FLIGHT_GIVEN_UP where answers may still come, else FLIGHT_FREE
+ * End of a run: cancel everything in flight or queued.
+ * @state:  of the open flights: FLIGHT_GIVEN_UP if responses may still arrive, else FLIGHT_FREE
  */
 static void cancel_all(struct engine *engine, enum flight_state state)
 {
@@ -400,38 +407,39 @@ static void cancel_all(struct engine *engine, enum flight_state state)
 
 	for (i = 0; i < FLIGHTS; i++)
 		if (engine->flights[i].state == FLIGHT_OPEN)
-			lanes_finish(&engine->lanes, land(engine, &engine->flights[i], state), REQUEST_CANCELLED,
+			queue_complete(&engine->queue, end_flight(engine, &engine->flights[i], state),
+				       REQUEST_CANCELLED,
 				     NULL, 0);
-	/* What callbacks submit now is cancelled, too. */
-	while (engine->lanes.queued)
-		for (i = 0; i < engine->lanes.count; i++)
+	/* Requests that callbacks submit now are cancelled, too. */
+	while (engine->queue.queued)
+		for (i = 0; i < engine->queue.count; i++)
 			engine_drop_node(engine, i);
 }
 
 bool engine_listen(struct engine *engine, unsigned timeout_ms)
 {
 	int64_t now_us = clock_boottime_us(engine->clock);
-	int64_t most_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
+	int64_t max_us = (int64_t)engine->settings.timeout_ms * US_PER_MS;
 	bool waiting = false;
 	size_t i;
 	int event;
 
 	for (i = 0; i < FLIGHTS; i++)
 		waiting |= engine->flights[i].state == FLIGHT_GIVEN_UP &&
-			   now_us - engine->flights[i].sent_us <= most_us;
+			   now_us - engine->flights[i].sent_us <= max_us;
 	if (!waiting)
 		return false;
 	event = engine->transport->receive(engine->transport->ctx, engine->answers[0].mad, timeout_ms, NULL);
 	if (event > TRANSPORT_NOTHING)
-		take_mad(engine, (enum transport_event)event, clock_boottime_us(engine->clock));
+		handle_mad(engine, (enum transport_event)event, clock_boottime_us(engine->clock));
 	return true;
 }
 
 /*
- * Take one MAD, or wait a millisecond for it: as fine as the wait can be; the rate's bucket holds more.
- * What is here is taken first, and what may be asked then is sent; only when nothing more is here, or no more can be
- * kept, owners are told of their answers, which takes longer.
- * Return: 0, or what the transport returns.
+ * Receive one MAD, waiting at most a millisecond, the finest timeout there is. Callbacks take
+ * longer than receiving and sending, so they run only when no MAD is waiting, or no more responses
+ * can be stored.
+ * Return: 0, or the error of the transport.
  */
 static int receive(struct engine *engine, int64_t *now_us, struct error *err)
 {
@@ -442,23 +450,23 @@ static int receive(struct engine *engine, int64_t *now_us, struct error *err)
 		return event;
 	*now_us = clock_boottime_us(engine->clock);
 	if (event != TRANSPORT_NOTHING)
-		take_mad(engine, (enum transport_event)event, *now_us);
+		handle_mad(engine, (enum transport_event)event, *now_us);
 	if (engine->answer_count && (event == TRANSPORT_NOTHING || engine->answer_count == ANSWERS)) {
-		tell_answers(engine);
+		deliver_responses(engine);
 		*now_us = clock_boottime_us(engine->clock);
 	}
 	return 0;
 }
 
-/* Each millisecond: what is overdue? */
-static int look_at_time(struct engine *engine, int64_t now_us, int64_t *checked_us, struct error *err)
+/* Once per millisecond: timeouts and probes. */
+static int check_time(struct engine *engine, int64_t now_us, int64_t *checked_us, struct error *err)
 {
 	if (now_us - *checked_us < US_PER_MS)
 		return 0;
 	*checked_us = now_us;
-	tell_answers(engine);
+	deliver_responses(engine);
 	check_deadlines(engine);
-	return probe_silence(engine, now_us, err);
+	return send_probe(engine, now_us, err);
 }
 
 int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
@@ -467,11 +475,11 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 	int code = 0;
 
 	bucket_resume(&engine->bucket, now_us);
-	silence_begins(&engine->silence, now_us);
-	patience_new_run(&engine->patience);
-	while (code == 0 && (engine->lanes.queued || engine->in_flight || engine->answer_count)) {
+	liveness_start(&engine->liveness, now_us);
+	timeout_new_run(&engine->timeout);
+	while (code == 0 && (engine->queue.queued || engine->in_flight || engine->answer_count)) {
 		if ((deadline_us && now_us >= deadline_us) || (engine->stopped && engine->stopped())) {
-			tell_answers(engine);
+			deliver_responses(engine);
 			cancel_all(engine, FLIGHT_GIVEN_UP);
 			return ENGINE_CUT;
 		}
@@ -479,10 +487,10 @@ int engine_run(struct engine *engine, int64_t deadline_us, struct error *err)
 		if (code == 0)
 			code = receive(engine, &now_us, err);
 		if (code == 0)
-			code = look_at_time(engine, now_us, &checked_us, err);
+			code = check_time(engine, now_us, &checked_us, err);
 	}
 	if (code < 0) {
-		tell_answers(engine);
+		deliver_responses(engine);
 		cancel_all(engine, FLIGHT_FREE);
 	}
 	return code;

@@ -16,16 +16,18 @@
 #include "wire/survey.h"
 
 /*
- * A node that leaves so many times the attempts at one question open, in a row and
- * whatever they asked, is taken for dead: a switch has as many questions as ports. The
- * others wait until the end, and the second time are lost.
+ * After this number of consecutive queries that failed after all retries a node counts as
+ * unresponsive: a switch has as many queries as ports. Its other queries wait until the end, and
+ * the second time they are lost.
  */
 #define DEAD_AFTER_QUESTIONS 2
 
-/* So many different M_Keys are tried at a node that is not known; what does not fit counts there as a violation. */
+/* Maximum number of M_Keys tried at an unknown node, which counts wrong ones as violations. */
 #define MKEYS_TRIED 4
 
-/* What is asked. Of a probe the node and port are those that it goes out of, else those that it is about. */
+/*
+ * A query. For a probe, node and port are those that it leaves from, else those that it is about.
+ */
 enum question_kind { ASK_OWN, ASK_PROBE, ASK_SWITCH_INFO, ASK_PORT_INFO, ASK_EXTENDED, ASK_DESCRIPTION };
 
 struct question {
@@ -33,14 +35,14 @@ struct question {
 	enum question_kind kind;
 	uint32_t node; /* index in the survey */
 	uint8_t num;
-	uint32_t lane;
+	uint32_t request_node;
 	unsigned attempt;
 	uint64_t mkey;
 	const struct path *path;
-	struct question *next; /* among the deferred */
+	struct question *next; /* next of the deferred queries */
 };
 
-/* A path along which questions go; it stays until the end. */
+/* A path of queries; it exists until the end. */
 struct route {
 	struct path path;
 	struct route *next;
@@ -51,15 +53,15 @@ struct explore {
 	struct engine *engine;
 	struct survey survey;
 	struct route *routes;
-	struct question *deferred; /* to be asked a last time when all others are done */
-	uint32_t lanes;            /* how many are taken */
-	/* What a node that is not known yet is asked with: the most frequent M_Key, at each retry the next one. */
+	struct question *deferred; /* to be sent a last time after all others */
+	uint32_t request_nodes;            /* number of request nodes in use */
+	/* M_Keys for unknown nodes: the most frequent one, at each retry the next one. */
 	uint64_t mkeys[MKEYS_TRIED];
 	size_t mkey_count;
 	uint64_t lost, silent;
 	unsigned hops;
-	bool dropping;             /* what is cancelled now waits until the end */
-	int code;                  /* of what failed in a callback */
+	bool dropping;             /* cancelled queries are deferred */
+	int code;                  /* error of a callback */
 	struct error *err;
 };
 
@@ -76,14 +78,14 @@ static int submit(struct question *question)
 	struct explore *explore = question->explore;
 	bool by_port = question->kind == ASK_PORT_INFO || question->kind == ASK_EXTENDED;
 	struct request request = {
-		.node = question->lane,
+		.node = question->request_node,
 		.to.lid = LID_PERMISSIVE,
 		.mgmt_class = CLASS_SUBN_DIRECTED,
 		.attribute = attributes[question->kind],
 		.modifier = by_port ? question->num : 0,
 		.path = question->path,
 		.mkey = question->mkey,
-		/* Who was never heard gets little time at first, and more the last time. */
+		/* Without any response the first timeout is short, and the last one long. */
 		.once = question->attempt < explore->settings->retries,
 		.done = take_result,
 		.ctx = question,
@@ -92,7 +94,7 @@ static int submit(struct question *question)
 	return engine_submit(explore->engine, &request, explore->err);
 }
 
-/* Ask something. Where there is no memory explore->code says so, and what is under way comes to its end. */
+/* Submit a query. Without memory explore->code is set, and pending queries complete. */
 static void ask(struct explore *explore, const struct question *what)
 {
 	struct question *question = malloc(sizeof(*question));
@@ -109,7 +111,7 @@ static void ask(struct explore *explore, const struct question *what)
 	explore->code = ERR_NOMEM;
 }
 
-/* The M_Key of a node; 0: the table has none. */
+/* M_Key of a node; 0: not in the table. */
 static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint64_t port_guid)
 {
 	uint64_t mkey = port_guid ? keys_find(explore->settings->keys, port_guid) : 0;
@@ -120,8 +122,8 @@ static uint64_t mkey_of(const struct explore *explore, uint64_t node_guid, uint6
 }
 
 /*
- * A question to a node that is known, about itself or one of its ports; where the table
- * has no key for it, with the one that it answered to before.
+ * Query a known node, or one of its ports; without a key in the table use the key that it responded
+ * to before.
  */
 static void ask_node(struct explore *explore, enum question_kind kind, uint32_t index, uint8_t num,
 		     const struct question *came_by)
@@ -130,17 +132,17 @@ static void ask_node(struct explore *explore, enum question_kind kind, uint32_t 
 	uint64_t mkey = mkey_of(explore, node->info.guid, node->ports[node->info.type == NODE_SWITCH ? 0 : num].guid);
 
 	ask(explore, &(struct question){
-		.kind = kind, .node = index, .num = num, .lane = node->lane, .path = came_by->path,
+		.kind = kind, .node = index, .num = num, .request_node = node->request_node, .path = came_by->path,
 		.mkey = mkey ? mkey : came_by->mkey });
 }
 
-/* Does a path lead on through this node by this port: out of a switch, or out of this host? */
+/* A path continues through this node by this port: out of a switch, or out of this host. */
 static bool leads_on(const struct survey *survey, uint32_t index, uint8_t num)
 {
 	return num && (survey->nodes[index].info.type == NODE_SWITCH || (index == 0 && num == survey->from_port));
 }
 
-/* Room for a path that goes on from another one. Return: NULL where there is no memory: explore->code says so. */
+/* Allocate a path that extends another one. Return: NULL: no memory, explore->code is set. */
 static struct path *add_route(struct explore *explore, const struct path *from)
 {
 	struct route *route = malloc(sizeof(*route));
@@ -156,8 +158,9 @@ static struct path *add_route(struct explore *explore, const struct path *from)
 }
 
 /*
- * Who is behind a port? Asked in a lane of its own, which becomes that of whoever answers:
- * a neighbour that is dead holds up neither the switch's own questions nor other neighbours.
+ * Query the node behind a port. The query has a request node of its own, which becomes that of the
+ * responding node: an unresponsive neighbor delays neither the queries of the switch nor other
+ * neighbors.
  */
 static void probe(struct explore *explore, uint32_t index, uint8_t num)
 {
@@ -176,11 +179,11 @@ static void probe(struct explore *explore, uint32_t index, uint8_t num)
 		return;
 	path->ports[path->hops++] = num;
 	question.path = path;
-	question.lane = explore->lanes++;
+	question.request_node = explore->request_nodes++;
 	ask(explore, &question);
 }
 
-/* A port's PortInfo came, or its node became doubtful. */
+/* PortInfo of a port was read, or its node became doubtful. */
 static void look_behind(struct explore *explore, uint32_t index, uint8_t num)
 {
 	const struct survey_node *node = &explore->survey.nodes[index];
@@ -191,7 +194,7 @@ static void look_behind(struct explore *explore, uint32_t index, uint8_t num)
 		probe(explore, index, num);
 }
 
-/* Something contradicted a node: of all its links that were heard of from others it is asked itself. */
+/* The node is contradictory: query all links that were only seen from the other end. */
 static void look_behind_all(struct explore *explore, uint32_t index)
 {
 	unsigned num;
@@ -200,7 +203,10 @@ static void look_behind_all(struct explore *explore, uint32_t index)
 		look_behind(explore, index, (uint8_t)num);
 }
 
-/* All about a node that was met first here; port 0 before the others, whose speeds its capabilities explain. */
+/*
+ * Query all of a new node; port 0 first, because its capabilities determine the speeds of the
+ * others.
+ */
 static void ask_all(struct explore *explore, uint32_t index, uint8_t num, const struct question *came_by)
 {
 	const struct smp_node *info = &explore->survey.nodes[index].info;
@@ -222,7 +228,8 @@ static void take_node_info(struct explore *explore, const struct question *quest
 	struct smp_node info = smp_read_node(mad);
 	bool is_new;
 	uint32_t met;
-	int code = survey_meet(&explore->survey, &info, question->path, question->lane, &met, &is_new, explore->err);
+	int code = survey_meet(&explore->survey, &info, question->path, question->request_node, &met, &is_new,
+			       explore->err);
 
 	if (code < 0)
 		explore->code = code;
@@ -292,7 +299,7 @@ static bool defer(struct explore *explore, struct question *question)
 	return true;
 }
 
-/* A question to a node stayed open. It may be the one after which the node is taken for dead. */
+/* A query of a node failed; the node may become unresponsive by it. */
 static void count_failure(struct explore *explore, const struct question *question)
 {
 	unsigned dead_after = DEAD_AFTER_QUESTIONS * (explore->settings->retries + 1);
@@ -305,13 +312,13 @@ static void count_failure(struct explore *explore, const struct question *questi
 		return;
 	explore->dropping = !node->dropped;
 	node->dropped = true;
-	engine_drop_node(explore->engine, question->lane);
+	engine_drop_node(explore->engine, question->request_node);
 	explore->dropping = false;
 }
 
 /*
- * No answer, or one that says no. The last attempt waits until all others are done.
- * Return: whether it will be asked again.
+ * No response, or an error status. The last attempt is deferred until all others are done.
+ * Return: whether it will be repeated.
  */
 static bool repeat(struct explore *explore, struct question *question, enum request_result result)
 {
@@ -343,7 +350,7 @@ static void take_result(void *ctx, const struct request *request, enum request_r
 	(void)at_us;
 	if (result == REQUEST_ANSWERED && smp_is_ok(mad))
 		take_answer(explore, question, mad);
-	/* Who refuses the vendor's attribute does not have it: nothing is lost. */
+	/* The attribute is vendor-specific: an error status means that it is not supported. */
 	else if (result == REQUEST_ANSWERED && question->kind == ASK_EXTENDED)
 		;
 	else if (repeat(explore, question, result))
@@ -353,7 +360,7 @@ static void take_result(void *ctx, const struct request *request, enum request_r
 	free(question);
 }
 
-/* Run until nothing is left, then ask the deferred a last time; what they bring may lead on. */
+/* Run until nothing is left, then send the deferred queries; their responses may lead further. */
 static int run(struct explore *explore, struct error *err)
 {
 	int code = engine_run(explore->engine, 0, err);
@@ -396,7 +403,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 	own.mkey = mkey_of(&explore, settings->own_guid, settings->own_guid);
 	if (!own.mkey)
 		own.mkey = explore.mkeys[0];
-	own.lane = explore.lanes++;
+	own.request_node = explore.request_nodes++;
 	ask(&explore, &own);
 	code = run(&explore, err);
 	if (code == 0 && !explore.survey.count)
@@ -411,7 +418,7 @@ int explore_run(const struct transport *transport, const struct clock *clock, co
 		ret_trailer->silent = explore.silent;
 	}
 	survey_take_notes(&explore.survey, notes);
-	/* A failure may take its time; who found something does not wait for the dead. */
+	/* With a result, do not wait for late responses. */
 	while (code < 0 && engine_listen(explore.engine, 20))
 		;
 	if (code == 0 && engine_listen(explore.engine, 0))

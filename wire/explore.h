@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * explore.h - one discovery of our own, on the request engine
+ * explore.h - discovery of the fabric with directed SMPs, on the request engine
  *
- * Breadth first along directed routes: who are you, and what behind each of a
- * switch's ports that has a link. All that does not depend on each other is in
- * flight at once, within the engine's limits. A question that stays without an answer is
- * repeated at short notice, and the last time, with more patience, when all others are done:
- * so the dead delay nobody, and who is only slow is found.
+ * Breadth first along directed routes: NodeInfo of each node, and of the node behind each switch
+ * port that has a link. Independent queries are in flight at the same time, within the limits of
+ * the engine. A query that times out is retried soon, and the last time with a longer timeout after
+ * all others: unresponsive nodes delay no others, and slow nodes are found.
  */
 #ifndef IBWIRE_WIRE_EXPLORE_H
 #define IBWIRE_WIRE_EXPLORE_H
@@ -23,26 +22,26 @@ struct text;
 struct transport;
 
 struct explore_settings {
-	unsigned max_smps;   /* in flight over all */
-	unsigned per_node;   /* in flight to one node's agent */
-	unsigned timeout_ms; /* how long an answer may take at most */
+	unsigned max_smps;   /* in flight */
+	unsigned per_node;   /* in flight to one node */
+	unsigned timeout_ms; /* maximum response timeout */
 	unsigned retries;
-	const struct keys *keys; /* borrowed, or NULL: the M_Key of each node */
+	const struct keys *keys; /* M_Keys of the nodes; borrowed, or NULL */
 	uint64_t own_guid;       /* of the local port */
 };
 
-/* What explore_run() returns where it is done, and answers to what it has given up may still come. */
+/* explore_run() is done, and late responses may still arrive. */
 #define EXPLORE_OPEN 1
 
 /*
- * explore_run - discover the fabric behind a transport's port
+ * explore_run - discover the fabric behind the port of a transport
  * @ret:          a finished fabric, without a name map
  * @ret_trailer:  all but took_us
- * @notes:        lines are appended for a person: what does not fit together
+ * @notes:        lines about inconsistencies are appended
  *
- * A node with the GUID 0 has no identity and is left out: its peer then has a link
- * and no peer. Return: 0; EXPLORE_OPEN; ERR_UNAVAILABLE where not even this host's own node answers,
- * or the device fails; ERR_NOMEM.
+ * A node with GUID 0 has no identity and is left out: its peer then has a link and no peer. Return:
+ * 0; EXPLORE_OPEN; ERR_UNAVAILABLE: the node of this host does not respond, or the device failed;
+ * ERR_NOMEM.
  */
 int explore_run(const struct transport *transport, const struct clock *clock, const struct explore_settings *settings,
 		struct fabric **ret, struct record_trailer *ret_trailer, struct text *notes, struct error *err);

@@ -22,16 +22,16 @@
 /* PortInfo.CapabilityMask IsSMDisabled. Source: IBA Vol 1, 14.2.5.6; libibumad umad.c. */
 #define CAP_SM_DISABLED (1 << 10)
 
-/* Errors of the device in a row, after which it is gone for good. */
+/* Consecutive errors after which the device counts as failed. */
 #define ERRORS_UNTIL_GONE 100
 
-/* Two devices where the HCA is split, else one for both. */
+/* Two devices if the HCA is split, else one for both. */
 enum device { DEVICE_GMP, DEVICE_SMP, DEVICE_COUNT };
 
 struct hca {
-	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 where the other one does it */
+	int fd[DEVICE_COUNT]; /* DEVICE_SMP: -1 if the other one is used */
 	int smp_agent, directed_agent, pma_agent;
-	enum device turn; /* which is looked at first */
+	enum device turn; /* device that is checked first */
 	mad_gate *gate;
 	void *buffer; /* umad header and one MAD */
 	unsigned errors_in_a_row;  /* of receiving */
@@ -41,7 +41,7 @@ struct hca {
 
 static bool is_infiniband(const umad_port_t *port)
 {
-	/* Kernels before 2.6.37, and the simulator, name no link layer. */
+	/* Kernels before 2.6.37, and the simulator, report no link layer. */
 	return !port->link_layer[0] || !strcmp(port->link_layer, "InfiniBand") || !strcmp(port->link_layer, "IB");
 }
 
@@ -102,7 +102,7 @@ static int list_ports(struct port_list *list, struct error *err)
 	return code;
 }
 
-/* Why no port was found: what there is instead. */
+/* Explain why no port was found. */
 static int explain(const char *ca_name, int port, const struct port_list *list, struct error *err)
 {
 	const struct local_port *best = NULL;
@@ -134,7 +134,7 @@ static int explain(const char *ca_name, int port, const struct port_list *list, 
 		       best->ca_name, best->port, port_state_name(best->state));
 }
 
-/* "NAME" or "NAME:PORT": the port that is to send SMPs, whatever the rule says. */
+/* "NAME" or "NAME:PORT": the configured port for SMPs. */
 static int find_smp_port(const struct port_list *list, const char *text, size_t *ret, struct error *err)
 {
 	const char *colon = strrchr(text, ':');
@@ -214,7 +214,7 @@ int hca_refresh(struct hca_port *local, struct error *err)
 	return 0;
 }
 
-/* The addressee of a MAD in the umad header: SMPs go to queue pair 0, which has no key. */
+/* Set the destination in the umad header: SMPs go to queue pair 0, which has no key. */
 static void put_address(void *buffer, const struct mad_address *to, bool smp)
 {
 	uint32_t qp = to->qp ? to->qp : 1, qkey = to->qkey ? to->qkey : QP1_QKEY;
@@ -243,13 +243,13 @@ static int hca_send(void *ctx, const struct mad_address *to, const uint8_t mad[M
 		hca->refused_in_a_row = 0;
 		return 0;
 	}
-	/* One is a MAD that is lost, and ends as others do; only many say something about the device. */
+	/* A single error is a lost MAD; only many indicate a failed device. */
 	if (++hca->refused_in_a_row < ERRORS_UNTIL_GONE)
 		return 0;
 	return err_set(err, ERR_UNAVAILABLE, "the InfiniBand device takes no MADs any more: %s", strerror(errno));
 }
 
-/* Is there something on one device? Return: as umad_recv(), errno set where it is below 0. */
+/* Receive from one device. Return: as umad_recv(), errno is set if it is negative. */
 static int receive_from(struct hca *hca, enum device device, unsigned timeout_ms)
 {
 	int length = MAD_SIZE, code;
@@ -265,8 +265,8 @@ static bool is_nothing(int cause)
 }
 
 /*
- * Of two devices each has its turn to be first. The simulator's descriptors cannot
- * be waited for together, so one is looked at and the other waited for.
+ * Alternate between two devices. Descriptors of the simulator do not support a common poll(), so
+ * one is checked and the other waited for.
  */
 static int receive_from_both(struct hca *hca, unsigned timeout_ms)
 {
@@ -300,7 +300,7 @@ static int hca_receive(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, st
 	}
 	hca->errors_in_a_row = 0;
 	memcpy(mad, umad_get_mad(hca->buffer), MAD_SIZE);
-	/* A MAD that nobody answered comes back with its own header and a status (ETIMEDOUT). */
+	/* A MAD without a response is returned with its own header and a status (ETIMEDOUT). */
 	return umad_status(hca->buffer) ? TRANSPORT_TIMEOUT : TRANSPORT_MAD;
 }
 
@@ -323,7 +323,7 @@ static int open_device(const char *ca_name, int port, int *ret_fd, struct error 
 		       ca_name, port, strerror(cause));
 }
 
-/* One agent for each class, at the device that has it. */
+/* Register one agent for each class, at the device that supports it. */
 static int register_agents(struct hca *hca, const struct hca_port *local, struct error *err)
 {
 	int fd = hca->fd[hca->fd[DEVICE_SMP] >= 0 ? DEVICE_SMP : DEVICE_GMP];
@@ -362,7 +362,7 @@ int hca_open_gated(const struct hca_port *local, mad_gate *gate, struct hca **re
 		code = register_agents(hca, local, err);
 	if (code < 0)
 		goto fail;
-	/* umad_size() changes with the first open: only now is it right. */
+	/* umad_size() is correct only after the first open. */
 	hca->buffer = calloc(1, umad_size() + MAD_SIZE);
 	if (!hca->buffer) {
 		code = err_nomem(err);

@@ -10,14 +10,14 @@ static bool same_device(const struct local_port *a, const struct local_port *b)
 	return !strcmp(a->ca_name, b->ca_name);
 }
 
-/* Does this port stand for the other part of a split HCA? */
+/* This port is the other part of a split HCA. */
 static bool is_partner(const struct local_port *port, const struct local_port *other)
 {
 	return other->infiniband && other->port_guid == port->port_guid && !same_device(port, other) &&
 	       other->sm_disabled != port->sm_disabled;
 }
 
-/* A port of another device with the same GUID, Active where there is one. */
+/* A port of another device with the same GUID, Active if possible. */
 static size_t find_partner(const struct local_port *ports, size_t count, size_t index)
 {
 	size_t found = CHOICE_NONE, i;
@@ -40,7 +40,7 @@ bool hca_is_split(const struct local_port *ports, size_t count, size_t index)
 	return find_partner(ports, count, index) != CHOICE_NONE;
 }
 
-/* The port that was found by name is one of two. */
+/* The named port is one of two. */
 static struct hca_choice pair_up(const struct local_port *ports, size_t count, size_t index)
 {
 	size_t partner = find_partner(ports, count, index), i;
@@ -51,7 +51,10 @@ static struct hca_choice pair_up(const struct local_port *ports, size_t count, s
 	if (!ports[index].sm_disabled)
 		return (struct hca_choice){ .gmp = partner, .smp = index };
 	choice.smp = partner;
-	/* Planes may have GUIDs of their own beside the one in common: any Active one of the device will do. */
+	/*
+	 * Planes may have GUIDs of their own in addition to the common one: use any Active one of
+	 * the device.
+	 */
 	for (i = 0; i < count && ports[choice.smp].state != PORT_ACTIVE; i++)
 		if (same_device(&ports[i], &ports[partner]) && ports[i].state == PORT_ACTIVE)
 			choice.smp = i;

@@ -12,16 +12,16 @@
 #include "base/err.h"
 #include "base/map.h"
 
-/* Longest line: two numbers of 18 characters have room, and nobody's essay. */
+/* Maximum line length: two numbers of 18 characters fit. */
 #define LINE_SIZE 128
 
-/* A million ports take half of it. */
+/* Maximum file size; a million ports take half of it. */
 #define KEYS_SIZE_MOST (128 << 20)
 
 struct keys {
 	char *directory;
 	struct map by_guid; /* GUID to index into list */
-	uint64_t *list;     /* not grown by realloc(), which would leave copies behind */
+	uint64_t *list;     /* not grown by realloc(), which would leave copies of keys */
 	size_t count, capacity;
 	bool exposed;
 };
@@ -60,7 +60,7 @@ static int add_key(struct keys *keys, uint64_t guid, uint64_t key)
 	return 0;
 }
 
-/* "0x" and 1 to 16 hexadecimal digits. Return: what follows, or NULL where it is something else. */
+/* Parse "0x" and 1 to 16 hexadecimal digits. Return: the rest, or NULL: invalid. */
 static const char *read_number(const char *chars, uint64_t *ret)
 {
 	size_t digits;
@@ -75,7 +75,7 @@ static const char *read_number(const char *chars, uint64_t *ret)
 	return end;
 }
 
-/* What is wrong with a line; NULL: nothing, and @ret_guid and @ret_key are what it says, 0 where it is empty. */
+/* Parse a line. Return: NULL, and @ret_guid and @ret_key (0: empty line), or the error. */
 static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret_key)
 {
 	static const char form[] = "it has to be 0xGUID 0xKEY";
@@ -84,7 +84,7 @@ static const char *read_line(const char *line, uint64_t *ret_guid, uint64_t *ret
 	*ret_guid = *ret_key = 0;
 	if (!*at)
 		return NULL;
-	/* opensm takes a line that begins with a blank for a part of the one before. */
+	/* opensm treats a line that starts with a blank as a continuation. */
 	if (at != line)
 		return "it begins with a blank";
 	at = read_number(at, ret_guid);
@@ -112,7 +112,7 @@ static int read_all(struct keys *keys, FILE *file, const char *path, struct erro
 		if (wrong)
 			code = err_set(err, ERR_IO, "%s, line %u: %s; let the subnet manager write it anew, or mend it",
 				       path, number, wrong);
-		/* 0 is how a port without a key is written. */
+		/* 0: a port without a key. */
 		else if (guid && key && !keys_find(keys, guid) && add_key(keys, guid, key) < 0)
 			code = err_nomem(err);
 	}
@@ -226,7 +226,7 @@ uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_diffe
 	return own ? own : most;
 }
 
-/* Put a key that @count GUIDs have where it belongs among those that are ranked. */
+/* Insert a key that @count GUIDs have into the ranking. */
 static size_t insert_ranked(uint64_t *keys, size_t *counts, size_t ranked, size_t max, uint64_t key, size_t count)
 {
 	size_t at = ranked, i;

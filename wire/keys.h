@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * keys.h - M_Keys by GUID, as the subnet manager keeps them in a file
+ * keys.h - M_Keys by GUID, from the key file of the subnet manager
  *
- * A node whose M_Key protects it against reading drops every SMP that does not
- * carry that key. The subnet manager, which sets the keys, writes them to
- * guid2mkey: lines of a port GUID and its key, with an empty line after each.
+ * A node whose M_Key protects it against reading drops every SMP without that key. The subnet
+ * manager sets the keys and writes them to guid2mkey: lines of a port GUID and its key, each
+ * followed by an empty line.
  */
 #ifndef IBWIRE_WIRE_KEYS_H
 #define IBWIRE_WIRE_KEYS_H
@@ -16,50 +16,51 @@
 struct error;
 struct keys;
 
-/* The file's name in its directory. */
+/* Name of the file in its directory. */
 #define KEYS_FILE "guid2mkey"
 
 /*
  * keys_load - read the keys of a directory
  * @ret:  for keys_destroy()
  *
- * Return: 0; ERR_IO where the file cannot be read, or a line is not what it has
- * to be: the text names the line and never shows a key; ERR_NOMEM.
- * Source: opensm osm_db_files.c (key, blank, value, empty line), osm_db_pack.c (0x and hexadecimal digits).
+ * Return: 0; ERR_IO: the file cannot be read, or a line is invalid: the text names the line and
+ * never contains a key; ERR_NOMEM.
+ * Source: opensm osm_db_files.c (key, blank, value, empty line), osm_db_pack.c (0x and hexadecimal
+ * digits).
  */
 int keys_load(const char *directory, struct keys **ret, struct error *err);
 
 /*
- * keys_refresh - read them anew from where they were read: the subnet manager may have given out others
- * Return: 0; else as keys_load(), and they are as before.
+ * keys_refresh - read the file again: the subnet manager may have changed keys
+ * Return: 0; otherwise as keys_load(), and the keys are unchanged.
  */
 int keys_refresh(struct keys *keys, struct error *err);
 
-/* keys_destroy - forget them; the memory that held them is wiped. */
+/* keys_destroy - wipe and free the keys. */
 void keys_destroy(struct keys *keys);
 
-/* keys_are_exposed - may users that are neither the file's owner nor of its group read it? */
+/* keys_are_exposed - the file is readable by users other than its owner and group. */
 bool keys_are_exposed(const struct keys *keys);
 
-/* keys_count - how many GUIDs have a key. */
+/* keys_count - number of GUIDs with a key. */
 size_t keys_count(const struct keys *keys);
 
-/* keys_find - the M_Key of a GUID; 0, which is no key, where there is none. @keys may be NULL. */
+/* keys_find - M_Key of a GUID; 0: none. @keys may be NULL. */
 uint64_t keys_find(const struct keys *keys, uint64_t guid);
 
 /*
- * keys_pick - one key for a discovery, all of whose SMPs carry the same
- * @own_guid:       of the local port, which is asked first: without its key no discovery gets further
- * @ret_different:  how many different keys there are
+ * keys_pick - one key for a discovery whose SMPs all carry the same
+ * @own_guid:       of the local port, which is queried first
+ * @ret_different:  number of different keys
  *
- * Return: the local port's key; where it has none, the one that most have.
+ * Return: the key of the local port, or else the most frequent one.
  */
 uint64_t keys_pick(const struct keys *keys, uint64_t own_guid, size_t *ret_different);
 
 /*
- * keys_rank - the different keys, the one that most GUIDs have first
- * @ret:  room for @max of them, to be wiped by the caller
- * Return: how many are in @ret; 0 where @keys is NULL or there is no memory.
+ * keys_rank - the different keys, most frequent first
+ * @ret:  at most @max keys, to be wiped by the caller
+ * Return: their number; 0: @keys is NULL, or no memory.
  */
 size_t keys_rank(const struct keys *keys, uint64_t *ret, size_t max);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * mad.h - the common header of management datagrams, and what may be sent
+ * mad.h - MAD header, and the list of MADs that may be sent
  *
  * Source: IBA Vol 1, 13.4.2 (MAD base format); libibmad fields.c for offsets.
  */
@@ -14,10 +14,10 @@ struct path;
 
 #define MAD_SIZE 256
 
-/* The LID of nobody, to which SMPs go that are routed by their path. */
+/* The permissive LID, destination of directed SMPs. */
 #define LID_PERMISSIVE 0xffff
 
-/* Management classes and methods that we use. */
+/* Management classes and methods in use. */
 enum { CLASS_SUBN_LID = 0x01, CLASS_SUBN_DIRECTED = 0x81, CLASS_PERFORMANCE = 0x04 };
 enum { METHOD_GET = 0x01, METHOD_GET_RESPONSE = 0x81 };
 
@@ -30,7 +30,7 @@ enum {
 	SMP_LINEAR_FORWARDING_TABLE = 0x19,
 	SMP_SM_INFO = 0x20,
 	SMP_PORT_INFO_EXTENDED = 0x33,
-	SMP_MLNX_EXTENDED_PORT_INFO = 0xff90, /* of the vendor; FDR10 shows nowhere else */
+	SMP_MLNX_EXTENDED_PORT_INFO = 0xff90, /* vendor-specific; the only source for FDR10 */
 	PMA_CLASS_PORT_INFO = 0x01,
 	PMA_PORT_SAMPLES_CONTROL = 0x10,
 	PMA_PORT_COUNTERS = 0x12,
@@ -41,18 +41,18 @@ enum {
 	PMA_PORT_EXTENDED_SPEEDS = 0x1f,
 };
 
-/* Where an attribute begins in a MAD of a class. Source: IBA Vol 1, 14.2.1 (SMP) and 16.1.1 (performance). */
+/* Offset of the attribute in a MAD. Source: IBA Vol 1, 14.2.1 (SMP) and 16.1.1 (performance). */
 enum { SMP_DATA_OFFSET = 64, SMP_DATA_SIZE = 64, PMA_DATA_OFFSET = 64, PMA_DATA_SIZE = 192 };
 
 /*
- * Where a MAD goes. A zeroed one with a LID is the agent that every node has:
- * queue pair 1 with its well-known key, service level 0, the default partition.
- * Others come from a redirection (wire/pma.h).
+ * Destination of a MAD. With only a LID it is the standard agent of a node: queue pair 1 with its
+ * well-known key, service level 0, the default partition. Others come from a redirection
+ * (wire/pma.h).
  */
 struct mad_address {
 	uint16_t lid;
 	uint8_t sl;
-	uint16_t pkey_index; /* in the local port's table of partition keys; 0 is the default partition by custom */
+	uint16_t pkey_index; /* in the P_Key table of the local port; 0 is the default partition by convention */
 	uint32_t qp;         /* 0: queue pair 1 */
 	uint32_t qkey;       /* 0: the well-known key of queue pair 1 */
 };
@@ -71,7 +71,7 @@ struct mad_header {
 void mad_init(uint8_t mad[MAD_SIZE], const struct mad_header *header);
 
 /*
- * mad_put_mkey - the M_Key by which an SMP's receiver lets itself be read
+ * mad_put_mkey - set the M_Key of an SMP
  * Source: IBA Vol 1, 14.2.1.1 (SMP format); libibmad fields.c, IB_MAD_MKEY_F: bytes 24 to 31.
  */
 void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey);
@@ -84,17 +84,17 @@ void mad_put_mkey(uint8_t mad[MAD_SIZE], uint64_t mkey);
  */
 void mad_put_path(uint8_t mad[MAD_SIZE], const struct path *path);
 
-/* mad_is_smp - is this a MAD of subnet management, routed by LID or directed? */
+/* mad_is_smp - an SMP, LID-routed or directed. */
 bool mad_is_smp(const uint8_t mad[MAD_SIZE]);
 
-/* mad_read_header - the header of a MAD that came. */
+/* mad_read_header - header of a received MAD. */
 struct mad_header mad_read_header(const uint8_t mad[MAD_SIZE]);
 
 /*
- * mad_is_allowed - may this MAD be sent: is it a Get of an attribute on the list?
+ * mad_is_allowed - this MAD may be sent: a Get of an attribute on the list
  *
- * The gate to the fabric: the transport asks it for each MAD. ibwire reads and
- * never writes; `ibwire clear` is a process with a gate of its own (wire/clear_mad.h).
+ * The transport checks every MAD with this gate. ibwire reads and never writes; `ibwire clear` is a
+ * process with a gate of its own (wire/clear_mad.h).
  */
 bool mad_is_allowed(const uint8_t mad[MAD_SIZE]);
 

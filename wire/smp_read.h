@@ -28,7 +28,10 @@ struct smp_node {
 
 struct smp_node smp_read_node(const uint8_t mad[MAD_SIZE]);
 
-/* smp_read_switch - LinearFDBTop and EnhancedPort0 into a node. Source: IBA Vol 1, 14.2.5.4; libibmad fields.c. */
+/*
+ * smp_read_switch - LinearFDBTop and EnhancedPort0 into a node. Source: IBA Vol 1, 14.2.5.4;
+ * libibmad fields.c.
+ */
 void smp_read_switch(const uint8_t mad[MAD_SIZE], struct node *ret);
 
 /* What PortInfo says of the link that a discovery has to know at once. */
@@ -40,7 +43,8 @@ bool smp_is_link_up(const uint8_t info[SMP_DATA_SIZE]);
  * @caps:      those of the port whose CapabilityMask speaks for it: itself, or a switch's port 0
  * @extended:  Mellanox' ExtendedPortInfo, all 0 where it was not asked
  *
- * Source: IBA Vol 1, 14.2.5.6; libibmad fields.c, PortInfo fields, Mellanox ExtendedPortInfo fields.
+ * Source: IBA Vol 1, 14.2.5.6; libibmad fields.c, PortInfo fields, Mellanox ExtendedPortInfo
+ * fields.
  */
 void smp_read_port(const uint8_t info[SMP_DATA_SIZE], const uint8_t caps[SMP_DATA_SIZE],
 		   const uint8_t extended[SMP_DATA_SIZE], struct port *ret);

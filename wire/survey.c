@@ -46,11 +46,11 @@ static bool can_enter_by(const struct smp_node *info, const struct path *path)
 {
 	if (info->port > info->port_count)
 		return false;
-	/* Into a switch itself, as this host's own node, no port leads. */
+	/* No port leads into a switch that is the node of this host. */
 	return info->port || (info->type == NODE_SWITCH && !path->hops);
 }
 
-/* Is what answered now the node that answered first under this GUID? */
+/* The response is from the node that responded first with this GUID. */
 static bool is_same(const struct survey_node *node, const struct smp_node *info)
 {
 	const struct smp_node *known = &node->info;
@@ -62,7 +62,7 @@ static bool is_same(const struct survey_node *node, const struct smp_node *info)
 	       (known->type != NODE_SWITCH || known->port_guid == info->port_guid);
 }
 
-static int add_node(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t lane,
+static int add_node(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		    struct error *err)
 {
 	struct survey_port *ports = calloc(info->port_count + 1u, sizeof(*ports));
@@ -75,7 +75,7 @@ static int add_node(struct survey *survey, const struct smp_node *info, const st
 		return err_nomem(err);
 	}
 	nodes[survey->count++] = (struct survey_node){
-		.info = *info, .path = *path, .lane = lane, .ports = ports,
+		.info = *info, .path = *path, .request_node = request_node, .ports = ports,
 		.node = {
 			.guid = info->guid, .system_guid = info->system_guid, .vendor_id = info->vendor_id,
 			.device_id = info->device_id, .revision = info->revision, .type = info->type,
@@ -85,7 +85,7 @@ static int add_node(struct survey *survey, const struct smp_node *info, const st
 	return 0;
 }
 
-int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t lane,
+int survey_meet(struct survey *survey, const struct smp_node *info, const struct path *path, uint32_t request_node,
 		uint32_t *ret, bool *ret_new, struct error *err)
 {
 	uint32_t index;
@@ -103,7 +103,7 @@ int survey_meet(struct survey *survey, const struct smp_node *info, const struct
 	*ret_new = !map_get(&survey->by_guid, info->guid, &index);
 	if (*ret_new) {
 		index = (uint32_t)survey->count;
-		if (add_node(survey, info, path, lane, err) < 0)
+		if (add_node(survey, info, path, request_node, err) < 0)
 			return ERR_NOMEM;
 	} else if (!is_same(&survey->nodes[index], info)) {
 		survey_note(survey, "two nodes have the GUID 0x%016" PRIx64 ": the one that was found first is kept",
@@ -135,9 +135,10 @@ static void cut(struct survey *survey, struct survey_port *port)
 }
 
 /*
- * A link does not fit. The near port was asked itself: what another one said of it gives way. The far port's link
- * stays until it is asked itself, and that brings us here again from its side; an HCA cannot be asked.
- * Return: whether there is room for the link now.
+ * A link contradicts another one. The near port was queried itself, so links seen from other ports
+ * are replaced. The link of the far port stays until it is queried itself, which continues here
+ * from its side; an HCA cannot be queried.
+ * Return: whether the link can be stored now.
  */
 static bool contradict(struct survey *survey, uint32_t node, uint8_t num, uint32_t met, uint8_t met_num)
 {

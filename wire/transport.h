@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * transport.h - a way to send and receive MADs, as a table of functions
+ * transport.h - interface to send and receive MADs
  *
- * The real one is a umad port (wire/hca.h); tests have others. One thread
- * owns a transport: nothing here is safe to share.
+ * Implemented by a umad port (wire/hca.h) and by tests. One thread owns a transport.
  */
 #ifndef IBWIRE_WIRE_TRANSPORT_H
 #define IBWIRE_WIRE_TRANSPORT_H
@@ -14,27 +13,27 @@
 
 struct error;
 
-/* What a received MAD is. */
+/* Result of a receive. */
 enum transport_event {
-	TRANSPORT_NOTHING, /* none within the time */
+	TRANSPORT_NOTHING, /* timeout */
 	TRANSPORT_MAD,     /* a MAD from the fabric, response or not */
-	TRANSPORT_TIMEOUT, /* our own MAD back: nobody answered it */
+	TRANSPORT_TIMEOUT, /* our own MAD returned: no response */
 };
 
 struct transport {
 	/*
-	 * Send one MAD. An SMP goes to queue pair 0 whatever the address says.
-	 * @to:          where to; what is 0 there is the default of the MAD's class
-	 * @timeout_ms:  when the kernel gives up waiting for the answer
-	 * Return: 0, also where this one was lost on the way out: the sender's
-	 * deadline sees to it; ERR_UNAVAILABLE: the device is gone; ERR_INTERNAL
-	 * where the gate (wire/hca.h) did not let it pass.
+	 * Send one MAD. An SMP goes to queue pair 0 whatever the address contains.
+	 * @to:          destination; fields that are 0 have the default of the class
+	 * @timeout_ms:  response timeout of the kernel
+	 * Return: 0, also if the MAD was lost on the way out: the response timeout of the sender
+	 * applies; ERR_UNAVAILABLE: the device failed; ERR_INTERNAL: the gate (wire/hca.h) rejected
+	 * it.
 	 */
 	int (*send)(void *ctx, const struct mad_address *to, const uint8_t mad[MAD_SIZE], unsigned timeout_ms,
 		    struct error *err);
 	/*
-	 * Wait at most @timeout_ms (0: do not) for a MAD.
-	 * Return: an enum transport_event, or ERR_UNAVAILABLE: the device is gone.
+	 * Wait at most @timeout_ms (0: not at all) for a MAD.
+	 * Return: an enum transport_event, or ERR_UNAVAILABLE: the device failed.
 	 */
 	int (*receive)(void *ctx, uint8_t mad[MAD_SIZE], unsigned timeout_ms, struct error *err);
 	void *ctx;

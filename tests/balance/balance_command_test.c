@@ -281,8 +281,8 @@ static void a_table_says_who_why_and_since_when(void **state)
 	snprintf(line, sizeof(line), "balance|--ascii|--at|%s", when(MINUTES, time));
 	assert_int_equal(run(line, &output, NULL), 0);
 	assert_non_null(strstr(output, "1 group with a cause"));
-	assert_non_null(strstr(output, "leaf-004 uplinks out: routing\n  its tables send "));
-	snprintf(wanted, sizeof(wanted), " destinations by port %u (fair: 13 %%), and the load follows: ",
+	assert_non_null(strstr(output, "leaf-004 uplinks out: routing\n  the tables route "));
+	snprintf(wanted, sizeof(wanted), " LIDs through port %u (fair share: 13 %%), which carries ",
 		 bed.fabric->ports[skewed].num);
 	assert_non_null(strstr(output, wanted));
 	assert_non_null(strstr(output, "adaptive routing off\n  uneven for 9m"));

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "base/array.h"
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+/*
+ * Score of adaptive routing of a switch: a window with even load over uneven tables adds one, a
+ * window whose load follows the tables subtracts three. So one window of an unknown switch is
+ * enough for a routing fault, and a switch that routed adaptively for long needs several before its
+ * state changes.
+ */
+enum { SCORE_MOST = 9, SCORE_ON = 3, SCORE_OFF = -3, SCORE_FOLLOWS = 3 };
+
+/* Even load that static tables produce with at least this probability is no evidence. */
+#define EVEN_BY_CHANCE 0.01
+
+/* Tolerance for members with a predicted load of zero: a prediction is an estimate. */
+#define PREDICTED_FLOOR 0.001
+
+/* Adaptive peers that make a switch not-following: this number, and half of the tier. */
+#define PEERS_LEAST 3
+
+/* The last active windows of one group in one direction. */
+struct past {
+	uint8_t hottest[BALANCE_WINDOWS_MOST]; /* port number; 0: no possible collision */
+	uint8_t next, count;
+};
+
+struct balance_memory {
+	struct map by_group; /* index of pasts */
+	struct past *pasts;
+	size_t past_count, past_capacity;
+	struct map by_switch; /* index of scores */
+	int8_t *scores;
+	size_t score_count, score_capacity;
+};
+
+/* State of one step by node. */
+struct step {
+	struct balance_memory *memory;
+	const struct shape *shape;
+	const struct balance_settings *settings;
+	struct balance *balance;
+	uint8_t *evidence;   /* enum balance_adaptive of this window */
+	uint8_t *adaptive;   /* set or inferred */
+	bool *fed;           /* a routing fault elsewhere sends too much here */
+};
+
+struct balance_memory *balance_memory_create(void)
+{
+	return calloc(1, sizeof(struct balance_memory));
+}
+
+void balance_memory_destroy(struct balance_memory *memory)
+{
+	if (!memory)
+		return;
+	map_done(&memory->by_group);
+	map_done(&memory->by_switch);
+	free(memory->pasts);
+	free(memory->scores);
+	free(memory);
+}
+
+static struct past *find_past(struct balance_memory *memory, const struct shape *shape,
+			      const struct balance_result *result)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	uint64_t peer = group->peer == FABRIC_NONE ? 0 : shape->fabric->nodes[group->peer].guid;
+	uint64_t key = map_mix(map_mix(shape->fabric->nodes[group->node].guid) ^ peer) +
+		       2 * (uint64_t)group->kind + (uint64_t)result->direction;
+	struct past *moved;
+	uint32_t index;
+
+	if (map_get(&memory->by_group, key, &index))
+		return &memory->pasts[index];
+	moved = array_grow(memory->pasts, memory->past_count, &memory->past_capacity, sizeof(*moved));
+	if (!moved)
+		return NULL;
+	memory->pasts = moved;
+	if (map_put(&memory->by_group, key, (uint32_t)memory->past_count) < 0)
+		return NULL;
+	memset(&moved[memory->past_count], 0, sizeof(*moved));
+	return &moved[memory->past_count++];
+}
+
+static int8_t *find_score(struct balance_memory *memory, uint64_t guid, bool make)
+{
+	int8_t *moved;
+	uint32_t index;
+
+	if (map_get(&memory->by_switch, guid, &index))
+		return &memory->scores[index];
+	if (!make)
+		return NULL;
+	moved = array_grow(memory->scores, memory->score_count, &memory->score_capacity, sizeof(*moved));
+	if (!moved)
+		return NULL;
+	memory->scores = moved;
+	if (map_put(&memory->by_switch, guid, (uint32_t)memory->score_count) < 0)
+		return NULL;
+	moved[memory->score_count] = 0;
+	return &moved[memory->score_count++];
+}
+
+static uint32_t members_of(const struct step *step, const struct balance_result *result)
+{
+	return step->shape->groups[result->group].count;
+}
+
+static double log_factorial(double n)
+{
+	int sign;
+
+	return lgamma_r(n + 1, &sign);
+}
+
+/*
+ * Probability that flows placed by the tables are as even as measured: the multinomial probability
+ * of their numbers. There are at least as many flows as members with load.
+ */
+static double chance_of_even(const struct balance_result *result, uint32_t count)
+{
+	double flows = floor(result->flows), loaded = 0, sum = 0, log_chance = 0;
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		loaded += result->members[i].measured > 0;
+	flows = flows > loaded ? flows : loaded;
+	for (i = 0; i < count; i++) {
+		const struct balance_member *member = &result->members[i];
+		double here = member->measured > 0 ? round(flows * member->measured) : 0;
+		double predicted = member->predicted > PREDICTED_FLOOR ? member->predicted : PREDICTED_FLOOR;
+
+		sum += here;
+		log_chance += here * log(predicted) - log_factorial(here);
+	}
+	return exp(log_chance + log_factorial(sum));
+}
+
+static bool spreads(const struct balance_result *result, uint32_t count)
+{
+	return result->t && !result->m && result->predicted_known && result->flows >= 1 &&
+	       chance_of_even(result, count) < EVEN_BY_CHANCE;
+}
+
+static int weigh_evidence(struct step *step, struct error *err)
+{
+	const struct fabric *fabric = step->shape->fabric;
+	size_t i;
+
+	for (i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		uint8_t *evidence = &step->evidence[step->shape->groups[result->group].node];
+
+		if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE)
+			continue;
+		/* A missing or slow link explains uneven load, so it is no evidence. */
+		if (balance_follows(result, step->settings) &&
+		    (result->cause == BALANCE_ROUTING || result->adaptive == ADAPTIVE_ON))
+			*evidence = ADAPTIVE_OFF;
+		else if (*evidence == ADAPTIVE_UNKNOWN && spreads(result, members_of(step, result)))
+			*evidence = ADAPTIVE_ON;
+	}
+	for (i = 0; i < fabric->node_count; i++) {
+		bool told = step->evidence[i] != ADAPTIVE_UNKNOWN;
+		int8_t *score = fabric->nodes[i].type == NODE_SWITCH ?
+				find_score(step->memory, fabric->nodes[i].guid, told) : NULL;
+		int sum;
+
+		if (!score && told)
+			return err_nomem(err);
+		if (!score)
+			continue;
+		sum = *score + (step->evidence[i] == ADAPTIVE_ON) -
+		      SCORE_FOLLOWS * (step->evidence[i] == ADAPTIVE_OFF);
+		*score = (int8_t)(sum > SCORE_MOST ? SCORE_MOST : sum < SCORE_OFF ? SCORE_OFF : sum);
+		step->adaptive[i] = *score >= SCORE_ON ? ADAPTIVE_ON : *score <= SCORE_OFF ? ADAPTIVE_OFF :
+				    ADAPTIVE_UNKNOWN;
+	}
+	return 0;
+}
+
+/* Configured states take precedence over inferred ones. */
+static void apply_adaptive(struct step *step)
+{
+	size_t i;
+
+	for (i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+
+		if (result->direction == BALANCE_XMIT && result->adaptive != ADAPTIVE_UNKNOWN)
+			step->adaptive[step->shape->groups[result->group].node] = (uint8_t)result->adaptive;
+	}
+	for (i = 0; i < step->balance->count; i++) {
+		struct balance_result *result = &step->balance->results[i];
+
+		if (result->adaptive == ADAPTIVE_UNKNOWN)
+			result->adaptive = balance_decides(step->shape, result, step->adaptive);
+		if (result->adaptive == ADAPTIVE_ON && result->cause == BALANCE_ROUTING)
+			result->cause = BALANCE_NONE;
+	}
+}
+
+/* Number of switches of a tier with busy uplinks, and of those that route adaptively. */
+struct peers {
+	size_t active, spreading;
+};
+
+static bool is_busy_uplink(const struct step *step, const struct balance_result *result)
+{
+	const struct shape_group *group = &step->shape->groups[result->group];
+
+	return group->kind == GROUP_UP && group->tier <= SHAPE_TIERS_MAX && result->direction == BALANCE_XMIT &&
+	       result->state == BALANCE_ACTIVE;
+}
+
+static void find_not_following(struct step *step)
+{
+	struct peers peers[SHAPE_TIERS_MAX + 1] = { 0 };
+	size_t i;
+
+	for (i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		struct peers *tier = &peers[step->shape->groups[result->group].tier % (SHAPE_TIERS_MAX + 1)];
+
+		if (!is_busy_uplink(step, result))
+			continue;
+		tier->active++;
+		tier->spreading += result->adaptive == ADAPTIVE_ON && !result->m;
+	}
+	for (i = 0; i < step->balance->count; i++) {
+		struct balance_result *result = &step->balance->results[i];
+		const struct peers *tier = &peers[step->shape->groups[result->group].tier % (SHAPE_TIERS_MAX + 1)];
+
+		if (is_busy_uplink(step, result) &&
+		    (result->cause == BALANCE_ROUTING ||
+		     (result->cause == BALANCE_NONE && result->adaptive == ADAPTIVE_ON)) &&
+		    balance_follows(result, step->settings) &&
+		    tier->spreading >= PEERS_LEAST && 2 * tier->spreading >= tier->active - 1)
+			result->cause = BALANCE_NOT_FOLLOWING;
+	}
+}
+
+/* Mark switches that receive more than their share from a switch with uneven tables. */
+static void find_fed(struct step *step)
+{
+	const struct fabric *fabric = step->shape->fabric;
+	size_t i;
+
+	for (i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		uint32_t peer;
+
+		if (result->cause != BALANCE_ROUTING && result->cause != BALANCE_NOT_FOLLOWING)
+			continue;
+		peer = fabric->ports[result->members[result->hottest].port].peer;
+		step->fed[fabric->ports[peer].node] = true;
+	}
+}
+
+/*
+ * A cable that was never there does not explain a lasting imbalance: see find_cause() in balance.c.
+ */
+static bool is_explained(const struct balance_result *result, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++)
+		if (!result->members[i].works)
+			return true;
+	return result->cause != BALANCE_NONE && result->cause != BALANCE_MISSING_MEMBER;
+}
+
+/* This window looks like a collision of flows. */
+static bool collides(const struct step *step, const struct balance_result *result)
+{
+	const struct fabric *fabric = step->shape->fabric;
+	const struct shape_group *group = &step->shape->groups[result->group];
+	uint32_t from;
+
+	if (is_explained(result, group->count) || !result->m || !result->h || !result->t_known || result->t ||
+	    !(result->excess >= result->chance_excess))
+		return false;
+	/* Load received over links to one switch is evaluated at the sender. */
+	if (result->direction == BALANCE_RCV && group->kind != GROUP_UP)
+		return false;
+	from = result->direction == BALANCE_RCV ?
+	       fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node : group->node;
+	return !step->fed[from];
+}
+
+static int remember_windows(struct step *step, struct error *err)
+{
+	const struct balance_settings *settings = step->settings;
+	unsigned most = settings->windows < BALANCE_WINDOWS_MOST ? settings->windows : BALANCE_WINDOWS_MOST, same, j;
+	size_t i;
+
+	for (i = 0; i < step->balance->count; i++) {
+		struct balance_result *result = &step->balance->results[i];
+		struct past *past;
+		uint8_t port = 0;
+
+		if (result->state != BALANCE_ACTIVE || !most)
+			continue;
+		past = find_past(step->memory, step->shape, result);
+		if (!past)
+			return err_nomem(err);
+		if (collides(step, result))
+			port = step->shape->fabric->ports[result->members[result->hottest].port].num;
+		past->next = (uint8_t)(past->next % most);
+		past->hottest[past->next] = port;
+		past->next = (uint8_t)((past->next + 1u) % most);
+		past->count = (uint8_t)(past->count < most ? past->count + 1u : most);
+		for (j = 0, same = 0; j < past->count; j++)
+			same += past->hottest[j] == port;
+		if (port && same >= settings->windows_same)
+			result->cause = BALANCE_FLOWS;
+	}
+	return 0;
+}
+
+/*
+ * The same bytes appear again as RCV of the next switch, and below it as XMIT of its downlinks.
+ * They are reported where they were sent first.
+ */
+static void drop_echoes(struct step *step)
+{
+	const struct fabric *fabric = step->shape->fabric;
+	bool *told = calloc(fabric->port_count + 1, sizeof(*told));
+	size_t i;
+
+	if (!told)
+		return; /* out of memory: report it twice */
+	for (i = 0; i < step->balance->count; i++) {
+		const struct balance_result *result = &step->balance->results[i];
+		uint32_t port;
+
+		if (result->direction != BALANCE_XMIT || result->cause < BALANCE_ROUTING)
+			continue;
+		port = result->members[result->hottest].port;
+		told[port] = true;
+		step->fed[fabric->ports[fabric->ports[port].peer].node] = true;
+	}
+	for (i = 0; i < step->balance->count; i++) {
+		struct balance_result *result = &step->balance->results[i];
+		uint32_t from;
+
+		if (result->direction != BALANCE_RCV || result->cause != BALANCE_FLOWS)
+			continue;
+		from = fabric->ports[result->members[result->hottest].port].peer;
+		if (told[from] || step->fed[fabric->ports[from].node])
+			result->cause = BALANCE_NONE;
+	}
+	free(told);
+}
+
+int balance_memory_step(struct balance_memory *memory, const struct shape *shape,
+			const struct balance_settings *settings, struct balance *balance, struct error *err)
+{
+	size_t nodes = shape->fabric->node_count + 1;
+	struct step step = { memory, shape, settings, balance, calloc(nodes, 1), calloc(nodes, 1),
+			     calloc(nodes, sizeof(bool)) };
+	int code = 0;
+
+	if (!step.evidence || !step.adaptive || !step.fed)
+		code = err_nomem(err);
+	if (code == 0)
+		code = weigh_evidence(&step, err);
+	if (code == 0) {
+		apply_adaptive(&step);
+		find_not_following(&step);
+		find_fed(&step);
+		code = remember_windows(&step, err);
+	}
+	if (code == 0)
+		drop_echoes(&step);
+	free(step.evidence);
+	free(step.adaptive);
+	free(step.fed);
+	return code;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/balance_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/balance.h"
+#include "base/text.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+bool balance_is_told(const struct balance_result *result)
+{
+	return result->cause != BALANCE_NONE || (result->state == BALANCE_ACTIVE && (result->m || result->t));
+}
+
+bool balance_is_second(const struct balance_result *result)
+{
+	return result->direction == BALANCE_RCV &&
+	       (result->cause == BALANCE_MISSING_MEMBER || result->cause == BALANCE_DEGRADED_MEMBER);
+}
+
+/*
+ * A single link cannot be balanced. The load received over several links to one switch is shown by
+ * the group of the sender; a link that is down or slow is shown once for both directions.
+ */
+bool balance_is_of_interest(const struct shape *shape, const struct balance_result *result)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+
+	if (group->count < 2)
+		return false;
+	return result->direction == BALANCE_XMIT ||
+	       (group->kind == GROUP_UP && (!balance_is_second(result) || result->m));
+}
+
+/* Sort key: a cause with harm, a cause, harm, the excess. */
+static double badness(const struct balance_result *result)
+{
+	double excess = isnan(result->excess) ? 0 : result->excess;
+
+	return (result->cause != BALANCE_NONE && !balance_is_second(result)) * 4e6 + (result->h && result->m) * 2e6 +
+	       (result->state == BALANCE_ACTIVE) * 1e6 + (result->m ? excess : excess / 1e3);
+}
+
+int balance_compare(const void *a, const void *b, void *ctx)
+{
+	const struct balance *balance = ctx;
+	double left = badness(&balance->results[*(const uint32_t *)a]);
+	double right = badness(&balance->results[*(const uint32_t *)b]);
+
+	if (left != right)
+		return left > right ? -1 : 1;
+	return *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
+static int compare_members(const void *a, const void *b, void *ctx)
+{
+	const struct balance_result *result = ctx;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+	const struct balance_member *x = &result->members[left], *y = &result->members[right];
+	double full_x = isnan(x->utilization) ? -1 : x->utilization;
+	double full_y = isnan(y->utilization) ? -1 : y->utilization;
+
+	if (x->works != y->works)
+		return x->works - y->works;
+	if (full_x != full_y)
+		return full_x > full_y ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+void balance_order_members(const struct balance_result *result, uint32_t count, uint32_t *ret)
+{
+	for (uint32_t i = 0; i < count; i++)
+		ret[i] = i;
+	qsort_r(ret, count, sizeof(*ret), compare_members, (void *)result);
+}
+
+double balance_largest_share(const struct balance_result *result, uint32_t count)
+{
+	double most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		most = fmax(most, fmax(result->members[i].measured,
+				       fmax(result->members[i].predicted, result->members[i].capacity)));
+	return most;
+}
+
+/* A switch with uneven tables sends too much through the switch that this load comes from. */
+bool balance_is_echo(const struct shape *shape, const struct balance *balance, const struct balance_result *result)
+{
+	const struct fabric *fabric = shape->fabric;
+	uint32_t from;
+	size_t i;
+
+	if (result->direction != BALANCE_RCV || !result->m || result->hottest == UINT32_MAX)
+		return false;
+	from = fabric->ports[fabric->ports[result->members[result->hottest].port].peer].node;
+	for (i = 0; i < balance->count; i++) {
+		const struct balance_result *other = &balance->results[i];
+
+		if (other->direction == BALANCE_XMIT && other->cause >= BALANCE_ROUTING &&
+		    fabric->ports[fabric->ports[other->members[other->hottest].port].peer].node == from)
+			return true;
+	}
+	return false;
+}
+
+const char *balance_test_letters(const struct balance_result *result)
+{
+	static const char *const letters[8] = { "---", "--H", "-M-", "-MH", "T--", "T-H", "TM-", "TMH" };
+	static const char *const unknown[4] = { "?--", "?-H", "?M-", "?MH" };
+	unsigned measured = 2 * result->m + result->h;
+
+	return result->t_known ? letters[4 * result->t + measured] : unknown[measured];
+}
+
+static int percent(double part)
+{
+	return (int)lround(100 * part);
+}
+
+/* "17" or "17, 18", at most PORTS_SHOWN. */
+static void append_ports(const struct shape *shape, const struct balance_result *result, bool down,
+			 struct text *text)
+{
+	enum { PORTS_SHOWN = 6 };
+	const struct fabric *fabric = shape->fabric;
+	const struct shape_group *group = &shape->groups[result->group];
+	uint64_t best = 0, rate;
+	uint32_t i, count = 0;
+
+	for (i = 0; i < group->count; i++) {
+		rate = port_rate_bits_per_s(&fabric->ports[result->members[i].port]);
+		best = result->members[i].works && rate > best ? rate : best;
+	}
+	for (i = 0; i < group->count; i++) {
+		const struct port *port = &fabric->ports[result->members[i].port];
+
+		if (down ? result->members[i].works : !result->members[i].works || port_rate_bits_per_s(port) == best)
+			continue;
+		if (count < PORTS_SHOWN)
+			text_appendf(text, "%s%u", count ? ", " : "", port->num);
+		else if (count == PORTS_SHOWN)
+			text_append(text, ", ...");
+		count++;
+	}
+}
+
+static void append_missing(const struct shape *shape, const struct balance_result *result, struct text *text)
+{
+	const struct shape_group *group = &shape->groups[result->group];
+	uint32_t down = 0, i;
+
+	for (i = 0; i < group->count; i++)
+		down += !result->members[i].works;
+	if (down) {
+		text_appendf(text, "%u of %u links %s not up (port ", down, group->count, down == 1 ? "is" : "are");
+		append_ports(shape, result, true, text);
+		text_append(text, "); the other links carry the load");
+	} else {
+		text_appendf(text, "the group has %u links, most comparable groups have %u", group->count,
+			     group->built);
+	}
+}
+
+static void append_routing(const struct shape *shape, const struct balance_result *result, struct text *text)
+{
+	const struct balance_member *hottest = &result->members[result->hottest];
+	const struct shape_group *group = &shape->groups[result->group];
+	uint32_t i, lids = 0;
+
+	for (i = 0; i < group->count; i++)
+		lids += result->members[i].lids;
+	text_appendf(text,
+		     "the tables route %d %% of %u LIDs through port %u (fair share: %d %%), which carries %d %% of "
+		     "the load",
+		     percent(hottest->destinations), lids, shape->fabric->ports[hottest->port].num,
+		     percent(hottest->capacity), percent(hottest->measured));
+}
+
+/* Uneven and harmful, without a cause so far. */
+static void append_chance(const struct balance_result *result, struct text *text)
+{
+	if (result->t)
+		text_append(text, "load and tables are uneven, but on different ports");
+	else if (result->excess >= result->chance_excess)
+		text_append(text, "uneven beyond chance, with even tables; reported as flows after 8 of 10 minutes");
+	else if (isfinite(result->chance_excess))
+		text_appendf(text, "imbalance is within chance for %.0f flows: up to %d %% above the mean",
+			     floor(result->flows), percent(result->chance_excess));
+	else
+		text_append(text, "imbalance is within chance for this few flows");
+}
+
+void balance_append_reason(const struct shape *shape, const struct balance_result *result, struct text *text)
+{
+	switch (result->cause) {
+	case BALANCE_MISSING_MEMBER:
+		append_missing(shape, result, text);
+		break;
+	case BALANCE_DEGRADED_MEMBER:
+		text_append(text, "degraded links: port ");
+		append_ports(shape, result, false, text);
+		break;
+	case BALANCE_ROUTING:
+		append_routing(shape, result, text);
+		break;
+	case BALANCE_NOT_FOLLOWING:
+		append_routing(shape, result, text);
+		text_append(text, "; its peers route adaptively, this switch does not");
+		break;
+	case BALANCE_FLOWS:
+		text_appendf(text, "the tables are even, but flows repeatedly collide on port %u: %d %% above the mean "
+			     "(threshold: %d %%)", shape->fabric->ports[result->members[
+			     result->hottest].port].num, percent(result->excess), percent(result->chance_excess));
+		break;
+	default:
+		if (result->state == BALANCE_UNKNOWN)
+			text_append(text, "unknown: too few ports were read, or at times too far apart");
+		else if (result->state == BALANCE_IDLE)
+			text_append(text, "idle: not enough load to evaluate");
+		else if (result->t && !result->m)
+			text_append(text, "the tables are uneven, the load is even");
+		else if (result->m && !result->h)
+			text_append(text, "uneven, without harm");
+		else if (result->m && result->adaptive == ADAPTIVE_ON)
+			text_append(text, "uneven although adaptive routing is on; static tables are not the cause");
+		else if (result->m && !result->t_known)
+			text_append(text, "uneven; the cause is unknown because the tables were not read");
+		else if (result->m)
+			append_chance(result, text);
+		else
+			text_append(text, "even");
+		break;
+	}
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "analysis/health.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/health/state.h"
+#include "base/array.h"
+#include "base/err.h"
+
+void health_settings_default(struct health_settings *ret)
+{
+	*ret = (struct health_settings){
+		.limits = {
+			[FINDING_COVERAGE] = { .warning = 99, .critical = 90 },
+			[FINDING_LINK_DOWN] = { .critical = 25 },
+			[FINDING_LINK_FLAPPING] = { .warning = 2, .critical = 3 },
+			[FINDING_SYMBOL_ERRORS] = { .warning = 8, .critical = 16 },
+			[FINDING_RECEIVE_ERRORS] = { .warning = 10, .critical = 100 },
+			[FINDING_FEC_UNCORRECTABLE] = { .warning = 5e-12, .critical = 1e-11 },
+			[FINDING_XMIT_DISCARDS] = { .warning = 10, .critical = 200 },
+			[FINDING_CONGESTION] = { .warning = 10, .critical = 30 },
+			[FINDING_RAIL_IMBALANCE] = { .warning = 15 },
+		},
+		.down_after_us = 30 * SECOND_US,
+		.degraded_after_us = MINUTE_US,
+		.silent_after_us = 30 * SECOND_US,
+		.silent_sweeps = 3,
+		.restart_within_us = 30 * SECOND_US,
+		.restart_charge_us = 5 * MINUTE_US,
+		.training_us = 5 * MINUTE_US,
+		.missing_after_us = 15 * MINUTE_US,
+		.rack_hosts = 4,
+		.forget_us = 7 * 24 * HOUR_US,
+		.recovery_us = 5 * MINUTE_US,
+		.state_recovery_us = MINUTE_US,
+		.flap_recovery_us = 24 * HOUR_US,
+		.window_us = MINUTE_US,
+		.old_ber_warning = 1e-12,
+		.old_ber_critical = 1e-11,
+		.edge_discards = 200,
+		.vl15_drops = 50,
+		.symbol_sweeps = 3,
+	};
+	balance_settings_default(&ret->balance);
+}
+
+struct health *health_create(const struct health_settings *settings)
+{
+	struct health *health = calloc(1, sizeof(*health));
+
+	if (!health)
+		return NULL;
+	health->settings = *settings;
+	health->balance.history = balance_memory_create();
+	if (!health->balance.history) {
+		health_destroy(health);
+		return NULL;
+	}
+	return health;
+}
+
+void health_destroy(struct health *health)
+{
+	size_t i;
+
+	if (!health)
+		return;
+	for (i = 0; i < health->open.count; i++)
+		free(health->open.list[i]);
+	free(health->open.list);
+	free(health->open.views);
+	map_done(&health->open.by_key);
+	free(health->table_requests.guids);
+	health_inventory_done(health);
+	balance_memory_destroy(health->balance.history);
+	free(health);
+}
+
+static uint64_t key_of(enum finding_kind kind, uint64_t guid, uint8_t port, uint8_t tag)
+{
+	return map_mix(guid) ^ map_mix(((uint64_t)kind << 16 | (uint64_t)port << 8 | tag) + 1);
+}
+
+/* Time without the condition before the finding closes. */
+static int64_t recovery_us(const struct health_settings *settings, enum finding_kind kind)
+{
+	switch (kind) {
+	case FINDING_LINK_FLAPPING:
+		return settings->flap_recovery_us;
+	case FINDING_SM_LOST:
+	case FINDING_COVERAGE:
+	case FINDING_LINK_DOWN:
+	case FINDING_NODE_MISSING:
+	case FINDING_NODE_SILENT:
+	case FINDING_LINK_DEGRADED:
+	case FINDING_BLACK_HOLE:
+	case FINDING_RAIL_MISWIRED:
+	case FINDING_UPLINKS_MISSING:
+	case FINDING_LOCKED:
+	case FINDING_HOST_RESTART:
+	case FINDING_LOG_GROWING:
+		return settings->state_recovery_us;
+	default:
+		return settings->recovery_us;
+	}
+}
+
+struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
+					uint8_t tag)
+{
+	uint64_t key = key_of(kind, guid, port, tag);
+	uint32_t at;
+
+	/* Dropped findings stay in the map until the end of the step. */
+	if (!map_get(&health->open.by_key, key, &at) || health->open.list[at]->dropped)
+		return NULL;
+	return health->open.list[at];
+}
+
+struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port)
+{
+	const struct health_port *end = &health->ports[port];
+	struct health_open_finding *open = health_find(health, kind, health->nodes[end->node].guid, end->num, 0);
+
+	if (!open && end->peer != HEALTH_NONE) {
+		end = &health->ports[end->peer];
+		open = health_find(health, kind, health->nodes[end->node].guid, end->num, 0);
+	}
+	return open;
+}
+
+/* Allocate room for one more finding in both lists. */
+static bool make_room(struct health *health)
+{
+	size_t capacity = health->open.capacity, same = health->open.capacity;
+	void *moved = array_grow(health->open.list, health->open.count, &capacity, sizeof(*health->open.list));
+
+	if (!moved)
+		return false;
+	health->open.list = moved;
+	moved = array_grow(health->open.views, health->open.count, &same, sizeof(*health->open.views));
+	if (!moved)
+		return false;
+	health->open.views = moved;
+	health->open.capacity = capacity;
+	return true;
+}
+
+static struct health_open_finding *append(struct health *health, const struct finding *finding)
+{
+	struct health_open_finding *open = calloc(1, sizeof(*open));
+	uint64_t key = key_of(finding->kind, finding->node_guid, finding->port, finding->tag);
+
+	if (!open || !make_room(health) || map_put(&health->open.by_key, key, (uint32_t)health->open.count) < 0) {
+		health->failed = true;
+		free(open);
+		return NULL;
+	}
+	open->finding = *finding;
+	open->recovery_us = recovery_us(&health->settings, finding->kind);
+	health->open.list[health->open.count] = open;
+	health->open.views[health->open.count++] = &open->finding;
+	return open;
+}
+
+static struct health_open_finding *open_new(struct health *health, const struct health_case *what, uint64_t guid,
+					    uint8_t num)
+{
+	struct finding finding = {
+		.kind = what->kind, .severity = what->severity, .node_guid = guid, .port = num, .tag = what->tag,
+		.since_us = what->since_wall_us ? what->since_wall_us : health->wall_us,
+		.cause = what->cause, .advice = finding_kind_info(what->kind)->advice,
+	};
+	struct health_open_finding *open = append(health, &finding);
+
+	if (open) {
+		open->is_new = true;
+		open->severe_us = what->at_us;
+	}
+	return open;
+}
+
+/*
+ * Severity rises at once, and falls only when the higher one did not hold for the recovery window.
+ */
+static void set_severity(struct health_open_finding *open, enum finding_severity severity, int64_t at_us)
+{
+	struct finding *finding = &open->finding;
+
+	if (severity < finding->severity && at_us - open->severe_us < open->recovery_us)
+		return;
+	open->changed |= severity != finding->severity;
+	finding->severity = severity;
+	open->severe_us = at_us;
+}
+
+static void set_cause(struct health_open_finding *open, const char *cause)
+{
+	const char *was = open->finding.cause;
+
+	if (cause != was && (!cause || !was || strcmp(cause, was)))
+		open->changed = true;
+	open->finding.cause = cause;
+}
+
+struct health_open_finding *health_hold(struct health *health, const struct health_case *given)
+{
+	struct health_open_finding *open = NULL;
+	struct health_case what = *given;
+	uint32_t node = what.port != HEALTH_NONE ? health->ports[what.port].node : what.node;
+	uint64_t guid = node != HEALTH_NONE ? health->nodes[node].guid : 0;
+	uint8_t num = what.port != HEALTH_NONE ? health->ports[what.port].num : 0;
+
+	if (health->settings.limits[what.kind].off)
+		return NULL;
+	if (!what.at_us) {
+		what.at_us = health->now_us;
+		what.at_wall_us = health->wall_us;
+	}
+	if (what.either_end)
+		open = health_find_link(health, what.kind, what.port);
+	else
+		open = health_find(health, what.kind, guid, num, what.tag);
+	if (!open)
+		open = open_new(health, &what, guid, num);
+	if (!open)
+		return NULL;
+	open->restored = false;
+	open->held_us = what.at_us;
+	open->finding.last_seen_us = what.at_wall_us;
+	open->finding.number_count = 0;
+	if (what.peer != HEALTH_NONE && open->finding.node_guid == guid) {
+		open->finding.peer_guid = health->nodes[health->ports[what.peer].node].guid;
+		open->finding.peer_port = health->ports[what.peer].num;
+	}
+	set_severity(open, what.severity, what.at_us);
+	set_cause(open, what.cause);
+	return open;
+}
+
+void health_drop(struct health_open_finding *open)
+{
+	if (open)
+		open->dropped = true;
+}
+
+void health_subject(struct health_open_finding *open, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(open->finding.subject, sizeof(open->finding.subject), fmt, args);
+	va_end(args);
+}
+
+void health_text(struct health_open_finding *open, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(open->finding.text, sizeof(open->finding.text), fmt, args);
+	va_end(args);
+}
+
+void health_number(struct health_open_finding *open, const char *key, double value)
+{
+	struct finding *finding = &open->finding;
+
+	if (finding->number_count < FINDING_NUMBERS_MAX)
+		finding->numbers[finding->number_count++] = (struct finding_number){ key, value };
+}
+
+void health_add_affected(struct health_open_finding *open, const char *host)
+{
+	struct finding *finding = &open->finding;
+
+	finding->hosts_touched++;
+	if (finding->host_count < FINDING_HOSTS_MAX)
+		snprintf(finding->hosts[finding->host_count++], sizeof(finding->hosts[0]), "%s", host);
+}
+
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag)
+{
+	const struct health_settings *settings = &health->settings;
+
+	if (!bad || !health->step)
+		debounce->good_us = health->now_us;
+	if (!bad) {
+		debounce->sweeps = 0;
+		return false;
+	}
+	if (!debounce->sweeps++)
+		debounce->bad_wall_us = health->wall_us;
+	return health_find(health, kind, 0, 0, tag) ||
+	       (debounce->sweeps >= settings->silent_sweeps &&
+		health->now_us - debounce->good_us >= settings->silent_after_us);
+}
+
+int health_restore(struct health *health, const struct finding *finding, struct error *err)
+{
+	struct health_open_finding *open;
+
+	if (finding->kind >= FINDING_KIND_COUNT ||
+	    health_find(health, finding->kind, finding->node_guid, finding->port, finding->tag))
+		return 0;
+	open = append(health, finding);
+	if (!open) {
+		health->failed = false;
+		return err_nomem(err);
+	}
+	open->restored = true;
+	open->finding.advice = finding_kind_info(finding->kind)->advice;
+	open->finding.closed_us = 0;
+	/* The first step converts its times to the clock of this process (start_restored). */
+	health->restored = true;
+	return 0;
+}
+
+/* At least four sweeps: with a long interval a condition is seen less often. */
+static int64_t recovery_now_us(const struct health *health, const struct health_open_finding *open)
+{
+	int64_t sweeps_us = 4 * health->input->interval_us;
+
+	return open->recovery_us > sweeps_us ? open->recovery_us : sweeps_us;
+}
+
+/*
+ * First step after a restart: only the wall clock is common to both runs. No finding closes before
+ * its condition could be detected again, which takes a minute.
+ */
+static void start_restored(struct health *health)
+{
+	size_t i;
+
+	for (i = 0; health->restored && i < health->open.count; i++) {
+		struct health_open_finding *open = health->open.list[i];
+		int64_t age_us = health->wall_us - open->finding.last_seen_us;
+		int64_t grace_us = 4 * health->input->interval_us;
+		int64_t most_us;
+
+		if (grace_us < MINUTE_US)
+			grace_us = MINUTE_US;
+		most_us = recovery_now_us(health, open) - grace_us;
+		if (age_us > most_us && open->finding.kind != FINDING_LINK_FLAPPING)
+			age_us = most_us;
+		open->held_us = health->now_us - (age_us > 0 ? age_us : 0);
+		open->severe_us = open->held_us;
+	}
+}
+
+static void rehash(struct health *health)
+{
+	size_t i;
+
+	map_done(&health->open.by_key);
+	for (i = 0; i < health->open.count; i++) {
+		const struct finding *finding = &health->open.list[i]->finding;
+
+		health->open.views[i] = &health->open.list[i]->finding;
+		if (map_put(&health->open.by_key,
+			    key_of(finding->kind, finding->node_guid, finding->port, finding->tag), (uint32_t)i) < 0)
+			health->failed = true;
+	}
+}
+
+/* Report findings that opened, changed or closed, and remove the closed ones. */
+static void finish(struct health *health, health_report_fn *report, void *ctx)
+{
+	size_t from, to = 0;
+
+	for (from = 0; from < health->open.count; from++) {
+		struct health_open_finding *open = health->open.list[from];
+		bool ends = open->dropped || health->now_us - open->held_us >= recovery_now_us(health, open);
+
+		if (open->is_new || (open->changed && !ends))
+			report(ctx, open->is_new ? HEALTH_OPENED : HEALTH_CHANGED, &open->finding);
+		open->is_new = open->changed = false;
+		if (!ends) {
+			health->open.list[to++] = open;
+			continue;
+		}
+		open->finding.closed_us = health->wall_us;
+		report(ctx, HEALTH_CLOSED, &open->finding);
+		free(open);
+	}
+	if (to == health->open.count)
+		return;
+	health->open.count = to;
+	rehash(health);
+}
+
+int health_step(struct health *health, const struct health_input *input, health_report_fn *report, void *ctx,
+		struct error *err)
+{
+	health->input = input;
+	health->now_us = input->boot_us;
+	health->wall_us = input->wall_us;
+	health->failed = false;
+	health->table_requests.count = 0;
+	start_restored(health);
+	if (health_update_inventory(health) < 0) {
+		health->input = NULL;
+		return err_nomem(err);
+	}
+	if (health->restored)
+		health_restore_state(health);
+	health->restored = false;
+	health_count_responses(health);
+	health_nodes(health);
+	health_restored_nodes(health);
+	health_silent(health);
+	health_record_counters(health);
+	health_links(health);
+	health_errors(health);
+	health_window(health);
+	health_fabric(health);
+	finish(health, report, ctx);
+	health_prune_trackers(health);
+	health->step++;
+	health->last_us = health->now_us;
+	health->input = NULL;
+	return health->failed ? err_nomem(err) : 0;
+}
+
+size_t health_wants_tables(const struct health *health, const uint64_t **ret_guids)
+{
+	*ret_guids = health->table_requests.guids;
+	return health->table_requests.count;
+}
+
+size_t health_open(const struct health *health, const struct finding *const **ret)
+{
+	*ret = (const struct finding *const *)health->open.views;
+	return health->open.count;
+}

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Uneven groups. balance_judge() evaluates a window; this file decides what is reported. The cause
+ * `routing` requires a fresh read of the forwarding table, because a subnet manager can change it
+ * without notice. A load that contradicts the known table therefore triggers a read, and the same
+ * window is evaluated again with the new table.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/health/state.h"
+#include "base/array.h"
+#include "fabric/routes.h"
+#include "fabric/shape.h"
+
+/*
+ * If a requested table was unchanged, the next request waits for 5 min, then 10 min, ... at most 1
+ * h.
+ */
+#define PAUSE_US (5 * (int64_t)MINUTE_US)
+#define PAUSE_MOST_US HOUR_US
+/* The last ten windows, one bit each. */
+#define WINDOWS_LATELY 0x3ffu
+#define ASK_AGAIN_US (30 * (int64_t)SECOND_US)
+
+void health_request_table(struct health *health, uint32_t at)
+{
+	struct health_node *node = &health->nodes[at];
+	uint64_t *grown;
+
+	if (node->table_wanted_us && health->now_us - node->table_requested_us < ASK_AGAIN_US)
+		return;
+	grown = array_grow(health->table_requests.guids, health->table_requests.count, &health->table_requests.capacity,
+			   sizeof(*grown));
+	if (!grown) {
+		health->failed = true;
+		return;
+	}
+	health->table_requests.guids = grown;
+	grown[health->table_requests.count++] = node->guid;
+	if (!node->table_wanted_us)
+		node->table_wanted_us = health->now_us;
+	node->table_requested_us = health->now_us;
+}
+
+static uint32_t node_of_group(const struct health *health, const struct shape_group *group)
+{
+	uint32_t at;
+
+	return map_get(&health->by_guid, health->input->fabric->nodes[group->node].guid, &at) ? at : HEALTH_NONE;
+}
+
+/* Identity of the finding of a group: links to one switch are represented by the first of them. */
+static struct health_case group_case(const struct health *health, const struct balance_result *result, uint32_t node)
+{
+	const struct shape *shape = health->input->shape;
+	const struct shape_group *group = &shape->groups[result->group];
+	struct health_case what = {
+		.kind = FINDING_UPLINK_IMBALANCE, .severity = FINDING_WARNING, .node = node, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .tag = (uint8_t)(result->direction + 1),
+			.cause = balance_cause_name(result->cause),
+	};
+
+	if (group->kind != GROUP_UP)
+		what.port = health->port_of[shape->members[group->first]];
+	return what;
+}
+
+static struct health_open_finding *find_group(struct health *health, const struct health_case *what)
+{
+	uint8_t num = what->port == HEALTH_NONE ? 0 : health->ports[what->port].num;
+
+	return health_find(health, what->kind, health->nodes[what->node].guid, num, what->tag);
+}
+
+static void describe(struct health *health, struct health_open_finding *open, const struct balance_result *result,
+		     uint32_t node)
+{
+	const struct shape *shape = health->input->shape;
+	const struct shape_group *group = &shape->groups[result->group];
+	const struct balance_member *hot = &result->members[result->hottest];
+	const struct health_port *port = &health->ports[health->port_of[hot->port]];
+	const char *way = result->direction == BALANCE_XMIT ? "sent" : "received";
+	double fair = 100 * hot->capacity, measured = 100 * hot->measured;
+
+	health_subject(open, group->kind == GROUP_UP ? "%s uplinks" : "%s links", health->nodes[node].name);
+	if (group->peer != FABRIC_NONE)
+		open->finding.peer_guid = health->input->fabric->nodes[group->peer].guid;
+	if (result->cause == BALANCE_FLOWS)
+		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); the "
+			    "tables are even: flows repeatedly collide on this port",
+			    port->num, measured, way, group->count, fair);
+	else if (result->cause == BALANCE_NOT_FOLLOWING)
+		health_text(open, "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); this "
+			    "switch follows its table while its peers route adaptively",
+			    port->num, measured, way, group->count, fair);
+	else
+		health_text(open,
+			    "port %u carries %.0f %% of the traffic %s over %u links (fair share %.0f %%); %u LIDs "
+			    "are routed through it%s", port->num, measured, way, group->count, fair, hot->lids,
+			    result->adaptive == ADAPTIVE_OFF ? "" : " (if adaptive routing is off)");
+	health_number(open, "hottest_port", port->num);
+	health_number(open, "measured_percent", measured);
+	if (!isnan(hot->predicted))
+		health_number(open, "predicted_percent", 100 * hot->predicted);
+	health_number(open, "fair_percent", fair);
+	health_number(open, "excess_percent", 100 * result->excess);
+	if (!isnan(hot->utilization))
+		health_number(open, "hottest_utilization_percent", 100 * hot->utilization);
+	if (!isnan(hot->stall))
+		health_number(open, "hottest_stall_percent", 100 * hot->stall);
+	health_number(open, "harm", result->h);
+	if (open->affected_generation != health->generation) {
+		open->affected_generation = health->generation;
+		health_add_affected_below(health, open, node);
+	}
+}
+
+/*
+ * Start of an imbalance: the change of the table, if one was seen. If the change was detected
+ * because the load did not match, the share of the new load in its window gives the time.
+ */
+static int64_t imbalance_since(const struct health *health, const struct health_node *node)
+{
+	if (node->shift_wall_us)
+		return node->shift_wall_us;
+	if (node->routes_wall_us && node->routes_wall_us <= health->wall_us)
+		return node->routes_wall_us;
+	return health->balance.start_wall_us;
+}
+
+/*
+ * A link of the group went down or came up minutes ago: the subnet manager still reroutes around
+ * it.
+ */
+static bool is_unsettled(const struct health *health, const struct balance_result *result)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++)
+		if (health_is_training(health, health->port_of[result->members[i].port]))
+			return true;
+	return false;
+}
+
+/*
+ * A link of the group is down, and so not in the group any more: discovery does not see its peer.
+ * The additional load of the other links is a symptom.
+ */
+static bool has_link_down(const struct health *health, const struct balance_result *result, uint32_t at)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	const struct health_node *node = &health->nodes[at];
+	uint32_t i;
+
+	for (i = node->first_port; i < node->first_port + node->slots; i++) {
+		const struct health_port *port = &health->ports[i];
+
+		if (!health_link_is_down(health, port))
+			continue;
+		if (group->kind == GROUP_UP ? port->way == WAY_UP :
+		    health->nodes[health->ports[port->peer].node].now == group->peer)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Record the hottest member of each active window; a lasting imbalance started with the first of
+ * them.
+ */
+static void record_hottest(struct health *health, const struct balance_result *result)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	int direction = result->direction;
+	uint32_t i;
+
+	if (result->state != BALANCE_ACTIVE)
+		return;
+	for (i = 0; i < group->count; i++) {
+		uint32_t at = health->port_of[result->members[i].port];
+		bool hottest = result->m && i == result->hottest;
+		struct health_tracker *tracker;
+
+		if (!hottest && health->ports[at].tracker == HEALTH_NONE)
+			continue;
+		tracker = health_track(health, at);
+		if (!tracker)
+			return;
+		if (hottest && !(tracker->hot[direction] & WINDOWS_LATELY))
+			tracker->hot_wall_us[direction] = health->balance.start_wall_us;
+		tracker->hot[direction] = tracker->hot[direction] << 1 | hottest;
+	}
+}
+
+/* Since when the hottest member has been the hottest. */
+static int64_t hot_since(const struct health *health, const struct balance_result *result)
+{
+	const struct health_port *port = &health->ports[health->port_of[result->members[result->hottest].port]];
+
+	return port->tracker == HEALTH_NONE ? health->balance.start_wall_us :
+					      health->trackers[port->tracker].hot_wall_us[result->direction];
+}
+
+static void hold_group(struct health *health, const struct balance_result *result, uint32_t at)
+{
+	struct health_node *node = &health->nodes[at];
+	struct health_case what = group_case(health, result, at);
+	struct health_open_finding *open = find_group(health, &what);
+	bool routing = result->cause == BALANCE_ROUTING || result->cause == BALANCE_NOT_FOLLOWING;
+
+	if (!open && ((routing && is_unsettled(health, result)) || has_link_down(health, result, at)))
+		return;
+	/* Collisions of flows around a failed switch are a symptom of its failure. */
+	if (!open && !routing && health->isolated_switches)
+		return;
+	if (routing && !open && node->read_us < health->balance.end_us - (int64_t)health->balance.window_us) {
+		health_request_table(health, at);
+		return;
+	}
+	if (result->h && routing)
+		what.severity = FINDING_CRITICAL;
+	what.since_wall_us = routing ? imbalance_since(health, node) : hot_since(health, result);
+	open = health_hold(health, &what);
+	if (open)
+		describe(health, open, result, at);
+}
+
+/*
+ * A window without traffic, or without readings, does not end a finding: the tables are unchanged.
+ */
+static void extend_group(struct health *health, const struct balance_result *result, uint32_t at)
+{
+	struct health_case what = group_case(health, result, at);
+	struct health_open_finding *open = find_group(health, &what);
+	bool same;
+
+	if (!open || result->state == BALANCE_ACTIVE)
+		return;
+	same = result->state == BALANCE_UNKNOWN ||
+	       (result->t && open->finding.cause && !strcmp(open->finding.cause, balance_cause_name(BALANCE_ROUTING)));
+	if (same)
+		open->held_us = health->now_us;
+}
+
+/* The load contradicts the known tables. */
+static bool is_misplaced(const struct balance_result *result)
+{
+	const struct balance_member *hot;
+	double off;
+
+	if (result->direction != BALANCE_XMIT || result->state != BALANCE_ACTIVE || !result->m ||
+	    result->adaptive == ADAPTIVE_ON || result->hottest == UINT32_MAX)
+		return false;
+	hot = &result->members[result->hottest];
+	if (!result->predicted_known || isnan(hot->predicted))
+		return result->h;
+	off = hot->measured - hot->predicted;
+	return off > 0.02 && off > 0.2 * hot->predicted;
+}
+
+static bool is_uplinks(const struct health *health, const struct balance_result *result)
+{
+	return health->input->shape->groups[result->group].kind == GROUP_UP && result->direction == BALANCE_XMIT;
+}
+
+static void suspect(struct health *health, const struct balance_result *result, uint32_t at)
+{
+	struct health_node *node = &health->nodes[at];
+	const struct balance_member *hot = &result->members[result->hottest];
+
+	if (node->table_wanted_us || health->now_us < node->table_next_us)
+		return;
+	node->suspect_port = health->port_of[hot->port];
+	node->suspect_measured = hot->measured;
+	node->suspect_predicted = hot->predicted;
+	node->suspect_mean = result->mean_utilization;
+	node->suspect_before = is_uplinks(health, result) ? node->uplinks_mean : 0;
+	health_request_table(health, at);
+}
+
+static void store_adaptive(struct health *health, const struct balance *balance)
+{
+	const struct shape *shape = health->input->shape;
+	size_t nodes = health->input->fabric->node_count, i;
+	uint8_t *grown = reallocarray(health->balance.adaptive, nodes + 1, sizeof(*grown));
+
+	if (!grown) {
+		health->failed = true;
+		return;
+	}
+	health->balance.adaptive = grown;
+	memset(grown, ADAPTIVE_UNKNOWN, nodes + 1);
+	for (i = 0; i < balance->count; i++)
+		if (balance->results[i].direction == BALANCE_XMIT)
+			grown[shape->groups[balance->results[i].group].node] = (uint8_t)balance->results[i].adaptive;
+}
+
+static void record_harm(struct health *health, const struct balance_result *result)
+{
+	uint32_t at;
+
+	if (!result->h || result->direction != BALANCE_XMIT || result->hottest == UINT32_MAX)
+		return;
+	at = health->port_of[result->members[result->hottest].port];
+	if (health->ports[at].tracker != HEALTH_NONE)
+		health->trackers[health->ports[at].tracker].harm_us = health->now_us;
+}
+
+static bool is_reported(enum balance_cause cause)
+{
+	/* Missing and slow links have findings of their own; their imbalance is a symptom. */
+	return cause == BALANCE_ROUTING || cause == BALANCE_FLOWS || cause == BALANCE_NOT_FOLLOWING;
+}
+
+static int run_balance(struct health *health, const uint8_t *adaptive, struct balance *ret)
+{
+	const struct health_input *input = health->input;
+	struct balance_input what = {
+		.shape = input->shape, .routes = input->routes, .loads = health->balance.loads, .adaptive = adaptive,
+		.window_us = health->balance.window_us,
+	};
+
+	return balance_judge(&what, &health->settings.balance, ret, NULL);
+}
+
+void health_balance(struct health *health)
+{
+	struct balance balance = { 0 };
+	size_t i;
+
+	health->balance.end_us = health->now_us;
+	if (run_balance(health, health->input->adaptive, &balance) < 0 ||
+	    balance_memory_step(health->balance.history, health->input->shape, &health->settings.balance, &balance,
+				NULL) < 0)
+		health->failed = true;
+	for (i = 0; i < balance.count && !health->failed; i++) {
+		const struct balance_result *result = &balance.results[i];
+		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
+
+		if (at == HEALTH_NONE)
+			continue;
+		record_hottest(health, result);
+		record_harm(health, result);
+		if (is_reported(result->cause) && result->hottest != UINT32_MAX)
+			hold_group(health, result, at);
+		else
+			extend_group(health, result, at);
+		if (!is_reported(result->cause) && is_misplaced(result))
+			suspect(health, result, at);
+		if (is_uplinks(health, result) && result->state == BALANCE_ACTIVE)
+			health->nodes[at].uplinks_mean = result->mean_utilization;
+	}
+	if (!health->failed)
+		store_adaptive(health, &balance);
+	balance_done(&balance);
+}
+
+/*
+ * @part_since is the share of the bytes that were sent with the new table. A job that waits for the
+ * uplink sends more slowly since then, so the rest was sent at the rate of the previous window.
+ * Return: the share of the window before the change.
+ */
+static double part_before(const struct health_node *node, double part_since)
+{
+	double slower = node->suspect_before > node->suspect_mean ? node->suspect_mean / node->suspect_before : 1;
+
+	return (1 - part_since) * slower;
+}
+
+static void date_shift(struct health *health, struct health_node *node, const struct balance_result *result)
+{
+	const struct shape_group *group = &health->input->shape->groups[result->group];
+	double was = node->suspect_predicted, now = NAN, part;
+	uint32_t i;
+
+	for (i = 0; i < group->count; i++)
+		if (health->port_of[result->members[i].port] == node->suspect_port)
+			now = result->members[i].predicted;
+	if (isnan(was) || isnan(now) || fabs(now - was) < 0.02)
+		return;
+	part = (node->suspect_measured - was) / (now - was);
+	part = part < 0 ? 0 : part > 1 ? 1 : part;
+	node->shift_wall_us = health->balance.start_wall_us +
+			       (int64_t)(part_before(node, part) * health->balance.window_us);
+}
+
+static void recheck_groups(struct health *health)
+{
+	struct balance balance = { 0 };
+	size_t i;
+
+	if (run_balance(health, health->balance.adaptive, &balance) < 0) {
+		health->failed = true;
+		return;
+	}
+	for (i = 0; i < balance.count; i++) {
+		const struct balance_result *result = &balance.results[i];
+		uint32_t at = node_of_group(health, &health->input->shape->groups[result->group]);
+
+		if (at == HEALTH_NONE || !health->nodes[at].table_reread || result->direction != BALANCE_XMIT)
+			continue;
+		if (health->nodes[at].suspect_port != HEALTH_NONE && health->nodes[at].routes_wall_us)
+			date_shift(health, &health->nodes[at], result);
+		if (result->cause == BALANCE_ROUTING)
+			hold_group(health, result, at);
+	}
+	balance_done(&balance);
+}
+
+static void record_table_read(struct health *health, struct health_node *node)
+{
+	bool changed = node->routes_us == health->now_us;
+
+	health->routes.first_reads |= node->read_us == HEALTH_LONG_AGO;
+	node->read_us = health->now_us;
+	if (!node->table_wanted_us)
+		return;
+	node->table_reread = true;
+	health->balance.table_reread = true;
+	node->table_wanted_us = 0;
+	/* Back off while the table is unchanged. */
+	node->table_pause_us = changed ? 0 : node->table_pause_us ? 2 * node->table_pause_us : PAUSE_US;
+	if (node->table_pause_us > PAUSE_MOST_US)
+		node->table_pause_us = PAUSE_MOST_US;
+	node->table_next_us = health->now_us + node->table_pause_us;
+}
+
+void health_reread(struct health *health)
+{
+	const struct health_input *input = health->input;
+	uint32_t at;
+	size_t i;
+
+	for (i = 0; i < input->routes_changed_count; i++) {
+		if (!map_get(&health->by_guid, input->routes_changed_guids[i], &at))
+			continue;
+		health->nodes[at].routes_us = health->now_us;
+		health->nodes[at].routes_wall_us =
+			input->routes_changed_us ? input->routes_changed_us : health->wall_us;
+		health->nodes[at].shift_wall_us = 0;
+	}
+	health->balance.table_reread = false;
+	for (i = 0; i < input->routes_read_count; i++)
+		if (map_get(&health->by_guid, input->routes_read_guids[i], &at))
+			record_table_read(health, &health->nodes[at]);
+	if (!health->balance.table_reread)
+		return;
+	if (health->balance.generation == health->generation && health->balance.adaptive)
+		recheck_groups(health);
+	for (i = 0; i < health->node_count; i++) {
+		health->nodes[i].suspect_port = health->nodes[i].table_reread ? HEALTH_NONE :
+			health->nodes[i].suspect_port;
+		health->nodes[i].table_reread = false;
+	}
+}

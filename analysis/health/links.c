@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Links that are down, degraded or flapping. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/health/state.h"
+#include "fabric/shape.h"
+
+/*
+ * One end represents a link: the switch if the other end is an HCA, else the lower tier, else the
+ * lower GUID.
+ */
+static bool represents_link(const struct health *health, uint32_t at)
+{
+	const struct health_port *port = &health->ports[at];
+	const struct health_node *node = &health->nodes[port->node], *other;
+
+	if (port->peer == HEALTH_NONE)
+		return false;
+	other = &health->nodes[health->ports[port->peer].node];
+	if ((node->type == NODE_SWITCH) != (other->type == NODE_SWITCH))
+		return node->type == NODE_SWITCH;
+	if (node->tier != other->tier)
+		return node->tier < other->tier;
+	if (node->guid != other->guid)
+		return node->guid < other->guid;
+	return port->num < health->ports[port->peer].num;
+}
+
+/* Percentage of the uplinks of a switch that are down. */
+static double uplinks_down_percent(const struct health *health, uint32_t node)
+{
+	const struct health_node *of = &health->nodes[node];
+	uint32_t built = 0, down = 0, i;
+
+	for (i = of->first_port; i < of->first_port + of->slots; i++) {
+		const struct health_port *port = &health->ports[i];
+
+		if (port->way != WAY_UP || port->peer == HEALTH_NONE || port->link == LINK_NEVER_UP)
+			continue;
+		built++;
+		down += health_link_is_down(health, port);
+	}
+	return built ? 100.0 * down / built : 0;
+}
+
+static void hold_down(struct health *health, uint32_t at)
+{
+	const struct health_port *port = &health->ports[at], *peer = &health->ports[port->peer];
+	const struct health_port *said = port->link == LINK_IS_DOWN ? port : peer;
+	int64_t down_us = health->now_us - said->changed_us;
+	bool trunk = health_is_trunk(health, at), critical;
+	struct health_open_finding *open;
+	double percent = 0;
+	char since[32];
+
+	if (health->nodes[port->node].claimed || health->nodes[peer->node].claimed || health_is_charged(health, at) ||
+	    down_us >= health->settings.forget_us)
+		return;
+	/* An open finding continues without the delay. */
+	if (down_us < health->settings.down_after_us && !health_find_link(health, FINDING_LINK_DOWN, at))
+		return;
+	if (trunk && port->way == WAY_UP)
+		percent = uplinks_down_percent(health, port->node);
+	critical = trunk && percent >= health->settings.limits[FINDING_LINK_DOWN].critical;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_LINK_DOWN, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
+		.node = port->node, .port = at, .peer = port->peer, .either_end = true,
+		.since_wall_us = said->changed_wall_us, .cause = trunk ? LINK_CAUSE_TRUNK : LINK_CAUSE_EDGE });
+	if (!open)
+		return;
+	health_link_subject(health, open, at);
+	if (trunk && port->way == WAY_UP)
+		health_text(open, "down for %s; %.0f %% of the uplinks of %s are down (critical from %.0f %%)",
+			    health_duration(down_us, since), percent, health->nodes[port->node].name,
+			    health->settings.limits[FINDING_LINK_DOWN].critical);
+	else
+		health_text(open, "down for %s; both nodes have other links that are up, or responded until then",
+			    health_duration(down_us, since));
+	health_number(open, "down_s", (double)down_us / SECOND_US);
+	if (trunk)
+		health_number(open, "uplinks_down_percent", percent);
+	health_add_affected_link(health, open, at);
+}
+
+/* The class of a link by the nodes at its ends. Most links of a class run at the expected rate. */
+static unsigned class_of(const struct health *health, const struct health_port *port)
+{
+	const struct health_node *node = &health->nodes[port->node];
+	const struct health_node *other = &health->nodes[health->ports[port->peer].node];
+	unsigned far = other->type == NODE_SWITCH ? other->tier : 8u + other->class;
+
+	return (node->tier & 7u) << 4 | (far & 15u);
+}
+
+enum { LINK_CLASSES = 128, RATES = LINK_SPEED_COUNT * 5 };
+
+static unsigned width_rank(uint8_t width)
+{
+	switch (width) {
+	case LINK_WIDTH_12X: return 4;
+	case LINK_WIDTH_8X: return 3;
+	case LINK_WIDTH_4X: return 2;
+	case LINK_WIDTH_2X: return 1;
+	default: return 0;
+	}
+}
+
+static const uint8_t ranked_widths[] = { LINK_WIDTH_1X, LINK_WIDTH_2X, LINK_WIDTH_4X, LINK_WIDTH_8X, LINK_WIDTH_12X };
+
+/* Number of links by class and rate. */
+struct usual { uint32_t count[LINK_CLASSES][RATES]; };
+
+static unsigned rate_index(uint8_t width, uint8_t speed)
+{
+	return speed * 5u + width_rank(width);
+}
+
+/* The most frequent rate of a class, on a tie the higher one. 0: fewer than three links. */
+static uint64_t usual_rate(const uint32_t count[RATES])
+{
+	uint32_t all = 0, most = 0;
+	uint64_t best = 0;
+	unsigned i;
+
+	for (i = 0; i < RATES; i++) {
+		uint64_t rate = link_rate_bits_per_s(ranked_widths[i % 5], (enum link_speed)(i / 5));
+
+		all += count[i];
+		if (count[i] > most || (count[i] && count[i] == most && rate > best)) {
+			most = count[i];
+			best = rate;
+		}
+	}
+	return all >= 3 ? best : 0;
+}
+
+static const struct port *port_now(const struct health *health, const struct health_port *port)
+{
+	const struct fabric *fabric = health->input->fabric;
+	uint32_t node = health->nodes[port->node].now, at;
+
+	if (node == FABRIC_NONE)
+		return NULL;
+	at = fabric_node_port(fabric, node, port->num);
+	return at == FABRIC_NONE ? NULL : &fabric->ports[at];
+}
+
+/*
+ * The best rate that both ends support or have enabled. ibsim and some devices report 12x for a
+ * port of four lanes, so a width above 4x counts only if the link runs at it.
+ */
+static uint64_t best_rate(const struct port *a, const struct port *b, bool supported)
+{
+	uint8_t widths = supported ? a->width_supported & b->width_supported : a->width_enabled & b->width_enabled;
+	uint16_t speeds = supported ? a->speed_supported & b->speed_supported : a->speed_enabled & b->speed_enabled;
+
+	if (link_width_lanes(a->width) <= 4 && widths & (LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X))
+		widths &= LINK_WIDTH_1X | LINK_WIDTH_2X | LINK_WIDTH_4X;
+	return link_rate_bits_per_s(link_width_best(widths), link_speed_best(speeds));
+}
+
+/* Expected rate of a link in bits per second; 0: unknown. */
+static uint64_t expected_rate(const struct port *a, const struct port *b, uint64_t usual)
+{
+	uint64_t supported = best_rate(a, b, true), enabled = best_rate(a, b, false);
+
+	if (usual && supported)
+		return usual < supported ? usual : supported;
+	return enabled && (!supported || enabled < supported) ? enabled : supported;
+}
+
+static void check_rate(struct health *health, struct health_port *port, uint64_t usual)
+{
+	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
+	uint64_t now, expected;
+
+	if (!a || !b)
+		return;
+	now = port_rate_bits_per_s(a);
+	expected = expected_rate(a, b, usual);
+	if (!now || now >= expected) {
+		port->degraded = DEGRADED_NO;
+		return;
+	}
+	/* Less is enabled than expected: limited by configuration. */
+	if (best_rate(a, b, false) && best_rate(a, b, false) < expected)
+		port->degraded = DEGRADED_BY_CONFIG;
+	else if (link_width_lanes(a->width) < 4 && link_width_best(a->width_enabled & b->width_enabled) != a->width)
+		port->degraded = DEGRADED_WIDTH;
+	else
+		port->degraded = DEGRADED_SPEED;
+}
+
+void health_find_degraded(struct health *health)
+{
+	struct usual *usual = calloc(1, sizeof(*usual));
+	uint32_t i;
+
+	if (!usual) {
+		health->failed = true;
+		return;
+	}
+	for (i = 0; i < health->port_count; i++) {
+		const struct health_port *port = &health->ports[i];
+
+		if (represents_link(health, i) && port->link == LINK_IS_UP)
+			usual->count[class_of(health, port)][rate_index(port->width, port->speed)]++;
+	}
+	health->degraded_ports = 0;
+	for (i = 0; i < health->port_count; i++) {
+		struct health_port *port = &health->ports[i];
+		enum health_degraded was = port->degraded;
+
+		port->degraded = DEGRADED_NO;
+		if (!represents_link(health, i) || port->link != LINK_IS_UP)
+			continue;
+		check_rate(health, port, usual_rate(usual->count[class_of(health, port)]));
+		health->degraded_ports += port->degraded != DEGRADED_NO;
+		if (port->degraded && !was) {
+			port->degraded_us = health->step ? health->now_us : HEALTH_LONG_AGO;
+			port->degraded_wall_us = health->wall_us;
+		}
+	}
+	free(usual);
+}
+
+static const char *rate_name(uint8_t width, uint8_t speed, char ret[24])
+{
+	snprintf(ret, 24, "%ux %s", link_width_lanes(width), link_speed_name((enum link_speed)speed));
+	return ret;
+}
+
+static void hold_degraded(struct health *health, uint32_t at)
+{
+	static const char *const causes[] = { "", "width", "speed", "enabled" };
+	const struct health_port *port = &health->ports[at];
+	const struct port *a = port_now(health, port), *b = port_now(health, &health->ports[port->peer]);
+	struct health_open_finding *open;
+	bool trunk = health_is_trunk(health, at);
+	char now[24], can[24];
+
+	if (!a || !b || (health->now_us - port->degraded_us < health->settings.degraded_after_us &&
+			 !health_find_link(health, FINDING_LINK_DEGRADED, at)))
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_LINK_DEGRADED, .severity = trunk ? FINDING_CRITICAL : FINDING_WARNING,
+			.node = port->node,
+		.port = at, .peer = port->peer, .either_end = true, .since_wall_us = port->degraded_wall_us,
+		.cause = causes[port->degraded] });
+	if (!open)
+		return;
+	health_link_subject(health, open, at);
+	rate_name(a->width, a->speed, now);
+	rate_name(link_width_best(a->width_supported & b->width_supported & ~LINK_WIDTH_12X),
+		  link_speed_best(a->speed_supported & b->speed_supported), can);
+	health_text(open, "runs at %s (%.0f Gb/s), both ends support %s%s", now,
+		    (double)port_rate_bits_per_s(a) / 1e9, can,
+		    port->degraded == DEGRADED_BY_CONFIG ? "; less is enabled by configuration" : "");
+	health_number(open, "rate_gbps", (double)port_rate_bits_per_s(a) / 1e9);
+	health_number(open, "best_gbps", (double)best_rate(a, b, true) / 1e9);
+	health_add_affected_link(health, open, at);
+}
+
+/*
+ * Flaps of a link in the last @since_us, from the end that counted more; *@ret is the tracker of
+ * that end.
+ */
+static unsigned count_flaps(const struct health *health, uint32_t at, int64_t since_us,
+			    const struct health_tracker **ret)
+{
+	uint32_t ends[2] = { at, health->ports[at].peer };
+	unsigned most = 0, count, end, i;
+
+	for (end = 0; end < 2; end++) {
+		uint32_t tracker = ends[end] == HEALTH_NONE ? HEALTH_NONE : health->ports[ends[end]].tracker;
+
+		for (i = count = 0; tracker != HEALTH_NONE && i < FLAPS_MAX; i++)
+			count += health->now_us - health->trackers[tracker].flaps[i] < since_us;
+		if (count > most) {
+			most = count;
+			*ret = &health->trackers[tracker];
+		}
+	}
+	return most;
+}
+
+/*
+ * On a host link wait for restart_within: by then a restart of the host is detected by its other
+ * links.
+ */
+static bool may_report_flaps(struct health *health, uint32_t at, uint32_t tracker, bool passed)
+{
+	struct health_tracker *of = &health->trackers[tracker];
+
+	if (!passed) {
+		of->flap_since_us = HEALTH_LONG_AGO;
+		return false;
+	}
+	if (of->flap_since_us == HEALTH_LONG_AGO)
+		of->flap_since_us = health->now_us;
+	return health_edge_host(health, at) == HEALTH_NONE ||
+	       health->now_us - of->flap_since_us >= health->settings.restart_within_us;
+}
+
+static void hold_flapping(struct health *health, uint32_t at)
+{
+	const struct health_limits *limits = &health->settings.limits[FINDING_LINK_FLAPPING];
+	const struct health_port *port = &health->ports[at];
+	const struct health_tracker *tracker = NULL;
+	unsigned day = count_flaps(health, at, FLAPS_LAST_US, &tracker), hour;
+	struct health_open_finding *open = health_find_link(health, FINDING_LINK_FLAPPING, at);
+	bool critical;
+
+	if (!tracker || (!may_report_flaps(health, at, (uint32_t)(tracker - health->trackers),
+					 day >= limits->warning) && !open))
+		return;
+	hour = count_flaps(health, at, HOUR_US, &tracker);
+	critical = hour >= limits->critical;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_LINK_FLAPPING, .severity = critical ? FINDING_CRITICAL : FINDING_WARNING,
+		.node = port->node, .port = at, .peer = port->peer, .either_end = true,
+		.since_wall_us = tracker->flaps_wall_us[day < FLAPS_MAX ? day - 1 : FLAPS_MAX - 1],
+		.at_us = tracker->flaps[0], .at_wall_us = tracker->flaps_wall_us[0], .cause = "cable" });
+	if (!open)
+		return;
+	health_link_subject(health, open, at);
+	health_text(open, "went down and came back %u%s times in 24 h, %u%s of them in the last hour; warning "
+		    "threshold: %.0f in 24 h", day, day == FLAPS_MAX ? " or more" : "", hour,
+		    hour == FLAPS_MAX ? " or more" : "", limits->warning);
+	health_number(open, "downs_24h", day);
+	health_number(open, "downs_1h", hour);
+	health_add_affected_link(health, open, at);
+}
+
+void health_links(struct health *health)
+{
+	size_t i;
+
+	for (i = 0; health->down_ports && i < health->port_count; i++)
+		if (represents_link(health, (uint32_t)i) && health_link_is_down(health, &health->ports[i]))
+			hold_down(health, (uint32_t)i);
+	for (i = 0; health->degraded_ports && i < health->port_count; i++)
+		if (health->ports[i].degraded != DEGRADED_NO)
+			hold_degraded(health, (uint32_t)i);
+	for (i = 0; i < health->tracker_count; i++) {
+		uint32_t at = health->trackers[i].port;
+
+		if (health->trackers[i].flaps[0] == HEALTH_LONG_AGO)
+			continue;
+		if (!represents_link(health, at))
+			at = health->ports[at].peer;
+		if (at != HEALTH_NONE)
+			hold_flapping(health, at);
+	}
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Findings about whole nodes that left the fabric or restart; isolated.c detects them. They explain
+ * the links that are down with them, so this rule runs before the rules about links.
+ */
+#include "analysis/health/isolated.h"
+#include "analysis/health/state.h"
+
+static bool has_host(const struct health_node *node)
+{
+	return node->host != HEALTH_NONE;
+}
+
+/* The isolated nodes of a cluster. */
+struct cluster {
+	uint32_t switches, hosts;
+	uint32_t lead;               /* switch of the lowest tier, then of the lowest GUID */
+	int64_t last_us, wall_us;
+};
+
+static bool leads(const struct health_node *node, const struct health_node *other)
+{
+	unsigned tier = node->tier ? node->tier : UINT8_MAX, than = other->tier ? other->tier : UINT8_MAX;
+
+	return tier != than ? tier < than : node->guid < other->guid;
+}
+
+static struct cluster view_cluster(struct health *health, uint32_t root)
+{
+	struct cluster cluster = { .lead = HEALTH_NONE, .last_us = HEALTH_LONG_AGO };
+	uint32_t i;
+
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		if (!node->isolated || health_cluster_of(health, i) != root)
+			continue;
+		if (node->type == NODE_SWITCH) {
+			cluster.switches++;
+			if (cluster.lead == HEALTH_NONE || leads(node, &health->nodes[cluster.lead]))
+				cluster.lead = i;
+			if (node->isolated_us > cluster.last_us)
+				cluster.last_us = node->isolated_us;
+			if (!cluster.wall_us || node->isolated_wall_us < cluster.wall_us)
+				cluster.wall_us = node->isolated_wall_us;
+		} else if (has_host(node) && health->hosts[node->host].first == i) {
+			cluster.hosts++;
+		}
+	}
+	return cluster;
+}
+
+static void add_cluster_hosts(struct health *health, struct health_open_finding *open, uint32_t root)
+{
+	uint32_t i;
+
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	for (i = 0; i < health->host_count; i++)
+		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root)
+			health_add_affected(open, health->hosts[i].name);
+}
+
+static void hold_switches(struct health *health, uint32_t root)
+{
+	struct cluster cluster = view_cluster(health, root);
+	int64_t gone_us = health->now_us - cluster.last_us;
+	const struct health_node *lead;
+	struct health_open_finding *open;
+	char since[32];
+
+	if (cluster.lead == HEALTH_NONE || gone_us >= health->settings.forget_us)
+		return;
+	lead = &health->nodes[cluster.lead];
+	if (gone_us < health->settings.down_after_us && !health_find(health, FINDING_NODE_MISSING, lead->guid, 0, 0))
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_CRITICAL, .node = cluster.lead, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = cluster.wall_us,
+			.cause = cluster.switches > 1 ? "rack" : "switch" });
+	if (!open)
+		return;
+	health_subject(open, "%s", lead->name);
+	if (cluster.switches > 1 || cluster.hosts)
+		health_text(open,
+			    "all links of %s have been down for %s (threshold %lld s); %u switches and %u hosts failed "
+			    "together", lead->name, health_duration(gone_us, since),
+			    (long long)(health->settings.down_after_us / SECOND_US), cluster.switches, cluster.hosts);
+	else
+		health_text(open, "all links of %s have been down for %s (threshold %lld s); its neighbors are up",
+			    lead->name,
+			    health_duration(gone_us, since), (long long)(health->settings.down_after_us / SECOND_US));
+	health_number(open, "down_s", (double)gone_us / SECOND_US);
+	health_number(open, "switches_gone", cluster.switches);
+	health_number(open, "hosts_gone", cluster.hosts);
+	if (cluster.hosts)
+		add_cluster_hosts(health, open, root);
+	else
+		health_add_affected_below(health, open, cluster.lead);
+}
+
+/* The leaf with most HCAs of a cluster, on a tie the one with the lowest GUID. */
+static uint32_t common_leaf(struct health *health, uint32_t root)
+{
+	uint32_t best = HEALTH_NONE, most = 0, i, p;
+
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *leaf = &health->nodes[i];
+		uint32_t count = 0;
+
+		if (leaf->isolated_host == HEALTH_NONE)
+			continue;
+		for (p = leaf->first_port; p < leaf->first_port + leaf->slots; p++) {
+			uint32_t peer = health->ports[p].peer;
+
+			if (peer != HEALTH_NONE && health->nodes[health->ports[peer].node].isolated)
+				count += health_cluster_of(health, health->ports[peer].node) == root;
+		}
+		if (count > most || (count == most && best != HEALTH_NONE && leaf->guid < health->nodes[best].guid)) {
+			most = count;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* An unused tag: a leaf may lose several racks one after the other. */
+static uint8_t free_rack_tag(struct health *health, uint64_t leaf_guid)
+{
+	unsigned tag;
+	uint32_t i;
+
+	for (tag = 1; tag < UINT8_MAX; tag++) {
+		for (i = 0; i < health->host_count; i++)
+			if (health->hosts[i].rack_guid == leaf_guid && health->hosts[i].rack_tag == tag)
+				break;
+		if (i == health->host_count && !health_find(health, FINDING_NODE_MISSING, leaf_guid, 0, (uint8_t)tag))
+			break;
+	}
+	return (uint8_t)tag;
+}
+
+/* Hosts of one leaf that failed together are one finding of the leaf. */
+static void claim_rack(struct health *health, uint32_t root)
+{
+	uint32_t leaf, i;
+	uint64_t guid = 0;
+	uint8_t tag = 0;
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (host->down && host->rack_guid && health_cluster_of(health, host->first) == root) {
+			guid = host->rack_guid;
+			tag = host->rack_tag;
+		}
+	}
+	if (!guid) {
+		leaf = common_leaf(health, root);
+		if (leaf == HEALTH_NONE)
+			return;
+		guid = health->nodes[leaf].guid;
+		tag = free_rack_tag(health, guid);
+	}
+	for (i = 0; i < health->host_count; i++)
+		if (health->hosts[i].down && health_cluster_of(health, health->hosts[i].first) == root) {
+			health->hosts[i].rack_guid = guid;
+			health->hosts[i].rack_tag = tag;
+		}
+}
+
+static bool is_of_rack(const struct health_host *host, uint64_t guid, uint8_t tag)
+{
+	return host->down && host->rack_guid == guid && host->rack_tag == tag;
+}
+
+/* Report all hosts of a leaf that failed together. */
+static void hold_rack(struct health *health, uint32_t leaf, uint8_t tag)
+{
+	const struct health_node *node = &health->nodes[leaf];
+	int64_t last_us = HEALTH_LONG_AGO, wall_us = 0;
+	struct health_open_finding *open;
+	uint32_t hosts = 0, i;
+	char since[32];
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (!is_of_rack(host, node->guid, tag))
+			continue;
+		hosts++;
+		if (host->down_us > last_us)
+			last_us = host->down_us;
+		if (!wall_us || host->down_wall_us < wall_us)
+			wall_us = host->down_wall_us;
+	}
+	if (!hosts || health->now_us - last_us < health->settings.down_after_us)
+		return;
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = leaf, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .tag = tag, .since_wall_us = wall_us, .cause = "rack" });
+	if (!open)
+		return;
+	health_subject(open, "hosts of %s", node->name);
+	health_text(open,
+		    "%u hosts of %s (threshold %u) went down together and have been down for %s; the switch is up",
+		    hosts, node->name, health->settings.rack_hosts, health_duration(health->now_us - last_us, since));
+	health_number(open, "down_s", (double)(health->now_us - last_us) / SECOND_US);
+	health_number(open, "hosts_gone", hosts);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	for (i = 0; i < health->host_count; i++)
+		if (is_of_rack(&health->hosts[i], node->guid, tag))
+			health_add_affected(open, health->hosts[i].name);
+}
+
+static void hold_missing_host(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
+{
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = first, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = host->down_wall_us, .cause = "host" });
+	char since[32];
+
+	health_drop(health_find(health, FINDING_HOST_RESTART, health->nodes[first].guid, 0, 0));
+	if (!open)
+		return;
+	health_subject(open, "%s", host->name);
+	health_text(open, "all %u HCAs of %s have been down for %s (threshold %lld min)", hcas, host->name,
+		    health_duration(health->now_us - host->down_us, since),
+		    (long long)(health->settings.missing_after_us / MINUTE_US));
+	health_number(open, "down_s", (double)(health->now_us - host->down_us) / SECOND_US);
+	health_number(open, "hcas", hcas);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	health_add_affected(open, host->name);
+}
+
+static void hold_restart(struct health *health, const struct health_host *host, uint32_t first, uint32_t hcas)
+{
+	struct health_open_finding *open;
+	char took[32];
+
+	open = health_hold(health, &(struct health_case){
+		.kind = FINDING_HOST_RESTART, .severity = FINDING_INFO, .node = first, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = host->down ? host->down_wall_us : host->restart_wall_us,
+		.cause = "host" });
+	if (!open)
+		return;
+	health_subject(open, "%s", host->name);
+	if (host->down)
+		health_text(open, "all %u HCAs of %s went down together %s ago: it restarts, or is powered off", hcas,
+			    host->name,
+			    health_duration(health->now_us - host->down_us, took));
+	else
+		health_text(open, "%s restarted: all of its %u HCAs went down together and came back", host->name,
+			    hcas);
+	health_number(open, "hcas", hcas);
+	open->finding.host_count = open->finding.hosts_touched = 0;
+	health_add_affected(open, host->name);
+}
+
+static void hold_host(struct health *health, const struct health_host *host)
+{
+	const struct health_settings *settings = &health->settings;
+	struct health_host_view view;
+	int64_t down_us = health->now_us - host->down_us;
+
+	if (!host->down && health->now_us - host->restart_us >= settings->restart_charge_us)
+		return;
+	if (host->down && (host->rack_guid || host->behind_isolated || down_us < settings->down_after_us ||
+			   down_us >= settings->forget_us))
+		return;
+	view = health_view_host(health, host);
+	if (view.first == HEALTH_NONE)
+		return;
+	if (host->down && down_us >= settings->missing_after_us)
+		hold_missing_host(health, host, view.first, view.cabled);
+	else
+		hold_restart(health, host, view.first, view.cabled);
+}
+
+static void hold_racks(struct health *health)
+{
+	uint32_t i, j, leaf;
+
+	for (i = 0; i < health->host_count; i++) {
+		const struct health_host *host = &health->hosts[i];
+
+		if (!host->down || !host->rack_guid || !map_get(&health->by_guid, host->rack_guid, &leaf))
+			continue;
+		/* Report it once, for the first of its hosts. */
+		for (j = 0; j < i && !is_of_rack(&health->hosts[j], host->rack_guid, host->rack_tag); j++)
+			;
+		if (j == i)
+			hold_rack(health, leaf, host->rack_tag);
+	}
+}
+
+static void find_missing(struct health *health)
+{
+	uint32_t i;
+
+	health_find_isolated(health);
+	for (i = 0; i < health->node_count; i++) {
+		const struct health_node *node = &health->nodes[i];
+
+		if (node->cluster_switches)
+			hold_switches(health, i);
+		else if (node->cluster_racks || node->cluster_hosts >= health->settings.rack_hosts)
+			claim_rack(health, i);
+	}
+	hold_racks(health);
+}
+
+void health_nodes(struct health *health)
+{
+	uint32_t i;
+
+	if (health->down_ports || health->isolated_before)
+		find_missing(health);
+	health->isolated_before = health->down_ports > 0;
+	for (i = 0; i < health->host_count; i++)
+		hold_host(health, &health->hosts[i]);
+}

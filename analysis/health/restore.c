@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * After a restart of the collector only the open findings are known of the time before. Their
+ * contents are put into the state of the rules, so that each finding continues.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/health/state.h"
+
+/*
+ * Add the node at the far end of a down link, which discovery cannot reach; the subject has its
+ * name.
+ */
+static uint32_t restore_far_end(struct health *health, const struct finding *finding)
+{
+	bool trunk = !finding->cause || !strcmp(finding->cause, LINK_CAUSE_TRUNK);
+	uint32_t at = health_add_node(health, finding->peer_guid, (uint32_t)finding->peer_port + 1);
+	const char *last = NULL, *next;
+	struct health_node *node;
+	char name[sizeof(finding->subject)];
+
+	if (at == HEALTH_NONE) {
+		health->failed = true;
+		return at;
+	}
+	for (next = finding->subject; (next = strstr(next, " - ")); next += 3)
+		last = next + 3;
+	snprintf(name, sizeof(name), "%s", last ? last : finding->subject);
+	if (strrchr(name, '/'))
+		*strrchr(name, '/') = 0;
+	node = &health->nodes[at];
+	node->type = trunk ? NODE_SWITCH : NODE_CA;
+	if (!trunk && finding->host_count)
+		node->host = health_find_host(health, finding->hosts[0]);
+	health->failed |= !health_copy_name(&node->name, name);
+	return at;
+}
+
+/* Restore a down link that the fabric does not contain: the finding has both of its ends. */
+static void restore_link(struct health *health, const struct finding *finding)
+{
+	struct health_port *port, *peer;
+	uint32_t at, to;
+
+	if (!finding->peer_guid || !map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	if (!map_get(&health->by_guid, finding->peer_guid, &to))
+		to = restore_far_end(health, finding);
+	if (to == HEALTH_NONE || finding->port >= health->nodes[at].slots ||
+	    finding->peer_port >= health->nodes[to].slots)
+		return;
+	port = &health->ports[health->nodes[at].first_port + finding->port];
+	peer = &health->ports[health->nodes[to].first_port + finding->peer_port];
+	if (port->link != LINK_NEVER_UP || peer->link != LINK_NEVER_UP || port->peer != HEALTH_NONE ||
+	    peer->peer != HEALTH_NONE)
+		return;
+	port->peer = health->nodes[to].first_port + finding->peer_port;
+	peer->peer = health->nodes[at].first_port + finding->port;
+	port->link = peer->link = LINK_IS_DOWN;
+	port->changed_us = peer->changed_us = health->now_us - (health->wall_us - finding->since_us);
+	port->changed_wall_us = peer->changed_wall_us = finding->since_us;
+	health->down_ports += 2;
+}
+
+/* Restore a node that is not in the fabric, with its name. */
+static void restore_node(struct health *health, const struct finding *finding)
+{
+	uint32_t at;
+
+	if (!finding->node_guid || map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	at = health_add_node(health, finding->node_guid, 1);
+	if (at == HEALTH_NONE || !health_copy_name(&health->nodes[at].name, finding->subject))
+		health->failed = true;
+}
+
+static double number_of(const struct finding *finding, const char *key, double otherwise)
+{
+	unsigned i;
+
+	for (i = 0; i < finding->number_count; i++)
+		if (finding->numbers[i].key && !strcmp(finding->numbers[i].key, key))
+			return finding->numbers[i].value;
+	return otherwise;
+}
+
+/* Time since the first error in whole buckets, at most the length of the ring. */
+static int64_t span_of_errors(const struct health *health, const struct finding *finding, int64_t most_us,
+			      int64_t bucket_us)
+{
+	int64_t span_us = (health->wall_us - finding->since_us) / bucket_us * bucket_us + bucket_us;
+
+	return finding->since_us > health->wall_us || span_us < bucket_us ? bucket_us :
+	       span_us < most_us ? span_us : most_us;
+}
+
+/* Spread the errors of the finding evenly over the time since it began: their times are unknown. */
+static void restore_errors(struct health *health, const struct finding *finding)
+{
+	bool symbols = finding->kind == FINDING_SYMBOL_ERRORS;
+	int64_t bucket_us = symbols ? SYMBOL_BUCKET_US : ERROR_BUCKET_US;
+	double per_hour = number_of(finding, symbols ? "symbol_errors_per_hour" : "receive_errors_per_hour",
+				    health->settings.limits[finding->kind].warning);
+	double hours = symbols ? number_of(finding, "window_h", 1) : 1, given = 0;
+	struct health_tracker *tracker;
+	struct health_ring *ring;
+	int64_t span_us, back_us;
+	uint32_t at;
+
+	if (finding->tag || !map_get(&health->by_guid, finding->node_guid, &at) ||
+	    finding->port >= health->nodes[at].slots || !(per_hour >= 0 && hours > 0 && hours <= 4))
+		return;
+	tracker = health_track(health, health->nodes[at].first_port + finding->port);
+	if (!tracker)
+		return;
+	ring = symbols ? &tracker->symbols : &tracker->receive;
+	tracker->error_us = health->now_us;
+	span_us = span_of_errors(health, finding, (int64_t)(hours * (double)HOUR_US), bucket_us);
+	for (back_us = span_us - bucket_us; back_us >= 0; back_us -= bucket_us) {
+		double until = per_hour * hours * (1 - (double)back_us / (double)span_us);
+		uint64_t count = until - given >= 1 ? (uint64_t)(until - given) : 0;
+
+		given += (double)count;
+		if (count && back_us < health->now_us)
+			ring_add(ring, health->now_us - back_us, bucket_us, count, finding->since_us);
+	}
+	ring->since_wall_us = finding->since_us;
+}
+
+/* Continue the time and the number of sweeps without a response. */
+static void restore_silence(struct health *health, const struct finding *finding)
+{
+	double sweeps = number_of(finding, "silent_sweeps", 1);
+	struct health_node *node;
+	uint32_t at;
+
+	if (finding->since_us > health->wall_us || !map_get(&health->by_guid, finding->node_guid, &at))
+		return;
+	node = &health->nodes[at];
+	node->silent_sweeps = sweeps >= 1 && sweeps < UINT32_MAX ? (uint32_t)sweeps : 1;
+	node->silent_wall_us = finding->since_us;
+	node->responded_us = health->now_us - (health->wall_us - finding->since_us);
+}
+
+void health_restore_state(struct health *health)
+{
+	size_t i;
+
+	for (i = 0; i < health->open.count; i++) {
+		const struct finding *finding = &health->open.list[i]->finding;
+
+		if (finding->kind == FINDING_LINK_DOWN)
+			restore_link(health, finding);
+		else if (finding->kind == FINDING_NODE_MISSING || finding->kind == FINDING_HOST_RESTART)
+			restore_node(health, finding);
+		else if (finding->kind == FINDING_SYMBOL_ERRORS || finding->kind == FINDING_RECEIVE_ERRORS)
+			restore_errors(health, finding);
+		else if (finding->kind == FINDING_NODE_SILENT)
+			restore_silence(health, finding);
+	}
+}
+
+static bool is_up(const struct health *health, uint32_t at)
+{
+	const struct health_node *node = &health->nodes[at];
+	uint32_t i;
+
+	for (i = node->first_port; node->now != FABRIC_NONE && i < node->first_port + node->slots; i++)
+		if (health->ports[i].link == LINK_IS_UP)
+			return true;
+	return false;
+}
+
+/* Any host that the finding names is up. */
+static bool has_host(const struct health *health, const struct finding *finding)
+{
+	uint32_t node;
+	unsigned i;
+	size_t h;
+
+	for (h = 0; h < health->host_count; h++)
+		for (i = 0; i < finding->host_count; i++) {
+			if (strcmp(health->hosts[h].name, finding->hosts[i]) != 0)
+				continue;
+			for (node = health->hosts[h].first; node != HEALTH_NONE; node = health->nodes[node].host_next)
+				if (is_up(health, node))
+					return true;
+		}
+	return false;
+}
+
+/* A host was restarting when the collector stopped, and did not return in time. */
+static void restart_to_missing(struct health *health, struct health_open_finding *restart, uint32_t at)
+{
+	struct health_open_finding *open = health_hold(health, &(struct health_case){
+		.kind = FINDING_NODE_MISSING, .severity = FINDING_WARNING, .node = at, .port = HEALTH_NONE,
+		.peer = HEALTH_NONE, .since_wall_us = restart->finding.since_us, .cause = "host" });
+
+	health_drop(restart);
+	if (!open)
+		return;
+	open->restored = true;
+	health_subject(open, "%s", restart->finding.subject);
+	health_text(open, "all HCAs of %s have been down for more than %lld min", restart->finding.subject,
+		    (long long)(health->settings.missing_after_us / MINUTE_US));
+	memcpy(open->finding.hosts, restart->finding.hosts, sizeof(open->finding.hosts));
+	open->finding.host_count = restart->finding.host_count;
+	open->finding.hosts_touched = restart->finding.hosts_touched;
+}
+
+void health_restored_nodes(struct health *health)
+{
+	size_t i, count = health->open.count;
+
+	for (i = 0; i < count; i++) {
+		struct health_open_finding *open = health->open.list[i];
+		const struct finding *finding = &open->finding;
+		int64_t gone_us = health->wall_us - finding->since_us;
+		uint32_t at;
+
+		if (!open->restored ||
+		    (finding->kind != FINDING_NODE_MISSING && finding->kind != FINDING_HOST_RESTART) ||
+		    !map_get(&health->by_guid, finding->node_guid, &at) || gone_us >= health->settings.forget_us)
+			continue;
+		/* With a tag it names hosts of a leaf, which is up itself. */
+		if (finding->tag ? has_host(health, finding) : is_up(health, at)) {
+			open->restored = false;
+			continue;
+		}
+		open->held_us = health->now_us;
+		open->finding.last_seen_us = health->wall_us;
+		if (finding->kind == FINDING_HOST_RESTART && gone_us >= health->settings.missing_after_us)
+			restart_to_missing(health, open, at);
+	}
+}

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * state.h - the state of analysis/health.h and the functions that its rules share; private
+ *
+ * Each step first updates the inventory from the fabric (inventory.c) and records the samples
+ * (counters.c). Then the rules run, root causes before symptoms; each holds the findings that
+ * apply in this step. Finally health.c closes the findings that no rule held for their recovery
+ * window, and reports all changes.
+ *
+ * Nodes, ports and hosts have indexes of their own, which stay valid when the topology changes;
+ * node->now is the index in the fabric of this step. Times are CLOCK_BOOTTIME, and wall clock
+ * where the name contains wall.
+ */
+#ifndef IBWIRE_ANALYSIS_HEALTH_STATE_H
+#define IBWIRE_ANALYSIS_HEALTH_STATE_H
+
+#include "analysis/health.h"
+#include "base/map.h"
+#include "fabric/fabric.h"
+
+#define HEALTH_NONE UINT32_MAX
+/* A time before the start of this process, or never. */
+#define HEALTH_LONG_AGO (INT64_MIN / 2)
+
+enum { SECOND_US = 1000000, MINUTE_US = 60 * SECOND_US };
+#define HOUR_US (INT64_C(60) * MINUTE_US)
+
+enum health_link { LINK_NEVER_UP, LINK_IS_UP, LINK_IS_DOWN };
+enum health_degraded { DEGRADED_NO, DEGRADED_WIDTH, DEGRADED_SPEED, DEGRADED_BY_CONFIG };
+
+/* A port. Kept small: there are many, and most of them are healthy. */
+struct health_port {
+	uint32_t node, peer;     /* peer: index of a port, remembered while the link is down; or NONE */
+	uint32_t tracker;        /* index, or NONE: no recent error */
+	uint8_t num;
+	uint8_t link;            /* enum health_link */
+	uint8_t way;             /* enum shape_way when it last had a peer */
+	uint8_t downs;           /* link losses seen in the topology since its last delta, already counted */
+	bool downed;             /* LinkDowned counted the current link loss */
+	bool returned;           /* the link came back in the fabric of this step */
+	uint8_t width, speed;    /* active, when it was last up */
+	uint8_t degraded;        /* enum health_degraded */
+	bool saturated;          /* one of its error counters is saturated */
+	int64_t degraded_us, degraded_wall_us;
+	int64_t changed_us;      /* up: since when; down: when it was last seen up */
+	int64_t changed_wall_us; /* of the first sweep in that state */
+};
+
+struct health_node {
+	uint64_t guid, system_guid;
+	char *name;
+	uint32_t host, host_next;     /* the HCAs of a host are a list */
+	uint32_t first_port, slots;   /* ports by number: first_port + num */
+	uint32_t now;                 /* index in the fabric of this step, or FABRIC_NONE */
+	uint8_t type, class, tier;
+
+	/* isolated.c, while links are down: */
+	bool isolated;                /* had links and has none that is up */
+	bool claimed;                 /* a finding about a whole node explains its links */
+	uint32_t cluster;             /* union-find over isolated nodes */
+	/* Of the node that represents a cluster; racks: hosts that already belong to a rack. */
+	uint32_t cluster_switches, cluster_hosts, cluster_racks;
+	uint32_t isolated_host;       /* of a leaf: an isolated HCA behind it, or NONE */
+	int64_t isolated_us, isolated_wall_us;
+
+	/* silent.c: */
+	uint32_t polled, responded, unread; /* ports, in this step */
+	uint32_t silent_sweeps;
+	int64_t responded_us, silent_wall_us;
+	bool silent;                  /* unresponsive for long enough to be reported */
+	bool behind_silent_switch;    /* unresponsive because its switch is */
+
+	/* Forwarding table (fabric_wide.c, imbalance.c): */
+	int64_t hole_us, hole_wall_us; /* since when routes end here; 0: they do not */
+	uint64_t hole_check;           /* step in which routes were last seen to end here */
+	int64_t routes_us, routes_wall_us; /* last change that was seen; 0: none */
+	int64_t shift_wall_us;        /* time of that change as inferred from the load; 0: unknown */
+	uint32_t suspect_port;        /* carries load that the known tables do not explain, or NONE */
+	double suspect_measured, suspect_predicted;
+	/* Mean load of its group in that window and in the window before; 0: unknown. */
+	double suspect_mean, suspect_before;
+	double uplinks_mean;          /* mean utilization of its uplinks in the last active window; 0: none yet */
+	bool table_reread;            /* in this step, on request */
+	int64_t table_wanted_us, table_requested_us; /* first and last request of a read; 0: none pending */
+	int64_t read_us;              /* last read; LONG_AGO: not yet in this run */
+	int64_t table_next_us;        /* earliest time of the next request */
+	int64_t table_pause_us;
+};
+
+struct health_host {
+	char *name;
+	uint8_t class;
+	uint32_t first;               /* node */
+	bool down;
+	uint64_t rails_used;          /* in its last busy windows */
+	uint32_t peers;               /* hosts that used the same rails */
+	uint16_t busy_windows, idle_windows;
+	int64_t idle_wall_us;
+	bool behind_isolated;         /* down because all of its leaves are */
+	int64_t down_us, down_wall_us; /* when it was last seen up */
+	int64_t charge_until_us;      /* errors of its leaf ports are attributed to its restart until then */
+	int64_t restart_us, restart_wall_us; /* last restart that was seen; LONG_AGO: none */
+	uint64_t affected_pass;       /* health->affected_pass when it was last added to a finding */
+	uint8_t rack_tag;
+	uint64_t rack_guid;           /* it failed with others: node of that finding; 0: alone */
+};
+
+/* Counts of the recent past in buckets of equal length. */
+#define RING_BUCKETS 24
+struct health_ring {
+	int64_t bucket;               /* number of the newest */
+	uint64_t total;               /* of all buckets: most rings are empty */
+	uint32_t count[RING_BUCKETS];
+	uint16_t sweeps[RING_BUCKETS]; /* with a count above 0 */
+	int64_t since_wall_us;        /* first count since the ring was empty */
+};
+
+/* Causes of a link that is down: between switches, and to a host. */
+#define LINK_CAUSE_TRUNK "cable"
+#define LINK_CAUSE_EDGE "cable-or-hca"
+
+#define FLAPS_MAX 4
+#define FLAPS_LAST_US (24 * HOUR_US)
+
+/* Recent errors and load anomalies of a port. */
+struct health_tracker {
+	uint32_t port;
+	struct health_ring symbols, receive, remote, discards, drops, fec;
+	int64_t error_us;             /* last error */
+	int64_t flap_since_us;        /* flaps are above the threshold since; LONG_AGO: they are not */
+	int64_t edge_since_us;        /* errors of a host link are above the threshold since; LONG_AGO */
+	bool reportable;              /* errors above the threshold may be reported in this step */
+	int64_t flaps[FLAPS_MAX];     /* newest first; LONG_AGO: none */
+	int64_t flaps_wall_us[FLAPS_MAX];
+	/* One bit for each of the last windows, newest in bit 0. */
+	uint32_t stalled, stalled_critical, rail_off, unused;
+	int64_t rail_wall_us, unused_wall_us; /* start of the first of those windows */
+	uint32_t hot[2];              /* hottest member of an uneven group, by enum balance_direction */
+	int64_t hot_wall_us[2];
+	int64_t harm_us;              /* last window in which it was the hottest of its group, with harm */
+	int64_t stall_us;             /* end of the window of the newest bit of stalled */
+	int64_t awaited_us;           /* end of the last window in which others stalled for it because it was full */
+	double awaited_stall;         /* how long, 0..1 */
+	bool is_full;                 /* in the last active window */
+	int64_t stall_wall_us;        /* start of the first stalled window */
+	double stall_percent;         /* of the last stalled window */
+};
+
+/* Sums of one port over the current window. */
+struct health_load {
+	double elapsed_us, xmit_bytes, rcv_bytes, stall_us, discards;
+	uint16_t sweeps;
+	bool lost;                    /* a sweep without a reading, or without the data counters */
+	bool stall_lost, discards_lost;
+};
+
+struct health_open_finding {
+	struct finding finding;       /* must be first */
+	int64_t held_us;              /* last time that it held */
+	int64_t severe_us;            /* last time that it held with its current severity */
+	int64_t recovery_us;
+	bool is_new, changed, dropped;
+	bool restored;                /* and not held since */
+	uint64_t affected_generation; /* fabric generation for which its hosts were listed */
+};
+
+/* A condition that must last for some sweeps and some time before it is reported. */
+struct debounce {
+	unsigned sweeps;              /* consecutive bad ones */
+	int64_t good_us, bad_wall_us; /* last good sweep; first bad one since */
+};
+
+struct health {
+	struct health_settings settings;
+	const struct health_input *input; /* of the current step */
+	int64_t now_us, wall_us, last_us; /* last: of the previous step */
+	uint64_t step;
+	bool failed;                  /* out of memory in this step */
+
+	/* inventory.c: */
+	uint64_t generation;          /* of the fabric */
+	const struct fabric *fabric;  /* only to detect a change */
+	struct health_node *nodes;
+	size_t node_count, node_capacity;
+	struct map by_guid;
+	struct health_port *ports;
+	size_t port_count, port_capacity;
+	struct health_host *hosts;
+	size_t host_count, host_capacity;
+	struct map host_by_name;
+	uint32_t *port_of;            /* by port of the fabric: index into ports */
+	size_t port_of_capacity;
+	struct { uint32_t nodes_added, nodes_gone, links_added, links_gone, links_moved; } changes; /* of this step */
+	size_t unidentified;          /* ports of this fabric with a link to an unidentified node */
+	size_t down_ports, degraded_ports;
+
+	/* tracker.c, counters.c: */
+	struct health_tracker *trackers;
+	size_t tracker_count, tracker_capacity;
+	int64_t pruned_us;            /* last health_prune_trackers() */
+	uint64_t returned_generation; /* for which returned links were counted */
+	struct {
+		struct reset_port { uint32_t port; int64_t wall_us; } *list;
+		size_t count, capacity;
+		int64_t first_us;
+	} resets;                     /* ports whose counters were reset, not reported yet */
+
+	/* isolated.c, nodes.c: */
+	uint32_t isolated_switches;
+	bool isolated_before;         /* links were down in the previous step */
+	struct departed_host { int64_t us; uint32_t host; } *departed; /* hosts that are down; scratch of one step */
+	size_t departed_capacity;
+
+	/* silent.c: */
+	uint32_t nodes_polled, nodes_silent;
+	bool mass_silence;            /* too many to be faults of the nodes */
+
+	/* congestion.c: */
+	struct {
+		struct health_load *loads; /* by port */
+		size_t load_capacity;
+		int64_t start_us, start_wall_us;
+		unsigned sweeps;
+	} window;                     /* the current one */
+
+	/* imbalance.c: the last complete window, kept to be evaluated again with new tables */
+	struct {
+		struct balance_memory *history;
+		struct balance_load *loads; /* by port of the fabric */
+		uint8_t *adaptive;          /* by node of the fabric */
+		uint64_t generation;        /* of that fabric */
+		double window_us;
+		int64_t start_wall_us, end_us;
+		bool table_reread;          /* requested tables were read in this step */
+	} balance;
+	struct { uint64_t *guids; size_t count, capacity; } table_requests; /* of this step */
+
+	/* rail_use.c: */
+	unsigned rail_idle_windows;   /* in which no host used one of the rails */
+
+	/* fabric_wide.c, expected.c: */
+	struct debounce coverage, sm_lost, sm_duplicate;
+	int64_t expected_good_us, expected_bad_wall_us;
+	uint64_t sm_guid;
+	struct {
+		struct route_hole *holes;
+		size_t hole_count, hole_capacity;
+		uint64_t checked_generation;
+		int64_t checked_us;         /* 0: never */
+		bool first_reads;           /* tables were read since then for the first time in this run */
+	} routes;
+
+	/* health.c: */
+	struct {
+		struct health_open_finding **list;
+		struct finding **views;     /* the same findings, for health_open() */
+		size_t count, capacity;
+		struct map by_key;
+	} open;
+	bool restored;                /* restored findings wait for the first step */
+	uint64_t affected_pass;       /* number of the current walk over affected hosts */
+};
+
+/* health.c */
+
+/* A finding as a rule sees it in this step. */
+struct health_case {
+	enum finding_kind kind;
+	enum finding_severity severity;
+	uint32_t node;         /* or NONE: the whole fabric */
+	uint32_t port;         /* index, or NONE: the node itself; with a port, node is its node */
+	uint32_t peer;         /* port, or NONE */
+	uint8_t tag;
+	bool either_end;       /* an open finding at the peer is the same finding */
+	int64_t since_wall_us; /* used when the finding opens */
+	int64_t at_us, at_wall_us; /* when it held; 0: now */
+	const char *cause;
+};
+
+/*
+ * health_hold - open a finding, or keep it open
+ * Its numbers are emptied. Return: the finding, for its text and numbers; NULL where the kind is
+ * disabled or memory is out (health->failed).
+ */
+struct health_open_finding *health_hold(struct health *health, const struct health_case *what);
+struct health_open_finding *health_find(struct health *health, enum finding_kind kind, uint64_t guid, uint8_t port,
+					uint8_t tag);
+/* health_find_link - an open finding of a kind at either end of a link. */
+struct health_open_finding *health_find_link(struct health *health, enum finding_kind kind, uint32_t port);
+/* health_drop - close a finding in this step; another kind replaces it. */
+void health_drop(struct health_open_finding *open);
+
+void health_subject(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void health_text(struct health_open_finding *open, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void health_number(struct health_open_finding *open, const char *key, double value);
+void health_add_affected(struct health_open_finding *open, const char *host);
+
+/*
+ * health_debounce - record whether a condition holds in this sweep
+ * Return: whether it has lasted for silent_sweeps and silent_after_us, or its finding is open.
+ */
+bool health_debounce(struct health *health, struct debounce *debounce, bool bad, enum finding_kind kind, uint8_t tag);
+
+/* labels.c */
+#define HEALTH_LABEL 160
+const char *health_port_label(const struct health *health, uint32_t port, char ret[HEALTH_LABEL]);
+/* health_link_subject - "leaf01/12 (cage 6.2) - spine09/3", the end of the lower tier first. */
+void health_link_subject(struct health *health, struct health_open_finding *open, uint32_t port);
+/* health_add_affected_link - the host at the end of a link, or the hosts below a trunk. */
+void health_add_affected_link(struct health *health, struct health_open_finding *open, uint32_t port);
+void health_add_affected_below(struct health *health, struct health_open_finding *open, uint32_t node);
+/* health_duration - "42 s", "17 min", "3 h". */
+const char *health_duration(int64_t us, char ret[32]);
+
+/* inventory.c */
+
+/*
+ * health_update_inventory - nodes, ports, hosts and links from the fabric of this step. Return: 0
+ * or ERR_NOMEM.
+ */
+int health_update_inventory(struct health *health);
+/* health_count_responses - polled and responding ports of each node. */
+void health_count_responses(struct health *health);
+bool health_is_trunk(const struct health *health, uint32_t port);
+/* health_add_node - a new node without a name. Return: its index, or NONE: no memory. */
+uint32_t health_add_node(struct health *health, uint64_t guid, uint32_t slots);
+bool health_copy_name(char **name, const char *now);
+/* health_find_host - find a host by name, or add it. Return: its index, or NONE: no memory. */
+uint32_t health_find_host(struct health *health, const char *name);
+/* health_link_is_down - one of its ends is down. */
+bool health_link_is_down(const struct health *health, const struct health_port *port);
+/* health_edge_host - the host at one end of a link, or NONE. */
+uint32_t health_edge_host(const struct health *health, uint32_t port);
+/* health_is_charged - errors of this port are attributed to a restarting host. */
+bool health_is_charged(const struct health *health, uint32_t port);
+void health_inventory_done(struct health *health);
+
+/* tracker.c */
+void health_tracker_init(struct health_tracker *tracker, uint32_t port);
+/*
+ * health_track - the tracker of a port, created on demand; may move the others. Return: NULL: no
+ * memory.
+ */
+struct health_tracker *health_track(struct health *health, uint32_t port);
+/* health_errors_count - the last error is recent enough for a rule. */
+bool health_errors_count(const struct health *health, const struct health_tracker *tracker);
+/*
+ * health_prune_trackers - once per hour, remove trackers that no rule uses
+ * Otherwise every port would have one eventually: 80 MB with 65,536 ports.
+ */
+void health_prune_trackers(struct health *health);
+
+/* counters.c */
+void ring_add(struct health_ring *ring, int64_t now_us, int64_t bucket_us, uint64_t count, int64_t wall_us);
+uint64_t ring_sum(struct health_ring *ring, int64_t now_us, int64_t bucket_us, unsigned buckets, unsigned *ret_sweeps);
+/* Length and number of the buckets that rules evaluate. */
+#define ERROR_BUCKET_US (5 * MINUTE_US)
+#define SYMBOL_BUCKET_US (10 * MINUTE_US)
+enum { SYMBOL_BUCKETS = 24, ERROR_BUCKETS = 12, DISCARD_BUCKETS = 10, DROP_BUCKETS = 5, FEC_BUCKETS = 10 };
+void health_record_counters(struct health *health);
+/* health_is_training - the link came up so recently that its errors are due to training. */
+bool health_is_training(const struct health *health, uint32_t port);
+/* health_forget_recent - remove what a tracker recorded since @from_us. */
+void health_forget_recent(struct health_tracker *tracker, int64_t from_us, int64_t now_us);
+
+/*
+ * isolated.c: health_forget_host - remove recent errors and flaps of the ports of a host: its
+ * restart caused them.
+ */
+void health_forget_host(struct health *health, uint32_t host);
+/*
+ * links.c: health_find_degraded - mark ports below the expected rate; after each change of the
+ * topology.
+ */
+void health_find_degraded(struct health *health);
+/*
+ * imbalance.c: health_request_table - request a read of a forwarding table; repeated after 30 s
+ * until it is read.
+ */
+void health_request_table(struct health *health, uint32_t node);
+
+/* restore.c */
+
+/*
+ * health_restore_state - put restored findings into the state of the rules, before the first step.
+ */
+void health_restore_state(struct health *health);
+/*
+ * health_restored_nodes - hold findings about nodes that were missing before this run until they
+ * return.
+ */
+void health_restored_nodes(struct health *health);
+
+/* The rules, in the order in which they run. */
+void health_nodes(struct health *health);    /* missing nodes, restarts */
+void health_silent(struct health *health);
+void health_links(struct health *health);    /* down, degraded, flapping */
+void health_errors(struct health *health);   /* symbol errors, receive errors, FEC, discards */
+void health_window(struct health *health);   /* congestion.c: once per window, also runs the next three */
+void health_reread(struct health *health);   /* imbalance.c: requested tables that were read */
+void health_balance(struct health *health);
+void health_rails(struct health *health);
+void health_fabric(struct health *health);   /* coverage, SM, resets, routes, topology; runs the next two */
+void health_expected(struct health *health);
+void health_miswired(struct health *health); /* rail_use.c */
+
+enum { EXPECTED_TAG = 1 }; /* of FINDING_TOPOLOGY_CHANGED: fewer than expected */
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/test_world.h"
+
+static const struct world_shape rails = { 4, 4, 2, 8, 4 };
+/* 4 leafs with 8 hosts each, 8 uplinks. */
+static const struct world_shape single = { 4, 8, 1, 32, 1 };
+
+static const struct world_shape many_hosts = { 4, 4, 2, 16, 4 };
+
+#define CHECK(cases, infos) assert_int_equal(world_check(cases, sizeof(cases) / sizeof((cases)[0]), infos), 0)
+
+/* Uplinks of leaf0 at 20 %, one of them at 80 %: what a skewed table does. */
+#define EVEN "routes; loads 0.2; wait 130; "
+#define SKEWED "load leaf0/101 0.8; load leaf0/102 0.1; load leaf0/103 0.1; load leaf0/104 0.1; " \
+	       "load leaf0/105 0.1; load leaf0/106 0.1; load leaf0/107 0.1; load leaf0/108 0.1; "
+
+static void uneven_groups(void **state)
+{
+	static const struct world_case cases[] = {
+		{ "even", &single, EVEN "wait 600", "" },
+		{ "idle", &single, "routes; wait 600", "" },
+		{ "a table that was changed, and nobody told", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90",
+		  "uplink-imbalance critical leaf0" },
+		{ "a table that was changed, without traffic", &single, "routes; wait 130; skew leaf0 101 12; reread "
+		  "leaf0; wait 600", "" },
+		{ "load beside even tables", &single, EVEN SKEWED "wait 300", "" },
+		{ "and so for long: flows that meet", &single, EVEN SKEWED "wait 700", "" },
+		{ "the table is mended", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; routes; loads 0.2; wait "
+		  "420",
+		  "uplink-imbalance critical leaf0 closed" },
+		{ "traffic pauses for an hour", &single, EVEN "skew leaf0 101 12; " SKEWED "wait 90; loads 0; wait "
+		  "3600; loads 0.2; " SKEWED
+		  "wait 90", "uplink-imbalance critical leaf0" },
+		{ "without tables", &single, "loads 0.2; wait 130; " SKEWED "wait 600", "" },
+		{ "a member that is down is the reason", &single, "loads 0.2; wait 60; down leaf0/108; wait 130; "
+		  "routes; skew leaf0 101 4; reread leaf0; "
+		  SKEWED "wait 600", "link-down warning leaf0/108" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+/* A job that waits for the full uplink: all that it sends is a quarter of what it was. */
+#define SLOWED "load leaf0/101 0.2; load leaf0/102 0.0286; load leaf0/103 0.0286; load leaf0/104 0.0286; " \
+	       "load leaf0/105 0.0286; load leaf0/106 0.0286; load leaf0/107 0.0286; load leaf0/108 0.0286; "
+
+/* How far off is `since`, of a skew so many seconds after a window's beginning? */
+static int64_t dated_off_s(unsigned before_s, const char *loads)
+{
+	struct world *world = world_create(&single);
+	const struct world_told *told;
+	int64_t changed_us, off_us;
+	char script[512];
+
+	world_run(world, EVEN);
+	snprintf(script, sizeof(script), "wait %u", before_s);
+	world_run(world, script);
+	changed_us = WORLD_WALL_US + world->now_us;
+	snprintf(script, sizeof(script), "skew leaf0 101 12; %swait 90", loads);
+	world_run(world, script);
+	told = world_find(world, FINDING_UPLINK_IMBALANCE);
+	assert_non_null(told);
+	assert_string_equal(told->finding.cause, "routing");
+	assert_true(told->opened_us - (changed_us - WORLD_WALL_US) <= 90000000);
+	off_us = told->finding.since_us - changed_us;
+	world_destroy(world);
+	return off_us / 1000000;
+}
+
+/* `since` is when the table changed, though it was read only a while later. */
+static void a_skew_is_dated_by_the_load(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	for (before = 0; before <= 50; before += 10) {
+		int64_t off_s = dated_off_s(before, SKEWED), slowed_s = dated_off_s(before, SLOWED);
+
+		/* Sweeps are 10 s apart. */
+		if (llabs(off_s) > 10 || llabs(slowed_s) > 10)
+			fail_msg("%u s into a window: dated %lld s off, and %lld s where the job became slower", before,
+				 (long long)off_s, (long long)slowed_s);
+	}
+}
+
+static void congestion_at_its_root(void **state)
+{
+	static const struct world_case cases[] = {
+		{ "a trunk that stalls 9 %", &single, "load leaf0/101 0.2; stall leaf0/101 0.09; wait 900", "" },
+		{ "a trunk that stalls", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 310", "congestion "
+		  "warning leaf0/101" },
+		{ "for four minutes", &single, "load leaf0/101 0.2; stall leaf0/101 0.11; wait 250; stall leaf0/101 "
+		  "0; wait 900", "" },
+		{ "30 % without harm", &single, "loads 0.1; stall leaf0/101 0.5; wait 400", "congestion warning "
+		  "leaf0/101" },
+		{ "30 % with harm", &single, "loads 0.05; load leaf0/101 0.2; stall leaf0/101 0.5; wait 400",
+		  "congestion critical leaf0/101" },
+		{ "to a host it is the host", &single, "load leaf0/1 0.2; stall leaf0/1 0.5; wait 400", "congestion "
+		  "info leaf0/1" },
+		{ "who waits for that is not named", &single,
+		  "load leaf0/1 0.2; stall leaf0/1 0.5; load spine0/1 0.2; stall spine0/1 0.4; load leaf1/101 0.2; "
+		  "stall leaf1/101 0.3; wait 400",
+		  "congestion info leaf0/1" },
+		{ "a full host", &single,
+		  "load leaf0/1 0.98; load spine0/1 0.5; stall spine0/1 0.4; load spine1/1 0.5; stall spine1/1 0.4; "
+		  "wait 400",
+		  "congestion info leaf0/1" },
+		{ "full trunks are load", &single, "load spine0/2 0.97; load leaf0/101 0.5; stall leaf0/101 0.3; wait "
+		  "900", "" },
+		{ "an HCA that waits for its leaf", &single, "load h0.0 0.2; stall h0.0 0.5; wait 400", "" },
+		{ "before a switch that was not read", &single,
+		  "silent spine0; load leaf0/101 0.2; stall leaf0/101 0.5; wait 900", "node-silent critical spine0" },
+		{ "it closes", &single, "load leaf0/101 0.2; stall leaf0/101 0.2; wait 400; stall leaf0/101 0; wait "
+		  "1200",
+		  "congestion warning leaf0/101 closed" },
+		{ "on a slow link it is its echo", &single, "rate leaf0/101 1 NDR; load leaf0/101 0.2; stall "
+		  "leaf0/101 0.4; wait 900",
+		  "link-degraded critical leaf0/101" },
+	};
+
+	(void)state;
+	CHECK(cases, true);
+}
+
+/* All HCAs of all hosts at 30 %. */
+#define BUSY "loads 0.3; wait 60; "
+
+static void rails_of_hosts(void **state)
+{
+	static const struct world_case cases[] = {
+		{ "all alike", &rails, BUSY "wait 1800", "" },
+		{ "one a little less", &rails, BUSY "load h3.1 0.26; load leaf1/4 0.26; wait 1800", "" },
+		{ "one much less", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 660", "rail-imbalance warning "
+		  "h3 mlx5_1/1" },
+		{ "on three hosts: what they have in common", &rails,
+		  BUSY "load h3.1 0.2; load leaf1/4 0.2; load h4.1 0.2; load leaf1/5 0.2; load h5.1 0.2; load leaf1/6 "
+		  	"0.2; wait 1800", "" },
+		{ "for nine minutes", &rails, BUSY "load h3.1 0.2; load leaf1/4 0.2; wait 480; loads 0.3; wait 900",
+		  "" },
+		{ "one not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 660", "nic-unused warning h3 "
+		  "mlx5_1/1" },
+		{ "for nine minutes not at all", &rails, BUSY "load h3.1 0; load leaf1/4 0; wait 540; loads 0.3; wait "
+		  "900", "" },
+		{ "one that is down is not unused", &rails, BUSY "down h3.1; wait 1800", "link-down warning leaf1/4" },
+		{ "a job on half of the rails", &rails, BUSY "load h3.0 0; load leaf0/4 0; load h3.1 0; load leaf1/4 "
+		  "0; load h4.0 0; load leaf0/5 0; load h4.1 0; load leaf1/5 0; load h5.0 0; load leaf0/6 0; load "
+		  "h5.1 0; load leaf1/6 0; wait 1800", "" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+static void cables_and_tables(void **state)
+{
+	static const struct world_case cases[] = {
+		{ "two cables swapped", &many_hosts, "wait 60; swap leaf1/4 leaf2/4; wait 60", "rail-miswired warning "
+		  "h3 mlx5_1/1" },
+		{ "a table that leads nowhere, for a moment", &single, "routes; wait 60; skew leaf0 99 1; reread "
+		  "leaf0; wait 20; routes; wait 60", "" },
+		{ "a table that leads nowhere", &single, "routes; wait 60; skew leaf0 99 1; reread leaf0; wait 60",
+		  "black-hole critical leaf0" },
+	};
+
+	(void)state;
+	CHECK(cases, false);
+}
+
+/*
+ * A table that a subnet manager has mended after 20 s, and that nobody has read since: it is read
+ * before anything is said. @again: other destinations are lost meanwhile, as where one host after
+ * the other restarts.
+ */
+static void a_hole_that_was_mended_unseen_is_not_told(void **state)
+{
+	(void)state;
+	for (unsigned again = 0; again < 2; again++) {
+		struct world *world = world_create(&single);
+
+		world_run(world, "routes; wait 60; skew leaf0 99 1; reread leaf0");
+		for (unsigned i = 0; i < 30; i++) {
+			world_sweeps(world, 1);
+			if (i == 2)
+				world_settle_routes(world);
+			if (again && i < 24 && i % 3 == 2)
+				world_run(world, i % 6 == 2 ? "skew leaf0 98 1; reread leaf0" :
+							      "skew leaf0 99 1; reread leaf0");
+			else if (again && i == 24)
+				world_settle_routes(world);
+		}
+		assert_null(world_find(world, FINDING_BLACK_HOLE));
+		world_destroy(world);
+	}
+}
+
+/*
+ * A switch that carries more than its table explains is asked for, and not for ever where the table
+ * is as it was.
+ */
+static void tables_are_wanted_seldom_where_they_are_as_they_were(void **state)
+{
+	struct world *world = world_create(&single);
+	unsigned minute, wanted = 0;
+
+	(void)state;
+	world_run(world, EVEN SKEWED);
+	for (minute = 0; minute < 60; minute++) {
+		unsigned i;
+
+		for (i = 0; i < 6; i++) {
+			world_sweeps(world, 1);
+			wanted += world->read_count > 0;
+		}
+	}
+	assert_in_range(wanted, 1, 6);
+	world_destroy(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(uneven_groups),
+		cmocka_unit_test(a_skew_is_dated_by_the_load),
+		cmocka_unit_test(congestion_at_its_root),
+		cmocka_unit_test(rails_of_hosts),
+		cmocka_unit_test(cables_and_tables),
+		cmocka_unit_test(a_hole_that_was_mended_unseen_is_not_told),
+		cmocka_unit_test(tables_are_wanted_seldom_where_they_are_as_they_were),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

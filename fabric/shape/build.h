@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * build.h - data shared by the steps of shape_create(); private to fabric/shape/
+ *
+ * The steps, in this order: neighbors, classes and hosts, parts, tiers, groups, missing cables,
+ * slow links, rails, cages. Each step uses the results of the previous ones.
+ */
+#ifndef IBWIRE_FABRIC_SHAPE_BUILD_H
+#define IBWIRE_FABRIC_SHAPE_BUILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+
+struct map;
+
+/* A neighboring switch. */
+struct near {
+	uint32_t node;  /* the neighbor */
+	uint32_t links; /* number of parallel cables */
+};
+
+struct shape_build {
+	struct shape *shape;
+	const struct fabric *fabric;
+	const struct shape_settings *settings; /* or NULL */
+	uint32_t *switches;     /* nodes that are switches */
+	uint32_t switch_count;
+	struct near *near;      /* of all switches, one after the other */
+	uint32_t *first_near;   /* by node: index of its first neighbor in near; one more at the end */
+	uint32_t *hcas;         /* by node: of a switch, ports cabled to HCAs (not to aggregation nodes) */
+	uint32_t *compute;      /* by node: those of them cabled to compute hosts */
+	const char **host_of;   /* by node: host name in the description; NULL: none */
+	const char **device_of; /* by node: device name in the description; "": none */
+	uint64_t *expected_rate; /* built_bits_per_s of the shape, under construction */
+};
+
+/*
+ * shape_memory - allocate @count zeroed elements with the lifetime of the shape. Return: NULL: no
+ * memory.
+ */
+void *shape_memory(struct shape *shape, size_t count, size_t size);
+
+/* shape_memory_done - free all of it. */
+void shape_memory_done(struct shape *shape);
+
+/* shape_string - copy @len bytes with the lifetime of the shape. Return: NULL: no memory. */
+const char *shape_string(struct shape *shape, const char *chars, size_t len);
+
+/* Disjoint sets: shape_root() returns the representative of @i, shape_join() merges two sets. */
+uint32_t shape_root(uint32_t *sets, uint32_t i);
+void shape_join(uint32_t *sets, uint32_t a, uint32_t b);
+
+/*
+ * shape_intern - number a string; equal strings get the same number
+ * @map, @texts:  of one kind of strings; @texts must have room for all of them
+ * @ret:          index in @texts; *@count is the number of strings
+ * Return: 0 or ERR_NOMEM.
+ */
+int shape_intern(struct map *map, const char **texts, uint32_t *count, const char *text, uint32_t *ret);
+
+/* shape_find_text - find the number of a string. Return: whether it has one. */
+bool shape_find_text(const struct map *map, const char **texts, const char *text, uint32_t *ret);
+
+/* shape_is_hca - a CA that is not inside a switch. */
+bool shape_is_hca(const struct shape_build *build, uint32_t node);
+
+/* The steps. Each returns 0 or ERR_NOMEM. */
+int shape_find_near(struct shape_build *build);
+int shape_find_classes(struct shape_build *build);
+int shape_find_hosts(struct shape_build *build);
+int shape_find_parts(struct shape_build *build);
+int shape_find_leafs(struct shape_build *build);
+int shape_find_tiers(struct shape_build *build);
+int shape_find_groups(struct shape_build *build);
+int shape_find_missing(struct shape_build *build);
+int shape_find_slow(struct shape_build *build);
+int shape_find_rails(struct shape_build *build);
+/* shape_find_cages - @asics: by node, number of switches in the box of which it is the first. */
+void shape_find_cages(struct shape_build *build, const uint32_t *asics);
+
+#endif

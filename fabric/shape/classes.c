@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Class of each node: from its device, its GUIDs and its description; settings take precedence. */
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/names.h"
+#include "fabric/shape/build.h"
+
+/* Position of a keyword in a host name. */
+enum place {
+	WHOLE, /* delimited by digits and punctuation: "sm" in "sm-01", not in "smp3" */
+	PART,  /* anywhere in the name */
+	TAIL,  /* WHOLE, or after a common prefix of host names: "taurusoss1" beside "taurusi1001" */
+};
+
+/*
+ * Keywords of hosts that are not compute hosts. Source: host names in published ibnetdiscover
+ * outputs, and the names of services: Lustre OSS, MDS and MGS, GPFS NSD servers, opensm, UFM, LNet
+ * routers, Skyway.
+ */
+static const struct {
+	const char *word;
+	uint8_t class;
+	uint8_t place;
+} words[] = {
+	{ "lnet", CLASS_ROUTER, PART },         { "router", CLASS_ROUTER, PART },
+	{ "gateway", CLASS_ROUTER, PART },      { "skyway", CLASS_ROUTER, PART },
+	{ "rtr", CLASS_ROUTER, TAIL },          { "gw", CLASS_ROUTER, WHOLE },
+	{ "lustre", CLASS_STORAGE, PART },      { "gpfs", CLASS_STORAGE, PART },
+	{ "beegfs", CLASS_STORAGE, PART },      { "storage", CLASS_STORAGE, PART },
+	{ "weka", CLASS_STORAGE, PART },        { "ceph", CLASS_STORAGE, PART },
+	{ "netapp", CLASS_STORAGE, PART },      { "ddn", CLASS_STORAGE, WHOLE },
+	{ "vast", CLASS_STORAGE, WHOLE },       { "nfs", CLASS_STORAGE, TAIL },
+	{ "oss", CLASS_STORAGE, TAIL },         { "ost", CLASS_STORAGE, TAIL },
+	{ "mds", CLASS_STORAGE, TAIL },         { "mdt", CLASS_STORAGE, TAIL },
+	{ "mgs", CLASS_STORAGE, TAIL },         { "nsd", CLASS_STORAGE, TAIL },
+	{ "nas", CLASS_STORAGE, WHOLE },        { "stor", CLASS_STORAGE, WHOLE },
+	{ "mgmt", CLASS_MANAGEMENT, PART },     { "ufm", CLASS_MANAGEMENT, PART },
+	{ "opensm", CLASS_MANAGEMENT, PART },   { "login", CLASS_MANAGEMENT, PART },
+	{ "admin", CLASS_MANAGEMENT, PART },    { "manage", CLASS_MANAGEMENT, PART },
+	{ "headnode", CLASS_MANAGEMENT, PART }, { "bastion", CLASS_MANAGEMENT, PART },
+	{ "service", CLASS_MANAGEMENT, TAIL },  { "sm", CLASS_MANAGEMENT, WHOLE },
+	{ "head", CLASS_MANAGEMENT, WHOLE },    { "master", CLASS_MANAGEMENT, WHOLE },
+	{ "mgt", CLASS_MANAGEMENT, WHOLE },     { "bcm", CLASS_MANAGEMENT, WHOLE },
+};
+
+/* A prefix of host names, and whether it is common; longer prefixes are not considered. */
+#define STEMS_MAX 16
+
+struct stems {
+	const struct shape_build *build;
+	/*
+	 * Classes of host names without their numbers; thousands of hosts have only few of these.
+	 */
+	struct map patterns;
+	const char **texts;
+	uint8_t *classes;
+	uint32_t pattern_count;
+	char known[STEMS_MAX][32];
+	bool common[STEMS_MAX];
+	unsigned count;
+};
+
+/* Common: at least a quarter of all HCAs, and at least three. */
+static bool is_common_stem(struct stems *stems, const char *stem, size_t len)
+{
+	const struct shape_build *build = stems->build;
+	size_t i, total = 0, same = 0;
+
+	if (len < 3 || len >= sizeof(stems->known[0]))
+		return false;
+	for (i = 0; i < stems->count; i++)
+		if (strlen(stems->known[i]) == len && !strncasecmp(stems->known[i], stem, len))
+			return stems->common[i];
+	if (stems->count == STEMS_MAX)
+		return false;
+	for (i = 0; i < build->fabric->node_count; i++) {
+		if (!build->host_of[i])
+			continue;
+		total++;
+		same += !strncasecmp(build->host_of[i], stem, len);
+	}
+	memcpy(stems->known[stems->count], stem, len);
+	stems->common[stems->count] = same >= 3 && same * 4 >= total;
+	return stems->common[stems->count++];
+}
+
+/* @word occurs in @name at the required position. */
+static bool name_has(struct stems *stems, const char *name, const char *word, enum place place)
+{
+	size_t len = strlen(word);
+	const char *at, *next;
+
+	if (place == PART)
+		return strcasestr(name, word);
+	for (at = name; *at; at = next) {
+		size_t letters = 0;
+
+		while (isalpha((unsigned char)at[letters]))
+			letters++;
+		next = at + letters + !letters;
+		if (letters < len || strncasecmp(at + letters - len, word, len))
+			continue;
+		if (letters == len || (place == TAIL && at == name && is_common_stem(stems, name, letters - len)))
+			return true;
+	}
+	return false;
+}
+
+static uint8_t class_by_words(struct stems *stems, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (name_has(stems, name, words[i].word, words[i].place))
+			return words[i].class;
+	return CLASS_COMPUTE;
+}
+
+static int class_by_name(struct stems *stems, const char *name, uint8_t *ret)
+{
+	char pattern[NODE_NAME_SIZE];
+	uint32_t known = stems->pattern_count, index;
+	const char *text;
+	size_t len = 0;
+
+	for (; *name && len < sizeof(pattern) - 1; name++) {
+		bool digit = isdigit((unsigned char)*name);
+
+		if (!digit || !len || pattern[len - 1] != '0')
+			pattern[len++] = digit ? '0' : *name;
+	}
+	pattern[len] = '\0';
+	if (shape_find_text(&stems->patterns, stems->texts, pattern, &index)) {
+		*ret = stems->classes[index];
+		return 0;
+	}
+	text = shape_string(stems->build->shape, pattern, len);
+	if (!text || shape_intern(&stems->patterns, stems->texts, &stems->pattern_count, text, &index) < 0)
+		return ERR_NOMEM;
+	*ret = stems->classes[known] = class_by_words(stems, pattern);
+	return 0;
+}
+
+/* Class from the settings: the first pattern that matches the name of the node or the host. */
+static bool class_by_settings(const struct shape_build *build, uint32_t node, uint8_t *ret)
+{
+	const struct shape_class_rule *rule = build->settings ? build->settings->classes : NULL;
+	const char *host = build->host_of[node];
+
+	for (; rule && rule->pattern; rule++) {
+		if (!fnmatch(rule->pattern, build->fabric->nodes[node].name, 0) ||
+		    (host && !fnmatch(rule->pattern, host, 0))) {
+			*ret = rule->class;
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * A CA with the SystemImageGUID of a switch is a SHARP aggregation node, whatever its description.
+ */
+static bool is_inside_switch(const struct shape_build *build, uint32_t index)
+{
+	const struct fabric *fabric = build->fabric;
+	const struct node *node = &fabric->nodes[index];
+	uint32_t i;
+
+	if (node->type != NODE_CA)
+		return false;
+	if (node_is_aggregation(node))
+		return true;
+	for (i = node->first_port; node->system_guid && i < node->first_port + node->ports; i++) {
+		const struct node *peer;
+
+		if (fabric->ports[i].peer == FABRIC_NONE)
+			continue;
+		peer = &fabric->nodes[fabric->ports[fabric->ports[i].peer].node];
+		if (peer->type == NODE_SWITCH && peer->system_guid == node->system_guid)
+			return true;
+	}
+	return false;
+}
+
+/* "HOST DEVICE", or a product name of several words, which is no host name. */
+static int split_name(struct shape_build *build, uint32_t index)
+{
+	const char *name = build->fabric->nodes[index].name, *space, *device;
+	size_t len = strlen(name), was = strlen(NAMES_WAS);
+	char said[NODE_NAME_SIZE];
+
+	build->device_of[index] = "";
+	if (len > was && !strcmp(name + len - was, NAMES_WAS))
+		len -= was;
+	if (len >= sizeof(said))
+		return 0;
+	space = memchr(name, ' ', len);
+	device = space ? space + 1 : name;
+	if (!space && names_is_generic(name)) {
+		build->device_of[index] = name; /* device name only */
+		return 0;
+	}
+	if (space && memchr(device, ' ', len - (size_t)(device - name)))
+		return 0;
+	if (space) {
+		build->device_of[index] = shape_string(build->shape, device, len - (size_t)(device - name));
+		if (!build->device_of[index])
+			return ERR_NOMEM;
+	}
+	memcpy(said, name, len);
+	said[len] = '\0';
+	if (names_is_generic(said))
+		return 0;
+	build->host_of[index] = shape_string(build->shape, name, space ? (size_t)(space - name) : len);
+	return build->host_of[index] ? 0 : ERR_NOMEM;
+}
+
+/* At least three HCAs belong to hosts whose names differ from this one only by numbers. */
+static bool has_kin(const struct shape_build *build, uint32_t node)
+{
+	const char *name = build->host_of[node];
+	size_t i, stem, kin = 0;
+
+	if (!name)
+		return false;
+	stem = strcspn(name, "0123456789");
+	for (i = 0; i < build->fabric->node_count; i++) {
+		const char *other = build->host_of[i];
+
+		kin += other && strcspn(other, "0123456789") == stem && !strncmp(name, other, stem) &&
+		       strcmp(name, other);
+	}
+	return kin >= 3;
+}
+
+/*
+ * The host of the master subnet manager is management, unless its name is one of a series of
+ * compute hosts.
+ */
+static void find_subnet_manager(struct shape_build *build)
+{
+	const struct fabric *fabric = build->fabric;
+	uint16_t sm_lid = 0;
+	uint8_t class;
+	size_t i;
+
+	for (i = 0; i < fabric->port_count && !sm_lid; i++)
+		sm_lid = fabric->ports[i].sm_lid;
+	for (i = 0; sm_lid && i < fabric->port_count; i++) {
+		struct shape_node *node = &build->shape->nodes[fabric->ports[i].node];
+
+		if (fabric->nodes[fabric->ports[i].node].type != NODE_CA || fabric->ports[i].lid != sm_lid)
+			continue;
+		if (node->class == CLASS_COMPUTE && !class_by_settings(build, fabric->ports[i].node, &class) &&
+		    !has_kin(build, fabric->ports[i].node))
+			node->class = CLASS_MANAGEMENT;
+		return;
+	}
+}
+
+static int class_nodes(struct shape_build *build, struct stems *stems)
+{
+	const struct fabric *fabric = build->fabric;
+	uint32_t i;
+	int code = 0;
+
+	for (i = 0; i < fabric->node_count && code == 0; i++) {
+		uint8_t *class = &build->shape->nodes[i].class;
+
+		if (fabric->nodes[i].type == NODE_SWITCH)
+			*class = CLASS_SWITCH;
+		else if (class_by_settings(build, i, class))
+			continue;
+		else if (fabric->nodes[i].type == NODE_ROUTER)
+			*class = CLASS_ROUTER;
+		else if (is_inside_switch(build, i))
+			*class = CLASS_AGGREGATION;
+		else if (build->host_of[i])
+			code = class_by_name(stems, build->host_of[i], class);
+	}
+	return code;
+}
+
+int shape_find_classes(struct shape_build *build)
+{
+	size_t count = build->fabric->node_count, i;
+	struct stems stems = {
+		.build = build, .texts = malloc((count + 1) * sizeof(*stems.texts)),
+		.classes = malloc((count + 1) * sizeof(*stems.classes)),
+	};
+	int code = stems.texts && stems.classes ? 0 : ERR_NOMEM;
+
+	build->host_of = calloc(count + 1, sizeof(*build->host_of));
+	build->device_of = calloc(count + 1, sizeof(*build->device_of));
+	if (!build->host_of || !build->device_of)
+		code = ERR_NOMEM;
+	for (i = 0; i < count && code == 0; i++)
+		if (build->fabric->nodes[i].type == NODE_CA)
+			code = split_name(build, (uint32_t)i);
+	if (code == 0)
+		code = class_nodes(build, &stems);
+	if (code == 0)
+		find_subnet_manager(build);
+	map_done(&stems.patterns);
+	free(stems.texts);
+	free(stems.classes);
+	return code;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Which HCAs belong to one host.
+ *
+ * HCAs with the same host name in their descriptions do, unless two of them have the same device
+ * name: then hosts were cloned, and the SystemImageGUID distinguishes them. The SystemImageGUID
+ * also adds HCAs that have not received their name yet, or have an old one. Otherwise an HCA is a
+ * host of its own; port numbers and neighboring GUIDs are not used.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/map.h"
+#include "fabric/names.h"
+#include "fabric/shape/build.h"
+
+/* More HCAs with one SystemImageGUID than any host has: the firmware left it unset. */
+#define HCAS_MAX 64
+
+/* Maximum number of HCAs without a device name in one host. */
+#define NAMELESS_DEVICES_MAX 8
+
+struct sets {
+	uint32_t *root;   /* by node */
+	uint32_t *group;  /* by node: number of its host name; UINT32_MAX: none */
+	uint32_t *size;   /* by group */
+	bool *twice;      /* by group: a device name occurs twice */
+	bool *nameless;   /* by group: no device has a name */
+	uint32_t groups;
+	struct map names, devices;
+	const char **texts, **device_texts;
+};
+
+static void sets_done(struct sets *sets)
+{
+	free(sets->root);
+	free(sets->group);
+	free(sets->size);
+	free(sets->twice);
+	free(sets->nameless);
+	free(sets->texts);
+	free(sets->device_texts);
+	map_done(&sets->names);
+	map_done(&sets->devices);
+}
+
+static int sets_init(struct sets *sets, size_t count)
+{
+	uint32_t i;
+
+	*sets = (struct sets){
+		.root = malloc((count + 1) * sizeof(*sets->root)), .group = malloc((count + 1) * sizeof(*sets->group)),
+		.size = calloc(count + 1, sizeof(*sets->size)), .twice = calloc(count + 1, sizeof(*sets->twice)),
+		.nameless = calloc(count + 1, sizeof(*sets->nameless)),
+		.texts = malloc((count + 1) * sizeof(*sets->texts)),
+		.device_texts = malloc((count + 1) * sizeof(*sets->device_texts)),
+	};
+	if (!sets->root || !sets->group || !sets->size || !sets->twice || !sets->nameless || !sets->texts ||
+	    !sets->device_texts)
+		return ERR_NOMEM;
+	for (i = 0; i < count; i++) {
+		sets->root[i] = i;
+		sets->group[i] = UINT32_MAX;
+	}
+	return 0;
+}
+
+/* Number the host names, and find those with a duplicate device name. */
+static int number_names(const struct shape_build *build, struct sets *sets)
+{
+	struct map *seen = &sets->devices;
+	uint32_t devices = 0, device, other, i;
+	struct map device_names = { 0 };
+	int code = 0;
+
+	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
+		uint32_t group;
+
+		if (!shape_is_hca(build, i) || !build->host_of[i])
+			continue;
+		code = shape_intern(&sets->names, sets->texts, &sets->groups, build->host_of[i], &group);
+		if (code == 0)
+			code = shape_intern(&device_names, sets->device_texts, &devices, build->device_of[i], &device);
+		if (code < 0)
+			break;
+		sets->group[i] = group;
+		sets->size[group]++;
+		sets->nameless[group] |= !build->device_of[i][0];
+		if (map_get(seen, (uint64_t)group << 32 | device, &other))
+			sets->twice[group] = true;
+		code = map_put(seen, (uint64_t)group << 32 | device, i);
+	}
+	map_done(&device_names);
+	return code;
+}
+
+/*
+ * On sites without device names, two HCAs of one host name belong to one host. This requires other
+ * hosts with different names: a description common to all HCAs is no host name.
+ */
+static void pardon_nameless(struct sets *sets)
+{
+	uint32_t i, nameless = 0;
+
+	for (i = 0; i < sets->groups; i++)
+		nameless += sets->nameless[i];
+	for (i = 0; i < sets->groups && nameless >= 3; i++)
+		if (sets->nameless[i] && sets->size[i] <= NAMELESS_DEVICES_MAX)
+			sets->twice[i] = false;
+}
+
+static int join_names(const struct shape_build *build, struct sets *sets)
+{
+	uint32_t *first = malloc((sets->groups + 1) * sizeof(*first)), i;
+	int code = 0;
+
+	if (!first)
+		return ERR_NOMEM;
+	memset(first, 0xff, (sets->groups + 1) * sizeof(*first));
+	for (i = 0; i < build->fabric->node_count && code == 0; i++) {
+		uint32_t group = sets->group[i];
+
+		if (group == UINT32_MAX || sets->twice[group])
+			continue;
+		if (first[group] == UINT32_MAX)
+			first[group] = i;
+		shape_join(sets->root, first[group], i);
+	}
+	free(first);
+	return code;
+}
+
+/* A set contains an HCA with this device name; only small sets are searched. */
+static bool has_device(const struct shape_build *build, const uint32_t *nodes, uint32_t count, uint32_t node)
+{
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const char *device = build->device_of[nodes[i]];
+
+		/* Cloned hosts, and hosts that share an adapter, have the same device twice. */
+		if (device[0] && !strcmp(device, build->device_of[node]))
+			return true;
+	}
+	return false;
+}
+
+struct by_system {
+	uint64_t system_guid;
+	uint32_t node;
+};
+
+static int compare_systems(const void *a, const void *b)
+{
+	const struct by_system *x = a, *y = b;
+
+	if (x->system_guid != y->system_guid)
+		return x->system_guid < y->system_guid ? -1 : 1;
+	return x->node < y->node ? -1 : 1;
+}
+
+/* Join HCAs with the same SystemImageGUID, unless their names contradict. */
+static int join_systems(const struct shape_build *build, struct sets *sets)
+{
+	struct by_system *list = malloc((build->fabric->node_count + 1) * sizeof(*list));
+	uint32_t nodes[HCAS_MAX], count = 0, i, j, k;
+
+	if (!list)
+		return ERR_NOMEM;
+	for (i = 0; i < build->fabric->node_count; i++)
+		if (shape_is_hca(build, i) && build->fabric->nodes[i].system_guid)
+			list[count++] = (struct by_system){ build->fabric->nodes[i].system_guid, i };
+	qsort(list, count, sizeof(*list), compare_systems);
+	for (i = 0; i < count; i = j) {
+		for (j = i; j < count && list[j].system_guid == list[i].system_guid; j++)
+			if (j - i < HCAS_MAX)
+				nodes[j - i] = list[j].node;
+		for (k = 1; k < j - i && j - i <= HCAS_MAX; k++)
+			if (!has_device(build, nodes, k, nodes[k]))
+				shape_join(sets->root, nodes[0], nodes[k]);
+	}
+	free(list);
+	return 0;
+}
+
+
+struct member {
+	uint32_t set;       /* first node of the host */
+	uint32_t node;
+	const char *device;
+	uint64_t guid;
+};
+
+/* The HCAs of a host in natural order of device. */
+static int compare_members(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int difference = names_compare(x->device, y->device);
+
+	if (difference)
+		return difference;
+	return x->guid < y->guid ? -1 : x->guid > y->guid;
+}
+
+/* Most frequent host name of the HCAs of a host; NULL: none. */
+static const char *common_name(const struct shape_build *build, const struct sets *sets, const struct member *members,
+			       uint32_t count)
+{
+	uint32_t i, j, best = 0;
+	const char *name = NULL;
+
+	if (count > HCAS_MAX)
+		count = HCAS_MAX;
+	for (i = 0; i < count; i++) {
+		uint32_t same = 0, group = sets->group[members[i].node];
+
+		if (group == UINT32_MAX)
+			continue;
+		for (j = 0; j < count; j++)
+			same += sets->group[members[j].node] == group;
+		if (same > best) {
+			best = same;
+			name = build->host_of[members[i].node];
+		}
+	}
+	return name;
+}
+
+static struct shape_host make_host(const struct shape_build *build, const struct sets *sets,
+				   const struct member *members, uint32_t first, uint32_t count)
+{
+	const struct node *nodes = build->fabric->nodes;
+	struct shape_host host = {
+		.name = common_name(build, sets, members, count),
+		.system_guid = nodes[members[0].node].system_guid,
+		.class = build->shape->nodes[members[0].node].class,
+		.first = first, .count = count,
+	};
+	uint32_t i;
+
+	for (i = 1; i < count; i++) {
+		const struct shape_node *node = &build->shape->nodes[members[i].node];
+
+		if (nodes[members[i].node].system_guid != host.system_guid)
+			host.system_guid = 0;
+		/* An HCA with a class other than compute determines the class of the host. */
+		if (host.class == CLASS_COMPUTE)
+			host.class = node->class;
+	}
+	return host;
+}
+
+/*
+ * Make names unique: cloned hosts get the GUID of their first HCA appended; hosts without a name
+ * have only the GUID.
+ */
+static int name_hosts(struct shape_build *build, struct shape_host *hosts, size_t count)
+{
+	const char **texts = malloc((count + 1) * sizeof(*texts));
+	uint32_t *times = calloc(count + 1, sizeof(*times)), *number = calloc(count + 1, sizeof(*number));
+	struct map names = { 0 };
+	uint32_t known = 0;
+	size_t i;
+	int code = texts && times && number ? 0 : ERR_NOMEM;
+
+	for (i = 0; i < count && code == 0; i++) {
+		if (!hosts[i].name)
+			continue;
+		code = shape_intern(&names, texts, &known, hosts[i].name, &number[i]);
+		if (code == 0)
+			times[number[i]]++;
+	}
+	for (i = 0; i < count && code == 0; i++) {
+		uint64_t guid = build->fabric->nodes[build->shape->host_nodes[hosts[i].first]].guid;
+		char name[NODE_NAME_SIZE + 32];
+
+		if (hosts[i].name && times[number[i]] == 1)
+			continue;
+		if (hosts[i].name)
+			snprintf(name, sizeof(name), "%s (0x%016" PRIx64 ")", hosts[i].name, guid);
+		else
+			snprintf(name, sizeof(name), "0x%016" PRIx64, guid);
+		hosts[i].name = shape_string(build->shape, name, strlen(name));
+		if (!hosts[i].name)
+			code = ERR_NOMEM;
+	}
+	map_done(&names);
+	free(texts);
+	free(times);
+	free(number);
+	return code;
+}
+
+static int compare_hosts(const void *a, const void *b)
+{
+	const struct shape_host *x = a, *y = b;
+
+	return names_compare(x->name, y->name);
+}
+
+static void tell_nodes(struct shape *shape)
+{
+	size_t i;
+	uint32_t j;
+
+	for (i = 0; i < shape->host_count; i++) {
+		const struct shape_host *host = &shape->hosts[i];
+
+		for (j = host->first; j < host->first + host->count; j++) {
+			shape->nodes[shape->host_nodes[j]].host = (uint32_t)i;
+			shape->nodes[shape->host_nodes[j]].class = host->class;
+		}
+	}
+}
+
+/* Make the HCAs of a host adjacent. @place: by node, all 0. Return: number of HCAs. */
+static uint32_t place_members(const struct shape_build *build, struct sets *sets, uint32_t *place,
+			      struct member *members)
+{
+	const struct fabric *fabric = build->fabric;
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < fabric->node_count; i++)
+		if (shape_is_hca(build, i))
+			place[shape_root(sets->root, i)]++;
+	for (i = 0; i < fabric->node_count; i++) {
+		uint32_t size = place[i];
+
+		place[i] = sum;
+		sum += size;
+	}
+	for (i = 0; i < fabric->node_count; i++) {
+		uint32_t root;
+
+		if (!shape_is_hca(build, i))
+			continue;
+		root = shape_root(sets->root, i);
+		members[place[root]++] = (struct member){ root, i, build->device_of[i], fabric->nodes[i].guid };
+	}
+	return sum;
+}
+
+static int list_hosts(struct shape_build *build, struct sets *sets)
+{
+	const struct fabric *fabric = build->fabric;
+	struct member *members = malloc((fabric->node_count + 1) * sizeof(*members));
+	uint32_t *place = calloc(fabric->node_count + 1, sizeof(*place)), count, i, j;
+	struct shape *shape = build->shape;
+	int code;
+
+	shape->host_nodes = shape_memory(shape, fabric->node_count, sizeof(*shape->host_nodes));
+	shape->hosts = shape_memory(shape, fabric->node_count, sizeof(*shape->hosts));
+	if (!members || !place || !shape->host_nodes || !shape->hosts) {
+		free(members);
+		free(place);
+		return ERR_NOMEM;
+	}
+	count = place_members(build, sets, place, members);
+	free(place);
+	for (i = 0; i < count; i = j) {
+		for (j = i; j < count && members[j].set == members[i].set;)
+			j++;
+		qsort(members + i, j - i, sizeof(*members), compare_members);
+		for (j = i; j < count && members[j].set == members[i].set; j++)
+			shape->host_nodes[j] = members[j].node;
+		shape->hosts[shape->host_count++] = make_host(build, sets, members + i, i, j - i);
+	}
+	free(members);
+	code = name_hosts(build, shape->hosts, shape->host_count);
+	if (code < 0)
+		return code;
+	qsort(shape->hosts, shape->host_count, sizeof(*shape->hosts), compare_hosts);
+	tell_nodes(shape);
+	return 0;
+}
+
+int shape_find_hosts(struct shape_build *build)
+{
+	struct sets sets;
+	int code = sets_init(&sets, build->fabric->node_count);
+
+	if (code == 0)
+		code = number_names(build, &sets);
+	if (code == 0) {
+		pardon_nameless(&sets);
+		code = join_names(build, &sets);
+	}
+	if (code == 0)
+		code = join_systems(build, &sets);
+	if (code == 0)
+		code = list_hosts(build, &sets);
+	sets_done(&sets);
+	return code;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Links between switches that run slower than comparable links, and the rate each link is built
+ * for.
+ *
+ * A link is slow if a parallel link is faster, or if most uplinks of its lower switch and most
+ * downlinks of its upper switch are. One of the two is not enough: spines of an older generation
+ * are no fault.
+ */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "fabric/shape/build.h"
+
+/* Rates of the links of one switch: only few are different. */
+#define RATES_MAX 16
+
+struct rates {
+	uint64_t rate[RATES_MAX];
+	uint32_t links[RATES_MAX];
+	unsigned count;
+};
+
+static void count_rate(struct rates *rates, uint64_t rate)
+{
+	unsigned i;
+
+	for (i = 0; i < rates->count && rates->rate[i] != rate;)
+		i++;
+	if (!rate || i == RATES_MAX)
+		return;
+	if (i == rates->count) {
+		rates->rate[i] = rate;
+		rates->links[i] = 0;
+		rates->count++;
+	}
+	rates->links[i]++;
+}
+
+/* The most frequent rate, on a tie the higher one. 0: no link is up. */
+static uint64_t usual_rate(const struct rates *rates)
+{
+	unsigned i, best = 0;
+
+	for (i = 1; i < rates->count; i++)
+		if (rates->links[i] > rates->links[best] ||
+		    (rates->links[i] == rates->links[best] && rates->rate[i] > rates->rate[best]))
+			best = i;
+	return rates->count ? rates->rate[best] : 0;
+}
+
+struct usual {
+	uint64_t *up, *down, *host; /* by node */
+	bool *mixed;                /* by node: its trunks have different rates */
+};
+
+static void look_at_switch(const struct shape_build *build, struct usual *usual, uint32_t node)
+{
+	const struct node *self = &build->fabric->nodes[node];
+	struct rates up = { .count = 0 }, down = { .count = 0 }, host = { .count = 0 };
+	uint32_t i;
+
+	for (i = self->first_port; i < self->first_port + self->ports; i++) {
+		uint64_t rate = port_rate_bits_per_s(&build->fabric->ports[i]);
+
+		switch (build->shape->ports[i].way) {
+		case WAY_HOST:
+			count_rate(&host, rate);
+			break;
+		case WAY_UP:
+			count_rate(&up, rate);
+			break;
+		case WAY_DOWN:
+		case WAY_ACROSS:
+			count_rate(&down, rate);
+			break;
+		}
+	}
+	usual->up[node] = usual_rate(&up);
+	usual->down[node] = usual_rate(&down);
+	usual->host[node] = usual_rate(&host);
+	usual->mixed[node] = up.count > 1 || down.count > 1;
+}
+
+/* Rate of a link; the lower one if its ends differ (read at different times). */
+static uint64_t link_rate(const struct fabric *fabric, uint32_t port)
+{
+	uint64_t own = port_rate_bits_per_s(&fabric->ports[port]);
+	uint64_t other = port_rate_bits_per_s(&fabric->ports[fabric->ports[port].peer]);
+
+	return other && other < own ? other : own;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The fastest of the parallel links of a port. */
+static uint64_t fastest_beside(const struct shape_build *build, uint32_t port)
+{
+	const struct fabric *fabric = build->fabric;
+	const struct shape_group *group;
+	uint32_t peer = fabric->ports[fabric->ports[port].peer].node, i;
+	uint64_t best = 0;
+
+	if (build->shape->ports[port].group == SHAPE_NONE)
+		return 0;
+	group = &build->shape->groups[build->shape->ports[port].group];
+	for (i = group->first; i < group->first + group->count; i++) {
+		const struct port *other = &fabric->ports[build->shape->members[i]];
+		uint64_t rate = port_rate_bits_per_s(other);
+
+		if (fabric->ports[other->peer].node == peer && rate > best)
+			best = rate;
+	}
+	return best;
+}
+
+/* The rate that a link is built for; 0: unknown, no comparable link is up. */
+static uint64_t expected_of(const struct shape_build *build, const struct usual *usual, uint32_t index)
+{
+	const struct port *port = &build->fabric->ports[index];
+	uint32_t own = port->node, other = build->fabric->ports[port->peer].node;
+	uint64_t rate = port_rate_bits_per_s(port), expected, beside;
+
+	switch (build->shape->ports[index].way) {
+	case WAY_HOST:
+		return rate ? rate : usual->host[own];
+	case WAY_UP:
+		expected = smaller(usual->up[own], usual->down[other]);
+		break;
+	case WAY_DOWN:
+		expected = smaller(usual->down[own], usual->up[other]);
+		break;
+	case WAY_ACROSS:
+		expected = smaller(usual->down[own], usual->down[other]);
+		break;
+	default:
+		return rate;
+	}
+	beside = rate && usual->mixed[own] ? fastest_beside(build, index) : 0;
+	if (beside > expected)
+		expected = beside;
+	return rate > expected ? rate : expected;
+}
+
+static int add_slow(struct shape_build *build, size_t *capacity, uint32_t port, uint64_t rate)
+{
+	struct shape *shape = build->shape;
+	struct shape_slow *slow = array_grow(shape->slow, shape->slow_count, capacity, sizeof(*slow));
+
+	if (!slow)
+		return ERR_NOMEM;
+	shape->slow = slow;
+	slow[shape->slow_count++] = (struct shape_slow){
+		.port = port, .bits_per_s = rate, .expected_bits_per_s = build->expected_rate[port],
+	};
+	return 0;
+}
+
+int shape_find_slow(struct shape_build *build)
+{
+	const struct fabric *fabric = build->fabric;
+	size_t room = fabric->node_count + 1, capacity = 0;
+	struct usual usual = {
+		.up = calloc(room, sizeof(*usual.up)), .down = calloc(room, sizeof(*usual.down)),
+		.host = calloc(room, sizeof(*usual.host)), .mixed = calloc(room, sizeof(*usual.mixed)),
+	};
+	uint32_t i;
+	int code = 0;
+
+	if (!usual.up || !usual.down || !usual.host || !usual.mixed)
+		code = ERR_NOMEM;
+	for (i = 0; i < build->switch_count && code == 0; i++)
+		look_at_switch(build, &usual, build->switches[i]);
+	for (i = 0; i < fabric->port_count && code == 0; i++) {
+		uint8_t way = build->shape->ports[i].way;
+		uint64_t rate;
+
+		if (way == WAY_NONE || way == WAY_SWITCH || fabric->nodes[fabric->ports[i].node].type != NODE_SWITCH)
+			continue;
+		rate = link_rate(fabric, i);
+		build->expected_rate[i] = expected_of(build, &usual, i);
+		if (way != WAY_HOST && rate && rate < build->expected_rate[i] && i < fabric->ports[i].peer)
+			code = add_slow(build, &capacity, i, rate);
+	}
+	free(usual.up);
+	free(usual.down);
+	free(usual.host);
+	free(usual.mixed);
+	return code;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The tier of each switch, from the leaves up.
+ *
+ * A single stray cable must not move a whole tier, so a switch joins the next tier only if most of
+ * its links do not lead to other candidates. A switch without hosts that is cabled like a leaf is a
+ * leaf whose hosts are off, not a core.
+ */
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "fabric/shape/build.h"
+
+/* A mesh of two switches is a trunk between two leaves, not a torus. */
+#define NO_TREE_SWITCHES 3
+
+/*
+ * Above this share of links within a tier the fabric is no tree. A tree has few exceptions; a
+ * dragonfly with spines has a third of its links between groups.
+ */
+#define ACROSS_DIVISOR 4
+
+struct climb {
+	struct shape_build *build;
+	uint8_t *state;  /* by node: enum climb_state */
+	uint32_t *joined; /* by node: sets of switches connected by the tiers so far */
+	bool *mark;      /* by node: scratch, all false between uses */
+	unsigned tier;   /* the current tier */
+};
+
+enum climb_state { FREE, CANDIDATE, STUB, LOWER };
+
+static uint8_t tier_of(const struct climb *climb, uint32_t node)
+{
+	return climb->build->shape->nodes[node].tier;
+}
+
+/* Links from @node to switches of one tier, and to those of one state. */
+static uint32_t links_to_tier(const struct climb *climb, uint32_t node, unsigned tier, uint32_t *ret_switches)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t links = 0, i;
+
+	*ret_switches = 0;
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		if (tier_of(climb, build->near[i].node) != tier)
+			continue;
+		links += build->near[i].links;
+		(*ret_switches)++;
+	}
+	return links;
+}
+
+static uint32_t links_to_candidates(const struct climb *climb, uint32_t node)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t links = 0, i;
+
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+		if (climb->state[build->near[i].node] == CANDIDATE)
+			links += build->near[i].links;
+	return links;
+}
+
+/*
+ * Overlap of the marked switches and the neighbors of a switch: intersection and union. @marked:
+ * number of marked switches.
+ */
+static void compare_uplinks(const struct climb *climb, uint32_t marked, uint32_t other, uint32_t *ret_shared,
+			    uint32_t *ret_all)
+{
+	const struct shape_build *build = climb->build;
+	unsigned above = tier_of(climb, other) + 1u;
+	uint32_t i, shared = 0, all = marked;
+
+	for (i = build->first_near[other]; i < build->first_near[other + 1]; i++) {
+		if (tier_of(climb, build->near[i].node) != above)
+			continue;
+		if (climb->mark[build->near[i].node])
+			shared++;
+		else
+			all++;
+	}
+	*ret_shared = shared;
+	*ret_all = all;
+}
+
+/* A switch of the tier below the marked ones has the same cabling. */
+static bool has_kin_below(const struct climb *climb, uint32_t node, uint32_t marked)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i, j, shared, all, looked = 0;
+
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		uint32_t beside = build->near[i].node;
+
+		if (!climb->mark[beside])
+			continue;
+		for (j = build->first_near[beside]; j < build->first_near[beside + 1]; j++) {
+			if (tier_of(climb, build->near[j].node) != climb->tier - 2)
+				continue;
+			compare_uplinks(climb, marked, build->near[j].node, &shared, &all);
+			if (shared * 2 >= all)
+				return true;
+			if (++looked == 64)
+				return false;
+		}
+	}
+	return false;
+}
+
+/*
+ * A switch above tier @climb->tier - 1 belongs to the tier below that, without hosts below it: its
+ * neighbors are connected without it, at least half of them also serve a switch of that tier, and
+ * it has few other links.
+ */
+static bool is_bare_lower(struct climb *climb, uint32_t node)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t first = build->first_near[node], end = build->first_near[node + 1], i, marked = 0, root = 0;
+	bool fits = true;
+
+	for (i = first; i < end && fits; i++) {
+		uint32_t beside = build->near[i].node;
+
+		if (tier_of(climb, beside) == climb->tier - 1) {
+			if (!marked++)
+				root = shape_root(climb->joined, beside);
+			climb->mark[beside] = true;
+			fits = shape_root(climb->joined, beside) == root;
+		} else {
+			/* There is no tier below the leaves. */
+			fits = climb->tier > 3 && !tier_of(climb, beside) && climb->state[beside] == FREE;
+		}
+	}
+	fits = fits && has_kin_below(climb, node, marked);
+	for (i = first; i < end; i++)
+		climb->mark[build->near[i].node] = false;
+	return fits;
+}
+
+/* The set of connected switches that a bare switch is attached to. */
+static uint32_t root_above(const struct climb *climb, uint32_t node)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i;
+
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++)
+		if (tier_of(climb, build->near[i].node) == climb->tier - 1)
+			return shape_root(climb->joined, build->near[i].node);
+	return UINT32_MAX;
+}
+
+/*
+ * All bare switches beside a switch without a tier are attached to the same set, and it has no
+ * other links: then it is below them. Otherwise it may connect separate parts, and is above.
+ */
+static bool is_below_bare(const struct climb *climb, uint32_t node, bool *ret_beside)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i, root = UINT32_MAX;
+	bool fits = true;
+
+	*ret_beside = false;
+	for (i = build->first_near[node]; i < build->first_near[node + 1]; i++) {
+		uint32_t beside = build->near[i].node;
+
+		if (climb->state[beside] != LOWER) {
+			fits = false;
+			continue;
+		}
+		fits = fits && (!*ret_beside || root_above(climb, beside) == root);
+		root = root_above(climb, beside);
+		*ret_beside = true;
+	}
+	return fits;
+}
+
+/* Switches are not bare if a switch above them is cabled to them. */
+static void doubt_lower(struct climb *climb)
+{
+	const struct shape_build *build = climb->build;
+	bool changed = climb->tier > 3, beside;
+	uint32_t i, j;
+
+	while (changed) {
+		changed = false;
+		for (i = 0; i < build->switch_count; i++) {
+			uint32_t node = build->switches[i];
+
+			if (tier_of(climb, node) || climb->state[node] != FREE || is_below_bare(climb, node, &beside) ||
+			    !beside)
+				continue;
+			for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+				if (climb->state[build->near[j].node] == LOWER)
+					climb->state[build->near[j].node] = CANDIDATE;
+			changed = true;
+		}
+	}
+}
+
+/* Switches attached only to switches that just received a tier belong to the tier below. */
+static void settle_below(const struct climb *climb, unsigned tier)
+{
+	const struct shape_build *build = climb->build;
+	struct shape_node *nodes = build->shape->nodes;
+	uint32_t i, j;
+
+	for (; tier > 1; tier--) {
+		for (i = 0; i < build->switch_count; i++) {
+			uint32_t node = build->switches[i], first = build->first_near[node];
+
+			if (nodes[node].tier || climb->state[node] == CANDIDATE || first == build->first_near[node + 1])
+				continue;
+			for (j = first; j < build->first_near[node + 1]; j++)
+				if (nodes[build->near[j].node].tier != tier)
+					break;
+			if (j < build->first_near[node + 1])
+				continue;
+			nodes[node].tier = (uint8_t)(tier - 1);
+			build->shape->empty_leafs += tier == 2 && !build->hcas[node];
+		}
+	}
+}
+
+/* Bare switches of a lower tier are assigned to it if they are less than half of its switches. */
+static void settle_lower(struct climb *climb)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t i, bare = 0, others = 0;
+
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		others += tier_of(climb, node) == climb->tier - 2;
+		if (climb->state[node] == CANDIDATE && is_bare_lower(climb, node))
+			climb->state[node] = LOWER;
+	}
+	doubt_lower(climb);
+	for (i = 0; i < build->switch_count; i++)
+		bare += climb->state[build->switches[i]] == LOWER;
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		if (climb->state[node] != LOWER)
+			continue;
+		climb->state[node] = CANDIDATE;
+		if (bare * 2 >= others)
+			continue;
+		climb->state[node] = FREE;
+		build->shape->nodes[node].tier = (uint8_t)(climb->tier - 2);
+		build->shape->empty_leafs += climb->tier == 3 && !build->hcas[node];
+	}
+	if (bare && bare * 2 < others)
+		settle_below(climb, climb->tier - 2);
+}
+
+/*
+ * A switch attached to a single switch of the tier below, without another one above, connects
+ * nothing.
+ */
+static bool is_stub(const struct climb *climb, uint32_t node)
+{
+	const struct shape_build *build = climb->build;
+	uint32_t beside, i;
+
+	if (build->first_near[node + 1] - build->first_near[node] != 1)
+		return false;
+	beside = build->near[build->first_near[node]].node;
+	for (i = build->first_near[beside]; i < build->first_near[beside + 1]; i++)
+		if (climb->state[build->near[i].node] == CANDIDATE &&
+		    build->first_near[build->near[i].node + 1] - build->first_near[build->near[i].node] > 1)
+			return false;
+	return true;
+}
+
+/* Assign the next tier. Return: its number of switches. */
+static uint32_t climb_tier(struct climb *climb)
+{
+	const struct shape_build *build = climb->build;
+	struct shape_node *nodes = build->shape->nodes;
+	uint32_t i, j, found = 0, below, switches;
+
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		climb->state[node] = FREE;
+		if (!nodes[node].tier && links_to_tier(climb, node, climb->tier - 1, &switches))
+			climb->state[node] = CANDIDATE;
+	}
+	if (climb->tier > 2)
+		settle_lower(climb);
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		if (climb->state[node] != CANDIDATE)
+			continue;
+		below = links_to_tier(climb, node, climb->tier - 1, &switches);
+		if (links_to_candidates(climb, node) > below || (climb->tier > 2 && is_stub(climb, node)))
+			climb->state[node] = STUB;
+	}
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		if (climb->state[node] != CANDIDATE)
+			continue;
+		nodes[node].tier = (uint8_t)climb->tier;
+		found++;
+		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++)
+			if (nodes[build->near[j].node].tier == climb->tier - 1)
+				shape_join(climb->joined, node, build->near[j].node);
+	}
+	return found;
+}
+
+/* A switch without hosts fits no tier if most of its links do not lead one tier up or down. */
+static void drop_misfits(struct shape_build *build)
+{
+	struct shape_node *nodes = build->shape->nodes;
+	uint32_t i, j;
+
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i], fits = 0, same = 0, links = 0;
+
+		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
+			const struct near *near = &build->near[j];
+			int step = nodes[near->node].tier - nodes[node].tier;
+
+			links += near->links;
+			fits += step == 1 || step == -1 ? near->links : 0;
+			same += step == 0 ? near->links : 0;
+		}
+		if (!nodes[node].tier)
+			nodes[node].why = !links ? SHAPE_UNCONNECTED : SHAPE_NO_HOSTS_BELOW;
+		else if (nodes[node].tier > 1 && fits * 2 < links)
+			nodes[node].why = same ? SHAPE_SAME_TIER : SHAPE_SKIPS_TIER;
+	}
+	for (i = 0; i < build->switch_count; i++)
+		if (nodes[build->switches[i]].why)
+			nodes[build->switches[i]].tier = 0;
+}
+
+/* Count links that a tree does not have; each is seen from both ends. */
+static void count_exceptions(struct shape_build *build)
+{
+	struct shape *shape = build->shape;
+	uint32_t i, j, across = 0, skips = 0, links = 0;
+
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+		int tier = shape->nodes[node].tier;
+
+		for (j = build->first_near[node]; j < build->first_near[node + 1]; j++) {
+			int other = shape->nodes[build->near[j].node].tier;
+
+			links += build->near[j].links;
+			if (tier == other || !tier || !other)
+				across += build->near[j].links;
+			else if (abs(tier - other) > 1)
+				skips += build->near[j].links;
+		}
+	}
+	shape->across = across / 2;
+	shape->skips = skips / 2;
+	if (build->switch_count < NO_TREE_SWITCHES || across * ACROSS_DIVISOR <= links)
+		return;
+	shape->kind = SHAPE_NO_TREE;
+	shape->empty_leafs = 0;
+	for (i = 0; i < build->switch_count; i++) {
+		shape->nodes[build->switches[i]].tier = 0;
+		shape->nodes[build->switches[i]].why = SHAPE_WHOLE_NO_TREE;
+	}
+}
+
+/* Planes are the connected parts that remain without the leaves. */
+static void find_planes(struct shape_build *build, uint32_t *sets)
+{
+	struct shape_node *nodes = build->shape->nodes;
+	uint32_t i, j;
+
+	for (i = 0; i < build->fabric->node_count; i++)
+		sets[i] = i;
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i];
+
+		for (j = build->first_near[node]; j < build->first_near[node + 1] && nodes[node].tier > 1; j++)
+			if (nodes[build->near[j].node].tier > 1)
+				shape_join(sets, node, build->near[j].node);
+	}
+	/* The representative of a set is its first node, so it comes first here. */
+	for (i = 0; i < build->switch_count; i++) {
+		uint32_t node = build->switches[i], root = shape_root(sets, node);
+
+		if (nodes[node].tier < 2)
+			continue;
+		nodes[node].plane = root == node ? build->shape->plane_count++ : nodes[root].plane;
+	}
+}
+
+int shape_find_tiers(struct shape_build *build)
+{
+	size_t count = build->fabric->node_count + 1;
+	struct climb climb = {
+		.build = build, .state = calloc(count, sizeof(*climb.state)),
+		.joined = malloc(count * sizeof(*climb.joined)), .mark = calloc(count, sizeof(*climb.mark)),
+	};
+	struct shape *shape = build->shape;
+	uint32_t i;
+	int code = climb.state && climb.joined && climb.mark ? 0 : ERR_NOMEM;
+
+	if (code == 0) {
+		for (i = 0; i < build->fabric->node_count; i++)
+			climb.joined[i] = i;
+		for (climb.tier = 2; climb.tier <= SHAPE_TIERS_MAX && climb_tier(&climb); climb.tier++)
+			;
+		drop_misfits(build);
+		count_exceptions(build);
+		find_planes(build, climb.joined);
+		for (i = 0; i < build->switch_count; i++)
+			if (shape->nodes[build->switches[i]].tier > shape->tier_count)
+				shape->tier_count = shape->nodes[build->switches[i]].tier;
+	}
+	free(climb.state);
+	free(climb.joined);
+	free(climb.mark);
+	return code;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * liveness.h - detect whether a node is unresponsive, or no MAD arrives at all; private to the
+ * engine
+ *
+ * The fabric may be stalled, or this process may not have been scheduled: then no node is at fault,
+ * and no node has become slow. While requests are in flight and no response arrived for 5 ms, a
+ * recently answered request is sent again as a probe. Its response proves that MADs arrive, so
+ * older requests without a response are the fault of their nodes. No I/O here: the engine sends and
+ * receives.
+ */
+#ifndef IBWIRE_WIRE_ENGINE_LIVENESS_H
+#define IBWIRE_WIRE_ENGINE_LIVENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wire/engine.h"
+
+/* Number of recently answered requests, of different nodes, that are kept as probes. */
+#define LIVENESS_PROBES 8
+
+/* Timeout of a try while no response arrives at all; each further try waits as long again. */
+#define LIVENESS_MAX_US (250 * 1000)
+
+/* A zeroed struct is the start. Times are CLOCK_BOOTTIME. */
+struct liveness {
+	struct request probes[LIVENESS_PROBES]; /* answered requests of different nodes */
+	unsigned probe_count, probe_next, probe_newest;
+	int64_t probed_us;                  /* when the last probe was sent */
+	int64_t response_us;                   /* last response, or last time without requests in flight */
+	int64_t answered_sent_us;                   /* send time of the newest request that was answered */
+	int64_t stall_from_us, stall_to_us; /* the last stall */
+};
+
+/*
+ * liveness_start - responses are expected from now on: a run starts, or the first MAD after a pause
+ * is sent.
+ */
+void liveness_start(struct liveness *liveness, int64_t now_us);
+
+/*
+ * liveness_store_probe - keep an answered request as a probe; not directed ones, whose path may
+ * change.
+ */
+void liveness_store_probe(struct liveness *liveness, const struct request *request);
+
+/*
+ * liveness_next_probe - the probe to send now. Return: NULL: not due, or no request was answered
+ * yet.
+ */
+const struct request *liveness_next_probe(struct liveness *liveness, int64_t now_us);
+
+/*
+ * liveness_response - a response arrived
+ * @sent_us:  when its request was sent
+ * @waiting:  requests have been in flight since the previous response
+ * Return: response time of the node in us, without the time of a stall.
+ */
+int64_t liveness_response(struct liveness *liveness, int64_t sent_us, int64_t now_us, bool waiting);
+
+/*
+ * liveness_node_unresponsive - an old request without a response is the fault of its node
+ * True if a request that was sent well after it was answered, if there is no probe, or if no
+ * response arrived for LIVENESS_MAX_US.
+ */
+bool liveness_node_unresponsive(const struct liveness *liveness, int64_t sent_us, int64_t now_us);
+
+#endif

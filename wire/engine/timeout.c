@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+#include "wire/engine/timeout.h"
+
+#include "base/clock.h"
+#include "wire/engine/queue.h"
+
+/*
+ * The timeout of a request in response times of its node, and its minimum: other hosts query the
+ * same agent, and this process is not scheduled in real time.
+ */
+#define TIMEOUT_FACTOR 4
+#define TIMEOUT_MIN_US (20 * US_PER_MS)
+
+/*
+ * Timeout of a node without any response yet, which may be slow; not for requests that are sent
+ * once.
+ */
+#define TIMEOUT_FIRST_US (200 * US_PER_MS)
+
+/*
+ * All tries of a request share its timeout: the last one is sent after these tenths of it, the
+ * others at equal distances. No try times out before a quarter of it.
+ */
+#define LAST_TRY_TENTHS 7
+#define TRY_SHARE 4
+
+/*
+ * A node with a timeout in this time is unresponsive: further requests are sent once, with a
+ * quarter of the timeout.
+ */
+#define UNRESPONSIVE_US (100 * US_PER_MS)
+
+/*
+ * The fabric is lossy when answered requests needed at least LOSSY_MIN retries, and one retry for
+ * each LOSSY_SHARE requests. Then a request gets LOSSY_RETRIES more before its node counts as
+ * unresponsive.
+ */
+#define LOSSY_MIN 8
+#define LOSSY_SHARE 50
+#define LOSSY_RETRIES 4
+
+void timeout_init(struct response_timeout *timeout, const struct engine_settings *settings)
+{
+	*timeout = (struct response_timeout){ .max_us = (int64_t)settings->timeout_ms * US_PER_MS,
+				       .retries = settings->retries };
+}
+
+void timeout_new_run(struct response_timeout *timeout)
+{
+	timeout->answered /= 2;
+	timeout->repeated /= 2;
+}
+
+/*
+ * A moving average with weight 1/8; the first response and much slower ones are taken over at once.
+ */
+void timeout_learn(const struct response_timeout *timeout, struct node_queue *node_queue, int64_t response_us)
+{
+	node_queue->unresponsive_us = 0;
+	if (response_us > timeout->max_us)
+		return;
+	if (!node_queue->response_us || response_us > TIMEOUT_FACTOR * node_queue->response_us)
+		node_queue->response_us = response_us;
+	else
+		node_queue->response_us += (response_us - node_queue->response_us) / 8;
+}
+
+void timeout_count_response(struct response_timeout *timeout, unsigned repeated)
+{
+	timeout->answered++;
+	timeout->repeated += repeated;
+}
+
+static bool is_lossy(const struct response_timeout *timeout)
+{
+	return timeout->repeated >= LOSSY_MIN && timeout->repeated * LOSSY_SHARE >= timeout->answered;
+}
+
+/*
+ * Another request to the node just timed out. Not for nodes without any response yet, which may be
+ * slow; and not without retries: then the owner repeats requests and chooses the timeout itself.
+ */
+static bool is_unresponsive(const struct response_timeout *timeout, const struct node_queue *node_queue,
+			    const struct entry *entry)
+{
+	return timeout->retries && node_queue->response_us && node_queue->unresponsive_us &&
+	       entry->first_us - node_queue->unresponsive_us < UNRESPONSIVE_US;
+}
+
+/* Timeout of a request, with all its tries. */
+static int64_t request_timeout_us(const struct response_timeout *timeout, const struct node_queue *node_queue,
+				  const struct entry *entry)
+{
+	int64_t wait_us = TIMEOUT_FACTOR * node_queue->response_us;
+
+	if (!node_queue->response_us && !entry->request.once)
+		wait_us = TIMEOUT_FIRST_US;
+	if (wait_us < TIMEOUT_MIN_US)
+		wait_us = TIMEOUT_MIN_US;
+	if (is_unresponsive(timeout, node_queue, entry))
+		wait_us /= TRY_SHARE;
+	return wait_us < timeout->max_us ? wait_us : timeout->max_us;
+}
+
+/* Timeout of the current try, from the first try on. */
+static int64_t try_timeout_us(const struct response_timeout *timeout, const struct node_queue *node_queue,
+			      const struct entry *entry,
+		      int64_t wait_us)
+{
+	int64_t least_us = node_queue->response_us * 3 / 2, share_us;
+
+	if (!entry->retries_left || is_unresponsive(timeout, node_queue, entry))
+		return wait_us;
+	share_us = wait_us * LAST_TRY_TENTHS / 10 * (entry->tries + 1) / (entry->tries + entry->retries_left);
+	return share_us > least_us ? share_us : least_us;
+}
+
+bool timeout_expired(const struct response_timeout *timeout, const struct node_queue *node_queue,
+		     const struct entry *entry,
+		      int64_t sent_us, int64_t now_us)
+{
+	int64_t wait_us = request_timeout_us(timeout, node_queue, entry);
+
+	return now_us - sent_us >= wait_us / TRY_SHARE &&
+	       now_us - entry->first_us >= try_timeout_us(timeout, node_queue, entry, wait_us);
+}
+
+/* An unresponsive node gets no retries, except on a lossy fabric, where requests get more. */
+bool timeout_allows_retry(const struct response_timeout *timeout, const struct node_queue *node_queue,
+			  struct entry *entry)
+{
+	if (!is_lossy(timeout) && is_unresponsive(timeout, node_queue, entry))
+		return false;
+	if (!entry->retries_left && !entry->extended && !entry->request.once && timeout->retries &&
+	    is_lossy(timeout)) {
+		entry->extended = true;
+		entry->retries_left = LOSSY_RETRIES;
+	}
+	return entry->retries_left > 0;
+}
