@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/nearest.h"
+#include "cli/lib/nearest.h"
 
 static const struct command commands[] = {
 	{ "status", "", "can I trust it: live or not, coverage, silent nodes, SM, age, size, cost", false, status_run },

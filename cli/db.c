@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 #include "storage/admin.h"
 
 /* Of what an export leaves out so many places are named. */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/when.h"
 #include "cli/db.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 #include "storage/admin.h"
 
 enum {

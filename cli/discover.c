@@ -17,7 +17,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 #include "fabric/fabric.h"
 #include "fabric/record.h"
 #include "wire/explore.h"

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/lib/options.h"
 
 static void print_commands(void)
 {

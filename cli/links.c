@@ -6,11 +6,11 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "cli/cells.h"
+#include "cli/lib/cells.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/selection.h"
-#include "cli/view.h"
+#include "cli/lib/options.h"
+#include "cli/lib/selection.h"
+#include "cli/lib/view.h"
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/options.h"
-#include "cli/view.h"
+#include "cli/lib/options.h"
+#include "cli/lib/view.h"
 #include "export/escape.h"
 #include "storage/reader.h"
 

@@ -55,8 +55,12 @@ check_tree() {
 			if (what ~ /^"/) {
 				sub(/^"/, "", what); sub(/".*/, "", what)
 				if (what == "config.h") next
-				if (what !~ /^[a-z]+\/[a-z0-9_]+\.h$/) {
+				if (what !~ /^[a-z]+(\/[a-z0-9_]+)+\.h$/) {
 					print file ":" FNR ": \"" what "\" is not of the form \"folder/file.h\""
+					next
+				}
+				if (what ~ /\/.*\// && !starts(what, folder "/")) {
+					print file ":" FNR ": \"" what "\" is private to its folder"
 					next
 				}
 				ok = 0
@@ -113,9 +117,11 @@ plant "ncursesw's own folder is seen too" export/bad.c '<ncursesw/curses.h>' 'ex
 plant "spaces hide nothing" base/bad.c ' "tui/tui.h"' 'base/ may not'
 plant "includes name their folder" fabric/bad.c '"fabric.h"' 'is not of the form'
 plant "a way around by dots is seen" fabric/bad.c '"../wire/engine.h"' 'is not of the form'
+plant "headers in sub-folders are private" cli/bad.c '"tui/links/row.h"' 'private'
 plant "a macro as include is refused" fabric/bad.c 'HEADER' 'cannot be checked'
 plant "a new folder needs a rule" extra/bad.c '<stdio.h>' 'has no rule'
 good "storage may include the sink" storage/good.c '"collector/sink.h"'
+good "a folder may include its own sub-folders" cli/report/good.c '"cli/lib/view.h"'
 good "wire may include umad" wire/good.c '<infiniband/umad.h>'
 good "the C library is for everybody" base/good.c '<stdio.h>'
 done_testing

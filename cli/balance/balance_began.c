@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * balance_began.c - since when a group is uneven
+ *
+ * Back from the window that is shown, window by window, until one in which the group was busy and even; what was
+ * idle or not read says nothing. Ten windows of a minute, and a day before that in longer ones, for which
+ * stored sums are added up; the one of those in which a group was even is looked at minute by minute. Of
+ * the first uneven minute, and the one before it, the part is looked for from which on it was uneven.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "cli/balance/balance.h"
+#include "fabric/fabric.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+
+/* Whose beginning is looked for: the worst. Longer than this nobody waits for it. */
+enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
+
+/* The first uneven window is looked at in so many parts, or sweep by sweep. */
+enum { PARTS = 6 };
+
+struct walk {
+	struct balance_answer *answer;
+	struct balance_load *loads;       /* by port of the fabric */
+	struct balance_member *members;   /* room for the largest group */
+	uint32_t *ports;                  /* of groups that are still looked at */
+	uint32_t results[GROUPS_MOST];
+	bool open[GROUPS_MOST];           /* not found yet */
+	bool ended[GROUPS_MOST];          /* in the window in hand */
+	size_t count;
+	int64_t give_up_us;               /* boot time */
+};
+
+static void add_port(struct walk *walk, uint32_t port, size_t *count)
+{
+	if (port != FABRIC_NONE)
+		walk->ports[(*count)++] = port;
+}
+
+/* Members and the other ends of their links, of groups in @which. */
+static size_t list_ports(struct walk *walk, const bool *which)
+{
+	const struct shape *shape = walk->answer->shape;
+	size_t count = 0, i;
+	uint32_t j;
+
+	for (i = 0; i < walk->count; i++) {
+		const struct shape_group *group = &shape->groups[walk->answer->balance.results[walk->results[i]].group];
+
+		/* Both directions of a group have the same ports. */
+		for (j = 0; j < i; j++)
+			if (which[j] && walk->answer->balance.results[walk->results[j]].group == (uint32_t)
+				(group - shape->groups))
+				break;
+		if (!which[i] || j < i)
+			continue;
+		for (j = 0; j < group->count; j++)
+			add_port(walk, shape->members[group->first + j], &count);
+	}
+	return count;
+}
+
+/* Return: was any of @which uneven or even in this window; ended[] says who was even. */
+static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, bool round,
+		struct error *err)
+{
+	struct balance_answer *answer = walk->answer;
+	struct balance_input input = { .shape = answer->shape, .loads = walk->loads,
+				       .window_us = (double)(until_us - since_us) };
+	size_t count = list_ports(walk, which), i;
+	int code = 0;
+
+	memset(walk->ended, 0, sizeof(walk->ended));
+	if (count)
+		code = balance_read(answer, since_us, until_us, round, walk->ports, count, walk->loads, err);
+	for (i = 0; code > 0 && i < walk->count; i++) {
+		const struct balance_result *now = &answer->balance.results[walk->results[i]];
+		struct balance_result then;
+
+		if (!which[i])
+			continue;
+		balance_measure(&input, answer->limits, now->group, now->direction, walk->members, &then);
+		walk->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
+		if (then.state == BALANCE_ACTIVE && then.m)
+			answer->began[walk->results[i]].wall_us = since_us;
+	}
+	return code < 0 ? code : 0;
+}
+
+static bool any(const struct walk *walk, const bool *which)
+{
+	size_t i;
+
+	for (i = 0; i < walk->count; i++)
+		if (which[i])
+			return true;
+	return false;
+}
+
+static void close_ended(struct walk *walk, bool *open)
+{
+	size_t i;
+
+	for (i = 0; i < walk->count; i++) {
+		if (!open[i] || !walk->ended[i])
+			continue;
+		open[i] = false;
+		walk->answer->began[walk->results[i]].earlier = false;
+	}
+}
+
+static bool is_late(const struct walk *walk)
+{
+	return clock_boottime_us(clock_system()) > walk->give_up_us;
+}
+
+/* Step by step from @until_us down to @since_us. */
+static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t until_us, int64_t step_us,
+		     struct error *err)
+{
+	int code = 0;
+
+	for (; code == 0 && until_us > since_us && any(walk, open) && !is_late(walk); until_us -= step_us) {
+		code = look(walk, open, until_us - step_us, until_us, false, err);
+		close_ended(walk, open);
+	}
+	return code;
+}
+
+/* Where a longer window was even, the group may have become uneven within it. */
+static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, struct error *err)
+{
+	int64_t step_us = COARSE_FACTOR * walk->answer->window_us;
+	int code = 0, i;
+	size_t j;
+
+	for (i = 0; code == 0 && i < COARSE_WINDOWS && until_us > oldest_us && any(walk, walk->open) && !is_late(walk);
+	     i++, until_us -= step_us) {
+		bool ended[GROUPS_MOST];
+
+		code = look(walk, walk->open, until_us - step_us, until_us, true, err);
+		memcpy(ended, walk->ended, sizeof(ended));
+		close_ended(walk, walk->open);
+		if (code == 0)
+			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->answer->window_us, err);
+		for (j = 0; j < walk->count; j++)
+			if (!walk->open[j])
+				walk->answer->began[walk->results[j]].earlier = false;
+	}
+	return code;
+}
+
+/*
+ * From which part on was the first uneven window uneven? Or the one before it, which was even as a whole, and may have
+ * ended uneven. Groups whose beginning was not found are left as they are.
+ */
+static int refine(struct walk *walk, struct error *err)
+{
+	struct balance_answer *answer = walk->answer;
+	int64_t step_us = answer->window_us / PARTS, interval_us = answer->view.snapshot->sweep.interval_us;
+	int code = 0;
+	size_t i;
+
+	if (step_us < interval_us)
+		step_us = interval_us;
+	for (i = 0; code == 0 && i < walk->count && 2 * step_us <= answer->window_us; i++) {
+		struct balance_began *began = &answer->began[walk->results[i]];
+		int64_t since_us = began->wall_us, until_us = since_us + answer->window_us;
+		bool one[GROUPS_MOST] = { false };
+
+		if (walk->open[i] || is_late(walk))
+			continue;
+		one[i] = true;
+		began->wall_us = 0;
+		code = walk_fine(walk, one, since_us - answer->window_us, until_us, step_us, err);
+		if (!began->wall_us)
+			began->wall_us = since_us;
+	}
+	return code;
+}
+
+static int make_room(struct walk *walk, struct error *err)
+{
+	const struct balance_answer *answer = walk->answer;
+	const struct fabric *fabric = answer->view.fabric;
+	uint32_t most = 1;
+	size_t i;
+
+	for (i = 0; i < answer->shape->group_count; i++)
+		most = answer->shape->groups[i].count > most ? answer->shape->groups[i].count : most;
+	walk->loads = calloc(fabric->port_count + 1, sizeof(*walk->loads));
+	walk->members = calloc(most, sizeof(*walk->members));
+	walk->ports = calloc(fabric->port_count + 1, sizeof(*walk->ports));
+	if (!walk->loads || !walk->members || !walk->ports)
+		return err_nomem(err);
+	return 0;
+}
+
+static void choose(struct walk *walk)
+{
+	struct balance_answer *answer = walk->answer;
+	size_t i;
+
+	for (i = 0; i < answer->shown_count && walk->count < GROUPS_MOST; i++) {
+		const struct balance_result *result = &answer->balance.results[answer->shown[i]];
+
+		if (result->state != BALANCE_ACTIVE || !result->m)
+			continue;
+		answer->began[answer->shown[i]] = (struct balance_began){ answer->since_us, true };
+		walk->open[walk->count] = true;
+		walk->results[walk->count++] = answer->shown[i];
+	}
+}
+
+/* The minutes that were judged already. */
+static void recall(struct walk *walk)
+{
+	struct balance_answer *answer = walk->answer;
+	size_t i;
+	int window;
+
+	for (i = 0; i < walk->count; i++) {
+		uint32_t result = walk->results[i];
+
+		for (window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
+			walk->ended[i] = answer->was_even[result] & 1u << window;
+			if (walk->ended[i])
+				close_ended(walk, walk->open);
+			else if (answer->was_uneven[result] & 1u << window)
+				answer->began[result].wall_us = answer->until_us - (window + 1) * answer->window_us;
+		}
+	}
+}
+
+int balance_find_began(struct balance_answer *answer, struct error *err)
+{
+	struct walk walk = { .answer = answer,
+			     .give_up_us = clock_boottime_us(clock_system()) + TIME_MOST_MS * US_PER_MS };
+	int64_t fine_us = answer->since_us - FINE_WINDOWS * answer->window_us;
+	struct history_range range;
+	int code;
+
+	choose(&walk);
+	/* A window that was asked for may be longer than what is known of the minutes before its end. */
+	if (!answer->options.since_us) {
+		recall(&walk);
+		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;
+	}
+	if (!walk.count)
+		return 0;
+	code = make_room(&walk, err);
+	if (code == 0)
+		code = reader_history_range(answer->view.reader, fine_us, answer->since_us, &range, err);
+	if (code == 0 && answer->options.since_us)
+		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
+				 answer->since_us, answer->window_us, err);
+	if (code == 0 && range.oldest_us < fine_us)
+		code = walk_coarse(&walk, fine_us, range.oldest_us, err);
+	if (code == 0)
+		code = refine(&walk, err);
+	free(walk.loads);
+	free(walk.members);
+	free(walk.ports);
+	return code;
+}

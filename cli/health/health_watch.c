@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * health_watch.c - `ibwire health --watch`: a line for each finding that opens, changes or closes
+ *
+ * For any pager: with --format json each line is one object. What is open at the start comes
+ * first, as "open". What is acknowledged, or on drained hosts alone, is told with that.
+ */
+#include "cli/health/health.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/stop.h"
+#include "base/when.h"
+#include "cli/lib/view.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+
+/* A new sweep is looked for so often. */
+#define LOOK_US (500 * US_PER_MS)
+
+/* Without a new sweep for so many intervals, that is told too: silence of the collector is no health. */
+#define STALE_INTERVALS 3
+#define STALE_LEAST_US (30 * US_PER_S)
+
+struct watching {
+	struct health_ask ask;
+	struct view view;
+	struct result *result;    /* of --format json or csv; NULL: lines for people */
+	struct health_rows open;  /* as of the sweep before */
+	bool began;
+	bool stale;
+};
+
+static void print_line(const struct watching *watching, const char *change, int64_t wall_us,
+		       const struct health_row *health)
+{
+	const struct finding *finding = &health->row.finding;
+	char when[WHEN_SIZE];
+
+	if (watching->result) {
+		health_put_row(watching->result, &watching->view, wall_us, change, health);
+		return;
+	}
+	printf("%s  %-7s %-8s %s  %s%s%s: %s%s\n", when_format_local(wall_us, when), change,
+	       finding_severity_name(finding->severity), finding->subject, finding_kind_name(finding->kind),
+	       finding->cause[0] ? ", cause: " : "", finding->cause, finding->text,
+	       health->place == HEALTH_ACKNOWLEDGED ? " (acknowledged)" :
+	       health->place == HEALTH_DRAINED ? " (drained)" : "");
+}
+
+/* Findings by number. */
+static int index_rows(const struct health_rows *rows, struct map *ret, struct error *err)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (map_put(ret, (uint64_t)rows->list[i].row.finding.id, (uint32_t)i))
+			return err_nomem(err);
+	return 0;
+}
+
+static bool is_wanted(const struct watching *watching, const struct health_row *row)
+{
+	return watching->ask.all || row->row.finding.severity > FINDING_INFO;
+}
+
+static bool find_closing(void *ctx, const struct finding_row *row)
+{
+	struct finding *finding = ctx;
+
+	if (row->finding.id != finding->id)
+		return true;
+	finding->closed_us = row->finding.closed_us;
+	finding->last_seen_us = row->finding.last_seen_us;
+	return false;
+}
+
+/* What is not open any more: when did it close? Sweeps may have gone by since the last look. */
+static int tell_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
+{
+	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	/* The sweep before the one of the last look: what closes in the first sweep of a window was not open in it. */
+	struct finding_query query = { .since_us = before_us - 1, .until_us = wall_us };
+	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
+
+	if (code == 0)
+		print_line(watching, "closed", row->row.finding.closed_us ? row->row.finding.closed_us : wall_us, row);
+	return code;
+}
+
+static int tell_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
+			struct error *err)
+{
+	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
+	struct map before = { 0 }, after = { 0 };
+	int code = index_rows(&watching->open, &before, err);
+	uint32_t at;
+
+	if (code == 0)
+		code = index_rows(now, &after, err);
+	for (size_t i = 0; code == 0 && i < now->count; i++) {
+		const struct health_row *row = &now->list[i];
+		bool known = map_get(&before, (uint64_t)row->row.finding.id, &at);
+
+		if (!is_wanted(watching, row))
+			continue;
+		if (!known)
+			print_line(watching, watching->began ? "opened" : "open", watching->began ? wall_us :
+				   row->row.opened_us, row);
+		else if (watching->open.list[at].row.finding.severity != row->row.finding.severity ||
+			 watching->open.list[at].place != row->place ||
+			 strcmp(watching->open.list[at].row.cause, row->row.cause))
+			print_line(watching, "changed", wall_us, row);
+	}
+	for (size_t i = 0; code == 0 && i < watching->open.count; i++)
+		if (!map_get(&after, (uint64_t)watching->open.list[i].row.finding.id, &at) &&
+		    is_wanted(watching, &watching->open.list[i]))
+			code = tell_closed(watching, &watching->open.list[i], before_us, err);
+	map_done(&before);
+	map_done(&after);
+	return code;
+}
+
+/* Findings of the newest sweep against those of the one before. */
+static int look(struct watching *watching, struct error *err)
+{
+	struct snapshot_query query = { .names = watching->view.names };
+	struct finding_query findings = { 0 };
+	int64_t before_us = watching->view.snapshot->sweep.wall_us;
+	struct snapshot *snapshot;
+	struct health_rows now;
+	int code = snapshot_load(watching->view.reader, &query, &snapshot, err);
+
+	if (code < 0)
+		return code;
+	snapshot_destroy(watching->view.snapshot);
+	watching->view.snapshot = snapshot;
+	watching->view.fabric = snapshot->fabric;
+	code = health_load(&watching->view, &watching->ask, &findings, &now, err);
+	if (code < 0)
+		return code;
+	code = tell_changes(watching, &now, before_us, err);
+	/* Rows point into themselves: moved as a whole list they stay where they are. */
+	health_rows_done(&watching->open);
+	watching->open = now;
+	watching->began = true;
+	/* What is named was there once: it may go. */
+	watching->ask.may_be_unknown = true;
+	return code;
+}
+
+/* Nobody asks the fabric any more: said once on stderr, and once that it is over. */
+static void look_at_age(struct watching *watching)
+{
+	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
+	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
+	int64_t limit_us = STALE_INTERVALS * sweep->interval_us;
+	char age[WHEN_AGE_SIZE];
+	bool stale = age_us < 0 || age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
+
+	if (stale && !watching->stale)
+		log_warning("the newest sweep is %s: what happens now is not seen; is ibwire collect running?",
+			    when_format_age(now_us, sweep->wall_us, age));
+	else if (!stale && watching->stale)
+		log_info("sweeps come again");
+	watching->stale = stale;
+}
+
+int health_watch(const struct health_ask *ask, struct error *err)
+{
+	struct watching watching = { .ask = *ask };
+	const struct clock *clock = clock_system();
+	int64_t newest = 0, shown = -1;
+	int code = view_open(ask->options, false, &watching.view, err);
+
+	if (code < 0)
+		return code;
+	if (ask->options->format != RESULT_TABLE)
+		code = health_result(ask->options, true, &watching.result, err);
+	stop_install();
+	while (code == 0 && !stop_requested()) {
+		code = reader_newest(watching.view.reader, &newest, err);
+		if (code == 0 && newest != shown) {
+			code = look(&watching, err);
+			shown = newest;
+			/* Whoever reads has gone. */
+			if (fflush(stdout) || ferror(stdout))
+				break;
+		}
+		look_at_age(&watching);
+		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + LOOK_US);
+	}
+	if (watching.result && code == 0)
+		code = result_finish(watching.result, err);
+	result_destroy(watching.result);
+	health_rows_done(&watching.open);
+	view_done(&watching.view);
+	return code;
+}

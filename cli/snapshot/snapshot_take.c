@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* snapshot_take.c - `ibwire snapshot take`: ask all ports for all counters, beside a collector or without one */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/stop.h"
+#include "cli/snapshot/snapshot.h"
+#include "collector/fabric_watch.h"
+#include "collector/helper.h"
+#include "collector/take.h"
+#include "export/result.h"
+#include "fabric/fabric.h"
+#include "storage/reader.h"
+#include "wire/hca.h"
+#include "wire/keys.h"
+
+/* How long one look at a running discovery takes. */
+#define DISCOVERY_SLICE_MS 50
+
+/* How long the end may take once somebody asked for it: a device may never come back to us. */
+#define STOP_S 10
+
+struct taking {
+	const struct snapshot_options *options;
+	struct saved_label label;
+	struct hca_port local;
+	struct hca *hca;
+	struct keys *keys;
+	struct saved_writer *writer;
+	struct fabric *fabric;
+	struct restored_caps *caps; /* what a collector knows of its nodes' agents */
+	size_t caps_count;
+	int64_t discovery_us;       /* 0: none was made */
+	int64_t sweep_us, commit_us, spread_us;
+	uint32_t ports_asked, ports_answered;
+	uint64_t mads_sent, mads_timed_out;
+};
+
+/* --- which fabric --- */
+
+static int keep_caps(struct taking *taking, const struct snapshot *snapshot, struct error *err)
+{
+	const struct fabric *fabric = snapshot->fabric;
+	size_t i;
+
+	taking->caps = calloc(fabric->node_count + 1, sizeof(*taking->caps));
+	if (!taking->caps)
+		return err_nomem(err);
+	for (i = 0; i < fabric->node_count; i++)
+		if (snapshot->caps[i].known)
+			taking->caps[taking->caps_count++] =
+				(struct restored_caps){ fabric->nodes[i].guid, snapshot->caps[i] };
+	return 0;
+}
+
+/*
+ * What a live collector knows is as fresh as a discovery, for it looks for changes with every
+ * sweep, and costs nothing. Return: 1 where there is one that has stored a sweep, 0, or an error.
+ */
+static int fabric_of_collector(struct taking *taking, const char *path, struct error *err)
+{
+	const struct snapshot_query query = { .fabric_only = true };
+	struct snapshot *snapshot = NULL;
+	struct reader *reader;
+	struct db_status status;
+	int code = reader_open(path, &reader, err);
+
+	if (code < 0)
+		return code;
+	code = reader_status(reader, &status, err);
+	if (code == 0 && status.live && status.last.id)
+		code = snapshot_load(reader, &query, &snapshot, err);
+	if (snapshot) {
+		code = keep_caps(taking, snapshot, err);
+		taking->fabric = snapshot->fabric;
+		snapshot->fabric = NULL;
+		snapshot_destroy(snapshot);
+	}
+	reader_close(reader);
+	return code < 0 ? code : taking->fabric != NULL;
+}
+
+static int discover(struct taking *taking, struct error *err)
+{
+	const struct discoverer *discoverer;
+	struct helper_command command;
+	const struct discovery_settings settings = {
+		.argv = command.argv, .deadline_us = ASKING_DISCOVERY_DEADLINE_US,
+	};
+	struct record_trailer trailer = { 0 };
+	int64_t began_us = clock_boottime_us(clock_system());
+	struct helper *helper;
+	int code;
+
+	asking_helper(&taking->options->asking, &taking->local, &command);
+	code = helper_create(&settings, clock_system(), &helper, err);
+	if (code < 0)
+		return code;
+	discoverer = helper_discoverer(helper);
+	code = discoverer->start(discoverer->ctx, err);
+	while (code == 0 && !stop_requested())
+		code = discoverer->step(discoverer->ctx, DISCOVERY_SLICE_MS, &taking->fabric, &trailer, err);
+	helper_destroy(helper);
+	if (code == 0)
+		return err_set(err, ERR_UNAVAILABLE, "stopped during discovery; nothing was stored");
+	if (code < 0)
+		return code;
+	taking->discovery_us = clock_boottime_us(clock_system()) - began_us;
+	if (trailer.lost)
+		log_warning("discovery got no answer to %llu questions: ports may be missing from the snapshot",
+			    (unsigned long long)trailer.lost);
+	return saved_check_fabric(taking->writer, taking->fabric, err);
+}
+
+/* --- the sweep --- */
+
+static int store(void *ctx, const struct sweep *sweep, struct error *err)
+{
+	struct taking *taking = ctx;
+	int64_t began_us = clock_boottime_us(clock_system());
+	int code = saved_write(taking->writer, &taking->label, sweep, err);
+
+	taking->commit_us = clock_boottime_us(clock_system()) - began_us;
+	taking->sweep_us = sweep->end_us - sweep->start_us;
+	taking->spread_us = sweep->spread_us;
+	taking->ports_asked = sweep->ports_asked;
+	taking->ports_answered = sweep->ports_answered;
+	taking->mads_sent = sweep->mads_sent;
+	taking->mads_timed_out = sweep->mads_timed_out;
+	return code;
+}
+
+static int ask(struct taking *taking, struct error *err)
+{
+	const struct snapshot_options *options = taking->options;
+	const struct take_settings settings = {
+		.engine = {
+			.window = (unsigned)options->window,
+			.per_node = ASKING_PER_NODE,
+			.max_mads_per_s = (unsigned)options->max_mads_per_s,
+			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
+								 : ASKING_TIMEOUT_MS,
+			.retries = ASKING_RETRIES,
+		},
+		.fast_only = options->fast,
+		.directed_smps = taking->local.directed,
+		.keys = taking->keys,
+	};
+	struct take_report report;
+	int code = take_run(&settings, hca_transport(taking->hca), clock_system(), taking->fabric, taking->caps,
+			    taking->caps_count, store, taking, &report, err);
+
+	if (code < 0)
+		return code;
+	if (report.moved_lids)
+		log_warning("%u LIDs belong to other nodes by now: the nodes that had them are in the snapshot "
+			    "without counters", report.moved_lids);
+	if (report.changed)
+		log_warning("a link is not as the topology has it: what came up since then is not in the snapshot");
+	return 0;
+}
+
+static int print_report(const struct taking *taking, struct error *err)
+{
+	static const struct column columns[] = {
+		{ .key = "name", .title = "snapshot", .kind = COLUMN_TEXT },
+		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
+		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
+		{ .key = "discovery_us", .title = "discovery", .kind = COLUMN_SPAN_US },
+		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
+		{ .key = "spread_us", .title = "between first and last reading", .kind = COLUMN_SPAN_US },
+		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
+		{ .key = "longest_lock_us", .title = "longest lock", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
+	};
+	struct result_options how = options_result(&taking->options->common);
+	struct result *result;
+	int code;
+
+	how.record = true;
+	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	if (code < 0)
+		return code;
+	result_text(result, 0, taking->label.name);
+	result_integer(result, 1, taking->ports_asked);
+	result_integer(result, 2, taking->ports_answered);
+	result_unsigned(result, 3, taking->mads_sent);
+	result_unsigned(result, 4, taking->mads_timed_out);
+	if (taking->discovery_us)
+		result_integer(result, 5, taking->discovery_us);
+	result_integer(result, 6, taking->sweep_us);
+	result_integer(result, 7, taking->spread_us);
+	result_integer(result, 8, taking->commit_us);
+	result_integer(result, 9, saved_longest_us(taking->writer));
+	result_end_row(result);
+	code = result_finish(result, err);
+	result_destroy(result);
+	return code;
+}
+
+/* The database first: what cannot be stored is not asked. */
+static int take(struct taking *taking, struct error *err)
+{
+	const struct options *common = &taking->options->common;
+	char path[4096];
+	int code = options_db_path(common, true, path, sizeof(path), err);
+
+	if (code == 0)
+		code = saved_writer_open(path, &taking->writer, err);
+	if (code == 0)
+		code = saved_is_free(taking->writer, taking->label.name, err);
+	if (code == 0)
+		code = hca_find(common->ca, common->port, taking->options->asking.smi_ca, &taking->local, err);
+	if (code == 0)
+		code = asking_keys(&taking->options->asking, taking->local.port_guid, &taking->keys, err);
+	if (code == 0)
+		code = fabric_of_collector(taking, path, err);
+	if (code == 0) {
+		taking->label.discovered = true;
+		code = discover(taking, err);
+	}
+	if (code >= 0)
+		code = hca_open(&taking->local, &taking->hca, err);
+	if (code == 0)
+		code = ask(taking, err);
+	return code ? code : print_report(taking, err);
+}
+
+int snapshot_take(const struct snapshot_options *options, const char *name, struct error *err)
+{
+	struct taking taking = {
+		.options = options,
+		.label = { .name = name, .note = options->note, .slow = !options->fast },
+	};
+	int code;
+
+	log_init("ibwire", LOG_LEVEL_WARNING);
+	stop_install();
+	stop_within(STOP_S);
+	code = take(&taking, err);
+	saved_writer_close(taking.writer);
+	hca_close(taking.hca);
+	keys_destroy(taking.keys);
+	fabric_destroy(taking.fabric);
+	free(taking.caps);
+	return code;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* topology.c - `ibwire topology`: what the fabric is built like, whether it still is, and where its routes lead */
+#include "cli/topology/topology.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "fabric/fabric.h"
+#include "fabric/name_map.h"
+#include "fabric/netfile.h"
+#include "fabric/shape.h"
+#include "storage/reader.h"
+
+int topology_read_file(const char *path, const struct name_map *names, struct fabric **ret, struct error *err)
+{
+	struct text text = { 0 };
+	struct netfile_notes notes;
+	struct error why = { 0 };
+	int code = text_read_file(path, "", TEXT_FABRIC_MOST, &text, err);
+
+	if (code == 0) {
+		code = netfile_read(text_chars(&text), text.len, names, ret, &notes, &why);
+		if (code < 0)
+			err_set(err, code, "%s: %s", path, why.text);
+	}
+	if (code == 0 && notes.peers_conflicting)
+		log_warning("%s: %zu ports are cabled to different ports by their two ends: left out", path,
+			    notes.peers_conflicting);
+	text_done(&text);
+	return code;
+}
+
+static int load_file(const struct topology_options *options, struct topology *topology, struct error *err)
+{
+	int code = options_name_map(&options->common, &topology->names, err);
+
+	if (code == 0)
+		code = topology_read_file(options->from, topology->names, &topology->own, err);
+	topology->fabric = topology->own;
+	return code;
+}
+
+static int load_database(const struct topology_options *options, struct topology *topology, struct error *err)
+{
+	int code = view_open(&options->common, false, &topology->view, err);
+
+	if (code < 0)
+		return code;
+	topology->fabric = topology->view.fabric;
+	topology->wall_us = topology->view.snapshot->sweep.wall_us;
+	return 0;
+}
+
+int topology_open(const struct topology_options *options, struct topology *ret, struct error *err)
+{
+	struct topology topology = { 0 };
+	int code = settings_load(options->settings_path, &topology.settings, err);
+
+	if (code == 0)
+		code = options->from ? load_file(options, &topology, err) : load_database(options, &topology, err);
+	if (code == 0)
+		code = order_names(&topology.shown, topology.fabric, err);
+	if (code == 0)
+		code = shape_create(topology.fabric, &topology.settings.shape, &topology.shape, err);
+	if (code < 0) {
+		topology_close(&topology);
+		return code;
+	}
+	*ret = topology;
+	return 0;
+}
+
+void topology_close(struct topology *topology)
+{
+	shape_destroy(topology->shape);
+	order_done(&topology->shown);
+	fabric_destroy(topology->own);
+	name_map_destroy(topology->names);
+	settings_done(&topology->settings);
+	if (topology->view.reader)
+		view_done(&topology->view);
+	memset(topology, 0, sizeof(*topology));
+}
+
+enum { SHOW, SAVE, DIFF, DOT, ROUTE, WORDS };
+
+static int run_word(int word, const struct topology_options *options, struct error *err)
+{
+	struct topology topology;
+	int code = topology_open(options, &topology, err);
+
+	if (code < 0)
+		return code;
+	switch (word) {
+	case SHOW:
+		code = topology_show(options, &topology, err);
+		break;
+	case SAVE:
+		code = topology_save(&topology, options->common.argv[1], err);
+		break;
+	case DIFF:
+		code = topology_diff(options, &topology, options->common.argv[1], err);
+		break;
+	case DOT:
+		code = topology_dot(options, &topology, err);
+		break;
+	}
+	topology_close(&topology);
+	return code;
+}
+
+static int check_options(const struct command *command, const struct topology_options *options, int word,
+			 struct error *err)
+{
+	if (options->summary && word != SHOW)
+		return options_usage_error(command, err, "--summary is for show");
+	if (options->hosts && word != DOT)
+		return options_usage_error(command, err, "--hosts is for dot");
+	if (options->common.since_us || options->common.until_us)
+		return options_usage_error(command, err, "--since and --until are for route; here is --at");
+	if (options->from && options->common.at_us)
+		return options_usage_error(command, err, "a file has no past: --from goes without --at");
+	if (options->from && options->common.db)
+		return options_usage_error(command, err, "either --from or --db");
+	if (options->common.format != RESULT_TABLE && (word == SAVE || word == DOT))
+		return options_usage_error(command, err, "%s has a format of its own", word == SAVE ? "save" : "dot");
+	return 0;
+}
+
+int topology_run(const struct command *command, int argc, char **argv, struct error *err)
+{
+	static const struct { const char *word; int arguments; const char *takes; } words[WORDS] = {
+		[SHOW] = { "show", 0, "no argument" }, [SAVE] = { "save", 1, "one file" },
+		[DIFF] = { "diff", 1, "one file" }, [DOT] = { "dot", 0, "no argument" },
+		[ROUTE] = { "route", 2, "two ends" },
+	};
+	struct topology_options options = { .from = NULL };
+	const struct option_spec specs[] = {
+		TOPOLOGY_SOURCE_OPTIONS(options),
+		{ "summary", 's', OPTION_FLAG, NULL, "show: the summary alone", &options.summary, 0 },
+		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
+		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
+	};
+	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
+				 clock_wall_us(clock_system()), &options.common, err), i;
+
+	if (code)
+		return code < 0 ? code : 0;
+	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
+		;
+	if (i == WORDS || !options.common.argc)
+		return options_usage_error(command, err, "say what to do: show, save, diff, dot or route");
+	if (options.common.argc != 1 + words[i].arguments)
+		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
+	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))
+		return options_usage_error(command, err, "--from, --settings, --summary, --hosts: not for route");
+	if (i == ROUTE)
+		return topology_route(command, &options.common, err);
+	code = check_options(command, &options, i, err);
+	return code < 0 ? code : run_word(i, &options, err);
+}
