@@ -4,9 +4,13 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -15,16 +19,15 @@
 #include "base/stop.h"
 #include "base/text.h"
 #include "base/when.h"
-#include "cli/lib/asking.h"
 #include "cli/command.h"
-#include "cli/keep.h"
+#include "cli/lib/polling.h"
 #include "cli/lib/options.h"
 #include "cli/lib/settings.h"
 #include "collector/collector.h"
 #include "collector/details.h"
+#include "collector/fabric_watch.h"
 #include "collector/helper.h"
 #include "collector/link_check.h"
-#include "collector/fabric_watch.h"
 #include "collector/route_read.h"
 #include "export/result.h"
 #include "fabric/fabric.h"
@@ -32,6 +35,52 @@
 #include "wire/hca.h"
 #include "wire/keys.h"
 #include "wire/transport.h"
+
+#define DEFAULT_BYTES INT64_C(20000000000)
+
+static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
+{
+	static const char units[] = "kMGT";
+	const char *unit;
+	char *end;
+	double value = strtod(typed, &end);
+
+	/* No hexadecimal, no "inf": a number that a person types. */
+	if (strspn(typed, "0123456789.") != (size_t)(end - typed) || end == typed)
+		return err_set(err, ERR_USAGE, "\"%s\" is no size; give one such as 500M, 20G or 1.5T", typed);
+	unit = *end ? strchr(units, *end) : NULL;
+	if (unit) {
+		value *= pow(1000, (double)(unit - units + 1));
+		end++;
+	}
+	if (*end == 'B')
+		end++;
+	if (*end || !(value < 9e18))
+		return err_set(err, ERR_USAGE, "\"%s\" is no size; give one such as 500M, 20G or 1.5T", typed);
+	*ret_bytes = (int64_t)value;
+	return 0;
+}
+
+static int64_t default_size(const char *path)
+{
+	char folder[PATH_MAX];
+	struct statvfs disk;
+	struct stat file;
+	char *slash;
+	double room;
+
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return DEFAULT_BYTES;
+	slash = strrchr(folder, '/');
+	if (!slash)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = '\0';
+	if (statvfs(folder, &disk) < 0)
+		return DEFAULT_BYTES;
+	room = (double)disk.f_bavail * (double)disk.f_frsize + (stat(path, &file) < 0 ? 0 : (double)file.st_size);
+	return room / 2 < (double)DEFAULT_BYTES ? (int64_t)(room / 2) : DEFAULT_BYTES;
+}
 
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
 /* In less time no switch answers for all its ports. */
@@ -57,7 +106,7 @@ struct collect_options {
 	const char *ask; /* "all" or "switches" */
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
-	struct asking asking;
+	struct polling polling;
 	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
 	const char *max_size;      /* or NULL: by the disk */
 	const char *settings_path; /* or NULL */
@@ -220,14 +269,14 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 		.count = options->once ? 1 : (uint64_t)options->count,
 		.discovery_interval_us = options->rediscover_us,
 		.routes_interval_us = options->routes_us,
-		.routes_window = (unsigned)options->asking.max_smps,
+		.routes_window = (unsigned)options->polling.max_smps,
 		.switches_only = asks_switches_only(options),
 		.engine = {
 			.window = (unsigned)options->window,
 			.per_node = (unsigned)options->per_node,
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
-								 : ASKING_TIMEOUT_MS,
+								 : POLLING_TIMEOUT_MS,
 			.retries = (unsigned)options->retries,
 		},
 		.health = &options->settings.health,
@@ -271,18 +320,18 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->max_mads_per_s, 0 },
 		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
 		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight for discovery and for forwarding tables (8)",
-		  &ret->asking.max_smps, 1 },
+		  &ret->polling.max_smps, 1 },
 		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
-		  &ret->asking.discovery, 0 },
+		  &ret->polling.discovery, 0 },
 		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
 		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table so often, 0: never (1m)",
 		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
-		  &ret->asking.security_keys, 0 },
+		  &ret->polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
-		  "local device that sends SMPs (the HCA, or its part for them)", &ret->asking.smi_ca, 0 },
+		  "local device that sends SMPs (the HCA, or its part for them)", &ret->polling.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
 		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
 		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
@@ -315,14 +364,14 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		return options_usage_error(command, err, "--interval takes 10ms or more");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
 		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
-	if (strcmp(ret->asking.discovery, "own") && strcmp(ret->asking.discovery, "libibnetdisc"))
+	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
 		return options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
-					   ret->asking.discovery);
+					   ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
 		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
-	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->asking.max_smps > 1024)
+	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
 		return options_usage_error(command, err, "a number is too large");
-	if (ret->max_size && keep_parse_size(ret->max_size, &max_bytes, err) < 0)
+	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
 	return options_no_arguments(command, &ret->common, err);
 }
@@ -330,8 +379,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 static int set_keep(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
 {
 	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
-				    .hours_us = options->keep_hours_us, .max_bytes = keep_default_size(path) };
-	int code = options->max_size ? keep_parse_size(options->max_size, &keep.max_bytes, err) : 0;
+				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
+	int code = options->max_size ? parse_size(options->max_size, &keep.max_bytes, err) : 0;
 
 	if (code == 0)
 		writer_set_keep(writer, &keep);
@@ -366,14 +415,14 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	log_init("ibwire", options->verbose ? LOG_LEVEL_DEBUG : options->once ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO);
 	stop_install();
 	stop_within(STOP_EMPTY_S);
-	code = hca_find(options->common.ca, options->common.port, options->asking.smi_ca, &local, err);
+	code = hca_find(options->common.ca, options->common.port, options->polling.smi_ca, &local, err);
 	if (code < 0)
 		return code;
 	local.directed |= options->directed_smps;
-	options->asking.timeout_ms = options->common.timeout_ms;
-	asking_helper(&options->asking, &local, &helper);
+	options->polling.timeout_ms = options->common.timeout_ms;
+	polling_helper_command(&options->polling, &local, &helper);
 	discovery.deadline_us = options->discovery_deadline_us;
-	code = asking_keys(&options->asking, local.port_guid, &keys, err);
+	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
 			    "are planes show what their switch ports count", local.ca_name, local.port,
@@ -408,12 +457,12 @@ int collect_run(const struct command *command, int argc, char **argv, struct err
 		.interval_us = DEFAULT_INTERVAL_US,
 		.rediscover_us = DEFAULT_REDISCOVER_US,
 		.routes_us = DEFAULT_ROUTES_US,
-		.discovery_deadline_us = ASKING_DISCOVERY_DEADLINE_US,
-		.window = ASKING_WINDOW,
-		.per_node = ASKING_PER_NODE,
-		.max_mads_per_s = ASKING_MADS_PER_S,
-		.retries = ASKING_RETRIES,
-		.asking = { .max_smps = ASKING_MAX_SMPS, .discovery = "own" },
+		.discovery_deadline_us = POLLING_DISCOVERY_DEADLINE_US,
+		.window = POLLING_WINDOW,
+		.per_node = POLLING_PER_NODE,
+		.max_mads_per_s = POLLING_MADS_PER_S,
+		.retries = POLLING_RETRIES,
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
 		.keep_raw_us = DEFAULT_KEEP_RAW_US,
 		.keep_sums_us = DEFAULT_KEEP_SUMS_US,
 		.keep_hours_us = DEFAULT_KEEP_HOURS_US,

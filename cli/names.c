@@ -17,7 +17,7 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "cli/lib/output.h"
+#include "cli/lib/options.h"
 #include "cli/topology/topology.h"
 #include "fabric/fabric.h"
 #include "fabric/names.h"

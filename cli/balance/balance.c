@@ -16,6 +16,17 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
+int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+		 size_t count, struct balance_load *loads, struct error *err)
+{
+	const struct load_query query = {
+		.since_us = since_us, .until_us = until_us, .round = round, .snapshot = answer->view.snapshot,
+		.ports = ports, .port_count = count, .damage = &answer->damage,
+	};
+
+	return reader_history_loads(answer->view.reader, &query, loads, err);
+}
+
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result)
 {
 	return &answer->shape->groups[result->group];

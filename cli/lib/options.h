@@ -16,6 +16,7 @@
 struct command;
 struct error;
 struct name_map;
+struct text;
 
 enum common_option {
 	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
@@ -111,5 +112,11 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
  * NO_COLOR, a terminal or not), width (of the terminal, or COLUMNS; none on a pipe)
  */
 struct result_options options_result(const struct options *options);
+
+/*
+ * output_text - write a text to stdout and free it
+ * A closed pipe is no error. Return: 0; ERR_NOMEM where the text is incomplete; ERR_IO.
+ */
+int output_text(struct text *text, struct error *err);
 
 #endif

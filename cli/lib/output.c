@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* output.c - what options mean for files and the terminal; texts on stdout */
-#include "cli/lib/output.h"
+#include "cli/lib/options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/lib/options.h"
 #include "fabric/name_map.h"
 #include "fabric/names.h"
 #include "storage/reader.h"

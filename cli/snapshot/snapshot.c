@@ -317,9 +317,9 @@ static int find_by(const struct command *command, const char *typed, enum diff_b
 static int check_options(const struct command *command, const struct snapshot_options *options, bool takes, bool diffs,
 			 struct error *err)
 {
-	const struct asking *asking = &options->asking;
+	const struct polling *polling = &options->polling;
 
-	if (!takes && (options->note || options->fast || asking->security_keys || asking->smi_ca))
+	if (!takes && (options->note || options->fast || polling->security_keys || polling->smi_ca))
 		return options_usage_error(command, err, "--note, --fast, --security-keys and --smi-ca belong to take");
 	if (!diffs && (options->by || options->all))
 		return options_usage_error(command, err, "--by and --all belong to diff");
@@ -403,8 +403,8 @@ static void unhide_times(struct options *options)
 static int parse_and_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct snapshot_options options = {
-		.asking = { .max_smps = ASKING_MAX_SMPS, .discovery = "own" },
-		.window = ASKING_WINDOW, .max_mads_per_s = ASKING_MADS_PER_S,
+		.polling = { .max_smps = POLLING_MAX_SMPS, .discovery = "own" },
+		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};
 	const struct option_spec specs[] = {
 		{ "note", 0, OPTION_TEXT, "TEXT", "take: one line to remember it by", &options.note, 0 },
@@ -419,9 +419,9 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "take: limit of MADs sent, 0: none (20000)",
 		  &options.max_mads_per_s, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR",
-		  "take: directory with the subnet manager's guid2mkey (none)", &options.asking.security_keys, 0 },
+		  "take: directory with the subnet manager's guid2mkey (none)", &options.polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]", "take: local device that sends SMPs (the HCA)",
-		  &options.asking.smi_ca, 0 },
+		  &options.polling.smi_ca, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	int code = options_parse(command, COMMON_DEVICE | COMMON_SHOW, specs, argc, argv,
@@ -430,7 +430,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 	if (code)
 		return code < 0 ? code : 0;
 	unhide_times(&options.common);
-	options.asking.timeout_ms = options.common.timeout_ms;
+	options.polling.timeout_ms = options.common.timeout_ms;
 	return run_word(command, &options, err);
 }
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "analysis/difference.h"
-#include "cli/lib/asking.h"
+#include "cli/lib/polling.h"
 #include "cli/lib/options.h"
 #include "storage/saved.h"
 
@@ -22,7 +22,7 @@ enum diff_by { DIFF_BY_PORT, DIFF_BY_LINK, DIFF_BY_SWITCH, DIFF_BY_HOST, DIFF_BY
 
 struct snapshot_options {
 	struct options common;
-	struct asking asking;
+	struct polling polling;
 	const char *note;
 	bool fast, all;
 	const char *by;

@@ -88,14 +88,14 @@ static int discover(struct taking *taking, struct error *err)
 	const struct discoverer *discoverer;
 	struct helper_command command;
 	const struct discovery_settings settings = {
-		.argv = command.argv, .deadline_us = ASKING_DISCOVERY_DEADLINE_US,
+		.argv = command.argv, .deadline_us = POLLING_DISCOVERY_DEADLINE_US,
 	};
 	struct record_trailer trailer = { 0 };
 	int64_t began_us = clock_boottime_us(clock_system());
 	struct helper *helper;
 	int code;
 
-	asking_helper(&taking->options->asking, &taking->local, &command);
+	polling_helper_command(&taking->options->polling, &taking->local, &command);
 	code = helper_create(&settings, clock_system(), &helper, err);
 	if (code < 0)
 		return code;
@@ -139,11 +139,11 @@ static int ask(struct taking *taking, struct error *err)
 	const struct take_settings settings = {
 		.engine = {
 			.window = (unsigned)options->window,
-			.per_node = ASKING_PER_NODE,
+			.per_node = POLLING_PER_NODE,
 			.max_mads_per_s = (unsigned)options->max_mads_per_s,
 			.timeout_ms = options->common.timeout_ms ? (unsigned)options->common.timeout_ms
-								 : ASKING_TIMEOUT_MS,
-			.retries = ASKING_RETRIES,
+								 : POLLING_TIMEOUT_MS,
+			.retries = POLLING_RETRIES,
 		},
 		.fast_only = options->fast,
 		.directed_smps = taking->local.directed,
@@ -214,9 +214,9 @@ static int take(struct taking *taking, struct error *err)
 	if (code == 0)
 		code = saved_is_free(taking->writer, taking->label.name, err);
 	if (code == 0)
-		code = hca_find(common->ca, common->port, taking->options->asking.smi_ca, &taking->local, err);
+		code = hca_find(common->ca, common->port, taking->options->polling.smi_ca, &taking->local, err);
 	if (code == 0)
-		code = asking_keys(&taking->options->asking, taking->local.port_guid, &taking->keys, err);
+		code = polling_keys(&taking->options->polling, taking->local.port_guid, &taking->keys, err);
 	if (code == 0)
 		code = fabric_of_collector(taking, path, err);
 	if (code == 0) {

@@ -6,7 +6,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/lib/output.h"
+#include "cli/lib/options.h"
 #include "cli/topology/topology.h"
 #include "export/result.h"
 #include "fabric/fabric.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-#include "cli/lib/asking.h"
+#include "cli/lib/polling.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,14 +9,14 @@
 #include "wire/hca.h"
 #include "wire/keys.h"
 
-void asking_helper(const struct asking *asking, const struct hca_port *local, struct helper_command *ret)
+void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret)
 {
 	size_t i = 0;
 
 	snprintf(ret->port, sizeof(ret->port), "%d", local->port);
 	snprintf(ret->timeout, sizeof(ret->timeout), "%d",
-		 asking->timeout_ms ? asking->timeout_ms : ASKING_TIMEOUT_MS);
-	snprintf(ret->max_smps, sizeof(ret->max_smps), "%" PRId64, asking->max_smps);
+		 polling->timeout_ms ? polling->timeout_ms : POLLING_TIMEOUT_MS);
+	snprintf(ret->max_smps, sizeof(ret->max_smps), "%" PRId64, polling->max_smps);
 	ret->argv[i++] = "/proc/self/exe";
 	ret->argv[i++] = "discover";
 	ret->argv[i++] = "--Ca";
@@ -28,35 +28,35 @@ void asking_helper(const struct asking *asking, const struct hca_port *local, st
 	ret->argv[i++] = "--max-smps";
 	ret->argv[i++] = ret->max_smps;
 	ret->argv[i++] = "--discovery";
-	ret->argv[i++] = asking->discovery;
+	ret->argv[i++] = polling->discovery;
 	/* The directory: what is on a command line everybody can see. */
-	if (asking->security_keys) {
+	if (polling->security_keys) {
 		ret->argv[i++] = "--security-keys";
-		ret->argv[i++] = asking->security_keys;
+		ret->argv[i++] = polling->security_keys;
 	}
-	if (asking->smi_ca) {
+	if (polling->smi_ca) {
 		ret->argv[i++] = "--smi-ca";
-		ret->argv[i++] = asking->smi_ca;
+		ret->argv[i++] = polling->smi_ca;
 	}
 	ret->argv[i] = NULL;
 }
 
-int asking_keys(const struct asking *asking, uint64_t own_guid, struct keys **ret, struct error *err)
+int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err)
 {
 	size_t different;
 	int code;
 
-	if (!asking->security_keys)
+	if (!polling->security_keys)
 		return 0;
-	code = keys_load(asking->security_keys, ret, err);
+	code = keys_load(polling->security_keys, ret, err);
 	if (code < 0)
 		return code;
 	if (keys_are_exposed(*ret))
-		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", asking->security_keys);
+		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", polling->security_keys);
 	keys_pick(*ret, own_guid, &different);
-	if (different > 1 && !strcmp(asking->discovery, "libibnetdisc"))
+	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc"))
 		log_warning("%s/" KEYS_FILE " holds %zu different keys, and libibnetdisc carries one, this port's: "
-			    "nodes that drop SMPs with another key are not discovered", asking->security_keys,
+			    "nodes that drop SMPs with another key are not discovered", polling->security_keys,
 			    different);
 	log_info("M_Keys of %zu ports are known", keys_count(*ret));
 	return 0;

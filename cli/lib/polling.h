@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* polling.h - what `collect` and `snapshot take` share: defaults, keys, the discovery helper's command line */
+#ifndef IBWIRE_CLI_POLLING_H
+#define IBWIRE_CLI_POLLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct hca_port;
+struct keys;
+
+/* As a guest on somebody's fabric. docs/infiniband.md says why. */
+#define POLLING_WINDOW 32
+#define POLLING_PER_NODE 1
+#define POLLING_MADS_PER_S 20000
+#define POLLING_TIMEOUT_MS 1000
+#define POLLING_RETRIES 2
+#define POLLING_MAX_SMPS 8
+#define POLLING_DISCOVERY_DEADLINE_US (120 * INT64_C(1000000))
+
+struct polling {
+	int timeout_ms;            /* 0: POLLING_TIMEOUT_MS */
+	int64_t max_smps;
+	const char *discovery;     /* "own" or "libibnetdisc" */
+	const char *security_keys; /* directory, or NULL */
+	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
+};
+
+/* The discovery helper's command line, with room for its numbers. */
+struct helper_command {
+	char port[12], timeout[12], max_smps[24];
+	const char *argv[20];
+};
+
+void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret);
+
+/*
+ * polling_keys - the M_Keys that were asked for; what is to be said of them is logged
+ * @ret:  for keys_destroy(); untouched where none were asked for
+ * Return: 0, or as keys_load().
+ */
+int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);
+
+#endif
