@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * json.c - an array of objects, one object a line
+ * json.c - an array of objects, one object per line
  *
- * Everything outside ASCII, and DEL, leaves as \uXXXX: no terminal can take it
- * for anything else. Text that is no valid UTF-8, or holds a NUL, is escaped as
- * in a table first. A number above INT64_MAX leaves as a string of its decimal
- * digits: JSON readers make a lossy real of it, or (jansson) refuse the file.
+ * The output is ASCII: every other character, and DEL, is written as \uXXXX. Text that is not
+ * valid UTF-8 or contains a NUL is escaped as in a table first. A number above INT64_MAX is
+ * written as a string of its decimal digits, because JSON readers lose its precision or refuse it.
  *
- * A row is written as text, not built as a tree and dumped, which takes several
- * times as long. Only text that needs an escape goes through jansson.
+ * A row is written as text. Building a tree and dumping it takes several times as long.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -28,7 +28,6 @@ sqlite3     storage
 curses      tui
 ncurses     tui
 term.h      tui
-jansson     export cli
 '
 
 # check_tree DIR - one line for each include that points the wrong way
