@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * collect - poll the fabric and store what its counters did
+ * collect - poll the fabric and store counter deltas
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -45,9 +45,9 @@ static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
 	char *end;
 	double value = strtod(typed, &end);
 
-	/* No hexadecimal, no "inf": a number that a person types. */
+	/* Decimal numbers only: strtod() also accepts hexadecimal and "inf". */
 	if (strspn(typed, "0123456789.") != (size_t)(end - typed) || end == typed)
-		return err_set(err, ERR_USAGE, "\"%s\" is no size; give one such as 500M, 20G or 1.5T", typed);
+		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
 	unit = *end ? strchr(units, *end) : NULL;
 	if (unit) {
 		value *= pow(1000, (double)(unit - units + 1));
@@ -56,7 +56,7 @@ static int parse_size(const char *typed, int64_t *ret_bytes, struct error *err)
 	if (*end == 'B')
 		end++;
 	if (*end || !(value < 9e18))
-		return err_set(err, ERR_USAGE, "\"%s\" is no size; give one such as 500M, 20G or 1.5T", typed);
+		return err_set(err, ERR_USAGE, "\"%s\" is not a size; use for example 500M, 20G or 1.5T", typed);
 	*ret_bytes = (int64_t)value;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int64_t default_size(const char *path)
 }
 
 #define DEFAULT_INTERVAL_US (10 * US_PER_S)
-/* In less time no switch answers for all its ports. */
+/* No switch responds for all of its ports in less time. */
 #define LEAST_INTERVAL_US (10 * US_PER_MS)
 #define DEFAULT_REDISCOVER_US (600 * US_PER_S)
 #define DEFAULT_ROUTES_US (60 * US_PER_S)
@@ -94,8 +94,8 @@ static int64_t default_size(const char *path)
 #define DEFAULT_KEEP_HOURS_US (730 * US_PER_DAY)
 
 /*
- * How long the end may take once somebody asked for it: a device that vanished, and one of the simulator's, may never
- * come back to us. Where a database is open there is work to finish: the last readings, and the log to be emptied.
+ * Time limit of the shutdown: calls to a device that was removed, or to the simulator's, may never
+ * return. With an open database the last readings are stored and the WAL is checkpointed first.
  */
 #define STOP_EMPTY_S 3
 #define STOP_STORING_S 10
@@ -107,8 +107,8 @@ struct collect_options {
 	int64_t interval_us, rediscover_us, routes_us, discovery_deadline_us;
 	int64_t count, window, per_node, max_mads_per_s, retries;
 	struct polling polling;
-	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: for good */
-	const char *max_size;      /* or NULL: by the disk */
+	int64_t keep_raw_us, keep_sums_us, keep_hours_us; /* 0: forever */
+	const char *max_size;      /* or NULL: derived from the free disk space */
 	const char *settings_path; /* or NULL */
 	bool show_settings;
 	struct settings settings;
@@ -123,7 +123,7 @@ static uint16_t read_sm_lid(void *ctx)
 {
 	struct hca_port *local = ctx;
 
-	/* A port that cannot be read just now keeps the SM that it had. */
+	/* If the port cannot be read now, its last known SM stays. */
 	hca_refresh(local, NULL);
 	return local->sm_lid;
 }
@@ -133,7 +133,7 @@ static int accept_fabric(void *ctx, const struct fabric *fabric, struct error *e
 	return writer_check_fabric(ctx, fabric, err);
 }
 
-/* One object about what was done, on stdout. */
+/* Print the summary of the run on stdout. */
 static int print_report(const struct collect_options *options, const struct collector_report *report,
 			struct error *err)
 {
@@ -144,9 +144,9 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
 		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
 		{ .key = "links", .title = "links", .kind = COLUMN_INTEGER },
-		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
-		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
-		{ .key = "ports_unfinished", .title = "ports not finished", .kind = COLUMN_INTEGER },
+		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
+		{ .key = "ports_unfinished", .title = "ports not reached in time", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 	};
@@ -175,17 +175,17 @@ static int print_report(const struct collect_options *options, const struct coll
 	return code;
 }
 
-/* What polling this fabric would cost, from its shape alone. */
+/* Estimate the polling cost from the topology alone. */
 static int print_estimate(const struct collect_options *options, const struct fabric *fabric,
 			  const struct record_trailer *trailer, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
-		{ .key = "ports", .title = "ports to ask", .kind = COLUMN_INTEGER },
+		{ .key = "ports", .title = "ports to poll", .kind = COLUMN_INTEGER },
 		{ .key = "interval_s", .title = "interval", .kind = COLUMN_SPAN_S },
 		{ .key = "mads_per_sweep", .title = "MADs per sweep", .kind = COLUMN_INTEGER },
 		{ .key = "mads_per_s", .title = "MADs per second, mean", .kind = COLUMN_PER_S },
-		{ .key = "max_mads_per_s", .title = "MADs per second, at most", .kind = COLUMN_PER_S },
+		{ .key = "max_mads_per_s", .title = "MADs per second, maximum", .kind = COLUMN_PER_S },
 		{ .key = "smps_per_discovery", .title = "SMPs per discovery", .kind = COLUMN_INTEGER },
 		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
 		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
@@ -201,7 +201,10 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		ports += port_is_pollable(fabric, &fabric->ports[i]) && fabric->ports[i].state >= PORT_INIT &&
 			 (!asks_switches_only(options) ||
 			  fabric->nodes[fabric->ports[i].node].type == NODE_SWITCH);
-	/* PortCounters and PortCountersExtended of each port, SMInfo, slow counters, what looks for changes, tables. */
+	/*
+	 * PortCounters and PortCountersExtended of each port, SMInfo, detail counters, change
+	 * detection, LFTs.
+	 */
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric) +
 	       route_read_cost(fabric, options->routes_us, route_read_beat_per_s(options->max_mads_per_s),
 			       options->interval_us);
@@ -225,7 +228,7 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	return code;
 }
 
-/* Discover, and nothing else. */
+/* Run a discovery only. */
 static int estimate(const struct collect_options *options, const struct discovery_settings *settings,
 		    struct error *err)
 {
@@ -248,18 +251,18 @@ static int estimate(const struct collect_options *options, const struct discover
 	return code;
 }
 
-/* A script asked for so many sweeps: it must see at the exit status that the last ones are not there. */
+/* With --count the exit status must show that the last sweeps were not stored. */
 static int check_stored(const struct collector_report *report, struct error *err)
 {
 	if (report->unstored.code == 0)
 		return 0;
-	err_set(err, report->unstored.code, "%s; once it takes data again the next sweep stores what was counted "
-		"meanwhile", report->unstored.text);
+	err_set(err, report->unstored.code, "%s; the next successful sweep stores what was counted in the "
+		"meantime", report->unstored.text);
 	return err_prefix(err, "collect: %" PRIu64 " of %" PRIu64 " sweeps stored", report->sweeps,
 			  report->sweeps_made);
 }
 
-/* The device is open and the database ours: collect. */
+/* The device and the database are open: collect. */
 static int collect(const struct collect_options *options, struct hca *hca, struct hca_port *local,
 		   struct keys *keys, const struct discovery_settings *discovery, struct writer *writer,
 		   struct error *err)
@@ -307,46 +310,47 @@ static int collect(const struct collect_options *options, struct hca *hca, struc
 static int parse(const struct command *command, int argc, char **argv, struct collect_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "interval", 'i', OPTION_SPAN, "SPAN", "time from one sweep to the next (10s)", &ret->interval_us, 0 },
-		{ "once", 0, OPTION_FLAG, NULL, "one sweep, then say what was done", &ret->once, 0 },
-		{ "count", 'c', OPTION_NUMBER, "N", "end after N sweeps and say what was done", &ret->count, 1 },
-		{ "estimate", 0, OPTION_FLAG, NULL, "say what polling would cost; do not poll", &ret->estimate, 0 },
-		{ "new-fabric", 0, OPTION_FLAG, NULL, "start anew where the database knows another fabric",
+		{ "interval", 'i', OPTION_SPAN, "SPAN", "interval between sweeps (10s)", &ret->interval_us, 0 },
+		{ "once", 0, OPTION_FLAG, NULL, "run one sweep and print a summary", &ret->once, 0 },
+		{ "count", 'c', OPTION_NUMBER, "N", "stop after N sweeps and print a summary", &ret->count, 1 },
+		{ "estimate", 0, OPTION_FLAG, NULL, "print the estimated polling cost and exit", &ret->estimate, 0 },
+		{ "new-fabric", 0, OPTION_FLAG, NULL, "start over if the database belongs to another fabric",
 		  &ret->new_fabric, 0 },
-		{ "ask", 0, OPTION_TEXT, "WHOM", "all, or switches: then hosts are left alone (all)", &ret->ask, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "MADs in flight over all, up to 128 (32)", &ret->window, 1 },
-		{ "per-node", 0, OPTION_NUMBER, "N", "MADs in flight to one node (1)", &ret->per_node, 1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "limit of MADs sent, 0: none (20000)",
+		{ "ask", 0, OPTION_TEXT, "WHOM", "nodes to poll: all or switches (all)", &ret->ask, 0 },
+		{ "window", 0, OPTION_NUMBER, "N", "maximum MADs in flight, up to 128 (32)", &ret->window, 1 },
+		{ "per-node", 0, OPTION_NUMBER, "N", "maximum MADs in flight to one node (1)", &ret->per_node, 1 },
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "rate limit in MADs per second, 0 = unlimited "
+			"(20000)",
 		  &ret->max_mads_per_s, 0 },
-		{ "retries", 0, OPTION_NUMBER, "N", "how often an unanswered MAD is sent again (2)", &ret->retries, 0 },
-		{ "max-smps", 0, OPTION_NUMBER, "N", "SMPs in flight for discovery and for forwarding tables (8)",
+		{ "retries", 0, OPTION_NUMBER, "N", "retries of a MAD that timed out (2)", &ret->retries, 0 },
+		{ "max-smps", 0, OPTION_NUMBER, "N", "maximum SMPs in flight (8)",
 		  &ret->polling.max_smps, 1 },
-		{ "discovery", 0, OPTION_TEXT, "BY", "who discovers: own, or libibnetdisc as a second opinion (own)",
+		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc (own)",
 		  &ret->polling.discovery, 0 },
-		{ "rediscover", 0, OPTION_SPAN, "SPAN", "discover at least so often (10m)", &ret->rediscover_us, 0 },
-		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "read each forwarding table so often, 0: never (1m)",
+		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)", &ret->rediscover_us, 0 },
+		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "interval of forwarding table reads, 0 = never (1m)",
 		  &ret->routes_us, 0 },
-		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "how long a discovery may take (2m)",
+		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "time limit of a discovery (2m)",
 		  &ret->discovery_deadline_us, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR", "directory with the subnet manager's guid2mkey (none)",
 		  &ret->polling.security_keys, 0 },
 		{ "smi-ca", 0, OPTION_TEXT, "NAME[:PORT]",
-		  "local device that sends SMPs (the HCA, or its part for them)", &ret->polling.smi_ca, 0 },
+		  "local device that sends SMPs (the polling HCA or its SMI device)", &ret->polling.smi_ca, 0 },
 		{ "directed-smps", 0, OPTION_FLAG, NULL,
-		  "send SMPs along paths and not by LID (where the HCA has planes)", &ret->directed_smps, 0 },
-		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "keep each sweep's samples so long, 0: for good (7d)",
+		  "send directed-route SMPs (default on HCAs with planes)", &ret->directed_smps, 0 },
+		{ "keep-raw", 0, OPTION_SPAN_OR_0, "SPAN", "raw-sample retention, 0 = forever (7d)",
 		  &ret->keep_raw_us, 0 },
-		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of minutes, errors and gaps so long (30d)",
+		{ "keep-sums", 0, OPTION_SPAN_OR_0, "SPAN", "retention of minute sums, errors and gaps (30d)",
 		  &ret->keep_sums_us, 0 },
-		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "keep sums of hours so long (730d)",
+		{ "keep-hours", 0, OPTION_SPAN_OR_0, "SPAN", "retention of hourly sums (730d)",
 		  &ret->keep_hours_us, 0 },
 		{ "max-size", 0, OPTION_TEXT, "SIZE",
-		  "let the database be so large, 0: any (20G, at most half of the free space)", &ret->max_size, 0 },
-		{ "settings", 0, OPTION_TEXT, "FILE", "limits of findings, classes, rails (/etc/ibwire/ibwire.conf)",
+		  "maximum database size, 0 = unlimited (20G or half of the free space)", &ret->max_size, 0 },
+		{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)",
 		  &ret->settings_path, 0 },
-		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as such a file, and poll nothing",
+		{ "show-settings", 0, OPTION_FLAG, NULL, "print all settings as a settings file and exit",
 		  &ret->show_settings, 0 },
-		{ "verbose", 'v', OPTION_FLAG, NULL, "say more on stderr", &ret->verbose, 0 },
+		{ "verbose", 'v', OPTION_FLAG, NULL, "verbose log on stderr", &ret->verbose, 0 },
 		{ 0 },
 	};
 	int64_t max_bytes;
@@ -356,21 +360,22 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	if (code != 0)
 		return code;
 	if (ret->once + ret->estimate + (ret->count > 0) > 1)
-		return options_usage_error(command, err, "--once, --count and --estimate exclude each other");
+		return options_usage_error(command, err, "--once, --count and --estimate are mutually exclusive");
 	if (ret->show_settings && ret->common.format != RESULT_TABLE)
-		return options_usage_error(command, err, "--show-settings prints a file for --settings: leave out "
-					   "--format");
+		return options_usage_error(command, err, "--show-settings prints a settings file and does not "
+			"take --format");
 	if (ret->interval_us < LEAST_INTERVAL_US)
-		return options_usage_error(command, err, "--interval takes 10ms or more");
+		return options_usage_error(command, err, "--interval must be at least 10ms");
 	if (strcmp(ret->ask, "all") && strcmp(ret->ask, "switches"))
-		return options_usage_error(command, err, "--ask takes \"all\" or \"switches\", not \"%s\"", ret->ask);
+		return options_usage_error(command, err, "--ask must be \"all\" or \"switches\", not \"%s\"", ret->ask);
 	if (strcmp(ret->polling.discovery, "own") && strcmp(ret->polling.discovery, "libibnetdisc"))
-		return options_usage_error(command, err, "--discovery takes \"own\" or \"libibnetdisc\", not \"%s\"",
+		return options_usage_error(command, err, "--discovery must be \"own\" or \"libibnetdisc\", not "
+			"\"%s\"",
 					   ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
-		return options_usage_error(command, err, "--window and --per-node go up to %d", ENGINE_WINDOW_MAX);
+		return options_usage_error(command, err, "--window and --per-node must be at most %d", ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
-		return options_usage_error(command, err, "a number is too large");
+		return options_usage_error(command, err, "a number is out of range");
 	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
 		return err_prefix(err, "collect: --max-size");
 	return options_no_arguments(command, &ret->common, err);
@@ -424,8 +429,8 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	discovery.deadline_us = options->discovery_deadline_us;
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
-		log_warning("%s port %d is an aggregate of planes: SMPs go by %s port %d, along paths, and ports that "
-			    "are planes show what their switch ports count", local.ca_name, local.port,
+		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
+			"directed routes, and plane ports show the counters of their switch ports", local.ca_name, local.port,
 			    local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* db.c - `ibwire db`: look after the database */
+/* db.c - `ibwire db`: database contents, check, compact, backup, export */
 #include "config.h"
 
 #include <inttypes.h>
@@ -21,7 +21,7 @@ enum {
 	SWEEPS, SAMPLES, PER_SAMPLE, ESTIMATED, FIXED_COUNT,
 };
 
-/* And for each kind of knowledge: a line of a table, or four keys. */
+/* Columns of each kind of stored data: one line of a table, or four keys. */
 enum { KIND_LINE, KIND_SINCE, KIND_UNTIL, KIND_ROWS, KIND_BYTES, KIND_COLUMNS };
 enum { COLUMN_COUNT = FIXED_COUNT + KIND_COLUMNS * KEPT_KIND_COUNT };
 
@@ -34,14 +34,14 @@ static const struct column fixed_columns[FIXED_COUNT] = {
 	[PROGRAM] = { .key = "ibwire_version", .title = "ibwire", .kind = COLUMN_TEXT },
 	[SQLITE] = { .key = "sqlite_version", .title = "SQLite", .kind = COLUMN_TEXT },
 	[FILE_BYTES] = { .key = "file_bytes", .title = "file", .kind = COLUMN_BYTES },
-	[LOG] = { .key = "log_bytes", .title = "  log beside it", .kind = COLUMN_BYTES },
-	[FREE] = { .key = "free_bytes", .title = "  free in it", .kind = COLUMN_BYTES },
-	[ASKED_FROM] = { .key = "asked_from", .title = "fabric as seen from", .kind = COLUMN_TEXT },
+	[LOG] = { .key = "log_bytes", .title = "  WAL", .kind = COLUMN_BYTES },
+	[FREE] = { .key = "free_bytes", .title = "  free pages", .kind = COLUMN_BYTES },
+	[ASKED_FROM] = { .key = "asked_from", .title = "fabric polled from", .kind = COLUMN_TEXT },
 	[NODES] = { .key = "nodes_seen", .title = "  nodes ever seen", .kind = COLUMN_INTEGER },
 	[PORTS] = { .key = "ports_seen", .title = "  ports ever seen", .kind = COLUMN_INTEGER },
-	[SWEEPS] = { .key = "sweeps", .title = "sweeps kept", .kind = COLUMN_INTEGER },
+	[SWEEPS] = { .key = "sweeps", .title = "sweeps stored", .kind = COLUMN_INTEGER },
 	[SAMPLES] = { .key = "port_samples", .title = "port-samples", .kind = COLUMN_INTEGER },
-	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes of each", .kind = COLUMN_REAL },
+	[PER_SAMPLE] = { .key = "bytes_per_port_sample", .title = "  bytes per sample", .kind = COLUMN_REAL },
 	[ESTIMATED] = { .key = "estimated", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
 };
 
@@ -133,7 +133,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 		result_integer(result, COLLECTOR_PID, info->collector_pid);
 		snprintf(line, sizeof(line), "live, process %" PRId64, info->collector_pid);
 	} else {
-		snprintf(line, sizeof(line), "%s", info->live ? "live" : "none runs");
+		snprintf(line, sizeof(line), "%s", info->live ? "live" : "not running");
 	}
 	result_show(result, LIVE, line, STYLE_PLAIN);
 	if (info->created_us)
@@ -179,14 +179,14 @@ static int show_info(const struct options *options, const char *path, struct err
 	return code;
 }
 
-/* Of what an export leaves out so many places are named. */
+/* Maximum number of omitted places that an export lists. */
 #define MISSING_TOLD 10
 
-/* What was typed, and how its answer goes. */
+/* The parsed command line. */
 struct request {
 	const struct options *options;
 	const char *path;
-	const char *target; /* of those that make a file */
+	const char *target; /* output file of backup and export */
 	bool anonymise;
 };
 
@@ -201,7 +201,7 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 	struct result *result = ctx;
 	char what[512];
 
-	/* SQLite's words may be of several lines. */
+	/* SQLite messages may have several lines. */
 	text_sanitise(fault->what, strlen(fault->what), what, sizeof(what));
 	result_text(result, WHERE, fault->where);
 	result_text(result, WHAT, what);
@@ -219,17 +219,17 @@ static int check(const struct request *request, struct error *err)
 		return code;
 	code = admin_check(request->path, put_fault, result, &faults, err);
 	if (code == 0 && !faults && how.format == RESULT_TABLE)
-		printf("%s is sound: no damage was found\n", request->path);
+		printf("%s: no damage found\n", request->path);
 	else if (code == 0)
 		code = result_finish(result, err);
 	result_destroy(result);
 	if (code == 0 && faults)
-		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (what can be read is "
-			       "still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
+		return err_set(err, ERR_IO, "%s is damaged: %" PRIu64 " %s; restore a backup (readable data is "
+			"still shown)", request->path, faults, faults == 1 ? "fault" : "faults");
 	return code;
 }
 
-/* One row of numbers; a table says it in words. */
+/* Print one row: a record in tables and JSON. */
 static int print_row(const struct request *request, const struct column *columns, size_t count,
 		     const int64_t *numbers, struct error *err)
 {
@@ -278,7 +278,7 @@ static int backup(const struct request *request, struct error *err)
 	return code < 0 ? code : print_row(request, columns, 2, numbers, err);
 }
 
-/* The first places of a damaged database that an export leaves out. */
+/* Report the first places of a damaged database that the export omits. */
 static void tell_missing(void *ctx, const struct admin_fault *fault)
 {
 	int *told = ctx;
@@ -309,17 +309,18 @@ static int export_part(const struct request *request, struct error *err)
 	code = print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
 								 summary.bytes }, err);
 	if (told > MISSING_TOLD)
-		log_warning("and %d places more", told - MISSING_TOLD);
+		log_warning("and %d more places", told - MISSING_TOLD);
 	if (code < 0 || !summary.damaged)
 		return code;
-	return err_set(err, ERR_IO, "%s is damaged: %s is sound and holds what could be read; %" PRIu64 " %s left out",
+	return err_set(err, ERR_IO, "%s is damaged: %s is intact and holds all readable data; %" PRIu64 " %s "
+		"omitted",
 		       request->path, request->target, summary.missing,
 		       summary.missing == 1 ? "place is" : "places are");
 }
 
 static const struct {
 	const char *word;
-	int arguments; /* behind it */
+	int arguments; /* number of arguments */
 	int (*run)(const struct request *request, struct error *err);
 } parts[] = {
 	{ "check", 0, check },
@@ -337,15 +338,16 @@ static int run_part(const struct command *command, struct request *request, stru
 	for (i = 0; i < count && strcmp(parts[i].word, word); i++)
 		;
 	if (i == count)
-		return options_usage_error(command, err, "'%.64s' is none of check, compact, backup, export", word);
+		return options_usage_error(command, err, "unknown sub-command '%.64s': use check, compact, "
+			"backup or export", word);
 	if (options->argc - 1 < parts[i].arguments)
 		return options_usage_error(command, err, "%s needs the name of a new file", word);
 	if (options->argc - 1 > parts[i].arguments)
-		return options_usage_error(command, err, "%s takes no argument such as '%.64s'", word,
+		return options_usage_error(command, err, "%s does not take the argument '%.64s'", word,
 					   options->argv[parts[i].arguments + 1]);
 	if (parts[i].run != export_part && (options->since_us || options->until_us || request->anonymise))
-		return options_usage_error(command, err, "--since, --until and --anonymise are for export");
-	/* What is half done is taken back, also at Ctrl-C. */
+		return options_usage_error(command, err, "--since, --until and --anonymise require export");
+	/* Ctrl-C rolls back unfinished work. */
 	stop_install();
 	request->target = parts[i].arguments ? options->argv[1] : NULL;
 	return parts[i].run(request, err);
@@ -355,7 +357,7 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 {
 	struct request request = { 0 };
 	const struct option_spec specs[] = {
-		{ "anonymise", 0, OPTION_FLAG, NULL, "export: names and GUIDs replaced alike everywhere",
+		{ "anonymise", 0, OPTION_FLAG, NULL, "export: replace names and GUIDs consistently",
 		  &request.anonymise, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
@@ -374,6 +376,6 @@ int database_run(const struct command *command, int argc, char **argv, struct er
 	if (options.argc)
 		return run_part(command, &request, err);
 	if (options.since_us || options.until_us || request.anonymise)
-		return options_usage_error(command, err, "--since, --until and --anonymise are for export");
+		return options_usage_error(command, err, "--since, --until and --anonymise require export");
 	return show_info(&options, path, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * top - the screen, with a collector of its own where none is live
+ * top - the interactive screen; starts a collector as child process if none is live
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,24 +30,24 @@
 #include "tui/tui.h"
 
 struct child {
-	pid_t pid;       /* 0: none was started */
-	int stderr_fd;   /* what it says; -1: closed */
+	pid_t pid;       /* 0: not started */
+	int stderr_fd;   /* its stderr; -1: closed */
 	bool ended;
-	int exit_status; /* once it ended: as a shell says it, 128 + signal included */
-	char partial[512]; /* of a line whose end has not come yet */
+	int exit_status; /* after its exit: the status, or 128 + signal */
+	char partial[512]; /* an incomplete line */
 	size_t partial_len;
-	char line[512];  /* the last whole line, made harmless, without the program's name */
+	char line[512];  /* the last complete line, sanitised, without the program name */
 };
 
-/* How often a child that may end is looked at where nothing else tells. */
+/* Poll interval while waiting for the exit of the child. */
 #define LOOK_MS 20
 
-/* In the new process; nothing here may fail loudly but by its exit status. */
+/* Runs in the new process and reports failures by exit status only. */
 static void become(char *const *argv, pid_t parent, int stderr_fd)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	/* The parent may have died before this was asked for. */
+	/* The parent may have exited before prctl(). */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		_exit(127);
 	setpgid(0, 0);
@@ -76,7 +76,7 @@ static int child_start(struct child *child, char *const *argv, struct error *err
 		return err_set(err, ERR_NOMEM, "cannot start a collector: %s", strerror(errno));
 	}
 	if (!child->pid) {
-		/* Only this end waits where the pipe is full: a collector need not expect EAGAIN from stderr. */
+		/* Blocking for the writer: the collector does not handle EAGAIN on stderr. */
 		fcntl(ends[1], F_SETFL, 0);
 		become(argv, parent, ends[1]);
 	}
@@ -129,10 +129,10 @@ static void child_poll(struct child *child)
 		child->ended = true;
 		child->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	}
-	/* After it ended all that it said is there. */
+	/* After its exit all output is in the pipe. */
 	read_lines(child);
 	if (child->ended && child->exit_status > 128 && !child->line[0])
-		snprintf(child->line, sizeof(child->line), "it died of signal %d (%s)", child->exit_status - 128,
+		snprintf(child->line, sizeof(child->line), "it was killed by signal %d (%s)", child->exit_status - 128,
 			 strsignal(child->exit_status - 128));
 }
 
@@ -158,7 +158,7 @@ static bool child_stop(struct child *child, int64_t patience_us)
 	}
 	if (!child->ended) {
 		killed = true;
-		/* Its discovery helper has asked the kernel to die with it. */
+		/* Its discovery helper exits with it (PR_SET_PDEATHSIG). */
 		kill(child->pid, SIGKILL);
 		child_settle(child, US_PER_S);
 	}
@@ -169,13 +169,13 @@ static bool child_stop(struct child *child, int64_t patience_us)
 	return !killed;
 }
 
-/* A person watches: more often than a collector that runs for months. */
+/* Shorter than the default of `ibwire collect`: the screen is watched live. */
 #define DEFAULT_INTERVAL_US (2 * US_PER_S)
 
-/* A collector that has no device or no rights says so within this, and the screen never flashes up. */
+/* A collector without device or permissions fails within this time, before the screen is drawn. */
 #define SETTLE_US (300 * US_PER_MS)
 
-/* The sweep in hand is stored first; a collector that hangs is not waited for. */
+/* Time to store the current sweep before the collector is killed. */
 #define PATIENCE_US (15 * US_PER_S)
 
 struct top {
@@ -183,13 +183,16 @@ struct top {
 	int64_t interval_us;
 	const char *security_keys; /* directory, or NULL */
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
-	const char *settings_path; /* or NULL: the default */
+	const char *settings_path; /* NULL: the default */
 	struct settings settings;
 	char path[PATH_MAX];
 	struct child child;
 };
 
-/* Does a collector hold this database? A database that cannot be read is an error, one that is not there is not. */
+/*
+ * Is a collector writing to this database? An unreadable database is an error, a missing one is
+ * not.
+ */
 static int look_at(const char *path, bool *ret_live, bool *ret_data, struct error *err)
 {
 	struct reader *reader = NULL;
@@ -212,9 +215,8 @@ static int look_at(const char *path, bool *ret_live, bool *ret_data, struct erro
 }
 
 /*
- * The database that is meant, and whether somebody collects into it. Without
- * --db that is first the one that is read by default: where a collector runs as
- * a service, people watch its database, though they could not write to it.
+ * Choose the database and check for a live collector. Without --db the default for reading is
+ * tried first: it belongs to the service, whose database is often not writable for the user.
  */
 static int find_database(struct top *top, bool *ret_live, bool *ret_data, struct error *err)
 {
@@ -231,7 +233,7 @@ static int find_database(struct top *top, bool *ret_live, bool *ret_data, struct
 
 static int start_collector(struct top *top, struct error *err)
 {
-	/* execv() takes char * for historical reasons and changes nothing. */
+	/* execv() takes char * for historical reasons and does not modify the strings. */
 	char program[] = "ibwire", collect[] = "collect", db[] = "--db", interval[] = "--interval";
 	char ca[] = "--Ca", port[] = "--Port", timeout[] = "--timeout";
 	char interval_text[32], port_text[16], timeout_text[16], ca_text[64];
@@ -293,7 +295,7 @@ static void tell_child(void *ctx, struct tui_child_state *ret)
 
 enum { ARGUMENTS_MOST = 16 };
 
-/* What commands are told that the screen runs: names of all, and how the fabric is asked. */
+/* Arguments for commands that the screen runs: name map and device options. */
 struct arguments {
 	const char *common[3], *device[ARGUMENTS_MOST];
 	char port[16], timeout[16];
@@ -353,7 +355,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	return tui_run(&options, err);
 }
 
-/* A time that was: nothing is collected for it, and where nothing is stored of it there is nothing to show. */
+/* With --at no collector is started; the time must be stored. */
 static int show_past(struct top *top, const struct name_map *names, struct error *err)
 {
 	struct reader *reader = NULL;
@@ -369,7 +371,7 @@ static int show_past(struct top *top, const struct name_map *names, struct error
 	return code < 0 ? code : show(top, names, err);
 }
 
-/* Start what has to be started, show, and leave nothing behind. */
+/* Start a collector if needed, show the screen, stop the collector. */
 static int run(struct top *top, const struct name_map *names, struct error *err)
 {
 	bool live, data;
@@ -386,11 +388,11 @@ static int run(struct top *top, const struct name_map *names, struct error *err)
 	}
 	if (!data && top->child.ended && top->child.exit_status)
 		code = err_set(err, -top->child.exit_status, "%s",
-			       top->child.line[0] ? top->child.line : "the collector failed and did not say why");
+			       top->child.line[0] ? top->child.line : "the collector failed without a message");
 	else
 		code = show(top, names, err);
 	if (!child_stop(&top->child, PATIENCE_US))
-		log_warning("the collector did not end by itself and was killed; what it had stored is safe");
+		log_warning("the collector did not stop in time and was killed; stored data is intact");
 	return code;
 }
 
@@ -399,14 +401,15 @@ int top_run(const struct command *command, int argc, char **argv, struct error *
 	struct top top = { .interval_us = DEFAULT_INTERVAL_US };
 	const struct option_spec specs[] = {
 		{ .name = "interval", .kind = OPTION_SPAN, .argument = "SPAN",
-		  .help = "between sweeps of a collector that is started here (2s)", .target = &top.interval_us },
+		  .help = "sweep interval of the started collector (2s)", .target = &top.interval_us },
 		{ .name = "security-keys", .kind = OPTION_TEXT, .argument = "DIR",
-		  .help = "that collector's directory with the subnet manager's guid2mkey (none)",
+		  .help = "started collector: directory with the subnet manager's guid2mkey (none)",
 		  .target = &top.security_keys },
 		{ .name = "smi-ca", .kind = OPTION_TEXT, .argument = "NAME[:PORT]",
-		  .help = "that collector's device for SMPs (the HCA, or its part for them)", .target = &top.smi_ca },
+		  .help = "started collector: local device that sends SMPs (the polling HCA or its SMI device)",
+		  .target = &top.smi_ca },
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
-		  .help = "limits of findings, classes, rails (/etc/ibwire/ibwire.conf)",
+		  .help = "settings file (/etc/ibwire/ibwire.conf)",
 		  .target = &top.settings_path },
 		{ .name = NULL },
 	};

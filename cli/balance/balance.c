@@ -224,7 +224,7 @@ static int answer_all(struct balance_answer *answer, struct error *err)
 		code = judge(answer, err);
 	if (code == 0)
 		code = answer->rails ? balance_rails(answer, err) : answer_groups(answer, err);
-	view_tell_damage(answer->damage.count, answer->damage.first);
+	view_warn_damage(answer->damage.count, answer->damage.first);
 	selection_done(&answer->selection);
 	return code;
 }

@@ -181,7 +181,7 @@ static int answer(struct history *history, struct error *err)
 		code = history_top(history, &subjects, err);
 	else
 		code = history_series(history, &subjects, err);
-	view_tell_damage(history->damage.count, history->damage.first);
+	view_warn_damage(history->damage.count, history->damage.first);
 	subjects_done(&subjects);
 	return code;
 }

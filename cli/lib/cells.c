@@ -133,7 +133,7 @@ void cells_ber_at_least(struct result *result, size_t column, const struct port_
 			result_item(result, column, view_ber_key((enum view_ber)which));
 }
 
-/* What a table says: counts, a '+' where a counter is stuck at its maximum, a dash where nothing is known. */
+/* Table text: counts, '+' behind a saturated counter, a dash if unknown. */
 static void show_errors(struct result *result, size_t column, const struct delta *sum, const struct port_view *port)
 {
 	struct text shown = { 0 };
@@ -161,7 +161,7 @@ void cells_errors(struct result *result, size_t column, const struct view *view,
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
 	int counter;
 
-	/* Always an object: errors_unknown says what is missing from it. */
+	/* Always an object; errors_unknown lists the missing counters. */
 	result_empty(result, column);
 	for (counter = COUNTER_TRAFFIC_COUNT; counter < COUNTER_COUNT; counter++)
 		if (port->errors_known & COUNTER_BIT(counter))

@@ -21,19 +21,19 @@ static int add_name(struct host_set *set, const char *name, struct error *err)
 		return err_nomem(err);
 	set->names = names;
 	if (set->count >= HOST_SET_MOST)
-		return err_set(err, ERR_USAGE, "more than %d hosts are meant by the list", HOST_SET_MOST);
+		return err_set(err, ERR_USAGE, "the list has more than %d hosts", HOST_SET_MOST);
 	names[set->count] = strdup(name);
 	return names[set->count++] ? 0 : err_nomem(err);
 }
 
 static int bad_list(const char *typed, struct error *err)
 {
-	return err_set(err, ERR_USAGE, "'%.64s' is no list of hosts (as: node[001-016,020],login1)", typed);
+	return err_set(err, ERR_USAGE, "'%.64s' is not a host list (example: node[001-016,020],login1)", typed);
 }
 
 static int expand(struct host_set *set, const char *typed, const char *head, const char *rest, struct error *err);
 
-/* One range of a bracket: "001-016" or "7". @rest is what follows the bracket. */
+/* One range of a bracket: "001-016" or "7". @rest is the text after the bracket. */
 static int expand_range(struct host_set *set, const char *typed, const char *head, const char *range, size_t len,
 			const char *rest, struct error *err)
 {
@@ -63,7 +63,7 @@ static int expand_range(struct host_set *set, const char *typed, const char *hea
 	return code;
 }
 
-/* @head is done; @rest may have brackets still. */
+/* @head is expanded; @rest may contain more brackets. */
 static int expand(struct host_set *set, const char *typed, const char *head, const char *rest, struct error *err)
 {
 	const char *open = strchr(rest, '['), *close = open ? strchr(open, ']') : NULL;
@@ -86,7 +86,7 @@ static int expand(struct host_set *set, const char *typed, const char *head, con
 	return code;
 }
 
-/* The names of one list, each up to a comma that stands in no bracket. */
+/* Split a list at commas outside of brackets. */
 static int add_list(struct host_set *set, const char *typed, struct error *err)
 {
 	const char *at = typed;
@@ -115,7 +115,7 @@ static int read_lines(struct host_set *set, const char *path,
 		      int (*take)(struct host_set *set, char *line, struct error *err), struct error *err)
 {
 	struct text text = { 0 };
-	int code = text_read_file(path, "the hosts of ", TEXT_SMALL_MOST, &text, err);
+	int code = text_read_file(path, "the host list ", TEXT_SMALL_MOST, &text, err);
 	char *rest, *line = code == 0 ? strtok_r(text.chars, "\n", &rest) : NULL;
 
 	for (; code == 0 && line; line = strtok_r(NULL, "\n", &rest))
@@ -136,7 +136,7 @@ int host_set_add(struct host_set *set, const char *typed, struct error *err)
 	int code = typed[0] == '@' ? read_lines(set, typed + 1, take_list, err) : add_list(set, typed, err);
 
 	if (code == 0 && set->count == before)
-		return err_set(err, ERR_USAGE, "'%.64s' names no host (as: node[001-016,020],login1)", typed);
+		return err_set(err, ERR_USAGE, "'%.64s' names no host (example: node[001-016,020],login1)", typed);
 	return code;
 }
 

@@ -9,9 +9,9 @@
 #include "storage/reader.h"
 
 struct loading {
-	struct map *locked; /* GUID to its newest lock's place among the events, from 1 up; 0: opened since */
-	int64_t first_id;   /* of the events, places are counted from it */
-	int64_t started_us; /* when the newest collector started */
+	struct map *locked; /* GUID to the sequence number of its newest node-locked event, from 1; 0: unlocked since */
+	int64_t first_id;   /* events read, for sequence numbers */
+	int64_t started_us; /* start time of the newest collector */
 	bool no_memory;
 };
 
@@ -24,7 +24,7 @@ static bool see_start(void *ctx, const struct event_row *row)
 	return true;
 }
 
-/* The start is stored before all that its collector found. */
+/* The start event precedes all other events of its collector. */
 static uint32_t place(const struct loading *loading, const struct event_row *row)
 {
 	return row->id > loading->first_id ? (uint32_t)(row->id - loading->first_id) : 0;

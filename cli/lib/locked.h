@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * locked.h - which nodes answered no SMPs at a time, though they did for counters
+ * locked.h - nodes that responded to PMA queries but not to SMPs
  *
- * The state is that of the newest event of its two kinds since the collector
- * started: each collector finds out anew, within three sweeps.
+ * The newest locked or unlocked event since the collector start decides. Each collector detects
+ * locked nodes within three sweeps.
  */
 #ifndef IBWIRE_CLI_LOCKED_H
 #define IBWIRE_CLI_LOCKED_H
@@ -15,9 +15,9 @@ struct map;
 struct reader;
 
 /*
- * locked_load - the locked nodes
+ * locked_load - read the locked nodes
  * @at_us:  wall clock; 0: now
- * @ret:    a zeroed map: GUIDs of those that are locked have a value above 0. map_done() frees it, after errors too.
+ * @ret:    a zeroed map; locked GUIDs have a value above 0. map_done() frees it, after errors too.
  *
  * Return: 0; ERR_IO; ERR_NOMEM.
  */

@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/lib/nearest.h"
 
-/* The common options, in the order of the help text. */
+/* The common options in help order. */
 enum common_id {
 	ID_CA, ID_PORT, ID_TIMEOUT, ID_NAMES, ID_DB, ID_FORMAT, ID_CSV_RAW, ID_AT, ID_SINCE, ID_UNTIL, ID_COLOR,
 	ID_HELP, ID_COUNT,
@@ -27,23 +27,26 @@ static const struct {
 	const char *argument;
 	const char *help;
 } commons[ID_COUNT] = {
-	[ID_CA] = { "Ca", 'C', COMMON_DEVICE, "NAME", "the local HCA to use (default: the first with an active port)" },
-	[ID_PORT] = { "Port", 'P', COMMON_DEVICE, "N", "its port (default: the first active one)" },
-	[ID_TIMEOUT] = { "timeout", 't', COMMON_DEVICE, "MS", "milliseconds until a question counts as unanswered" },
+	[ID_CA] = { "Ca", 'C', COMMON_DEVICE, "NAME", "local HCA (default: first with an active port)" },
+	[ID_PORT] = { "Port", 'P', COMMON_DEVICE, "N", "local port (default: first active)" },
+	[ID_TIMEOUT] = { "timeout", 't', COMMON_DEVICE, "MS", "MAD timeout in milliseconds" },
 	[ID_NAMES] = { "node-name-map", 0, COMMON_NAMES, "FILE",
-		       "names by GUID (default: " OPTIONS_DEFAULT_NAME_MAP ", if there is one)" },
-	[ID_DB] = { "db", 0, COMMON_DB, "PATH", "the database (default: $IBWIRE_DB, else see ibwire(1), FILES)" },
-	[ID_FORMAT] = { "format", 0, COMMON_FORMAT, "FORMAT", "table, json or csv" },
+		       "node-name-map file (default: " OPTIONS_DEFAULT_NAME_MAP ", if it exists)" },
+	[ID_DB] = { "db", 0, COMMON_DB, "PATH", "database file (default: $IBWIRE_DB, else see ibwire(1), FILES)" },
+	[ID_FORMAT] = { "format", 0, COMMON_FORMAT, "FORMAT", "output format: table, json or csv" },
 	[ID_CSV_RAW] = { "csv-raw", 0, COMMON_FORMAT, NULL,
-			 "csv without the ' before text that a spreadsheet would run as a formula" },
-	[ID_AT] = { "at", 0, COMMON_AT, "TIME", "as it was then: -10m, -2h, -3d, or ISO 8601" },
-	[ID_SINCE] = { "since", 0, COMMON_WINDOW, "TIME", "from then on" },
-	[ID_UNTIL] = { "until", 0, COMMON_WINDOW, "TIME", "up to then (default: now)" },
-	[ID_COLOR] = { "color", 0, COMMON_COLOR, "WHEN", "auto, always or never; NO_COLOR in the environment: never" },
-	[ID_HELP] = { "help", 'h', 0, NULL, "this text" },
+			 "csv without the ' that protects spreadsheets from formulas" },
+	[ID_AT] = { "at", 0, COMMON_AT, "TIME", "show the state at this time: -10m, -2h, -3d, or ISO 8601" },
+	[ID_SINCE] = { "since", 0, COMMON_WINDOW, "TIME", "start of the window" },
+	[ID_UNTIL] = { "until", 0, COMMON_WINDOW, "TIME", "end of the window (default: now)" },
+	[ID_COLOR] = { "color", 0, COMMON_COLOR, "WHEN", "auto, always or never; NO_COLOR implies never" },
+	[ID_HELP] = { "help", 'h', 0, NULL, "show this help" },
 };
 
-/* getopt's value of an option: its index, above every letter. The command's own come after the common ones. */
+/*
+ * The getopt value of an option is its index above all letters; command options follow the common
+ * ones.
+ */
 enum { FIRST_VALUE = 256, OPTIONS_MOST = 64 };
 
 struct parser {
@@ -91,7 +94,7 @@ static void build_parser(struct parser *parser)
 			   FIRST_VALUE + ID_COUNT + (int)i);
 }
 
-/* What getopt returned as an index over both lists, or -1. */
+/* Convert a getopt value to an index over both lists, or -1. */
 static int index_of(const struct parser *parser, int value)
 {
 	int i;
@@ -130,24 +133,25 @@ static int unknown_option(const struct parser *parser, const char *typed, struct
 	for (i = 0; i < parser->count; i++)
 		nearest_offer(&nearest, parser->longs[i].name);
 	if (nearest.best)
-		return options_usage_error(parser->command, err, "no option is called '--%s': did you mean '--%s'?",
+		return options_usage_error(parser->command, err, "unknown option '--%s': did you mean '--%s'?",
 					   name, nearest.best);
-	return options_usage_error(parser->command, err, "no option is called '--%s'", name);
+	return options_usage_error(parser->command, err, "unknown option '--%s'", name);
 }
 
-/* getopt refused argv[@at]; @option is what it left in optopt. */
+/* getopt rejected argv[@at]; @option is its optopt. */
 static int refuse(const struct parser *parser, const char *typed, int option, struct error *err)
 {
 	size_t i, matches = 0, len = strncmp(typed, "--", 2) ? 0 : strcspn(typed + 2, "=");
 
 	if (option >= FIRST_VALUE)
-		return options_usage_error(parser->command, err, "--%.*s takes no value", (int)len, typed + 2);
+		return options_usage_error(parser->command, err, "--%.*s does not take a value", (int)len, typed + 2);
 	if (option > 0)
-		return options_usage_error(parser->command, err, "no option is called '-%c'", option);
+		return options_usage_error(parser->command, err, "unknown option '-%c'", option);
 	for (i = 0; i < parser->count; i++)
 		matches += len && !strncmp(parser->longs[i].name, typed + 2, len);
 	if (matches > 1)
-		return options_usage_error(parser->command, err, "'--%.*s' could be several options: write it out",
+		return options_usage_error(parser->command, err, "option '--%.*s' is ambiguous: write it in "
+			"full",
 					   (int)len, typed + 2);
 	return unknown_option(parser, typed + (len ? 2 : 0), err);
 }
@@ -162,16 +166,17 @@ static int parse_number(const struct command *command, const char *name, const c
 	number = strtoll(typed, &end, 10);
 	if (end == typed || *end || errno || number < least || number > most) {
 		if (most == INT64_MAX)
-			return options_usage_error(command, err, "--%s needs a number from %lld up, not '%.64s'", name,
+			return options_usage_error(command, err, "--%s must be a number of at least %lld, not "
+				"'%.64s'", name,
 						   (long long)least, typed);
-		return options_usage_error(command, err, "--%s needs a number from %lld to %lld, not '%.64s'", name,
+		return options_usage_error(command, err, "--%s must be a number from %lld to %lld, not '%.64s'", name,
 					   (long long)least, (long long)most, typed);
 	}
 	*ret = number;
 	return 0;
 }
 
-/* One word of a list. Return: its index, or ERR_USAGE. */
+/* Parse a keyword. Return: its index, or ERR_USAGE. */
 static int parse_word(const struct command *command, const char *name, const char *typed, const char *const *words,
 		      struct error *err)
 {
@@ -184,7 +189,7 @@ static int parse_word(const struct command *command, const char *name, const cha
 			return i;
 		nearest_offer(&nearest, words[i]);
 	}
-	return options_usage_error(command, err, "--%s is %s, %s or %s, not '%.64s'%s%s%s", name, words[0], words[1],
+	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s%s%s", name, words[0], words[1],
 				   words[2], typed, nearest.best ? ": did you mean '" : "",
 				   nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }
@@ -301,9 +306,10 @@ static void print_help(const struct parser *parser)
 	for (i = 0; i < ID_COUNT; i++)
 		if (is_taken(parser->common, i))
 			print_option(commons[i].name, commons[i].letter, commons[i].argument,
-				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ? "table or json" :
+				     i == ID_FORMAT && (parser->common & COMMON_NO_CSV) ? "output format: "
+				     	"table or json" :
 											  commons[i].help);
-	printf("\nMore in ibwire-%s(1).\n", command->name);
+	printf("\nSee ibwire-%s(1).\n", command->name);
 }
 
 static int check_times(const struct parser *parser, const struct options *options, struct error *err)
@@ -311,9 +317,9 @@ static int check_times(const struct parser *parser, const struct options *option
 	int64_t end = options->until_us ? options->until_us : options->at_us ? options->at_us : options->now_us;
 
 	if (options->at_us && options->until_us)
-		return options_usage_error(parser->command, err, "--at and --until mean the same: give one of them");
+		return options_usage_error(parser->command, err, "--at and --until are mutually exclusive");
 	if (options->since_us && options->since_us >= end)
-		return options_usage_error(parser->command, err, "--since is not before the end of the window");
+		return options_usage_error(parser->command, err, "--since must be before the end of the window");
 	return 0;
 }
 
@@ -326,14 +332,14 @@ int options_parse(const struct command *command, unsigned common, const struct o
 
 	build_parser(&parser);
 	opterr = 0;
-	optind = 0; /* 0 and not 1: getopt of glibc and musl starts afresh, also within a cluster of letters */
+	optind = 0; /* 0, not 1: getopt of glibc and musl restarts, even within a cluster of letters */
 	while ((value = getopt_long(argc, argv, parser.shorts, parser.longs, NULL)) != -1) {
 		int index;
 
 		if (value == '?')
 			return refuse(&parser, argv[optind - 1], optopt, err);
 		if (value == ':')
-			return options_usage_error(command, err, "%.64s needs a value", argv[optind - 1]);
+			return options_usage_error(command, err, "%.64s requires a value", argv[optind - 1]);
 		index = index_of(&parser, value);
 		if (index == ID_HELP) {
 			print_help(&parser);
@@ -357,5 +363,5 @@ int options_no_arguments(const struct command *command, const struct options *op
 {
 	if (options->argc == 0)
 		return 0;
-	return options_usage_error(command, err, "takes no argument such as '%.64s'", options->argv[0]);
+	return options_usage_error(command, err, "does not take the argument '%.64s'", options->argv[0]);
 }

@@ -22,12 +22,12 @@ enum common_option {
 	COMMON_DEVICE = 1 << 0, /* -C --Ca, -P --Port, -t --timeout */
 	COMMON_NAMES = 1 << 1,  /* --node-name-map */
 	COMMON_DB = 1 << 2,     /* --db */
-	COMMON_FORMAT = 1 << 3, /* --format, and --csv-raw where there is csv */
+	COMMON_FORMAT = 1 << 3, /* --format, and --csv-raw where csv is supported */
 	COMMON_AT = 1 << 4,     /* --at */
 	COMMON_WINDOW = 1 << 5, /* --since, --until */
 	COMMON_COLOR = 1 << 6,  /* --color */
-	COMMON_NO_CSV = 1 << 7, /* --help promises no csv, --csv-raw is unknown; the command refuses --format csv */
-	/* What every command that shows something takes. */
+	COMMON_NO_CSV = 1 << 7, /* no csv in --help, no --csv-raw; the command rejects --format csv */
+	/* Options of every command with output. */
 	COMMON_SHOW = COMMON_NAMES | COMMON_DB | COMMON_FORMAT | COMMON_COLOR,
 };
 
@@ -42,10 +42,10 @@ struct options {
 	enum result_format format;
 	bool csv_raw;          /* result_options.csv_raw */
 	enum color_when color;
-	int64_t now_us;        /* wall clock when the command began */
+	int64_t now_us;        /* wall clock at the start of the command */
 	int64_t at_us, since_us, until_us; /* wall clock; 0: not given */
-	unsigned window_sweeps; /* set by a command: so many intervals without --since; 0: that one sweep */
-	/* What is left are the arguments. */
+	unsigned window_sweeps; /* set by a command: window in intervals without --since; 0: one sweep */
+	/* The remaining arguments. */
 	int argc;
 	char **argv;
 };
@@ -58,14 +58,14 @@ enum option_kind {
 	OPTION_SPAN_OR_0, /* the same, or 0 */
 };
 
-/* An option of one command. A list of them ends with a name of NULL. */
+/* An option of one command. The list ends with a NULL name. */
 struct option_spec {
 	const char *name;     /* "top" */
 	char letter;          /* or 0 */
 	enum option_kind kind;
 	const char *argument; /* for the help text: "N"; NULL for a flag */
 	const char *help;     /* one line */
-	void *target;         /* as the kind says */
+	void *target;         /* type: see enum option_kind */
 	int64_t least;        /* OPTION_NUMBER: the smallest value allowed */
 };
 
@@ -73,31 +73,30 @@ struct option_spec {
  * options_parse - read a command's options
  * @common:   mask of enum common_option
  * @specs:    the command's own, or NULL
- * @argv:     argv[0] is the command's name; reordered, options first
+ * @argv:     argv[0] is the command name; reordered, options first
  * @now_us:   wall clock, for times such as -10m
  * @ret:      filled completely
  *
- * Return: 0; 1 where --help was asked for and printed: nothing is left to do;
- * ERR_USAGE with the nearest match and the usage.
+ * Return: 0; 1 if --help was printed; ERR_USAGE with the nearest match and the usage.
  */
 int options_parse(const struct command *command, unsigned common, const struct option_spec *specs, int argc,
 		  char **argv, int64_t now_us, struct options *ret, struct error *err);
 
-/* options_no_arguments - ERR_USAGE where arguments are left that the command does not take. */
+/* options_no_arguments - ERR_USAGE if arguments remain. */
 int options_no_arguments(const struct command *command, const struct options *options, struct error *err);
 
 /* options_usage_error - "COMMAND: ... (usage: ...)". Return: ERR_USAGE. */
 int options_usage_error(const struct command *command, struct error *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Where names come from when --node-name-map is not given. */
+/* The name map without --node-name-map. */
 #define OPTIONS_DEFAULT_NAME_MAP "/etc/rdma/ib-node-name-map"
 
 /*
- * options_name_map - read the name map that is meant
- * @ret:  a map for name_map_destroy(), or NULL where none was asked for and the default is not there
+ * options_name_map - read the name map of --node-name-map or the default
+ * @ret:  a map for name_map_destroy(), or NULL if the default map does not exist
  *
- * Return: 0; ERR_IO where the one that was asked for cannot be read; ERR_NOMEM.
+ * Return: 0; ERR_IO if the given map cannot be read; ERR_NOMEM.
  */
 int options_name_map(const struct options *options, struct name_map **ret, struct error *err);
 
@@ -108,8 +107,8 @@ int options_name_map(const struct options *options, struct name_map **ret, struc
 int options_db_path(const struct options *options, bool for_writing, char *ret, size_t size, struct error *err);
 
 /*
- * options_result - how an answer shall look on stdout: format, colour (--color,
- * NO_COLOR, a terminal or not), width (of the terminal, or COLUMNS; none on a pipe)
+ * options_result - output options for stdout: format, colour (--color, NO_COLOR, terminal), width
+ * (COLUMNS or the terminal; unlimited on a pipe)
  */
 struct result_options options_result(const struct options *options);
 

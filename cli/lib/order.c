@@ -13,7 +13,7 @@
 #include "fabric/names.h"
 #include "storage/reader.h"
 
-/* A node while nodes are being ordered. */
+/* Sort key of a node. */
 struct named_node {
 	const char *name;
 	uint64_t guid;
@@ -142,7 +142,7 @@ static const struct {
 
 enum { KEY_COUNT = sizeof(keys) / sizeof(keys[0]) };
 
-/* The one key that sorts by text: the order in which ports come anyway. */
+/* The only text key: ports are in this order already. */
 static const char node_key[] = "node";
 
 static int find_key(const char *key)
@@ -169,15 +169,16 @@ int order_check(const struct command *command, const char *key, struct error *er
 	for (i = 0; i < COUNTER_COUNT; i++)
 		nearest_offer(&nearest, counter_info((enum counter)i)->key);
 	if (nearest.best)
-		return options_usage_error(command, err, "cannot sort by '%.64s': did you mean '%s'?", key,
+		return options_usage_error(command, err, "unknown sort key '%.64s': did you mean '%s'?", key,
 					   nearest.best);
-	return options_usage_error(command, err, "cannot sort by '%.64s': try rcv_bytes_per_s, errors, node or age_s",
+	return options_usage_error(command, err, "unknown sort key '%.64s': use for example rcv_bytes_per_s, "
+		"errors, node or age_s",
 				   key);
 }
 
 struct sortable {
 	double value; /* the largest first; NAN last */
-	size_t place; /* before */
+	size_t place; /* position before sorting */
 };
 
 static int compare(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* output.c - what options mean for files and the terminal; texts on stdout */
+/* output.c - files, terminal properties and stdout (options.h) */
 #include "cli/lib/options.h"
 
 #include <errno.h>
@@ -48,12 +48,12 @@ int options_db_path(const struct options *options, bool for_writing, char *ret, 
 	if (!options->db)
 		return storage_default_path(for_writing, ret, size, err);
 	if (strlen(options->db) >= size)
-		return err_set(err, ERR_USAGE, "the path given with --db is too long");
+		return err_set(err, ERR_USAGE, "the path of --db is too long");
 	strcpy(ret, options->db);
 	return 0;
 }
 
-/* --color and NO_COLOR, for a stream that is a terminal or is none. */
+/* Apply --color and NO_COLOR. */
 static bool wants_color(const struct options *options, bool is_terminal)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -63,7 +63,7 @@ static bool wants_color(const struct options *options, bool is_terminal)
 	return is_terminal && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* Columns of the terminal at stdout; COLUMNS wins, as in ls and ps. */
+/* Width of the terminal at stdout; COLUMNS has precedence, as in ls and ps. */
 static unsigned terminal_width(void)
 {
 	const char *columns = getenv("COLUMNS");

@@ -29,7 +29,7 @@ void polling_helper_command(const struct polling *polling, const struct hca_port
 	ret->argv[i++] = ret->max_smps;
 	ret->argv[i++] = "--discovery";
 	ret->argv[i++] = polling->discovery;
-	/* The directory: what is on a command line everybody can see. */
+	/* The directory, not the keys: command lines are public. */
 	if (polling->security_keys) {
 		ret->argv[i++] = "--security-keys";
 		ret->argv[i++] = polling->security_keys;
@@ -52,12 +52,12 @@ int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys *
 	if (code < 0)
 		return code;
 	if (keys_are_exposed(*ret))
-		log_warning("%s/" KEYS_FILE " can be read by everybody here: chmod o-r it", polling->security_keys);
+		log_warning("%s/" KEYS_FILE " is world-readable: run chmod o-r on it", polling->security_keys);
 	keys_pick(*ret, own_guid, &different);
 	if (different > 1 && !strcmp(polling->discovery, "libibnetdisc"))
-		log_warning("%s/" KEYS_FILE " holds %zu different keys, and libibnetdisc carries one, this port's: "
-			    "nodes that drop SMPs with another key are not discovered", polling->security_keys,
+		log_warning("%s/" KEYS_FILE " holds %zu different keys, but libibnetdisc sends only the key of "
+			"the local port: nodes with another key are not discovered", polling->security_keys,
 			    different);
-	log_info("M_Keys of %zu ports are known", keys_count(*ret));
+	log_info("M_Keys of %zu ports loaded", keys_count(*ret));
 	return 0;
 }

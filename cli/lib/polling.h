@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* polling.h - what `collect` and `snapshot take` share: defaults, keys, the discovery helper's command line */
+/*
+ * polling.h - polling options of `collect` and `snapshot take`: defaults, M_Keys, discovery helper
+ */
 #ifndef IBWIRE_CLI_POLLING_H
 #define IBWIRE_CLI_POLLING_H
 
@@ -10,7 +12,7 @@ struct error;
 struct hca_port;
 struct keys;
 
-/* As a guest on somebody's fabric. docs/infiniband.md says why. */
+/* Limits of the load on the fabric (docs/infiniband.md). */
 #define POLLING_WINDOW 32
 #define POLLING_PER_NODE 1
 #define POLLING_MADS_PER_S 20000
@@ -27,7 +29,7 @@ struct polling {
 	const char *smi_ca;        /* NAME or NAME:PORT, or NULL */
 };
 
-/* The discovery helper's command line, with room for its numbers. */
+/* The discovery helper's command line and its number buffers. */
 struct helper_command {
 	char port[12], timeout[12], max_smps[24];
 	const char *argv[20];
@@ -36,8 +38,8 @@ struct helper_command {
 void polling_helper_command(const struct polling *polling, const struct hca_port *local, struct helper_command *ret);
 
 /*
- * polling_keys - the M_Keys that were asked for; what is to be said of them is logged
- * @ret:  for keys_destroy(); untouched where none were asked for
+ * polling_keys - load the M_Keys of --security-keys; warnings are logged
+ * @ret:  for keys_destroy(); untouched without --security-keys
  * Return: 0, or as keys_load().
  */
 int polling_keys(const struct polling *polling, uint64_t own_guid, struct keys **ret, struct error *err);

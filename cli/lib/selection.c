@@ -10,7 +10,7 @@
 #include "fabric/host.h"
 #include "fabric/names.h"
 
-/* The one node whose name is shown as @typed (tables leave out what tells no switch apart), or FABRIC_NONE. */
+/* The one node whose shown name is @typed (tables omit common suffixes), or FABRIC_NONE. */
 static uint32_t find_shown(const struct fabric *fabric, const char *typed)
 {
 	char shown[NODE_NAME_SIZE];
@@ -38,7 +38,7 @@ static bool is_of_host(const struct node *node, const char *host)
 	return host_name(node, name) && !strcmp(name, host);
 }
 
-/* Why no node is called @typed: @whole, or that it is a host's name where one node is asked for. */
+/* Error for an unknown node name: @whole, or a hint that @typed is a host. */
 static int no_node(const struct fabric *fabric, const char *typed, const struct error *whole, struct error *err)
 {
 	uint32_t first = FABRIC_NONE, count = 0, i;
@@ -53,7 +53,7 @@ static int no_node(const struct fabric *fabric, const char *typed, const struct 
 	}
 	if (!count)
 		return err_set(err, whole->code, "%s", whole->text);
-	return err_set(err, ERR_USAGE, "'%s' is a host with %u HCA%s: name %s '%s'", typed, count,
+	return err_set(err, ERR_USAGE, "'%s' is a host with %u HCA%s: use %s '%s'", typed, count,
 		       count == 1 ? "" : "s", count == 1 ? "it:" : "one of them, such as", fabric->nodes[first].name);
 }
 
@@ -72,7 +72,7 @@ int selection_find_node(const struct fabric *fabric, const char *typed, uint32_t
 	return 0;
 }
 
-/* NAME/PORT where NAME is a name as it is shown; other errors are those of names_find_port(). */
+/* NAME/PORT with a shown name; other errors are those of names_find_port(). */
 static int find_port(const struct fabric *fabric, const char *typed, uint32_t *ret, struct error *err)
 {
 	struct error whole = { 0 };
@@ -110,7 +110,7 @@ static void add_node(struct selection *selection, const struct fabric *fabric, u
 		selection->ports[fabric->nodes[node].first_port + i] = true;
 }
 
-/* All HCAs of a host; not where nodes have that very name: then it is theirs. Return: whether there are any. */
+/* Select all HCAs of a host, unless nodes have this exact name. Return: whether there are any. */
 static bool add_host(struct selection *selection, const struct fabric *fabric, const char *typed)
 {
 	bool found = false;
@@ -128,7 +128,7 @@ static bool add_host(struct selection *selection, const struct fabric *fabric, c
 	return found;
 }
 
-/* A name may hold a slash itself: first as a node, then as a port. */
+/* A name may contain a slash: try a node first, then a port. */
 static int add(struct selection *selection, const struct fabric *fabric, const char *typed, bool hosts,
 	       struct error *err)
 {

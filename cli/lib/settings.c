@@ -15,13 +15,13 @@
 #include "base/when.h"
 #include "cli/lib/nearest.h"
 
-enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_ANY_COUNT /* 0, too */, SETTING_RATIO, SETTING_PERCENT };
+enum setting_kind { SETTING_SPAN, SETTING_COUNT, SETTING_ANY_COUNT /* 0 is allowed */, SETTING_RATIO, SETTING_PERCENT };
 
-/* One value of a fixed place. */
+/* A setting stored in a fixed member. */
 struct setting {
 	const char *section, *key;
 	enum setting_kind kind;
-	size_t offset; /* in struct settings */
+	size_t offset; /* offset in struct settings */
 	const char *help;
 };
 
@@ -29,59 +29,68 @@ struct setting {
 #define BALANCE(member) offsetof(struct settings, health.balance.member)
 
 static const struct setting table[] = {
-	{ "health", "link_down_after", SETTING_SPAN, HEALTH(down_after_us), "a trunk is down for so long" },
+	{ "health", "link_down_after", SETTING_SPAN, HEALTH(down_after_us), "minimum time a switch-to-switch "
+		"link is down" },
 	{ "health", "degraded_after", SETTING_SPAN, HEALTH(degraded_after_us),
-	  "a link is slow or narrow for so long" },
-	{ "health", "silent_after", SETTING_SPAN, HEALTH(silent_after_us), "a node says nothing for so long" },
-	{ "health", "silent_sweeps", SETTING_COUNT, HEALTH(silent_sweeps), "and in so many sweeps" },
+	  "minimum time a link is slow or narrow" },
+	{ "health", "silent_after", SETTING_SPAN, HEALTH(silent_after_us), "minimum time a node is unresponsive" },
+	{ "health", "silent_sweeps", SETTING_COUNT, HEALTH(silent_sweeps), "and number of sweeps" },
 	{ "health", "restart_within", SETTING_SPAN, HEALTH(restart_within_us),
-	  "all HCAs of a host that go down within this time are a restart" },
+	  "all HCAs of a host down within this time: restart" },
 	{ "health", "restart_charge", SETTING_SPAN, HEALTH(restart_charge_us),
-	  "errors at its leafs are the restart's for so long" },
-	{ "health", "training", SETTING_SPAN, HEALTH(training_us), "errors so soon after link-up are training" },
+	  "errors on its leaf ports are attributed to the restart for this time" },
+	{ "health", "training", SETTING_SPAN, HEALTH(training_us), "errors within this time after link-up are "
+		"link training" },
 	{ "health", "missing_after", SETTING_SPAN, HEALTH(missing_after_us),
-	  "a host that is down for so long does not boot" },
+	  "a host down for this time failed to boot" },
 	{ "health", "rack_hosts", SETTING_COUNT, HEALTH(rack_hosts),
-	  "so many hosts of a leaf that go down at once are one rack" },
-	{ "health", "forget_after", SETTING_SPAN, HEALTH(forget_us), "what is gone for so long was taken away" },
+	  "number of hosts of a leaf down together that count as one rack" },
+	{ "health", "forget_after", SETTING_SPAN, HEALTH(forget_us), "removed after this time" },
 	{ "health", "state_recovery", SETTING_SPAN, HEALTH(state_recovery_us),
-	  "recovery of what is either so or not" },
+	  "recovery time of findings without a rate" },
 	{ "health", "old_ber_warning", SETTING_RATIO, HEALTH(old_ber_warning),
-	  "symbol errors of links below HDR, per bit" },
-	{ "health", "old_ber_critical", SETTING_RATIO, HEALTH(old_ber_critical), "the same" },
-	{ "health", "edge_discards", SETTING_RATIO, HEALTH(edge_discards), "packets to a host discarded in 5 min" },
-	{ "health", "vl15_drops", SETTING_RATIO, HEALTH(vl15_drops), "management packets dropped in 5 min" },
+	  "symbol BER of links below HDR" },
+	{ "health", "old_ber_critical", SETTING_RATIO, HEALTH(old_ber_critical), "as above" },
+	{ "health", "edge_discards", SETTING_RATIO, HEALTH(edge_discards), "discarded packets to a host per 5 "
+		"min" },
+	{ "health", "vl15_drops", SETTING_RATIO, HEALTH(vl15_drops), "dropped management packets per 5 min" },
 	{ "health", "symbol_sweeps", SETTING_COUNT, HEALTH(symbol_sweeps),
-	  "symbol errors must come in so many sweeps" },
-	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after so long without a cause" },
-	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same of link-flapping" },
-	{ "expected", "hosts", SETTING_ANY_COUNT, HEALTH(expected_hosts), "0: nobody says" },
-	{ "expected", "hcas", SETTING_ANY_COUNT, HEALTH(expected_hcas), "without aggregation nodes" },
-	{ "expected", "switches", SETTING_ANY_COUNT, HEALTH(expected_switches), "a director's modules count each" },
-	{ "expected", "links", SETTING_ANY_COUNT, HEALTH(expected_links), "that are Active" },
-	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "what load is summed over" },
+	  "minimum number of sweeps with symbol errors" },
+	{ "health", "recovery", SETTING_SPAN, HEALTH(recovery_us), "a finding closes after this time without "
+		"its condition" },
+	{ "health", "flap_recovery", SETTING_SPAN, HEALTH(flap_recovery_us), "the same for link-flapping" },
+	{ "expected", "hosts", SETTING_ANY_COUNT, HEALTH(expected_hosts), "0 = not checked" },
+	{ "expected", "hcas", SETTING_ANY_COUNT, HEALTH(expected_hcas), "excluding aggregation nodes" },
+	{ "expected", "switches", SETTING_ANY_COUNT, HEALTH(expected_switches), "each module of a director "
+		"counts" },
+	{ "expected", "links", SETTING_ANY_COUNT, HEALTH(expected_links), "links in state Active" },
+	{ "balance", "window", SETTING_SPAN, HEALTH(window_us), "averaging window of load" },
 	{ "balance", "table_ratio", SETTING_RATIO, BALANCE(table_ratio),
-	  "tables are uneven beyond so many times the mean number of destinations" },
-	{ "balance", "table_more", SETTING_RATIO, BALANCE(table_more), "and so many more than the mean" },
-	{ "balance", "measured_excess", SETTING_PERCENT, BALANCE(measured_excess), "load is uneven beyond that" },
-	{ "balance", "harm_utilization", SETTING_PERCENT, BALANCE(harm_utilization), "of the hottest member" },
-	{ "balance", "harm_stall", SETTING_PERCENT, BALANCE(harm_stall), "of the hottest member" },
-	{ "balance", "harm_stall_ratio", SETTING_RATIO, BALANCE(harm_stall_ratio), "times its siblings' median" },
+	  "routing is uneven above this multiple of the mean destination count" },
+	{ "balance", "table_more", SETTING_RATIO, BALANCE(table_more), "and this many above the mean" },
+	{ "balance", "measured_excess", SETTING_PERCENT, BALANCE(measured_excess), "load is uneven above this "
+		"multiple of the mean" },
+	{ "balance", "harm_utilization", SETTING_PERCENT, BALANCE(harm_utilization), "utilization of the "
+		"busiest member" },
+	{ "balance", "harm_stall", SETTING_PERCENT, BALANCE(harm_stall), "utilization of the busiest member" },
+	{ "balance", "harm_stall_ratio", SETTING_RATIO, BALANCE(harm_stall_ratio), "multiple of the median of "
+		"its siblings" },
 	{ "balance", "harm_sibling", SETTING_PERCENT, BALANCE(harm_sibling),
-	  "a sibling carries less than this of the hottest" },
-	{ "balance", "active_mean", SETTING_PERCENT, BALANCE(active_mean), "a group below it is idle" },
-	{ "balance", "active_member", SETTING_PERCENT, BALANCE(active_member), "unless a member is at" },
-	{ "balance", "spread", SETTING_PERCENT, BALANCE(spread), "reading times may differ by that of the window" },
-	{ "balance", "coverage", SETTING_PERCENT, BALANCE(coverage), "below it a group is unknown" },
-	{ "balance", "windows", SETTING_COUNT, BALANCE(windows), "of so many active windows" },
-	{ "balance", "windows_same", SETTING_COUNT, BALANCE(windows_same), "so many must say the same of flows" },
+	  "a sibling below this share of the busiest member" },
+	{ "balance", "active_mean", SETTING_PERCENT, BALANCE(active_mean), "a group below this load is idle" },
+	{ "balance", "active_member", SETTING_PERCENT, BALANCE(active_member), "unless a member reaches" },
+	{ "balance", "spread", SETTING_PERCENT, BALANCE(spread), "maximum skew of reading times within the "
+		"window" },
+	{ "balance", "coverage", SETTING_PERCENT, BALANCE(coverage), "coverage below which a group is unknown" },
+	{ "balance", "windows", SETTING_COUNT, BALANCE(windows), "number of active windows" },
+	{ "balance", "windows_same", SETTING_COUNT, BALANCE(windows_same), "number of windows that must agree" },
 	{ "balance", "flows_percentile", SETTING_PERCENT, BALANCE(flows_percentile),
-	  "flows are beyond this percentile of a random placement" },
+	  "percentile of random flow placement above which load is uneven" },
 };
 
 #define TABLE_COUNT (sizeof(table) / sizeof(*table))
 
-/* While a file is read: the first thing that is wrong. */
+/* Parser state: the first error. */
 struct parsing {
 	struct settings *settings;
 	const char *path;
@@ -184,14 +193,14 @@ static int set_limit(struct parsing *parsing, int kind, const char *key, const c
 
 	if (!strcmp(key, "off")) {
 		if (strcmp(value, "yes") && strcmp(value, "no"))
-			return wrong(parsing, section, key, "is yes or no");
+			return wrong(parsing, section, key, "must be yes or no");
 		limits->off = !strcmp(value, "yes");
 		return 1;
 	}
 	if (strcmp(key, "warning") && strcmp(key, "critical"))
-		return wrong(parsing, section, key, "is not known: there are warning, critical and off");
+		return wrong(parsing, section, key, "is not known: use warning, critical or off");
 	if (!parse_number(value, !strcmp(key, "warning") ? &limits->warning : &limits->critical))
-		return wrong(parsing, section, key, "needs a number that is not negative");
+		return wrong(parsing, section, key, "must be a number of at least 0");
 	return 1;
 }
 
@@ -201,7 +210,9 @@ static int no_memory(struct parsing *parsing)
 	return 0;
 }
 
-/* Room for one more rule, and behind it an empty one that ends the list. Return: the list, or NULL: no memory. */
+/*
+ * Grow a rule list by one rule and its empty terminator. Return: the list, or NULL without memory.
+ */
 static void *grow_rules(void *rules, size_t count, size_t size)
 {
 	char *grown = reallocarray(rules, count + 2, size);
@@ -274,10 +285,10 @@ static int add_patterns(struct parsing *parsing, const char *section, const char
 		if (!strcmp(key, node_class_name((uint8_t)i)))
 			class = i;
 	if (!strcmp(section, "class") && class < 0)
-		return wrong(parsing, section, key, "is no class: they are compute, storage, management, router, "
-			     "aggregation, switch");
+		return wrong(parsing, section, key, "is not a class: use compute, storage, management, router, "
+			"aggregation or switch");
 	if (!strcmp(section, "adaptive-routing") && strcmp(key, "on") && strcmp(key, "off"))
-		return wrong(parsing, section, key, "is not known: there are on and off, each with names of switches");
+		return wrong(parsing, section, key, "is not known: use on or off with names of switches");
 	while (*value) {
 		size_t len;
 
@@ -308,7 +319,7 @@ static int unknown_key(struct parsing *parsing, const char *section, const char 
 	return wrong(parsing, section, key, what);
 }
 
-/* inih: not 0 means that the line is right. */
+/* inih handler. Return: not 0 if the line is valid. */
 static int take_line(void *ctx, const char *section, const char *key, const char *value)
 {
 	struct parsing *parsing = ctx;
@@ -331,15 +342,15 @@ static int take_line(void *ctx, const char *section, const char *key, const char
 		if (!set_fixed(parsing->settings, &table[i], value, &form)) {
 			char what[128];
 
-			snprintf(what, sizeof(what), "needs %s", form);
+			snprintf(what, sizeof(what), "must be %s", form);
 			return wrong(parsing, section, key, what);
 		}
 		return 1;
 	}
 	if (section_known)
 		return unknown_key(parsing, section, key);
-	return wrong(parsing, section, key, "stands in no section that there is: health, expected, balance, class, "
-		     "rail, adaptive-routing, or a kind of finding");
+	return wrong(parsing, section, key, "is in an unknown section: use health, expected, balance, class, "
+		"rail, adaptive-routing or a finding kind");
 }
 
 static void defaults(struct settings *settings)
@@ -363,9 +374,9 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 	if (!asked && access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return 0;
 	parsing.path = path;
-	code = text_read_file(path, "the settings ", TEXT_SMALL_MOST, &text, err);
+	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
 	if (code == 0 && strlen(text_chars(&text)) < text.len)
-		code = err_set(err, ERR_USAGE, "the settings %s have a NUL byte: they are no text", path);
+		code = err_set(err, ERR_USAGE, "the settings file %s contains a NUL byte", path);
 	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), take_line, &parsing);
 	text_done(&text);
 	if (code < 0)
@@ -374,9 +385,9 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 		return err_nomem(err);
 	if (line > 0)
 		return err_set(err, ERR_USAGE, "%s, line %d: %s (see ibwire-settings(5))", path, line,
-			       parsing.wrong[0] ? parsing.wrong : "is neither a [section] nor KEY = VALUE");
+			       parsing.wrong[0] ? parsing.wrong : "must be [section] or KEY = VALUE");
 	if (line < 0)
-		return err_set(err, ERR_IO, "cannot read the settings %s", path);
+		return err_set(err, ERR_IO, "cannot read the settings file %s", path);
 	ret->shape = (struct shape_settings){ ret->class_rules, ret->rail_rules, ret->adaptive_rules };
 	return 0;
 }
@@ -422,7 +433,7 @@ void settings_append(const struct settings *settings, struct text *text)
 	const char *section = "";
 
 	text_append(text,
-		    "; Settings of ibwire: what is left out has the value that stands here (ibwire-settings(5)).\n");
+		    "; Settings of ibwire with their defaults, see ibwire-settings(5).\n");
 	for (size_t i = 0; i < TABLE_COUNT; i++) {
 		if (strcmp(section, table[i].section))
 			text_appendf(text, "\n[%s]\n", table[i].section);

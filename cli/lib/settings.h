@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * settings.h - the settings file: limits of findings, classes of hosts, rails
+ * settings.h - the settings file: thresholds of findings, classes of hosts, rails
  *
- * An INI file; ibwire-settings(5) says what may stand in it. What it does not name has its default,
- * and what ibwire does not know is an error that names the line.
+ * An INI file, see ibwire-settings(5). Missing keys have defaults; an unknown key is an error that
+ * names the line.
  */
 #ifndef IBWIRE_CLI_SETTINGS_H
 #define IBWIRE_CLI_SETTINGS_H
@@ -16,13 +16,13 @@
 struct error;
 struct text;
 
-/* The file that is read where --settings is not given, if it is there. */
+/* The settings file without --settings, if it exists. */
 #define SETTINGS_DEFAULT_PATH "/etc/ibwire/ibwire.conf"
 
 struct settings {
 	struct health_settings health;
 	struct shape_settings shape;
-	/* Owned: what shape points to. */
+	/* Owned memory of `shape`. */
 	struct shape_class_rule *class_rules;
 	struct shape_rail_rule *rail_rules;
 	struct shape_adaptive_rule *adaptive_rules;
@@ -32,17 +32,17 @@ struct settings {
 };
 
 /*
- * settings_load - defaults, and what the file says
- * @path:  NULL: $IBWIRE_SETTINGS, else SETTINGS_DEFAULT_PATH if it is there
- * @ret:   settings_done() frees it; also after an error
+ * settings_load - defaults overridden by the settings file
+ * @path:  NULL: $IBWIRE_SETTINGS, else SETTINGS_DEFAULT_PATH if it exists
+ * @ret:   settings_done() frees it, after errors too
  *
- * Return: 0; ERR_USAGE where a line is wrong (the text names file and line); ERR_IO where a
- * file that was asked for cannot be read; ERR_NOMEM.
+ * Return: 0; ERR_USAGE for an invalid line (the text names file and line); ERR_IO if a given file
+ * cannot be read; ERR_NOMEM.
  */
 int settings_load(const char *path, struct settings *ret, struct error *err);
 void settings_done(struct settings *settings);
 
-/* settings_append - all settings as they are now, as such a file with comments. */
+/* settings_append - write the current settings as a settings file with comments. */
 void settings_append(const struct settings *settings, struct text *text);
 
 #endif

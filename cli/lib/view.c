@@ -39,7 +39,7 @@ int view_open_reader(const struct options *options, struct view *ret, struct err
 	return 0;
 }
 
-/* A window of so many intervals has room for single sweeps too, which have none. */
+/* Single sweeps in the window have no interval. */
 static int default_window(const struct options *options, const struct view *view, int64_t *ret_us, struct error *err)
 {
 	enum { INTERVAL_WITHOUT_US = 60000000 };
@@ -51,11 +51,11 @@ static int default_window(const struct options *options, const struct view *view
 	return code;
 }
 
-void view_tell_damage(size_t count, const char *first)
+void view_warn_damage(size_t count, const char *first)
 {
 	if (count)
-		log_warning("the database is damaged: %zu packs of samples cannot be read and are left out (%s); "
-			    "see: ibwire db check", count, first);
+		log_warning("the database is damaged: %zu packs of samples are unreadable and omitted (%s); "
+			"see: ibwire db check", count, first);
 }
 
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err)
@@ -71,7 +71,7 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 		view.reference_us = end_us;
 	query.names = view.names;
 	if (options->since_us) {
-		/* A window has two ends: without a later one it goes up to now. */
+		/* Without --until the window ends now. */
 		query.at_us = view.reference_us;
 		query.window_us = view.reference_us - options->since_us;
 	} else if (options->window_sweeps) {
@@ -82,7 +82,7 @@ int view_open(const struct options *options, bool absolute, struct view *ret, st
 	if (code == 0)
 		code = snapshot_load(view.reader, &query, &view.snapshot, err);
 	if (code == 0)
-		view_tell_damage(view.snapshot->damaged, view.snapshot->damage);
+		view_warn_damage(view.snapshot->damaged, view.snapshot->damage);
 	if (code == 0) {
 		view.fabric = view.snapshot->fabric;
 		code = order_names(&view.names_shown, view.fabric, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * view.h - the fabric at the time that the options ask for, and what is said of each port
+ * view.h - the fabric at the selected time, and the numbers of each port
  */
 #ifndef IBWIRE_CLI_VIEW_H
 #define IBWIRE_CLI_VIEW_H
@@ -25,43 +25,48 @@ struct snapshot;
 
 struct view {
 	struct reader *reader;
-	struct name_map *names;     /* or NULL */
+	struct name_map *names;     /* may be NULL */
 	struct snapshot *snapshot;  /* NULL after view_open_reader() */
-	const struct fabric *fabric; /* the snapshot's */
+	const struct fabric *fabric; /* of the snapshot */
 	struct settings *settings;  /* NULL before view_find_shape() */
-	struct shape *shape;        /* the same */
-	struct order names_shown;   /* its nodes' names as tables show them */
-	uint32_t *nodes;            /* indices of its nodes in the order of these names */
-	int64_t reference_us;       /* ages count up to here: now, or the time asked for */
-	int64_t at_us, window_us;   /* what the snapshot was asked for, as in struct snapshot_query */
+	struct shape *shape;        /* NULL before view_find_shape() */
+	struct order names_shown;   /* names of its nodes as shown in tables */
+	uint32_t *nodes;            /* indices of its nodes sorted by these names */
+	int64_t reference_us;       /* reference time of ages: now, or the selected time */
+	int64_t at_us, window_us;   /* start of the window, as in struct snapshot_query */
 };
 
 /*
- * view_open_reader - open the database and the name map that the options mean
- * view_open - and load the fabric as it was at --at (or --until); counters over
- * --since up to then, without it those of that one sweep (or options->window_sweeps)
- * @absolute:  absolute counters too
+ * view_open_reader - open the database and the name map
+ * view_open - and load the fabric at --at or --until, with counters since --since, or of one
+ * sweep (options->window_sweeps) without it
+ * @absolute:  load absolute counters too
  *
- * Return: 0, or a negative error; then there is nothing to close.
+ * Return: 0, or a negative error with nothing to close.
  */
 int view_open_reader(const struct options *options, struct view *ret, struct error *err);
 int view_open(const struct options *options, bool absolute, struct view *ret, struct error *err);
 void view_done(struct view *view);
 
-/* view_tell_damage - a warning where so many packs of samples could not be read; nothing where it is 0. */
-void view_tell_damage(size_t count, const char *first);
+/* view_warn_damage - warn if @count packs of samples are unreadable. */
+void view_warn_damage(size_t count, const char *first);
 
-/* view_find_shape - what the fabric is built like, with the settings file. Return: 0, ERR_USAGE, ERR_IO, ERR_NOMEM. */
+/*
+ * view_find_shape - analyse the topology with the settings file. Return: 0, ERR_USAGE, ERR_IO,
+ * ERR_NOMEM.
+ */
 int view_find_shape(struct view *view, struct error *err);
 
-/* Bit error rates, and the keys that they have everywhere. */
+/* Bit error rates and their keys. */
 enum view_ber { VIEW_BER_SYMBOL, VIEW_BER_EFFECTIVE, VIEW_BER_RAW, VIEW_BER_COUNT };
 const char *view_ber_key(enum view_ber which);
 
-/* view_age_s - when_age_us() in seconds; NAN where it is not known: @then_us is 0, or a clock was changed. */
+/*
+ * view_age_s - when_age_us() in seconds; NAN if unknown: @then_us is 0, or the clock was changed.
+ */
 double view_age_s(int64_t now_us, int64_t then_us);
 
-/* One port's numbers. NAN where one is not known. */
+/* Numbers of one port; NAN if unknown. */
 struct port_view {
 	uint32_t port; /* index into the fabric's ports */
 	enum port_word word;
@@ -69,20 +74,20 @@ struct port_view {
 	double xmit_bytes_per_s, rcv_bytes_per_s;
 	double xmit_packets_per_s, rcv_packets_per_s;
 	double xmit_percent, rcv_percent;
-	double stall_percent;  /* an estimate */
+	double stall_percent;  /* XmitWait%, an estimate */
 	bool stall_at_least;
 	double wait_ticks_per_s;
 	double window_s, age_s;
 	counter_set errors_known;   /* error counters with a delta in the window */
-	counter_set errors_unknown; /* those without, and those that sit at their maximum */
-	uint64_t error_count;       /* sum over the known ones */
-	struct ber ber[VIEW_BER_COUNT]; /* without slow counters (cli/ports/port_details.h) only that of symbols is known */
+	counter_set errors_unknown; /* without a delta, and saturated */
+	uint64_t error_count;       /* sum of the known errors */
+	struct ber ber[VIEW_BER_COUNT]; /* without detail counters (cli/ports/port_details.h) only the symbol BER is known */
 };
 
-/* port_view_init - work out what is said of a port. */
+/* port_view_init - compute the numbers of a port. */
 void port_view_init(const struct view *view, uint32_t port, struct port_view *ret);
 
-/* port_view_was_seen - was this port ever up as far as is known: it is, it has a peer, or was read. */
+/* port_view_was_seen - was this port ever up: is it up, has it a peer, or was it read? */
 bool port_view_was_seen(const struct view *view, uint32_t port);
 
 #endif

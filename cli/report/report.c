@@ -504,7 +504,7 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 		report.window_us[2] += report.until_us - report.gone_us;
 	if (code == 0)
 		code = put_report(&report, err);
-	view_tell_damage(report.damage.count, report.damage.first);
+	view_warn_damage(report.damage.count, report.damage.first);
 	report_close(&report);
 	return code;
 }
