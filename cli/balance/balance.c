@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance.c - `ibwire balance`: is the load spread over links that can stand in for each other */
+/* balance.c - `ibwire balance`: load distribution over equivalent links */
 #include "cli/balance/balance.h"
 
 #include <langinfo.h>
@@ -41,12 +41,12 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 {
 	const struct option_spec specs[] = {
 		{ .name = "all", .letter = 'a', .kind = OPTION_FLAG,
-		  .help = "idle and even groups, and every member, too", .target = &ret->all },
-		{ .name = "rails", .kind = OPTION_FLAG, .help = "rails of hosts, spines and planes beside each other",
+		  .help = "include idle and even groups, and all members", .target = &ret->all },
+		{ .name = "rails", .kind = OPTION_FLAG, .help = "compare rails of hosts, spines and planes",
 		  .target = &ret->rails },
-		{ .name = "ascii", .kind = OPTION_FLAG, .help = "bars of plain ASCII", .target = &ret->ascii },
+		{ .name = "ascii", .kind = OPTION_FLAG, .help = "draw bars in ASCII", .target = &ret->ascii },
 		{ .name = "settings", .kind = OPTION_TEXT, .argument = "FILE",
-		  .help = "limits, classes, rails, adaptive routing (/etc/ibwire/ibwire.conf)",
+		  .help = "settings file (/etc/ibwire/ibwire.conf)",
 		  .target = &ret->settings_path },
 		{ .name = NULL },
 	};
@@ -54,16 +54,17 @@ static int parse(const struct command *command, int argc, char **argv, struct ba
 				 clock_wall_us(clock_system()), &ret->options, err);
 
 	if (code == 0 && ret->rails && ret->options.argc)
-		return options_usage_error(command, err, "--rails is of the whole fabric: without NODE");
+		return options_usage_error(command, err, "--rails covers the whole fabric and does not take "
+			"NODE");
 	return code;
 }
 
 static int nothing_read(struct error *err)
 {
-	return err_set(err, ERR_UNAVAILABLE, "nothing was read in that window: see 'ibwire db' for what is kept");
+	return err_set(err, ERR_UNAVAILABLE, "no samples in the window: 'ibwire db' shows the stored time range");
 }
 
-/* The window ends with the newest sweep, or at the time asked for. */
+/* The window ends with the newest sweep or at the selected time. */
 static int find_window(struct balance_answer *answer, struct error *err)
 {
 	const struct sweep_info *sweep = &answer->view.snapshot->sweep;
@@ -77,7 +78,7 @@ static int find_window(struct balance_answer *answer, struct error *err)
 	return 0;
 }
 
-/* Tables that were never read are no error: then nothing is said of them. */
+/* Missing forwarding tables are not an error: there is no prediction then. */
 static int read_routes(struct balance_answer *answer, struct error *err)
 {
 	int code = reader_routes(answer->view.reader, answer->until_us, &answer->routes, err);
@@ -88,7 +89,10 @@ static int read_routes(struct balance_answer *answer, struct error *err)
 	return 0;
 }
 
-/* What the minutes before say: who stays the hottest, who spreads although its tables do not. */
+/*
+ * Feed the windows before: members that stay the busiest, and groups that spread load despite
+ * uneven tables.
+ */
 static int step_past(struct balance_answer *answer, struct balance_memory *memory, struct error *err)
 {
 	struct balance_input input = {
@@ -102,7 +106,7 @@ static int step_past(struct balance_answer *answer, struct balance_memory *memor
 	answer->was_uneven = calloc(2 * answer->shape->group_count + 1, sizeof(*answer->was_uneven));
 	if (!answer->was_even || !answer->was_uneven)
 		return err_nomem(err);
-	/* The last one is the window that is shown. */
+	/* The last window is the displayed one. */
 	for (i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
 		int64_t until_us = answer->until_us - i * answer->window_us;
 
@@ -150,7 +154,7 @@ static int judge(struct balance_answer *answer, struct error *err)
 	return code;
 }
 
-/* A group is named by its switch, or by one of its ports. */
+/* A group is selected by its switch or one of its ports. */
 static bool is_selected(const struct balance_answer *answer, const struct balance_result *result)
 {
 	const struct shape_group *group = balance_group_of(answer, result);
@@ -252,7 +256,7 @@ int balance_run(const struct command *command, int argc, char **argv, struct err
 
 	if (code)
 		return code < 0 ? code : 0;
-	/* The fabric as it was at the end; what was counted is read window by window. */
+	/* The fabric at the end of the window; loads are read per window. */
 	then = answer.options;
 	then.at_us = then.until_us ? then.until_us : then.at_us;
 	then.since_us = then.until_us = 0;

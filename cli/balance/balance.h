@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance.h - between the files of `ibwire balance` */
+/* balance.h - shared by the files of `ibwire balance` */
 #ifndef IBWIRE_CLI_BALANCE_H
 #define IBWIRE_CLI_BALANCE_H
 
@@ -19,13 +19,13 @@ struct command;
 struct error;
 struct shape;
 
-/* So many windows tell what stays; the last of them is the one that is shown. */
+/* Number of windows of the recent history; the last is the displayed one. */
 enum { BALANCE_PAST_WINDOWS = 10 };
 
-/* When a group became uneven. */
+/* Start of an imbalance. */
 struct balance_began {
-	int64_t wall_us; /* wall clock; 0: not looked for, or it is not uneven */
-	bool earlier;    /* it was uneven before that already: how long, is not known */
+	int64_t wall_us; /* wall clock; 0: not searched, or not uneven */
+	bool earlier;    /* it began earlier, at an unknown time */
 };
 
 struct balance_answer {
@@ -33,41 +33,47 @@ struct balance_answer {
 	struct options options;
 	bool all, rails, ascii;
 	const char *settings_path;    /* NULL: the default */
-	struct view view;             /* the fabric at the window's end */
+	struct view view;             /* the fabric at the end of the window */
 	struct shape *shape;
 	struct routes routes;
 	bool routes_known;
 	struct settings settings;
-	const struct balance_settings *limits; /* of those */
-	uint8_t *adaptive;            /* by node: what a person says; or NULL */
-	int64_t since_us, until_us;   /* the window that is shown */
-	int64_t window_us;            /* of those before it, that its past is told from */
+	const struct balance_settings *limits; /* of settings */
+	uint8_t *adaptive;            /* by node: the adaptive routing setting; or NULL */
+	int64_t since_us, until_us;   /* the displayed window */
+	int64_t window_us;            /* length of the windows before it */
 	struct history_damage damage;
-	struct balance_load *loads;   /* by port of the fabric: in the window that is shown */
-	struct balance balance;       /* of that window */
+	struct balance_load *loads;   /* by port of the fabric: in the displayed window */
+	struct balance balance;       /* of the displayed window */
 	struct selection selection;
 	struct balance_began *began;  /* parallel to the results */
-	/* Parallel to the results: bit i: busy and (un)even in the window that ended i windows before the end. */
+	/*
+	 * Parallel to the results. Bit i: active and (un)even in the window that ended i windows
+	 * earlier.
+	 */
 	uint32_t *was_even, *was_uneven;
-	uint32_t *shown;              /* results that are shown, worst first */
+	uint32_t *shown;              /* displayed results, worst first */
 	size_t shown_count;
-	size_t fine, idle, unknown;   /* groups that are not shown: each in both directions one */
+	size_t fine, idle, unknown;   /* hidden groups, one per direction */
 };
 
 /*
- * balance_read - what ports counted in (@since_us, @until_us]
- * @round:  the window may begin and end where stored sums do
- * @ports:  indices of @count of the fabric's, or NULL: all that have counters and a peer
- * @loads:  by port of the fabric; those of the ports are set
- * Return: 1; 0 where no sweep was in it; ERR_IO, ERR_NOMEM.
+ * balance_read - the load of ports in (@since_us, @until_us]
+ * @round:  align the window to stored sums
+ * @ports:  @count port indices, or NULL: all ports with counters and a peer
+ * @loads:  by port of the fabric; set for the selected ports
+ * Return: 1; 0 without a sweep in the window; ERR_IO, ERR_NOMEM.
  */
 int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
 		 size_t count, struct balance_load *loads, struct error *err);
 
-/* balance_find_began - fill in answer->began of the worst that are shown. Return: 0 or an error. */
+/* balance_find_began - find the start of the worst displayed imbalances. Return: 0 or an error. */
 int balance_find_began(struct balance_answer *answer, struct error *err);
 
-/* balance_print - for people. balance_data - as JSON and CSV. balance_rails - rails, spines, planes, in any format. */
+/*
+ * balance_print - tables. balance_data - JSON and CSV. balance_rails - rails, spines and planes, in
+ * any format.
+ */
 int balance_print(const struct balance_answer *answer, struct error *err);
 int balance_data(const struct balance_answer *answer, struct error *err);
 int balance_rails(const struct balance_answer *answer, struct error *err);
@@ -75,7 +81,7 @@ int balance_rails(const struct balance_answer *answer, struct error *err);
 /* balance_group_of - the group of a result. */
 const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result);
 
-/* balance_is_ascii - no block elements: asked for, or the terminal knows none. */
+/* balance_is_ascii - no block elements: by option, or not supported by the terminal. */
 bool balance_is_ascii(const struct balance_answer *answer);
 
 #endif

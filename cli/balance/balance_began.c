@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_began.c - since when a group is uneven
+ * balance_began.c - the start of an imbalance
  *
- * Back from the window that is shown, window by window, until one in which the group was busy and even; what was
- * idle or not read says nothing. Ten windows of a minute, and a day before that in longer ones, for which
- * stored sums are added up; the one of those in which a group was even is looked at minute by minute. Of
- * the first uneven minute, and the one before it, the part is looked for from which on it was uneven.
+ * Searches backwards from the displayed window for the last window in which the group was active
+ * and even; idle and missing windows are skipped. It covers ten windows of a minute and, with
+ * stored sums, longer windows of the day before; the longer window with an even group is then
+ * searched by minute. The first uneven minute and the one before it are searched in parts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +17,20 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-/* Whose beginning is looked for: the worst. Longer than this nobody waits for it. */
+/* Number of groups whose start is searched (the worst), and time limit of the search. */
 enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS = 144, TIME_MOST_MS = 2000 };
 
-/* The first uneven window is looked at in so many parts, or sweep by sweep. */
+/* Number of parts of the first uneven window; at least one sweep each. */
 enum { PARTS = 6 };
 
 struct walk {
 	struct balance_answer *answer;
 	struct balance_load *loads;       /* by port of the fabric */
 	struct balance_member *members;   /* room for the largest group */
-	uint32_t *ports;                  /* of groups that are still looked at */
+	uint32_t *ports;                  /* ports of groups still searched */
 	uint32_t results[GROUPS_MOST];
-	bool open[GROUPS_MOST];           /* not found yet */
-	bool ended[GROUPS_MOST];          /* in the window in hand */
+	bool open[GROUPS_MOST];           /* not found */
+	bool ended[GROUPS_MOST];          /* in the current window */
 	size_t count;
 	int64_t give_up_us;               /* boot time */
 };
@@ -41,7 +41,7 @@ static void add_port(struct walk *walk, uint32_t port, size_t *count)
 		walk->ports[(*count)++] = port;
 }
 
-/* Members and the other ends of their links, of groups in @which. */
+/* Members of the groups in @which, and their peers. */
 static size_t list_ports(struct walk *walk, const bool *which)
 {
 	const struct shape *shape = walk->answer->shape;
@@ -51,7 +51,7 @@ static size_t list_ports(struct walk *walk, const bool *which)
 	for (i = 0; i < walk->count; i++) {
 		const struct shape_group *group = &shape->groups[walk->answer->balance.results[walk->results[i]].group];
 
-		/* Both directions of a group have the same ports. */
+		/* Both directions of a group share their ports. */
 		for (j = 0; j < i; j++)
 			if (which[j] && walk->answer->balance.results[walk->results[j]].group == (uint32_t)
 				(group - shape->groups))
@@ -64,7 +64,7 @@ static size_t list_ports(struct walk *walk, const bool *which)
 	return count;
 }
 
-/* Return: was any of @which uneven or even in this window; ended[] says who was even. */
+/* Return: was any of @which active in this window; ended[] marks the even ones. */
 static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, bool round,
 		struct error *err)
 {
@@ -118,7 +118,7 @@ static bool is_late(const struct walk *walk)
 	return clock_boottime_us(clock_system()) > walk->give_up_us;
 }
 
-/* Step by step from @until_us down to @since_us. */
+/* Search from @until_us back to @since_us. */
 static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t until_us, int64_t step_us,
 		     struct error *err)
 {
@@ -131,7 +131,7 @@ static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t un
 	return code;
 }
 
-/* Where a longer window was even, the group may have become uneven within it. */
+/* The imbalance may have started within a longer window that was even in total. */
 static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, struct error *err)
 {
 	int64_t step_us = COARSE_FACTOR * walk->answer->window_us;
@@ -155,8 +155,8 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 }
 
 /*
- * From which part on was the first uneven window uneven? Or the one before it, which was even as a whole, and may have
- * ended uneven. Groups whose beginning was not found are left as they are.
+ * Find the first uneven part of the first uneven window, or of the one before it, which was even in
+ * total and may have ended uneven. Groups without a start are skipped.
  */
 static int refine(struct walk *walk, struct error *err)
 {
@@ -216,7 +216,7 @@ static void choose(struct walk *walk)
 	}
 }
 
-/* The minutes that were judged already. */
+/* The minutes evaluated before. */
 static void recall(struct walk *walk)
 {
 	struct balance_answer *answer = walk->answer;
@@ -245,7 +245,7 @@ int balance_find_began(struct balance_answer *answer, struct error *err)
 	int code;
 
 	choose(&walk);
-	/* A window that was asked for may be longer than what is known of the minutes before its end. */
+	/* The displayed window may be longer than the evaluated minutes. */
 	if (!answer->options.since_us) {
 		recall(&walk);
 		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_data.c - groups as JSON and CSV: a row for each member, with what is said of its group */
+/* balance_data.c - groups as JSON and CSV: one row per member with the columns of its group */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* balance_print.c - uneven groups for people: those with a cause at length, the others in a line each */
+/* balance_print.c - tables of uneven groups: details with a cause, one line without */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,9 @@
 #include "storage/reader.h"
 #include "tui/bars.h"
 
-/* At length: so many groups, and members of each, without --all or a name. In a line: so many groups, and members. */
+/*
+ * Limits without --all or a name: detailed groups and members of each; one-line groups and members.
+ */
 enum { GROUPS_SHOWN = 4, MEMBERS_SHOWN = 8, MEMBERS_MOST = 256, LINES_SHOWN = 20, BAR_COLUMNS = 10 };
 
 enum { PORT, TO, MEASURED, PREDICTED, FAIR, LIDS, FULL, STALL, DISCARDS, MEMBER_COLUMNS };
@@ -29,8 +31,8 @@ static const struct column member_columns[MEMBER_COLUMNS] = {
 	[PREDICTED] = { .title = "PREDICTED", .kind = COLUMN_TEXT },
 	[FAIR] = { .title = "FAIR%", .kind = COLUMN_PERCENT },
 	[LIDS] = { .title = "LIDS", .kind = COLUMN_INTEGER, .priority = 2 },
-	[FULL] = { .title = "FULL%", .kind = COLUMN_PERCENT },
-	[STALL] = { .title = "~STALL%", .kind = COLUMN_PERCENT },
+	[FULL] = { .title = "MAX UTIL%", .kind = COLUMN_PERCENT },
+	[STALL] = { .title = "XmitWait%", .kind = COLUMN_PERCENT },
 	[DISCARDS] = { .title = "DISCARDS", .kind = COLUMN_INTEGER, .priority = 1 },
 };
 
@@ -43,8 +45,8 @@ static const struct column group_columns[GROUP_COLUMNS] = {
 	[CAUSE] = { .title = "CAUSE", .kind = COLUMN_TEXT },
 	[SHARES] = { .title = "MEASURED", .kind = COLUMN_TEXT },
 	[TABLES] = { .title = "PREDICTED", .kind = COLUMN_TEXT, .priority = 2 },
-	[HOTTEST] = { .title = "FULL%", .kind = COLUMN_PERCENT },
-	[EXCESS] = { .title = "OVER%", .kind = COLUMN_PERCENT },
+	[HOTTEST] = { .title = "MAX UTIL%", .kind = COLUMN_PERCENT },
+	[EXCESS] = { .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 	[SINCE] = { .title = "FOR", .kind = COLUMN_TEXT, .priority = 1 },
 };
 
@@ -87,7 +89,7 @@ static int percent(double part)
 	return (int)lround(100 * part);
 }
 
-/* Three lines at most: who and why, how much, what holds and since when. */
+/* Up to three lines: group and cause, load, tests and start. */
 static void print_heading(const struct balance_answer *answer, const struct balance_result *result,
 			  const struct balance_began *began, bool color)
 {
@@ -104,7 +106,7 @@ static void print_heading(const struct balance_answer *answer, const struct bala
 	balance_append_reason(answer->shape, result, &text);
 	text_append(&text, "\n  ");
 	if (!isnan(result->max_utilization))
-		text_appendf(&text, "hottest %d %% full, mean %d %%; ", percent(result->max_utilization),
+		text_appendf(&text, "maximum utilization %d %%, mean %d %%; ", percent(result->max_utilization),
 			     percent(result->mean_utilization));
 	text_appendf(&text, "tests %s; adaptive routing %s", balance_test_letters(result),
 		     balance_adaptive_name(result->adaptive));
@@ -189,7 +191,7 @@ static int print_members(const struct balance_answer *answer, const struct balan
 	if (code < 0)
 		return code;
 	if (shown < count)
-		result_note(table, "and %u more (--all, or name the switch)", count - shown);
+		result_note(table, "and %u more (use --all or give the switch)", count - shown);
 	code = result_finish(table, err);
 	result_destroy(table);
 	return code;
@@ -234,7 +236,7 @@ static bool put_group(const struct balance_answer *answer, struct result *table,
 	return result_end_row(table);
 }
 
-/* The window, and what is not shown, so that nothing on the page is not "nothing there". */
+/* The window and the number of hidden groups, to explain an empty page. */
 static void print_summary(const struct balance_answer *answer, size_t causes, size_t uneven)
 {
 	char from[WHEN_SIZE], until[WHEN_SIZE];
@@ -243,12 +245,12 @@ static void print_summary(const struct balance_answer *answer, size_t causes, si
 	printf("%zu %s with a cause, %zu uneven without one", causes, causes == 1 ? "group" : "groups", uneven);
 	if (!answer->all && answer->selection.all)
 		printf(", %zu even, %zu idle, %zu unknown%s", answer->fine, answer->idle, answer->unknown,
-		       answer->fine + answer->idle + answer->unknown ? " (not shown: --all)" : "");
+		       answer->fine + answer->idle + answer->unknown ? " (hidden; --all shows them)" : "");
 	printf("\n");
 	if (!answer->shape->group_count)
-		printf("this fabric has no links that can stand in for each other: %s\n", answer->shape->reason);
+		printf("this fabric has no equivalent links: %s\n", answer->shape->reason);
 	if (!answer->routes_known)
-		printf("no forwarding tables were read by then: no predictions, and no cause in routes\n");
+		printf("no forwarding tables at this time: no predictions and no routing causes\n");
 }
 
 int balance_print(const struct balance_answer *answer, struct error *err)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * balance_rails.c - `ibwire balance --rails`: what should carry the same, beside each other
+ * balance_rails.c - `ibwire balance --rails`: comparison of parts with equal expected load
  *
- * Rails of the whole fabric, planes, switches of each tier above the leafs, and of each host its own rails.
+ * Rails of the fabric, planes, switches of each tier above the leaves, and the rails of each host.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "fabric/shape.h"
 #include "tui/bars.h"
 
-/* In a table without --all: so many switches, and so many hosts whose rails differ the most. */
+/* Limits in a table without --all: switches, and hosts with the largest imbalance. */
 enum { SWITCHES_SHOWN = 16, HOSTS_SHOWN = 10, BAR_COLUMNS = 12 };
 
 enum {
@@ -36,14 +36,14 @@ static const struct column columns[COLUMN_COUNT] = {
 	[TIER] = { .key = "tier", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
 	[PORTS] = { .key = "ports_active", .title = "PORTS", .kind = COLUMN_INTEGER, .priority = 3 },
 	[KNOWN] = { .key = "ports_read", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 1 },
-	[RCV] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE, .priority = 1 },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "XMIT%", .kind = COLUMN_PERCENT },
-	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RCV%", .kind = COLUMN_PERCENT },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
+	[RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
+	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT },
 	[SHARE] = { .key = "measured_share_percent", .title = "SHARE%", .kind = COLUMN_PERCENT, .priority = 2 },
 	[FAIR] = { .key = "capacity_share_percent", .title = "FAIR%", .kind = COLUMN_PERCENT, .priority = 2 },
 	[BAR] = { .title = "MEASURED", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
-	[OVER] = { .key = "excess_percent", .title = "OVER%", .kind = COLUMN_PERCENT },
+	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 };
 
 static struct balance_input input_of(const struct balance_answer *answer)
@@ -51,7 +51,7 @@ static struct balance_input input_of(const struct balance_answer *answer)
 	return (struct balance_input){ .shape = answer->shape, .loads = answer->loads };
 }
 
-/* @bars: of a host: its rails; else NULL */
+/* @bars: the rails of a host; else NULL */
 static void put_amount(const struct balance_answer *answer, struct result *table, const struct balance_amount *amount,
 		       const char *name, double most, const char *bars)
 {
@@ -72,7 +72,7 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 		result_real(table, XMIT_PERCENT, 100 * amount->xmit * 8e6 / amount->capacity);
 		result_real(table, RCV_PERCENT, 100 * amount->rcv * 8e6 / amount->capacity);
 	}
-	/* No minus before what rounds to 0. */
+	/* Avoid "-0". */
 	excess = fabs(amount->excess) < 0.0005 ? 0 : amount->excess;
 	result_real(table, SHARE, 100 * amount->share);
 	result_real(table, FAIR, 100 * amount->fair);
@@ -86,7 +86,7 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 	text_done(&bar);
 }
 
-/* Rails of one class are a set: storage has its own. */
+/* Rails of one class are a set; storage has its own rails. */
 static bool put_rails(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
 {
 	const struct balance_input input = input_of(answer);
@@ -123,7 +123,7 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 	size_t spines = 0, i;
 	bool more = true;
 
-	/* Where each plane is one switch, the switches say it. */
+	/* Planes of one switch each are shown as switches. */
 	for (i = 0; i < answer->view.fabric->node_count; i++)
 		spines += shape->nodes[i].tier == 2;
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
@@ -133,7 +133,7 @@ static bool put_planes(const struct balance_answer *answer, struct result *table
 	for (i = 0; i < answer->view.fabric->port_count; i++) {
 		uint32_t plane = shape->nodes[answer->view.fabric->ports[i].node].plane;
 
-		/* What comes up from the leafs, and goes down to them. */
+		/* Load up from the leaves and down to them. */
 		if (shape->nodes[answer->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
 		    shape->ports[i].way == WAY_DOWN)
 			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
@@ -160,7 +160,7 @@ static int compare_load(const void *a, const void *b)
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Of each tier the switches above the leafs, by what they have to do with those below. */
+/* Switches of each tier above the leaves, by their load to and from the tier below. */
 static bool put_tier(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts,
 		     unsigned tier)
 {
@@ -191,11 +191,11 @@ static bool put_tier(const struct balance_answer *answer, struct result *table, 
 		more = result_end_row(table);
 	}
 	if (i < count)
-		result_note(table, "and %zu more switches of tier %u, with less load (--all)", count - i, tier);
+		result_note(table, "and %zu more switches of tier %u with lower load (--all)", count - i, tier);
 	return more;
 }
 
-/* A host's HCAs as one bar each. */
+/* One bar per HCA of a host. */
 static void append_bars(const struct balance_answer *answer, const struct shape_host *host, struct text *bars)
 {
 	const struct balance_input input = input_of(answer);
@@ -237,7 +237,7 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 		more = result_end_row(table);
 	}
 	if (i < count || idle)
-		result_note(table, "and %zu more hosts whose rails differ less, %zu idle ones (--all)", count - i,
+		result_note(table, "and %zu more hosts with lower imbalance, %zu idle (--all)", count - i,
 			    idle);
 	return more;
 }
@@ -260,8 +260,8 @@ int balance_rails(const struct balance_answer *answer, struct error *err)
 			more = put_tier(answer, table, amounts, tier);
 		if (more)
 			put_hosts(answer, table, amounts);
-		result_note(table, "%s to %s; OVER%%: above the mean of its kind, of a host: its busiest rail above "
-			    "its mean", when_format_local(answer->since_us, from),
+		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
+			"rail above the mean", when_format_local(answer->since_us, from),
 			    when_format_local(answer->until_us, until));
 		code = result_finish(table, err);
 		result_destroy(table);

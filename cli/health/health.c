@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* health.c - `ibwire health`: what is wrong now, or was then */
+/* health.c - `ibwire health`: list findings */
 #include "cli/health/health.h"
 
 #include <stdlib.h>
@@ -15,11 +15,11 @@
 #include "fabric/host.h"
 #include "storage/reader.h"
 
-/* Without a time, an answer that is older than so many intervals is none. */
+/* Age in intervals above which the newest sweep is stale. */
 #define STALE_INTERVALS 3
 #define STALE_LEAST_US (30 * US_PER_S)
 
-/* Is an HCA of one of these hosts cabled to this switch, or is it the node itself? */
+/* Is the node an HCA of one of these hosts, or a switch connected to one? */
 static bool node_touches(const struct fabric *fabric, uint64_t guid, const struct host_set *hosts)
 {
 	uint32_t node = fabric_find_node(fabric, guid), hcas = 0;
@@ -38,7 +38,7 @@ static bool node_touches(const struct fabric *fabric, uint64_t guid, const struc
 		if (host_set_has(hosts, host))
 			return true;
 	}
-	/* A switch without hosts is on everybody's way. */
+	/* A switch without hosts carries traffic of all hosts. */
 	return fabric->nodes[node].type == NODE_SWITCH && !hcas;
 }
 
@@ -49,14 +49,14 @@ bool health_touches(const struct view *view, const struct finding *finding, cons
 	for (unsigned i = 0; i < finding->host_count; i++)
 		if (host_set_has(hosts, finding->hosts[i]))
 			return true;
-	/* All hosts that it touches are named. */
+	/* The finding lists all affected hosts. */
 	if (finding->host_count && finding->hosts_touched <= finding->host_count)
 		return false;
 	return node_touches(view->fabric, finding->node_guid, hosts) ||
 	       (finding->peer_guid && node_touches(view->fabric, finding->peer_guid, hosts));
 }
 
-/* Every host that it touches is out of service. */
+/* All affected hosts are out of service. */
 static bool is_drained(const struct finding *finding, const struct host_set *drained)
 {
 	if (!drained->count || !finding->host_count || finding->hosts_touched > finding->host_count)
@@ -102,7 +102,7 @@ static int compare_rows(const void *a, const void *b)
 {
 	const struct health_row *x = a, *y = b;
 
-	/* What somebody knows of stands below. */
+	/* Acknowledged and drained findings come last. */
 	if ((x->place != HEALTH_COUNTS) != (y->place != HEALTH_COUNTS))
 		return x->place != HEALTH_COUNTS ? 1 : -1;
 	return finding_compare(&x->row.finding, &y->row.finding);
@@ -130,7 +130,7 @@ int health_load(const struct view *view, const struct health_ask *ask, const str
 	}
 	if (ret->count)
 		qsort(ret->list, ret->count, sizeof(*ret->list), compare_rows);
-	/* Sorted by value: what pointed into a row points into it where it is now. */
+	/* qsort() moved the rows: update the pointers into themselves. */
 	for (size_t i = 0; i < ret->count; i++) {
 		struct finding_row *row = &ret->list[i].row;
 
@@ -148,7 +148,7 @@ void health_rows_done(struct health_rows *rows)
 	*rows = (struct health_rows){ 0 };
 }
 
-/* 0, 1 or 2 by the worst that counts. */
+/* 0, 1 or 2 by the worst severity that counts. */
 static int exit_status(const struct health_rows *rows)
 {
 	int worst = FINDING_INFO;
@@ -159,7 +159,7 @@ static int exit_status(const struct health_rows *rows)
 	return worst;
 }
 
-/* Is what the database says still true? */
+/* Is the newest sweep recent? */
 static int check_fresh(const struct view *view, const struct options *options, struct error *err)
 {
 	struct db_status status;
@@ -177,10 +177,10 @@ static int check_fresh(const struct view *view, const struct options *options, s
 		return 0;
 	when_format_age(options->now_us, status.last_wall_us, age);
 	if (age_us < 0)
-		return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s: what is wrong now is not known", age);
-	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: what is wrong now is not known; %s, or ask "
-		       "for then with --at -%llds", age,
-		       status.live ? " though a collector runs" : "",
+		return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s: current findings are unknown", age);
+	return err_set(err, ERR_UNAVAILABLE, "the newest sweep is %s%s: current findings are unknown; %s, or "
+		"use --at -%llds for that sweep", age,
+		       status.live ? " although a collector is running" : "",
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }
 
@@ -220,19 +220,22 @@ struct health_options {
 static int parse(const struct command *command, int argc, char **argv, struct health_options *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "infos too, and what is acknowledged or on drained hosts", &ret->all,
+		{ "all", 'a', OPTION_FLAG, NULL, "include infos, acknowledged findings and drained hosts", &ret->all,
 		  0 },
-		{ "job", 'j', OPTION_TEXT, "HOSTS", "only what touches these hosts: node[001-016],node020 or @FILE",
+		{ "job", 'j', OPTION_TEXT, "HOSTS", "only findings that affect these hosts: "
+			"node[001-016],node020 or @FILE",
 		  &ret->job, 0 },
 		{ "hosts-state", 0, OPTION_TEXT, "FILE",
-		  "HOST STATE lines: what touches drained hosts alone counts not", &ret->hosts_state, 0 },
-		{ "watch", 'w', OPTION_FLAG, NULL, "a line for each finding that opens, changes or closes", &ret->watch,
+		  "file of HOST STATE lines; findings on drained hosts do not count", &ret->hosts_state, 0 },
+		{ "watch", 'w', OPTION_FLAG, NULL, "print a line when a finding opens, changes or closes", &ret->watch,
 		  0 },
-		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 only if their links were clean for --for, else 2",
+		{ "gate", 0, OPTION_TEXT, "HOSTS", "exit status 0 if the links of these hosts were clean for "
+			"--for, else 2",
 		  &ret->gate, 0 },
-		{ "for", 0, OPTION_SPAN, "SPAN", "of --gate (default 125m), or how long ack lasts", &ret->for_us, 0 },
-		{ "reason", 0, OPTION_TEXT, "TEXT", "of ack: why nobody needs to be woken", &ret->reason, 0 },
-		{ "explain", 'e', OPTION_TEXT, "KIND", "what a kind means, its limits and where they come from; all",
+		{ "for", 0, OPTION_SPAN, "SPAN", "time span of --gate (125m) or of ack (unlimited)", &ret->for_us, 0 },
+		{ "reason", 0, OPTION_TEXT, "TEXT", "ack: the reason", &ret->reason, 0 },
+		{ "explain", 'e', OPTION_TEXT, "KIND", "describe a finding kind, its thresholds and rationale, "
+			"or all",
 		  &ret->explain, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
@@ -254,7 +257,8 @@ static int choose(const struct command *command, struct health_options *options,
 		struct result_options how = options_result(common);
 
 		if (common->argc)
-			return options_usage_error(command, err, "--explain names a kind: '%.64s' is too much", word);
+			return options_usage_error(command, err, "--explain takes one kind: unexpected "
+				"argument '%.64s'", word);
 		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &how, err);
 	}
 	if (ack || unack) {
@@ -262,15 +266,16 @@ static int choose(const struct command *command, struct health_options *options,
 		common->argv++;
 		if (!common->argc)
 			return options_usage_error(command, err,
-						   "%s takes the numbers of findings, as health shows them", word);
+						   "%s requires finding numbers, as shown by health", word);
 		return health_acknowledge(common, options->reason, options->for_us, unack, err);
 	}
 	if (options->reason)
-		return options_usage_error(command, err, "--reason goes with ack");
+		return options_usage_error(command, err, "--reason requires ack");
 	if (options->gate && common->argc)
-		return options_usage_error(command, err, "--gate names hosts: '%s' is too much", word);
+		return options_usage_error(command, err, "--gate takes its hosts as value: unexpected argument "
+			"'%s'", word);
 	if (options->job && options->gate)
-		return options_usage_error(command, err, "--job and --gate each name hosts: give one of them");
+		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
 	if ((options->job || options->gate) &&
 	    (code = host_set_add(&ask->job, options->job ? options->job : options->gate, err)) < 0)
 		return code;
@@ -282,7 +287,7 @@ static int choose(const struct command *command, struct health_options *options,
 		return health_gate(ask, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
 	}
 	if (options->for_us)
-		return options_usage_error(command, err, "--for goes with --gate or ack");
+		return options_usage_error(command, err, "--for requires --gate or ack");
 	ask->names = common->argv;
 	ask->name_count = common->argc;
 	return options->watch ? health_watch(ask, err) : show(common, ask, err);

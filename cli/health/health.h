@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* health.h - between the files of `ibwire health` */
+/* health.h - shared by the files of `ibwire health` */
 #ifndef IBWIRE_CLI_HEALTH_H
 #define IBWIRE_CLI_HEALTH_H
 
@@ -18,11 +18,11 @@ struct result;
 struct result_options;
 struct view;
 
-/* Where a finding stands beside what the person asked for. */
+/* How a finding counts. */
 enum health_place {
-	HEALTH_COUNTS,       /* it decides the exit status */
-	HEALTH_ACKNOWLEDGED, /* somebody knows */
-	HEALTH_DRAINED,      /* all hosts that it touches are out of service */
+	HEALTH_COUNTS,       /* decides the exit status */
+	HEALTH_ACKNOWLEDGED, /* acknowledged, does not count */
+	HEALTH_DRAINED,      /* all affected hosts are out of service, does not count */
 };
 
 struct health_row {
@@ -35,29 +35,29 @@ struct health_rows {
 	size_t count, capacity;
 };
 
-/* What is asked for. */
+/* The query of a command. */
 struct health_ask {
 	const struct options *options;
-	struct host_set job, drained; /* job: none where it is empty */
-	char **names;                 /* of nodes and ports; none: everything is meant */
+	struct host_set job, drained; /* job: empty without --job */
+	char **names;                 /* nodes and ports; none: everything */
 	int name_count;
-	bool may_be_unknown;          /* a name that neither the fabric nor a finding knows is no error */
-	bool all;                     /* infos too, each in full */
+	bool may_be_unknown;          /* accept names that are neither in the fabric nor in a finding */
+	bool all;                     /* include infos, show all details */
 };
 
-/* Nodes and ports that are named, in the fabric or in findings alone. */
+/* Selected nodes and ports, in the fabric or only in findings. */
 struct health_named {
 	bool all;
-	struct selection there;       /* those in the fabric */
-	char **gone;                  /* what names nothing in it */
-	bool *found;                  /* a finding knows it; parallel to gone */
+	struct selection there;       /* selected in the fabric */
+	char **gone;                  /* names that are not in the fabric */
+	bool *found;                  /* parallel to missing: a finding has this name */
 	int gone_count;
 };
 
 /*
  * health_named_init - resolve NODE and NODE/PORT
- * health_named_has - is a finding of one of them?
- * health_named_check - after all findings: ERR_USAGE where a name was known to nobody.
+ * health_named_has - is a finding of a selected node or port?
+ * health_named_check - after all findings: ERR_USAGE for unknown names
  */
 int health_named_init(struct health_named *named, const struct fabric *fabric, char **args, int count,
 		      struct error *err);
@@ -66,7 +66,7 @@ bool health_named_has(struct health_named *named, const struct fabric *fabric, c
 int health_named_check(const struct health_named *named, const struct fabric *fabric, struct error *err);
 
 /*
- * health_load - the findings that are meant, worst first
+ * health_load - read the selected findings, worst first
  * @view:   open, with the fabric of that time
  * @query:  which of them
  */
@@ -74,35 +74,35 @@ int health_load(const struct view *view, const struct health_ask *ask, const str
 		struct health_rows *ret, struct error *err);
 void health_rows_done(struct health_rows *rows);
 
-/* health_touches - does a finding concern one of these hosts? */
+/* health_touches - does a finding affect one of these hosts? */
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
 
-/* health_print - as --format says. */
+/* health_print - print findings in the format of --format. */
 int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
 		 struct error *err);
 
 /*
  * health_result - rows of findings as JSON or CSV
- * @watch:  they come one by one and have a column more: what changed
- * health_put_row - one of them. @change: of @watch, else NULL. Return: whether it makes sense to go on.
+ * @watch:  rows are written one by one, with the additional column "change"
+ * health_put_row - add a row. @change: with @watch, else NULL. Return: false after an output error.
  */
 int health_result(const struct options *options, bool watch, struct result **ret, struct error *err);
 bool health_put_row(struct result *result, const struct view *view, int64_t time_us, const char *change,
 		    const struct health_row *health);
 
 /*
- * health_explain - what a kind means, its limits, why they are so, and what to do
- * @kind:  NULL: a line for each kind; as data a row of all that is said, for one kind as for all
+ * health_explain - description, thresholds, rationale and action of a finding kind
+ * @kind:  NULL: one line per kind; JSON and CSV have full rows in both cases
  */
 int health_explain(const char *kind, const struct result_options *how, struct error *err);
 
-/* health_watch - a line for each finding that opens, changes or closes, until it is interrupted. */
+/* health_watch - print a line when a finding opens, changes or closes, until interrupted. */
 int health_watch(const struct health_ask *ask, struct error *err);
 
-/* health_gate - exit status 0 where the links of the job's hosts were clean for @span_us, else 2. */
+/* health_gate - exit status 0 if the links of the hosts were clean for @span_us, else 2. */
 int health_gate(const struct health_ask *ask, int64_t span_us, struct error *err);
 
-/* health_acknowledge - `ack ID ... --reason TEXT [--for SPAN]`; @back: take it back. */
+/* health_acknowledge - `ack ID ... --reason TEXT [--for SPAN]`; @back: unack. */
 int health_acknowledge(const struct options *options, const char *reason, int64_t for_us, bool back,
 		       struct error *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* health_ack.c - `ibwire health ack`: somebody knows of a finding, and says why it may wait */
+/* health_ack.c - `ibwire health ack`: acknowledge findings with a reason */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "export/result.h"
 #include "storage/reader.h"
 
-/* An open finding by its number. */
+/* Find an open finding by number. */
 struct search {
 	int64_t id;
 	struct finding found;
@@ -42,12 +42,13 @@ static int parse_id(const char *typed, int64_t *ret, struct error *err)
 	errno = 0;
 	*ret = strtoll(digits, &end, 10);
 	if (end == digits || *end || errno || *ret < 1)
-		return err_set(err, ERR_USAGE, "'%.64s' is no number of a finding (ibwire health shows them as #12)",
+		return err_set(err, ERR_USAGE, "'%.64s' is not a finding number (ibwire health shows them as "
+			"#12)",
 			       typed);
 	return 0;
 }
 
-/* What JSON and CSV have of each finding; the last three as `ibwire health` shows them, null where it counts again. */
+/* Columns of JSON and CSV; the last three as in `ibwire health`, null after unack. */
 enum { ID, KIND, SUBJECT, BY, REASON, UNTIL, COLUMN_COUNT };
 
 static const struct column columns[COLUMN_COUNT] = {
@@ -65,11 +66,11 @@ static void print_sentence(const struct finding *finding, const struct acknowled
 
 	printf("#%" PRId64 " %s ", finding->id, finding->subject);
 	if (said->until_us == said->at_us)
-		puts("counts again");
+		puts("is no longer acknowledged");
 	else if (said->until_us)
 		printf("is acknowledged until %s\n", when_format_local(said->until_us, until));
 	else
-		printf("is acknowledged, until it is taken back with: ibwire health unack %" PRId64 "\n", finding->id);
+		printf("is acknowledged; undo with: ibwire health unack %" PRId64 "\n", finding->id);
 }
 
 static void print_row(struct result *result, const struct finding *finding, const struct acknowledgement *said)
@@ -86,7 +87,7 @@ static void print_row(struct result *result, const struct finding *finding, cons
 	result_end_row(result);
 }
 
-/* @result: NULL: sentences for a person. */
+/* @result: NULL: text output. */
 static int acknowledge(const struct view *view, const char *path, const char *typed,
 		       const struct acknowledgement *said, struct result *result, struct error *err)
 {
@@ -100,7 +101,7 @@ static int acknowledge(const struct view *view, const char *path, const char *ty
 		return code;
 	if (!search.is_found)
 		return err_set(err, ERR_USAGE,
-			       "no open finding has the number %" PRId64 " (ibwire health --all lists them)",
+			       "there is no open finding %" PRId64 " (ibwire health --all lists them)",
 			       search.id);
 	code = finding_acknowledge(path, &search.found, said, err);
 	if (code < 0)
@@ -123,8 +124,8 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 	int code, told;
 
 	if (!back && (!reason || !*reason))
-		return err_set(err, ERR_USAGE, "say why it may wait: ibwire health ack %s --reason 'cable is ordered' "
-			       "[--for 8h]", options->argv[0]);
+		return err_set(err, ERR_USAGE, "ack requires a reason: ibwire health ack %s --reason 'cable is "
+			"ordered' [--for 8h]", options->argv[0]);
 	login_name(said.person, sizeof(said.person));
 	text_sanitise(reason ? reason : "", reason ? strlen(reason) : 0, said.reason, sizeof(said.reason));
 	said.until_us = back ? said.at_us : for_us ? said.at_us + for_us : 0;
@@ -137,7 +138,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
 		code = acknowledge(&view, path, options->argv[i], &said, result, err);
-	/* What was acknowledged is told, also where a later number was wrong. */
+	/* Acknowledged findings are printed even if a later number is invalid. */
 	told = result ? result_finish(result, code == 0 ? err : NULL) : 0;
 	result_destroy(result);
 	view_done(&view);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * health_gate.c - `ibwire health --gate HOSTS --for SPAN`: may these hosts go back to the batch system?
+ * health_gate.c - `ibwire health --gate HOSTS --for SPAN`: check hosts before they return to
+ * service
  *
- * A host passes where each of its links is up, both of its ends were read throughout, neither counted
- * an error of the link, and no warning touched it. What is not known does not pass.
+ * A host passes if each of its links is Active, both ends were read throughout the span, neither
+ * counted a link error, and no warning affected it. Unknown values fail.
  */
 #include "cli/health/health.h"
 
@@ -21,15 +22,15 @@
 #include "fabric/host.h"
 #include "storage/reader.h"
 
-/* What a link counts when it is not clean; what is dropped for want of room is another matter. */
+/* Errors of the link itself; congestion discards do not count. */
 #define LINK_ERRORS \
 	(COUNTER_BIT(COUNTER_SYMBOL_ERRORS) | COUNTER_BIT(COUNTER_LINK_ERROR_RECOVERY) | \
 	 COUNTER_BIT(COUNTER_LINK_DOWNED) | COUNTER_BIT(COUNTER_RCV_ERRORS) | \
 	 COUNTER_BIT(COUNTER_LOCAL_LINK_INTEGRITY_ERRORS) | COUNTER_BIT(COUNTER_EXCESSIVE_BUFFER_OVERRUN_ERRORS))
 
 /*
- * Read throughout: so much of the time lies between its first and its last reading, but for the
- * intervals that both ends of the window cut.
+ * Required coverage: share of the span between the first and the last reading, less the intervals
+ * cut at both ends of the window.
  */
 #define COVERED 0.95
 #define CUT_INTERVALS 2
@@ -58,7 +59,7 @@ static double covered_least_us(const struct gate *gate)
 	return least_us > COVERED_LEAST * (double)gate->span_us ? least_us : COVERED_LEAST * (double)gate->span_us;
 }
 
-/* One end of a link. Return: whether it is clean; else @reason says what is not. */
+/* Check one end of a link. Return: is it clean? @reason: why not. */
 static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *reason)
 {
 	const struct fabric *fabric = gate->view.fabric;
@@ -72,7 +73,7 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 		return false;
 	}
 	if ((double)sum->elapsed_us < covered_least_us(gate)) {
-		text_appendf(reason, "was read over %s only", when_format_span(sum->elapsed_us, covered));
+		text_appendf(reason, "was read for %s only", when_format_span(sum->elapsed_us, covered));
 		return false;
 	}
 	for (int i = 0; i < COUNTER_COUNT; i++) {
@@ -84,11 +85,11 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 			return false;
 		}
 		if (!(sum->known & COUNTER_BIT(i))) {
-			text_appendf(reason, "was not asked for %s all the time", counter_info((enum counter)i)->key);
+			text_appendf(reason, "has no complete %s readings", counter_info((enum counter)i)->key);
 			return false;
 		}
 		if (sum->saturated & COUNTER_BIT(i)) {
-			text_appendf(reason, "has a full %s: what it counts is not known",
+			text_appendf(reason, "has a saturated %s",
 				     counter_info((enum counter)i)->key);
 			return false;
 		}
@@ -97,7 +98,7 @@ static bool end_is_clean(const struct gate *gate, uint32_t index, struct text *r
 	return true;
 }
 
-/* All links of one HCA. Return: how many, or -1 where one is not clean. */
+/* Check all links of an HCA. Return: their number, or -1 if one is not clean. */
 static int hca_is_clean(const struct gate *gate, const struct node *node, struct text *reason)
 {
 	const struct fabric *fabric = gate->view.fabric;
@@ -106,7 +107,7 @@ static int hca_is_clean(const struct gate *gate, const struct node *node, struct
 	for (uint32_t i = node->first_port; i < node->first_port + node->ports; i++) {
 		uint32_t peer = fabric->ports[i].peer;
 
-		/* A second port without a cable is no fault. */
+		/* A port without a cable is not a fault. */
 		if (!port_view_was_seen(&gate->view, i))
 			continue;
 		if (!end_is_clean(gate, i, reason) || (peer != FABRIC_NONE && !end_is_clean(gate, peer, reason)))
@@ -136,13 +137,14 @@ static bool host_is_clean(const struct gate *gate, const char *host, unsigned *r
 		*ret_links += (unsigned)links;
 	}
 	if (!found || !*ret_links) {
-		text_append(reason, found ? "none of its HCAs has a cable" : "no HCA of this host is on the fabric");
+		text_append(reason, found ? "its HCAs have no cable" : "the fabric has no HCA of this "
+			"host");
 		return false;
 	}
 	for (size_t i = 0; i < gate->findings.count; i++) {
 		const struct finding *finding = &gate->findings.list[i].row.finding;
 
-		/* What touches everybody (no subnet manager) says nothing about these links. */
+		/* Fabric-wide findings (no subnet manager) do not concern these links. */
 		if (finding->severity == FINDING_INFO || !finding->node_guid ||
 		    !health_touches(&gate->view, finding, &one))
 			continue;
@@ -152,7 +154,7 @@ static bool host_is_clean(const struct gate *gate, const char *host, unsigned *r
 	return true;
 }
 
-/* Does the history reach back so far? */
+/* Does the history cover the span? */
 static int check_history(const struct gate *gate, const struct options *options, struct error *err)
 {
 	struct db_status status;
@@ -163,8 +165,8 @@ static int check_history(const struct gate *gate, const struct options *options,
 		return code;
 	if (status.first_wall_us && status.first_wall_us <= options->since_us + gate->span_us / 20)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, "the history has %s, and %s are asked for: come back later, or give a "
-		       "shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
+	return err_set(err, ERR_UNAVAILABLE, "the history covers %s of the requested %s: try later, or use a "
+		"shorter --for", when_format_span(options->now_us - status.first_wall_us, have),
 		       when_format_span(gate->span_us, want));
 }
 

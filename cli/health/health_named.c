@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * health_named.c - the findings of the nodes and ports that are named
+ * health_named.c - selection of findings by node and port
  *
- * A node that is gone is in no fabric, and then its findings are what somebody wants to see: it
- * is found by what it was called when it was there.
+ * A removed node is not in the fabric; its findings are matched by the name stored with them.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -55,7 +54,7 @@ void health_named_done(struct health_named *named)
 	*named = (struct health_named){ 0 };
 }
 
-/* Is this end of a finding in the fabric, and named? */
+/* Is this end of a finding in the fabric, and selected? */
 static bool is_there(const struct health_named *named, const struct fabric *fabric, uint64_t guid, uint8_t num)
 {
 	uint32_t node = guid && named->there.nodes ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
@@ -107,7 +106,7 @@ int health_named_check(const struct health_named *named, const struct fabric *fa
 	for (int i = 0; i < named->gone_count; i++) {
 		struct selection one;
 
-		/* The reason is the one that there was before. */
+		/* Return the original error. */
 		if (!named->found[i])
 			return selection_init_hosts(&one, fabric, (char **)&named->gone[i], 1, err);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* health_print.c - findings as paragraphs for people, as JSON and as CSV */
+/* health_print.c - findings as text, JSON and CSV */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,10 +49,10 @@ static const struct column finding_columns[COLUMN_COUNT] = {
 	[ACKNOWLEDGED] = { .key = "acknowledged_by", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[ACK_REASON] = { .key = "acknowledged_reason", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 	[ACK_UNTIL] = { .key = "acknowledged_until", .kind = COLUMN_TIME, .flags = DATA_ONLY },
-	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY }, /* of --watch only */
+	[CHANGE] = { .key = "change", .kind = COLUMN_TEXT, .flags = DATA_ONLY }, /* only with --watch */
 };
 
-/* Its GUID, name and port are columns beside each other. @stored: what it was called when it was there. */
+/* GUID, name and port are adjacent columns. @stored: the name stored with the finding. */
 static void put_end(struct result *result, const struct view *view, uint64_t guid, uint8_t num, const char *stored,
 		    size_t guid_column)
 {
@@ -137,7 +137,7 @@ static int print_data(const struct view *view, const struct health_ask *ask, con
 	return code;
 }
 
-/* --- for people --- */
+/* --- text --- */
 
 static const char *color_of(const struct result_options *how, const struct health_row *health)
 {
@@ -158,7 +158,7 @@ static const char *color_of(const struct result_options *how, const struct healt
 
 enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
 
-/* Words in lines of a width, each behind an indent. */
+/* Wrap words to a width with an indent. */
 static void print_wrapped(const struct result_options *how, const char *mark, const char *chars)
 {
 	size_t width = how->width > WIDTH_LEAST ? how->width : how->width ? WIDTH_LEAST : WIDTH_WITHOUT;
@@ -187,7 +187,7 @@ static void print_wrapped(const struct result_options *how, const char *mark, co
 	putchar('\n');
 }
 
-/* "02:58:04" of today, with the day before it else. */
+/* "02:58:04" today, else with the date. */
 static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 {
 	time_t then = (time_t)(wall_us / US_PER_S), now = (time_t)(now_us / US_PER_S);
@@ -206,7 +206,7 @@ static void print_hosts(const struct result_options *how, const struct finding *
 
 	if (!finding->hosts_touched)
 		return;
-	text_appendf(&text, "touches %u host%s", finding->hosts_touched, finding->hosts_touched == 1 ? "" : "s");
+	text_appendf(&text, "affects %u host%s", finding->hosts_touched, finding->hosts_touched == 1 ? "" : "s");
 	for (unsigned i = 0; i < finding->host_count && i < HOSTS_SHOWN; i++)
 		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
 	if (finding->hosts_touched > HOSTS_SHOWN)
@@ -250,7 +250,7 @@ static void print_row(const struct view *view, const struct result_options *how,
 	if (health->row.acknowledged.at_us)
 		print_acknowledgement(how, &health->row.acknowledged);
 	else if (health->place == HEALTH_DRAINED)
-		print_wrapped(how, "", "only hosts that are out of service are touched");
+		print_wrapped(how, "", "affects only hosts that are out of service");
 	else if (finding->advice[0] && !finding->closed_us)
 		print_wrapped(how, "> ", finding->advice);
 }
@@ -261,7 +261,7 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 		text_appendf(text, "%s%u %s", text->len ? ", " : "", count, count == 1 ? one : more);
 }
 
-/* The first line: is it bad, and what of it is not shown below. */
+/* The first line: a summary, and the number of hidden findings. */
 static void print_summary(const struct view *view, const struct health_ask *ask, const struct health_rows *rows)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
@@ -284,19 +284,19 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	}
 	append_count(&text, severities[FINDING_CRITICAL], "critical", "critical");
 	append_count(&text, severities[FINDING_WARNING], "warning", "warnings");
-	/* A fault takes some sweeps to be one: until then nobody vouches for who is silent. */
+	/* A finding takes several sweeps to open: unresponsive ports are mentioned until then. */
 	if (!text.len && !known && !drained && !closed && silent)
-		text_appendf(&text, "nothing is known to be wrong, but %u port%s did not answer", silent,
+		text_appendf(&text, "no open findings, but %u port%s did not respond", silent,
 			     silent == 1 ? "" : "s");
 	else if (!text.len)
-		text_append(&text, closed ? "nothing is wrong any more" : "nothing is wrong");
+		text_append(&text, closed ? "no findings open any more" : "no open findings");
 	append_count(&text, closed, "over", "over");
 	append_count(&text, severities[FINDING_INFO], "info", "infos");
 	append_count(&text, known, "acknowledged", "acknowledged");
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
 	if (!ask->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
-	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports answered\n", text_chars(&text),
+	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
 	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
 	text_done(&text);
 }
@@ -354,7 +354,7 @@ int health_explain(const char *word, const struct result_options *how, struct er
 
 	if (word && kind < 0)
 		return err_set(err, ERR_USAGE,
-			       "no kind of finding is called '%.64s': ibwire health --explain all lists them", word);
+			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
 	if (how->format != RESULT_TABLE)
 		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, how, err);
 	if (!word) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * health_watch.c - `ibwire health --watch`: a line for each finding that opens, changes or closes
+ * health_watch.c - `ibwire health --watch`: print a line when a finding opens, changes or closes
  *
- * For any pager: with --format json each line is one object. What is open at the start comes
- * first, as "open". What is acknowledged, or on drained hosts alone, is told with that.
+ * With --format json each line is one object, for alerting tools. Findings that are open at the
+ * start come first, as "open". Acknowledged and drained findings are marked.
  */
 #include "cli/health/health.h"
 
@@ -22,18 +22,18 @@
 #include "fabric/fabric.h"
 #include "storage/reader.h"
 
-/* A new sweep is looked for so often. */
+/* Poll interval for new sweeps. */
 #define LOOK_US (500 * US_PER_MS)
 
-/* Without a new sweep for so many intervals, that is told too: silence of the collector is no health. */
+/* Age in intervals above which a missing sweep is reported. */
 #define STALE_INTERVALS 3
 #define STALE_LEAST_US (30 * US_PER_S)
 
 struct watching {
 	struct health_ask ask;
 	struct view view;
-	struct result *result;    /* of --format json or csv; NULL: lines for people */
-	struct health_rows open;  /* as of the sweep before */
+	struct result *result;    /* of --format json or csv; NULL: text lines */
+	struct health_rows open;  /* of the previous sweep */
 	bool began;
 	bool stale;
 };
@@ -55,7 +55,7 @@ static void print_line(const struct watching *watching, const char *change, int6
 	       health->place == HEALTH_DRAINED ? " (drained)" : "");
 }
 
-/* Findings by number. */
+/* Index findings by number. */
 static int index_rows(const struct health_rows *rows, struct map *ret, struct error *err)
 {
 	for (size_t i = 0; i < rows->count; i++)
@@ -80,11 +80,14 @@ static bool find_closing(void *ctx, const struct finding_row *row)
 	return false;
 }
 
-/* What is not open any more: when did it close? Sweeps may have gone by since the last look. */
+/* Report a closed finding with its time: several sweeps may have passed since the last poll. */
 static int tell_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
 {
 	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
-	/* The sweep before the one of the last look: what closes in the first sweep of a window was not open in it. */
+	/*
+	 * From the sweep before the last poll: a finding that closes in the first sweep of a window
+	 * is not open in it.
+	 */
 	struct finding_query query = { .since_us = before_us - 1, .until_us = wall_us };
 	int code = reader_findings(watching->view.reader, &query, find_closing, &row->row.finding, err);
 
@@ -126,7 +129,7 @@ static int tell_changes(struct watching *watching, const struct health_rows *now
 	return code;
 }
 
-/* Findings of the newest sweep against those of the one before. */
+/* Compare the findings of the newest sweep with the previous ones. */
 static int look(struct watching *watching, struct error *err)
 {
 	struct snapshot_query query = { .names = watching->view.names };
@@ -145,16 +148,16 @@ static int look(struct watching *watching, struct error *err)
 	if (code < 0)
 		return code;
 	code = tell_changes(watching, &now, before_us, err);
-	/* Rows point into themselves: moved as a whole list they stay where they are. */
+	/* Rows contain pointers into themselves; the list moves as a whole and stays valid. */
 	health_rows_done(&watching->open);
 	watching->open = now;
 	watching->began = true;
-	/* What is named was there once: it may go. */
+	/* Selected names were valid once and may disappear. */
 	watching->ask.may_be_unknown = true;
 	return code;
 }
 
-/* Nobody asks the fabric any more: said once on stderr, and once that it is over. */
+/* Report on stderr, once, that sweeps stopped or resumed. */
 static void look_at_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
@@ -164,10 +167,11 @@ static void look_at_age(struct watching *watching)
 	bool stale = age_us < 0 || age_us > (limit_us > STALE_LEAST_US ? limit_us : STALE_LEAST_US);
 
 	if (stale && !watching->stale)
-		log_warning("the newest sweep is %s: what happens now is not seen; is ibwire collect running?",
+		log_warning("the newest sweep is %s: new findings are not detected; check that ibwire collect "
+			"is running",
 			    when_format_age(now_us, sweep->wall_us, age));
 	else if (!stale && watching->stale)
-		log_info("sweeps come again");
+		log_info("sweeps resumed");
 	watching->stale = stale;
 }
 
@@ -188,7 +192,7 @@ int health_watch(const struct health_ask *ask, struct error *err)
 		if (code == 0 && newest != shown) {
 			code = look(&watching, err);
 			shown = newest;
-			/* Whoever reads has gone. */
+			/* The reader closed the pipe. */
 			if (fflush(stdout) || ferror(stdout))
 				break;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history.c - `ibwire history`: what ports, nodes, hosts or all of them did over a window */
+/* history.c - `ibwire history`: counters of ports, nodes or hosts over time */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,8 @@ static int find_metric(const struct history *history, const char *option, const 
 	nearest_init(&nearest, key);
 	for (size_t i = 0; i < metric_count(); i++)
 		nearest_offer(&nearest, metric_at(i).key);
-	return err_set(err, ERR_USAGE, "%s: --%s: no counter is called '%.64s'%s%s%s; there are xmit_bytes, rcv_bytes, "
-		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, and those of: "
+	return err_set(err, ERR_USAGE, "%s: --%s: unknown counter '%.64s'%s%s%s; use xmit_bytes, rcv_bytes, "
+		       "xmit_utilization_percent, rcv_utilization_percent, stall_percent, errors, or a key of: "
 		       "ibwire sql \"SELECT key, meaning FROM counter\"", history->command->name, option, key,
 		       nearest.best ? ": did you mean '" : "", nearest.best ? nearest.best : "",
 		       nearest.best ? "'?" : "");
@@ -47,7 +47,7 @@ static int find_metrics(struct history *history, struct error *err)
 	code = keys ? 0 : err_nomem(err);
 	while (code == 0 && (key = strsep(&rest, ","))) {
 		if (history->metric_count == HISTORY_METRICS_MOST)
-			code = options_usage_error(history->command, err, "--counter takes at most %d of them",
+			code = options_usage_error(history->command, err, "--counter takes at most %d keys",
 						   HISTORY_METRICS_MOST);
 		else
 			code = find_metric(history, "counter", key, &history->metrics[history->metric_count++], err);
@@ -64,17 +64,17 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 		  .help = "rcv_bytes, xmit_utilization, stall, errors or a counter (xmit_bytes,rcv_bytes)",
 		  .target = &history.counters },
 		{ .name = "step", .kind = OPTION_SPAN, .argument = "SPAN",
-		  .help = "of one point (as it fits the window)", .target = &history.step_us },
-		{ .name = "each", .kind = OPTION_FLAG, .help = "every port by itself, not added up",
+		  .help = "time per point (default: by the window)", .target = &history.step_us },
+		{ .name = "each", .kind = OPTION_FLAG, .help = "one series per port, not summed",
 		  .target = &history.each },
-		{ .name = "peers", .kind = OPTION_FLAG, .help = "both ends of each link, each by itself",
+		{ .name = "peers", .kind = OPTION_FLAG, .help = "one series for each end of each link",
 		  .target = &history.peers },
-		{ .name = "ascii", .kind = OPTION_FLAG, .help = "plots of plain ASCII", .target = &history.ascii },
+		{ .name = "ascii", .kind = OPTION_FLAG, .help = "draw plots in ASCII", .target = &history.ascii },
 		{ .name = "top", .kind = OPTION_NUMBER, .argument = "N",
-		  .help = "the N ports with the most of something over the window", .target = &history.top,
+		  .help = "list the N ports with the highest value over the window", .target = &history.top,
 		  .least = 1 },
 		{ .name = "by", .kind = OPTION_TEXT, .argument = "KEY",
-		  .help = "with --top: of what, as --counter (rcv_bytes)", .target = &history.by },
+		  .help = "--top: sort key, as for --counter (rcv_bytes)", .target = &history.by },
 		{ .name = NULL },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
@@ -83,9 +83,10 @@ static int parse(const struct command *command, int argc, char **argv, struct hi
 	if (code)
 		return code;
 	if (history.by && !history.top)
-		return options_usage_error(command, err, "--by goes with --top");
+		return options_usage_error(command, err, "--by requires --top");
 	if (history.top && (history.counters || history.step_us || history.each || history.peers))
-		return options_usage_error(command, err, "--top goes without --counter, --step, --each and --peers");
+		return options_usage_error(command, err, "--top cannot be combined with --counter, --step, "
+			"--each or --peers");
 	code = find_metrics(&history, err);
 	if (code < 0)
 		return code;
@@ -106,27 +107,27 @@ int history_nothing(const struct history *history, const struct subject *subject
 	when_format_local(history->since_us, since);
 	when_format_local(history->until_us, until);
 	if (!range->newest_us)
-		return err_set(err, ERR_UNAVAILABLE, "the database holds no sweep yet; wait for the collector's first "
-			       "one, or start one with: ibwire collect");
+		return err_set(err, ERR_UNAVAILABLE, "the database has no sweep yet; wait for the collector, "
+			"or start it with: ibwire collect");
 	if (range->after == range->until)
-		return err_set(err, ERR_UNAVAILABLE, "nothing is stored between %s and %s; there is something from %s "
-			       "to %s: see --since and --until", since, until, when_format_local(range->oldest_us,
+		return err_set(err, ERR_UNAVAILABLE, "no samples between %s and %s; stored range: %s to %s "
+			"(--since, --until)", since, until, when_format_local(range->oldest_us,
 			       oldest), when_format_local(range->newest_us, newest));
 	if (history->damage.count)
 		return err_set(err, ERR_IO,
-			       "nothing of %s between %s and %s can be read: the database is damaged; see: "
-			       "ibwire db check", subject ? subject->name : "these ports", since, until);
+			       "samples of %s between %s and %s are unreadable: the database is damaged; see: "
+			       	"ibwire db check", subject ? subject->name : "these ports", since, until);
 	if (subject && subject->single && subject->indices) {
 		const struct port_row *row = &history->view.snapshot->rows[subject->indices[0]];
 
 		return err_set(err, ERR_UNAVAILABLE, "%s was not read between %s and %s (at the end: %s)",
 			       subject->name, since, until, sample_status_name(row->status));
 	}
-	return err_set(err, ERR_UNAVAILABLE, "nothing of %s was read between %s and %s",
+	return err_set(err, ERR_UNAVAILABLE, "no samples of %s between %s and %s",
 		       subject ? subject->name : "these ports", since, until);
 }
 
-/* The fabric as it was at a time; where that is not kept any more, as it is. */
+/* The fabric at a time, or the current one if that is no longer stored. */
 static int open_view(const struct history *history, int64_t at_us, struct view *ret, struct error *err)
 {
 	struct options then = history->options;
@@ -143,7 +144,7 @@ static int open_view(const struct history *history, int64_t at_us, struct view *
 	return code < 0 ? err_set(err, code, "%s", first.text) : 0;
 }
 
-/* Whom the arguments mean at the window's end, or else, for who left in between, at its beginning. */
+/* Resolve names at the end of the window, else at its start. */
 static int find_subjects(struct history *history, struct subjects *subjects, struct error *err)
 {
 	struct error at_end = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history.h - between the files of `ibwire history` */
+/* history.h - shared by the files of `ibwire history` */
 #ifndef IBWIRE_CLI_HISTORY_H
 #define IBWIRE_CLI_HISTORY_H
 
@@ -17,30 +17,30 @@ struct error;
 
 enum { HISTORY_METRICS_MOST = 8 };
 
-/* What is asked, read from the command line. */
+/* The parsed command line. */
 struct history {
 	const struct command *command;
 	struct options options;
-	const char *counters;     /* --counter: keys with commas between them; NULL: the default */
+	const char *counters;     /* --counter: comma-separated keys; NULL: the default */
 	const char *by;           /* --by */
-	int64_t step_us;          /* --step; 0: as it fits */
-	int64_t top;              /* --top; 0: over time */
+	int64_t step_us;          /* --step; 0: by the window */
+	int64_t top;              /* --top; 0: series over time */
 	bool peers, each, ascii;
 	struct metric metrics[HISTORY_METRICS_MOST];
 	size_t metric_count;
 	int64_t since_us, until_us; /* the window, wall clock */
-	struct view view;         /* the fabric as it was at its end */
+	struct view view;         /* the fabric at its end */
 	struct history_range range;
-	struct history_damage damage; /* found while it was read */
+	struct history_damage damage; /* damage found while reading */
 };
 
-/* What is shown as one: a port, or ports that are added up. */
+/* One series: a port, or the sum of several. */
 struct subject {
-	char *name;               /* as it is shown; harmless */
+	char *name;               /* displayed name, sanitised */
 	struct history_port *ports;
-	uint32_t *indices;        /* of the view's fabric, parallel; FABRIC_NONE */
+	uint32_t *indices;        /* parallel: index in the view's fabric, or FABRIC_NONE */
 	size_t port_count;
-	bool single;              /* a port, and no sum */
+	bool single;              /* a single port, not a sum */
 };
 
 struct subjects {
@@ -50,22 +50,24 @@ struct subjects {
 
 /*
  * subjects_init - resolve arguments: NODE/PORT, NODE, HOST, "hosts" and "all"; none: "all"
- * @history:  with its view; --each makes every port a subject of its own, --peers adds the other
- *            ends of ports' links
+ * @history:  with its view; --each makes every port a series, --peers adds the peers of ports
  *
- * Return: 0; ERR_USAGE where one fits nothing or several; ERR_NOMEM. subjects_done() frees it.
+ * Return: 0; ERR_USAGE for an unknown or ambiguous name; ERR_NOMEM. subjects_done() frees it.
  */
 int subjects_init(struct subjects *subjects, const struct history *history, struct error *err);
 void subjects_done(struct subjects *subjects);
 
-/* history_port_of - what a metric needs to know of a port of the view's fabric; FABRIC_NONE: nothing. */
+/* history_port_of - the metric input of a port of the view's fabric; FABRIC_NONE: empty. */
 struct metric_port history_port_of(const struct history *history, uint32_t index);
 
-/* history_series - over time. history_top - the ports with the most of something. Return: 0 or an error. */
+/*
+ * history_series - values over time. history_top - ports with the highest values. Return: 0 or an
+ * error.
+ */
 int history_series(struct history *history, const struct subjects *subjects, struct error *err);
 int history_top(struct history *history, const struct subjects *subjects, struct error *err);
 
-/* history_nothing - the error where a window holds nothing of what was asked. Return: ERR_UNAVAILABLE. */
+/* history_nothing - error for a window without samples. Return: ERR_UNAVAILABLE. */
 int history_nothing(const struct history *history, const struct subject *subject, struct error *err);
 
 #endif

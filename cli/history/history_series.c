@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_series.c - one subject after the other over time: a plot and a table, or every point as data */
+/* history_series.c - series over time: a plot and a table, or JSON and CSV points */
 #include <langinfo.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #include "export/result.h"
 #include "fabric/fabric.h"
 
-/* Without --step: about so many points, or a point for each sweep; rows of a table. */
+/* Without --step: approximate number of points, or one per sweep; rows of a table. */
 enum { POINTS = 200, ROWS = 12, PLOT_LINES = 12 };
 
 enum {
@@ -43,18 +43,18 @@ static const struct column point_columns[COLUMN_COUNT] = {
 	[SOURCE] = { .key = "source", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 };
 
-/* While one subject is read. */
+/* State while one series is read. */
 struct reading_one {
 	struct history *history;
 	const struct subject *subject;
-	struct metric_port *ports; /* parallel to the subject's */
+	struct metric_port *ports; /* parallel to the subject's ports */
 	struct series fine[HISTORY_METRICS_MOST], coarse[HISTORY_METRICS_MOST];
-	bool coarse_too;           /* else a table has the fine steps */
+	bool coarse_too;           /* else a table has one row per point */
 	size_t pieces[HISTORY_SOURCE_COUNT];
-	bool any;                  /* something was read of it */
+	bool any;                  /* has samples */
 };
 
-/* Steps of the points, and of a table's rows; 0: each sweep is one. */
+/* Steps of points and of table rows; 0: one per sweep. */
 static void choose_steps(const struct history *history, size_t ports, int64_t *ret_fine_us, int64_t *ret_coarse_us)
 {
 	int64_t span_us = history->until_us - history->since_us;
@@ -213,7 +213,7 @@ static int print_plot(const struct history *history, const struct series *series
 	return code < 0 ? err_nomem(err) : 0;
 }
 
-/* Where the points come from: "raw", "chunk sums, raw". */
+/* The sources of the points: "raw", "chunk sums, raw". */
 static void append_sources(const struct reading_one *one, struct text *text)
 {
 	const char *comma = "";
@@ -226,7 +226,7 @@ static void append_sources(const struct reading_one *one, struct text *text)
 	}
 }
 
-/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window in a line of its own; what a plot shows, too. */
+/* "leaf01/12  rcv_bytes  rows of 5m00s, from raw", and the window on a separate line. */
 static void append_heading(const struct reading_one *one, const struct series *fine, const struct series *rows,
 			   bool plotted, struct text *text)
 {
@@ -235,12 +235,12 @@ static void append_heading(const struct reading_one *one, const struct series *f
 
 	escape_append(text, one->subject->name, strlen(one->subject->name));
 	if (one->subject->port_count > 1)
-		text_appendf(text, " (%zu ports together)", one->subject->port_count);
+		text_appendf(text, " (sum of %zu ports)", one->subject->port_count);
 	text_appendf(text, "  %s  ", fine->metric.key);
 	if (rows->step_us)
 		text_appendf(text, "rows of %s, from ", when_format_span(rows->step_us, span));
 	else
-		text_append(text, "a row for each sweep, from ");
+		text_append(text, "one row per sweep, from ");
 	append_sources(one, text);
 	text_appendf(text, "\n%s to %s%s\n", when_format_local(history->since_us, from),
 		     when_format_local(history->until_us, until), plotted ? "  (bars: mean, dots: largest)" : "");
@@ -260,7 +260,7 @@ static int print_table(const struct reading_one *one, const struct series *serie
 	return code;
 }
 
-/* A heading, the plot where somebody looks at a terminal, and the table. */
+/* A heading, a plot on terminals, and the table. */
 static int print_for_people(const struct reading_one *one, bool first, struct error *err)
 {
 	struct result_options how = options_result(&one->history->options);
@@ -274,8 +274,8 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
 		text_done(&heading);
 		if (series_is_unknown(fine)) {
-			printf("not known: the port was read, and this is not told by its device%s\n",
-			       one->subject->port_count > 1 ? " (nor by the others')" : "");
+			printf("unknown: the device does not support this counter%s\n",
+			       one->subject->port_count > 1 ? " (nor do the other devices)" : "");
 			continue;
 		}
 		if (how.width)
@@ -311,7 +311,7 @@ int history_series(struct history *history, const struct subjects *subjects, str
 		struct reading_one one = { .history = history, .subject = &subjects->items[i] };
 
 		code = read_one(&one, fine_us, coarse_us, err);
-		/* Nothing of a single one is an error, before anything is written. */
+		/* A single series without samples is an error, before any output. */
 		if (code == 0 && !one.any && subjects->count == 1)
 			code = history_nothing(history, one.subject, err);
 		if (code == 0 && !result && how.format != RESULT_TABLE)

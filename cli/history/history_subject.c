@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_subject.c - whom `ibwire history` is asked about */
+/* history_subject.c - the series of `ibwire history` */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static int port_name(const struct history *history, uint32_t index, struct text 
 	return text_failed(ret) ? ERR_NOMEM : 0;
 }
 
-/* Of which node the marked ports are, FABRIC_NONE: of several. Return: how many ports. */
+/* Find the node of the marked ports, FABRIC_NONE if several. Return: number of ports. */
 static size_t count_marked(const struct fabric *fabric, const bool *marked, uint32_t *ret_node)
 {
 	size_t count = 0;
@@ -69,7 +69,10 @@ static size_t count_marked(const struct fabric *fabric, const bool *marked, uint
 	return count;
 }
 
-/* A subject with room for @most ports. @single: it is the port @index, and is called after it, not @name. */
+/*
+ * Add a subject for up to @most ports. @single: it is the port @index and has its name instead of
+ * @name.
+ */
 static struct subject *begin_subject(struct subjects *subjects, const struct history *history, const char *name,
 				     bool single, uint32_t index, size_t most)
 {
@@ -89,7 +92,7 @@ static struct subject *begin_subject(struct subjects *subjects, const struct his
 	return subject->ports && subject->indices ? subject : NULL;
 }
 
-/* "NODE uplinks", as findings and balance call them: the length of NODE; else 0. */
+/* Parse "NODE uplinks". Return: the length of NODE, else 0. */
 static size_t before_uplinks(const char *typed)
 {
 	static const char suffix[] = " uplinks";
@@ -98,7 +101,7 @@ static size_t before_uplinks(const char *typed)
 	return len > behind && strcmp(typed + len - behind, suffix) == 0 ? len - behind : 0;
 }
 
-/* The marked ports, as one subject, or @each as its own. */
+/* Add the marked ports as one subject, or one subject per port with @each. */
 static int add_ports(struct subjects *subjects, const struct history *history, bool each, const char *name,
 		     const bool *marked, struct error *err)
 {
@@ -107,7 +110,7 @@ static int add_ports(struct subjects *subjects, const struct history *history, b
 	uint32_t node;
 	size_t count = count_marked(fabric, marked, &node);
 
-	/* A node may have been given by its GUID. */
+	/* The node may have been given by GUID. */
 	if (node != FABRIC_NONE && !before_uplinks(name))
 		name = history->view.names_shown.names[node];
 	for (uint32_t i = 0; i < fabric->port_count; i++) {
@@ -135,7 +138,7 @@ static void mark_node(const struct fabric *fabric, uint32_t node, bool *marked)
 		marked[i] = port_is_pollable(fabric, &fabric->ports[i]);
 }
 
-/* The HCAs of a host. Return: whether there is one of that name. */
+/* Mark the HCAs of a host. Return: does the host exist? */
 static bool mark_host(const struct fabric *fabric, const char *typed, bool *marked)
 {
 	char name[NODE_NAME_SIZE];
@@ -171,7 +174,7 @@ static int mark_named(const struct fabric *fabric, char *typed, bool *marked, st
 	return 0;
 }
 
-/* The uplinks of a switch. Return: 1; 0 where they are not what is typed; or an error. */
+/* Mark the uplinks of a switch. Return: 1; 0 if @typed is something else; or an error. */
 static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *marked, struct error *err)
 {
 	size_t len = before_uplinks(typed);
@@ -195,7 +198,7 @@ static int mark_uplinks(const struct fabric *fabric, const char *typed, bool *ma
 	return group != SHAPE_NONE ? 1 : err_set(err, ERR_USAGE, "%s has no uplinks: see ibwire topology show", name);
 }
 
-/* What one argument means: everything, the hosts' side, a node or a port by name, or a host. */
+/* Resolve one argument: "all", "hosts", a node, a port or a host. */
 static int mark(const struct fabric *fabric, char *typed, bool *marked, struct error *err)
 {
 	struct error as_node = { 0 };
@@ -215,7 +218,7 @@ static int mark(const struct fabric *fabric, char *typed, bool *marked, struct e
 	code = mark_named(fabric, typed, marked, &as_node);
 	if (code == 0)
 		return 0;
-	/* Where HCAs of a host have the same name, or none of its own, the host is meant. */
+	/* An ambiguous node name selects the host if its HCAs share the name. */
 	if (code == ERR_USAGE && mark_host(fabric, typed, marked))
 		return 0;
 	return err_set(err, code, "%s", as_node.text);
@@ -246,7 +249,7 @@ int subjects_init(struct subjects *subjects, const struct history *history, stru
 	for (int i = 0; code == 0 && i < history->options.argc; i++)
 		code = add_argument(subjects, history, history->options.argv[i], marked, err);
 	if (code == 0 && !subjects->count)
-		code = err_set(err, ERR_UNAVAILABLE, "there is no port with counters in what was asked for");
+		code = err_set(err, ERR_UNAVAILABLE, "the selection has no port with counters");
 	free(marked);
 	if (code < 0)
 		subjects_done(subjects);

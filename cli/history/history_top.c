@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_top.c - the ports with the most of something over a window */
+/* history_top.c - the ports with the highest values over a window */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,11 +36,11 @@ static const struct column top_columns[COLUMN_COUNT] = {
 	[MEAN] = { .key = "mean", .title = "MEAN", .kind = COLUMN_REAL },
 	[TOTAL] = { .key = "total", .title = "TOTAL", .kind = COLUMN_INTEGER },
 	[AT_LEAST] = { .key = "at_least", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
-	[ELAPSED] = { .key = "elapsed_s", .title = "READ FOR", .kind = COLUMN_SPAN_S, .priority = 3 },
+	[ELAPSED] = { .key = "elapsed_s", .title = "COVERAGE", .kind = COLUMN_SPAN_S, .priority = 3 },
 	[SAMPLES] = { .key = "samples", .title = "READINGS", .kind = COLUMN_INTEGER, .priority = 4 },
 };
 
-/* What one port counted in the whole window. */
+/* The total of one port over the window. */
 struct top_row {
 	uint32_t index; /* of the view's fabric */
 	struct history_sum counted;
@@ -55,13 +55,13 @@ static int compare_rows(const void *a, const void *b)
 
 	if (left->rank != right->rank)
 		return left->rank > right->rank ? -1 : 1;
-	/* Totals that are alike as floating-point numbers. */
+	/* Compare totals with a floating-point tolerance. */
 	if (left->value.total != right->value.total)
 		return left->value.total > right->value.total ? -1 : 1;
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* By total where there is one, so that a port that was read for a moment only does not win by its rate. */
+/* Sort by total if known: the rate of a port with few readings is not comparable. */
 static void value_row(const struct history *history, struct top_row *row)
 {
 	const struct metric *metric = &history->metrics[0];
@@ -146,14 +146,14 @@ static int print_rows(const struct history *history, const struct top_row *rows,
 	for (size_t i = 0; i < shown; i++)
 		if (!put_row(result, history, &rows[i]))
 			break;
-	result_note(result, "%zu of %zu ports with any, by %s, %s to %s", shown, known, history->metrics[0].key,
+	result_note(result, "%zu of %zu ports with a value, by %s, %s to %s", shown, known, history->metrics[0].key,
 		    when_format_local(history->since_us, since), when_format_local(history->until_us, until));
 	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
 }
 
-/* Every port of the subjects once. Return: how many, or ERR_NOMEM. */
+/* Collect the ports of all subjects once. Return: their number, or ERR_NOMEM. */
 static int64_t collect_ports(const struct history *history, const struct subjects *subjects, struct top_row **ret_rows,
 			     struct history_port **ret_ports, struct error *err)
 {
@@ -182,8 +182,8 @@ static int64_t collect_ports(const struct history *history, const struct subject
 }
 
 /*
- * Whose is most does not change by half a minute more or less: of a window that is long beside
- * that, the ends are where sums begin and end, and rows say where that is.
+ * The order does not depend on half a minute: the ends of a long window are aligned to stored sums,
+ * and rows show the actual window.
  */
 static int round_window(struct history *history, struct error *err)
 {

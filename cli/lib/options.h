@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * options.h - one parser for the options of every command
+ * options.h - option parser, output options, name map and database path of all commands
  *
- * A command says which of the common options it takes and lists its own; the
- * help text is made from the same lists, so it cannot say anything else.
+ * A command selects common options and lists its own. The help text is made from the same lists.
  */
 #ifndef IBWIRE_CLI_OPTIONS_H
 #define IBWIRE_CLI_OPTIONS_H
@@ -37,7 +36,7 @@ struct options {
 	const char *ca;        /* NULL: the first active one */
 	int port;              /* 0: the first active one */
 	int timeout_ms;        /* 0: the default */
-	const char *names_path; /* NULL: the default map, if there is one */
+	const char *names_path; /* NULL: the default map, if it exists */
 	const char *db;        /* NULL: storage_default_path() */
 	enum result_format format;
 	bool csv_raw;          /* result_options.csv_raw */
