@@ -12,9 +12,8 @@
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /*
- * Of eight bytes at a time, for it is asked for each word that leaves: the highest bit of a byte
- * is set where one is not ASCII, DEL, a control character, a quote or a backslash.
- * A byte that borrows from the next one, or carries into it, has itself set one by then.
+ * Checks eight bytes at a time, for speed: sets the highest bit of a byte that is not ASCII, DEL, a
+ * control character, a quote or a backslash. A byte that borrows or carries has set its own bit.
  */
 static uint64_t find_special(const char *bytes, size_t len)
 {
@@ -25,7 +24,7 @@ static uint64_t find_special(const char *bytes, size_t len)
 	       ((eight ^ EACH_BYTE('"')) - EACH_BYTE(1)) | ((eight ^ EACH_BYTE('\\')) - EACH_BYTE(1));
 }
 
-/* Nearly all names and descriptions. */
+/* True for nearly all names and descriptions. */
 static bool is_same_in_json(const char *bytes, size_t len)
 {
 	uint64_t found = 0;

@@ -25,7 +25,7 @@ static bool take_row(void *ctx, const struct detail_row *row)
 	uint32_t port = fabric_find_port(loading->fabric, row->node_guid, row->port);
 	struct detail_row *rows;
 
-	/* What was read of ports that are gone stays in the database. */
+	/* The database keeps detail counters of removed ports. */
 	if (port == FABRIC_NONE)
 		return true;
 	rows = array_grow(details->rows, details->count, &details->capacity, sizeof(*rows));
@@ -38,7 +38,7 @@ static bool take_row(void *ctx, const struct detail_row *row)
 	return true;
 }
 
-/* One port or one node is read much faster than all; several are picked from all. */
+/* Query one port or one node directly; filter a full read for several. */
 static void narrow(const struct fabric *fabric, const struct selection *selection, struct detail_query *query)
 {
 	uint32_t i, port = FABRIC_NONE, ports = 0;
@@ -93,7 +93,7 @@ bool port_details_fec_counts(const struct detail_row *speeds)
 	const struct detail_reading *reading = &speeds->reading;
 	const struct detail_delta *sum = &speeds->sum;
 
-	/* The sum too: somebody may have cleared what was counted. */
+	/* Also for the sum: the counter may have been reset. */
 	return reading->layout != FEC_LAYOUT_LANES || reading->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
 	       reading->value[DETAIL_FEC_UNCORRECTED_BLOCKS] || sum->value[DETAIL_FEC_CORRECTED_BLOCKS] ||
 	       sum->value[DETAIL_FEC_UNCORRECTED_BLOCKS];
@@ -198,7 +198,7 @@ void port_details_fill(struct result *result, size_t first, const struct view *v
 		fill_counters(result, first, row);
 		if (row->sum.elapsed_us > 0)
 			result_member(result, first + PORT_DETAILS_WINDOW, name, (uint64_t)row->sum.elapsed_us);
-		/* A clock that was set back makes no age. */
+		/* Unknown if the clock was set back. */
 		if (view->reference_us >= row->wall_us)
 			result_member(result, first + PORT_DETAILS_AGE, name,
 				      (uint64_t)(view->reference_us - row->wall_us));

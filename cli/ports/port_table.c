@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* port_table.c - the table of `ibwire ports --details`: what is wrong with this link? */
+/* port_table.c - the table of `ibwire ports --details` */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,13 +24,13 @@ const struct column port_details_table[PORT_DETAILS_TABLE_COLUMNS] = {
 	[MEANING] = { .title = "MEANING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 4 },
 };
 
-/* One counter as a line says it. */
+/* One counter of a table row. */
 struct line {
 	const char *key, *unit, *meaning;
 	bool counted_known, value_known, reset, saturated;
 	uint64_t counted, value, max;
 	double window_s, age_s;
-	bool harmless; /* a number that is not 0 is no bad sign */
+	bool harmless; /* a value above 0 is not an error */
 };
 
 static bool put_line(struct result *result, const struct view *view, uint32_t port, const struct line *line,
@@ -66,7 +66,7 @@ static bool put_line(struct result *result, const struct view *view, uint32_t po
 	return result_end_row(result);
 }
 
-/* The errors of every sweep: what the slow counters explain. */
+/* The error counters of every sweep, which the detail counters split up. */
 static bool put_errors(struct result *result, const struct view *view, const struct port_view *port, size_t *zeros)
 {
 	const struct port_row *row = &view->snapshot->rows[port->port];
@@ -130,36 +130,36 @@ static bool put_details(struct result *result, const struct view *view, const st
 	return more;
 }
 
-/* Why a rate is not known; the first that holds. */
+/* Why a rate is unknown; the first match applies. */
 static const char *why_not(const struct view *view, const struct port_view *port, enum view_ber which,
 			   const struct detail_row *speeds)
 {
 	const struct delta *sum = &view->snapshot->rows[port->port].sum;
 
 	if (!port_rate_bits_per_s(&view->fabric->ports[port->port]))
-		return "not known: the link is down";
+		return "unknown: the link is down";
 	if (which == VIEW_BER_SYMBOL)
 		return sum->known & COUNTER_BIT(COUNTER_SYMBOL_ERRORS) ?
-			       "not known: symbol_errors is full or was cleared" :
-			       "not known: nothing was counted in the window; try a longer --since";
+			       "unknown: symbol_errors is saturated or was reset" :
+			       "unknown: no delta in the window; try a longer --since";
 	if (!speeds)
-		return "not known: FEC was never read (refused, not asked, or its turn has not come)";
+		return "unknown: FEC was never read (not supported, excluded, or not yet polled)";
 	if (speeds->reading.layout == FEC_LAYOUT_UNKNOWN)
-		return "not known: see FEC";
+		return "unknown: see FEC";
 	if (!port_details_fec_counts(speeds))
-		return "not known: no FEC was ever seen at work; a link without it counts nothing here";
+		return "unknown: FEC has never counted; a link without FEC has no counts";
 	if (!(speeds->sum.known & UINT32_C(1) << DETAIL_FEC_UNCORRECTED_BLOCKS))
-		return "not known: no FEC counts in the window, or its layout changed; try a longer --since";
-	return "not known: a counter is full or was cleared";
+		return "unknown: no FEC counts in the window, or the FEC mode changed; try a longer --since";
+	return "unknown: a counter is saturated or was reset";
 }
 
 static bool put_ber(struct result *result, const struct view *view, const struct port_view *port, enum view_ber which,
 		    const struct detail_row *speeds)
 {
 	static const char *const meanings[VIEW_BER_COUNT] = {
-		[VIEW_BER_SYMBOL] = "bit error rate of what reaches packets",
-		[VIEW_BER_EFFECTIVE] = "bit error rate after FEC: what it could not correct",
-		[VIEW_BER_RAW] = "bit error rate before FEC: what cable and lanes do",
+		[VIEW_BER_SYMBOL] = "bit error rate seen by packets",
+		[VIEW_BER_EFFECTIVE] = "bit error rate after FEC (uncorrectable)",
+		[VIEW_BER_RAW] = "bit error rate before FEC (cable and lanes)",
 	};
 	const struct ber *ber = &port->ber[which];
 	bool is_fast = which == VIEW_BER_SYMBOL, is_bad = ber->rate > 0 && which != VIEW_BER_RAW;
@@ -185,9 +185,10 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
 	};
 	static const char *const meanings[] = {
-		[FEC_LAYOUT_UNKNOWN] = "which FEC the link has is not known, so what it counted cannot be read",
-		[FEC_LAYOUT_LANES] = "what is corrected is counted in blocks, lane by lane",
-		[FEC_LAYOUT_RS] = "a Reed-Solomon code: blocks are counted for the port, symbols for its lanes",
+		[FEC_LAYOUT_UNKNOWN] = "the FEC mode of the link is unknown, so its counters cannot be "
+			"interpreted",
+		[FEC_LAYOUT_LANES] = "corrected blocks are counted per lane",
+		[FEC_LAYOUT_RS] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
 	};
 
 	if (!speeds || speeds->reading.layout > FEC_LAYOUT_RS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ports.c - `ibwire ports`: one row for each port */
+/* ports.c - `ibwire ports`: one row per port */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +30,10 @@ enum {
 
 #define DATA_ONLY COLUMN_NO_TABLE
 
-/* Logical ports of several planes that a table is followed by, a line each. */
+/* Maximum number of multi-plane ports listed below a table. */
 #define PLANES_TOLD 4
 
-/* The order of the table; data has keys. */
+/* Columns in table order. */
 static const struct column port_columns[COLUMN_COUNT] = {
 	[TIME] = { .key = "time", .kind = COLUMN_TIME, .flags = DATA_ONLY },
 	[NODE_PORT] = { .title = "PORT", .kind = COLUMN_TEXT,
@@ -45,13 +45,13 @@ static const struct column port_columns[COLUMN_COUNT] = {
 	[STATE] = { .key = "state", .title = "STATE", .kind = COLUMN_TEXT, .priority = 7 },
 	[LINK] = { .title = "LINK", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA, .priority = 3 },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
-	[XMIT_RATE] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE },
-	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "XMIT%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RCV%", .kind = COLUMN_PERCENT, .priority = 5 },
-	[STALL] = { .key = "stall_percent", .title = "~STALL%", .kind = COLUMN_PERCENT, .priority = 8 },
-	[XMIT_PACKETS] = { .key = "xmit_packets_per_s", .title = "XMIT PKTS", .kind = COLUMN_PER_S, .priority = 10 },
-	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RCV PKTS", .kind = COLUMN_PER_S, .priority = 10 },
+	[XMIT_RATE] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE },
+	[RCV_RATE] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[RCV_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 8 },
+	[XMIT_PACKETS] = { .key = "xmit_packets_per_s", .title = "TX PKTS", .kind = COLUMN_PER_S, .priority = 10 },
+	[RCV_PACKETS] = { .key = "rcv_packets_per_s", .title = "RX PKTS", .kind = COLUMN_PER_S, .priority = 10 },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
 		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
 	[PEER_NODE_PORT] = { .title = "PEER", .kind = COLUMN_TEXT,
@@ -84,7 +84,7 @@ static const struct column port_columns[COLUMN_COUNT] = {
 struct ports_options {
 	bool all, errors, counters, details;
 	const char *sort;
-	int64_t top; /* 0: no limit */
+	int64_t top; /* 0: unlimited */
 };
 
 static void fill_identity(struct result *result, const struct view *view, const struct port *port, uint32_t index)
@@ -116,7 +116,7 @@ static void fill_link(struct result *result, const struct view *view, const stru
 	cells_width_and_speed(result, WIDTH, SPEED, port);
 }
 
-/* Where it is in the fabric's shape, and on the front of its switch. */
+/* Tier, rail and front panel position. */
 static void fill_place(struct result *result, const struct shape *shape, uint32_t index)
 {
 	const struct shape_port *place = &shape->ports[index];
@@ -146,7 +146,7 @@ static void fill_counters(struct result *result, const struct port_row *row)
 				      row->reading.value[counter]);
 }
 
-/* The logical port that a plane belongs to: all planes of it. */
+/* The logical port of a plane, with all its planes. */
 static struct plane_sum sum_planes(const struct view *view, uint32_t port)
 {
 	struct plane_sum sum = { 0 };
@@ -207,7 +207,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 	return result_end_row(result);
 }
 
-/* --counters as a table: a line for each counter of each port. */
+/* The table of --counters: one row per counter of a port. */
 enum { LONG_PORT, LONG_COUNTER, LONG_VALUE, LONG_UNIT, LONG_MEANING, LONG_COUNT };
 
 static const struct column long_columns[LONG_COUNT] = {
@@ -241,17 +241,16 @@ static bool put_long_rows(struct result *result, const struct view *view, const 
 	return more;
 }
 
-/* The ports that are meant, with their numbers. */
+/* The selected ports with their numbers. */
 struct rows {
 	struct port_view *views;
 	size_t count;
-	size_t hidden; /* left out of a table because they were never up */
+	size_t hidden; /* omitted from tables because they were never up */
 	struct port_details details; /* with --details */
 };
 
 /*
- * Ports that were never seen up are no news on a screen, most of them are empty
- * cages; data has every port.
+ * Tables omit ports that were never up, mostly empty cages; JSON and CSV have every port.
  */
 static bool is_wanted(const struct view *view, const struct selection *selection, const struct ports_options *own,
 		      uint32_t index, size_t *hidden)
@@ -271,7 +270,7 @@ static void add_row(const struct view *view, const struct ports_options *own, ui
 	port_view_init(view, index, row);
 	if (own->details)
 		port_details_ber(view, &rows->details, row);
-	/* What FEC could not correct is lost as well. */
+	/* Uncorrectable FEC blocks are losses too. */
 	if (!own->errors || row->error_count || view->snapshot->rows[index].sum.saturated & COUNTER_ERROR_SET ||
 	    row->ber[VIEW_BER_EFFECTIVE].rate > 0)
 		rows->count++;
@@ -300,7 +299,7 @@ static int collect_rows(const struct view *view, const struct selection *selecti
 	return 0;
 }
 
-/* Columns of data and of the plain table, with what their objects hold. */
+/* Columns of JSON, CSV and the plain table, with their object members. */
 struct columns {
 	struct column list[COLUMN_COUNT + PORT_DETAILS_COLUMNS];
 	const char *keys[COUNTER_COUNT];
@@ -318,7 +317,7 @@ static void describe_columns(struct columns *columns)
 	port_details_columns(&columns->names, &columns->list[COLUMN_COUNT]);
 }
 
-/* Who looks at one end of a link soon wants to see the other. */
+/* Point to the other end of a single port's link. */
 static void note_peer(struct result *result, const struct view *view, const struct rows *rows)
 {
 	const struct port *port, *peer;
@@ -329,20 +328,20 @@ static void note_peer(struct result *result, const struct view *view, const stru
 	if (port->peer == FABRIC_NONE)
 		return;
 	peer = &view->fabric->ports[port->peer];
-	result_note(result, "the other end of its link is %s/%u", view->names_shown.names[peer->node], peer->num);
+	result_note(result, "peer: %s/%u", view->names_shown.names[peer->node], peer->num);
 }
 
-/* Errors of the last sweep alone are few: who finds none has to know where those of before are. */
+/* The default window is one sweep: point to longer windows. */
 static void note_errors(struct result *result, const struct options *options, const struct ports_options *own,
 			const struct rows *rows)
 {
 	if (!own->errors)
 		return;
 	if (!rows->count)
-		result_note(result, options->since_us || own->details ? "no port counted an error in this window" :
-			    "no port counted an error in this one sweep: --since -1h looks further back");
+		result_note(result, options->since_us || own->details ? "no port errors in this window" :
+			    "no port errors in this sweep; use --since -1h for a longer window");
 	else if (!options->since_us && !own->details)
-		result_note(result, "errors of one sweep: --since -1h looks further back");
+		result_note(result, "errors of one sweep only; use --since -1h for a longer window");
 }
 
 static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
@@ -359,17 +358,17 @@ static int print_details(const struct view *view, const struct options *options,
 	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)
 		more = port_details_put_rows(result, view, &rows->details, &rows->views[i], &zeros);
 	if (zeros)
-		result_note(result, "%zu counters that are 0 are not shown: --format json has them", zeros);
+		result_note(result, "%zu counters with value 0 hidden; --format json has them", zeros);
 	note_peer(result, view, rows);
 	note_errors(result, options, own, rows);
 	if (rows->hidden)
-		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
+		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
 	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
 }
 
-/* Below the table: what planes among the rows are together. */
+/* Below the table: sums of the planes among the rows. */
 static void note_planes(struct result *result, const struct view *view, const struct rows *rows)
 {
 	char text[160];
@@ -388,7 +387,7 @@ static void note_planes(struct result *result, const struct view *view, const st
 			    plane_sum_text(&sum, text, sizeof(text)));
 	}
 	if (told > PLANES_TOLD)
-		result_note(result, "%zu more ports are planes together with others: --format json has their sums",
+		result_note(result, "%zu more multi-plane ports; --format json has their sums",
 			    told - PLANES_TOLD);
 }
 
@@ -412,7 +411,7 @@ static int print_rows(const struct view *view, const struct options *options, co
 	note_planes(result, view, rows);
 	note_errors(result, options, own, rows);
 	if (rows->hidden)
-		result_note(result, "%zu ports that were never up are not shown: --all shows them", rows->hidden);
+		result_note(result, "%zu ports that were never up hidden; --all shows them", rows->hidden);
 	code = result_finish(result, err);
 	result_destroy(result);
 	return code;
@@ -447,10 +446,10 @@ static int check(const struct command *command, const struct ports_options *own,
 	if (code < 0)
 		return code;
 	if (own->counters && own->details)
-		return options_usage_error(command, err, "--counters and --details are two tables: give one of them");
+		return options_usage_error(command, err, "--counters and --details are mutually exclusive");
 	if (own->sort && !own->details && (!strcmp(own->sort, view_ber_key(VIEW_BER_EFFECTIVE)) ||
 					   !strcmp(own->sort, view_ber_key(VIEW_BER_RAW))))
-		return options_usage_error(command, err, "--sort %s needs --details", own->sort);
+		return options_usage_error(command, err, "--sort %s requires --details", own->sort);
 	return 0;
 }
 
@@ -458,16 +457,18 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 {
 	struct ports_options own = { 0 };
 	const struct option_spec specs[] = {
-		{ "all", 'a', OPTION_FLAG, NULL, "also ports that were never up (JSON and CSV always have them)",
+		{ "all", 'a', OPTION_FLAG, NULL, "include ports that were never up (JSON and CSV always do)",
 		  &own.all, 0 },
-		{ "errors", 'e', OPTION_FLAG, NULL, "only ports with errors in the window", &own.errors, 0 },
-		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one a line (JSON and CSV always have them)",
+		{ "errors", 'e', OPTION_FLAG, NULL, "show only ports with errors in the window", &own.errors, 0 },
+		{ "counters", 0, OPTION_FLAG, NULL, "absolute counters, one per line (JSON and CSV always have "
+			"them)",
 		  &own.counters, 0 },
-		{ "details", 0, OPTION_FLAG, NULL, "bit error rates, FEC, errors and slow counters, one a line",
+		{ "details", 0, OPTION_FLAG, NULL, "bit error rates, FEC, errors and detail counters, one per "
+			"line",
 		  &own.details, 0 },
-		{ "sort", 's', OPTION_TEXT, "KEY", "by a key of --format json, or a counter; the largest first",
+		{ "sort", 's', OPTION_TEXT, "KEY", "sort by a key of --format json or a counter, largest first",
 		  &own.sort, 0 },
-		{ "top", 'n', OPTION_NUMBER, "N", "only the first N", &own.top, 1 },
+		{ "top", 'n', OPTION_NUMBER, "N", "show only the first N", &own.top, 1 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	struct options options;
@@ -485,7 +486,7 @@ int ports_run(const struct command *command, int argc, char **argv, struct error
 	code = view_open(&options, own.counters || own.details || options.format != RESULT_TABLE, &view, err);
 	if (code < 0)
 		return code;
-	/* Only data tells a port's place. */
+	/* Tables have no topology columns. */
 	if (options.format != RESULT_TABLE)
 		code = view_find_shape(&view, err);
 	if (code == 0)

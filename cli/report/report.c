@@ -30,9 +30,9 @@
 
 enum { EVENTS_SHOWN = 60 };
 
-/* --- parts --- */
+/* --- sections --- */
 
-/* The next part begins: its title in a table, its key in JSON. */
+/* Begin a section: its title in tables, its key in JSON. */
 static int begin_part(struct report *report, const char *key, const char *title, bool record,
 		      const struct column *columns, size_t count, struct result **ret, struct error *err)
 {
@@ -66,11 +66,11 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ABOUT_VENDOR] = { .key = "vendor_id", .title = "vendor", .kind = COLUMN_HEX },
 	[ABOUT_DEVICE] = { .key = "device_id", .title = "device", .kind = COLUMN_INTEGER },
 	[ABOUT_REVISION] = { .key = "revision", .title = "revision", .kind = COLUMN_HEX },
-	/* These have a line in a table only where they say something. */
-	[ABOUT_GONE] = { .key = "gone_since", .title = "gone since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
+	/* Shown in tables only if set. */
+	[ABOUT_GONE] = { .key = "gone_since", .title = "removed since", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
 	[ABOUT_PEER_UNTIL] = { .key = "peer_until", .title = "  until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[ABOUT_PEER] = { .key = "peer", .title = "other end", .kind = COLUMN_TEXT },
-	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  its GUID", .kind = COLUMN_GUID },
+	[ABOUT_PEER] = { .key = "peer", .title = "peer", .kind = COLUMN_TEXT },
+	[ABOUT_PEER_GUID] = { .key = "peer_guid", .title = "  peer GUID", .kind = COLUMN_GUID },
 	[ABOUT_UNTIL] = { .key = "time", .title = "as of", .kind = COLUMN_TIME },
 };
 
@@ -81,7 +81,7 @@ static void port_text(const struct report *report, uint32_t port, char *ret, siz
 	snprintf(ret, size, "%s/%u", report->view.names_shown.names[entry->node], entry->num);
 }
 
-/* The other end of a cable that is no longer there. */
+/* The last peer of a removed cable. */
 static void past_text(const struct report *report, const struct past_peer *past, char *ret, size_t size)
 {
 	uint32_t node = fabric_find_node(report->view.fabric, past->guid);
@@ -160,16 +160,16 @@ static const struct column end_columns[END_COUNT] = {
 	[END_LINK] = { .key = "link", .title = "LINK", .kind = COLUMN_TEXT },
 	[END_RATE] = { .key = "rate_gbps", .title = "Gb/s", .kind = COLUMN_GBPS, .priority = 2 },
 	[END_LID] = { .key = "lid", .title = "LID", .kind = COLUMN_INTEGER, .priority = 5 },
-	[END_PEER] = { .key = "peer", .title = "OTHER END", .kind = COLUMN_TEXT,
+	[END_PEER] = { .key = "peer", .title = "PEER", .kind = COLUMN_TEXT,
 		       .flags = COLUMN_FLEXIBLE | COLUMN_KEEP_TAIL },
 	[END_PEER_UNTIL] = { .key = "peer_until", .kind = COLUMN_TIME, .flags = COLUMN_NO_TABLE },
-	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 1 },
-	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RCV", .kind = COLUMN_RATE, .priority = 1 },
+	[END_XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 1 },
+	[END_RCV] = { .key = "rcv_bytes_per_s", .title = "RX", .kind = COLUMN_RATE, .priority = 1 },
 	[END_STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
 	[END_AGE] = { .key = "age_s", .title = "AGE", .kind = COLUMN_SPAN_S, .priority = 4 },
 };
 
-/* Whom a port is cabled to, or was. */
+/* The peer of a port, or its last one. */
 static void put_end_peer(const struct report *report, size_t at, struct result *result)
 {
 	uint32_t peer = report->view.fabric->ports[report->ports[at]].peer;
@@ -224,7 +224,7 @@ static int put_ends(struct report *report, struct error *err)
 	return end_part(result, 0, err);
 }
 
-/* --- what was counted --- */
+/* --- counters --- */
 
 static int sum_window(struct report *report, const struct history_port *who, int window, struct error *err)
 {
@@ -274,7 +274,7 @@ static const struct column sum_columns[SUM_COUNT] = {
 	[SUM_AT_LEAST] = { .key = "at_least", .title = "AT LEAST", .kind = COLUMN_BOOL },
 };
 
-/* One counter of one port, where it moved or cannot be told. */
+/* One counter of one port, if it changed or is unknown. */
 static bool put_counter(struct report *report, struct result *result, size_t at, enum counter counter)
 {
 	const struct counter_info *info = counter_info(counter);
@@ -306,7 +306,7 @@ static int put_sums(struct report *report, struct error *err)
 	struct result *result;
 	int code;
 
-	snprintf(title, sizeof(title), "ERRORS COUNTED (window: %s)",
+	snprintf(title, sizeof(title), "ERRORS (window: %s)",
 		 when_format_span(report->window_us[WINDOW_COUNT - 1], window));
 	code = begin_part(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
 	if (code < 0)
@@ -319,7 +319,7 @@ static int put_sums(struct report *report, struct error *err)
 			more = put_counter(report, result, i, (enum counter)counter);
 		}
 	if (!any)
-		result_note(result, "no error was counted in the window");
+		result_note(result, "no errors in the window");
 	return end_part(result, 0, err);
 }
 
@@ -330,15 +330,15 @@ enum { FINDING_SINCE, FINDING_CLOSED, FINDING_SEVERITY, FINDING_KIND, FINDING_SU
 
 static const struct column finding_columns[FINDING_COLUMNS] = {
 	[FINDING_SINCE] = { .key = "since", .title = "SINCE", .kind = COLUMN_TIME },
-	[FINDING_CLOSED] = { .key = "closed", .title = "OVER", .kind = COLUMN_TIME, .priority = 1 },
+	[FINDING_CLOSED] = { .key = "closed", .title = "CLOSED", .kind = COLUMN_TIME, .priority = 1 },
 	[FINDING_SEVERITY] = { .key = "severity", .title = "SEVERITY", .kind = COLUMN_TEXT },
 	[FINDING_KIND] = { .key = "kind", .title = "KIND", .kind = COLUMN_TEXT },
 	[FINDING_SUBJECT] = { .key = "subject", .kind = COLUMN_TEXT, .flags = COLUMN_NO_TABLE },
 	[FINDING_CAUSE] = { .key = "cause", .title = "CAUSE", .kind = COLUMN_TEXT, .priority = 2 },
-	[FINDING_TEXT] = { .key = "text", .title = "WHAT", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
+	[FINDING_TEXT] = { .key = "text", .title = "FINDING", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 };
 
-/* Is this place one of the report's: a port of it, or its node as a whole. */
+/* Is this a port of the report, or its node? */
 static bool is_ours(const struct report *report, uint64_t guid, uint8_t num)
 {
 	const struct fabric *fabric = report->view.fabric;
@@ -450,7 +450,7 @@ static int put_events(struct report *report, struct error *err)
 		return code;
 	code = reader_events(report->view.reader, &query, put_event, &telling, err);
 	if (code == 0 && telling.total > EVENTS_SHOWN)
-		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events has all", EVENTS_SHOWN,
+		result_note(telling.result, "the newest %d of %" PRIu64 "; ibwire events lists all", EVENTS_SHOWN,
 			    telling.total);
 	else if (code == 0 && !telling.total)
 		result_note(telling.result, "none in the window");
@@ -487,19 +487,19 @@ int report_run(const struct command *command, int argc, char **argv, struct erro
 	if (code)
 		return code < 0 ? code : 0;
 	if (options.argc != 1)
-		return options_usage_error(command, err, "takes one port or node");
+		return options_usage_error(command, err, "requires exactly one port or node");
 	if (options.format == RESULT_CSV)
-		return options_usage_error(command, err, "a report is no table: --format takes table or json here");
+		return options_usage_error(command, err, "--format must be table or json for a report");
 	report.options = &options;
 	report.until_us = options.until_us ? options.until_us : options.at_us ? options.at_us : options.now_us;
 	report.window_us[0] = 3600 * US_PER_S;
 	report.window_us[1] = US_PER_DAY;
 	report.window_us[2] = options.since_us ? report.until_us - options.since_us : DEFAULT_WINDOW_US;
-	/* The state at the end; what was counted over the windows is read apart. */
+	/* The state at the end of the window; counters over the windows are read separately. */
 	now = options;
 	now.since_us = 0;
 	code = report_open(&report, &now, options.argv[0], err);
-	/* What led to its end is asked about, however long ago that is. */
+	/* A removed node is reported up to its last sweep. */
 	if (code == 0 && report.gone_us && !options.since_us)
 		report.window_us[2] += report.until_us - report.gone_us;
 	if (code == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* report_subject.c - whom `ibwire report` is asked about, also where they are gone */
+/* report_subject.c - the subject of `ibwire report`, including removed nodes */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int add_port(struct report *report, uint32_t port)
 	return 0;
 }
 
-/* In the fabric of the view. */
+/* Find the subject in the fabric of the view. */
 static int find_subject(struct report *report, const char *typed, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
@@ -60,7 +60,10 @@ static int find_subject(struct report *report, const char *typed, struct error *
 	return code < 0 ? err_nomem(err) : 0;
 }
 
-/* Who was at the other end of those that have none. A cable that was pulled has both ends, unless one has another. */
+/*
+ * Find the last peers of unconnected ports. A removed cable has both ends, unless one is connected
+ * elsewhere.
+ */
 static int find_past(struct report *report, struct error *err)
 {
 	const struct fabric *fabric = report->view.fabric;
@@ -83,21 +86,21 @@ static int find_past(struct report *report, struct error *err)
 		other = fabric_find_port(fabric, report->past[i].guid, report->past[i].port);
 		if (other != FABRIC_NONE && fabric->ports[other].peer == FABRIC_NONE && add_port(report, other) < 0)
 			code = err_nomem(err);
-		/* It has the same cable to tell of. */
+		/* The peer has the same removed cable. */
 		if (code > 0 && report->port_count > 1)
 			break;
 	}
 	return code < 0 ? code : 0;
 }
 
-/* --- who is gone --- */
+/* --- removed nodes --- */
 
 struct search {
 	const struct view *view;
-	const char *typed;     /* the node's part of it */
+	const char *typed;     /* length of the node name */
 	struct gone_node found;
 	size_t count;
-	struct text guids;     /* of the first few */
+	struct text guids;     /* GUIDs of the first matches */
 };
 
 static bool is_called(const char *name, const char *typed)
@@ -131,7 +134,7 @@ static bool take_gone(void *ctx, const struct gone_node *gone)
 	return true;
 }
 
-/* Is there somebody of that name? Then nobody who is gone is meant. */
+/* Is there a present node of this name? It has precedence. */
 static bool is_there(const struct fabric *fabric, const char *typed)
 {
 	for (size_t i = 0; i < fabric->node_count; i++)
@@ -140,7 +143,7 @@ static bool is_there(const struct fabric *fabric, const char *typed)
 	return false;
 }
 
-/* Return: 1 and who it is; 0 where nobody is; or an error. */
+/* Return: 1 with the removed node; 0 if none; or an error. */
 static int search_gone(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
 {
 	struct search search = { .view = view, .typed = typed };
@@ -150,7 +153,7 @@ static int search_gone(const struct view *view, const char *typed, struct gone_n
 		return 0;
 	code = reader_gone_nodes(view->reader, view->at_us, take_gone, &search, err);
 	if (code == 0 && search.count > 1)
-		code = err_set(err, ERR_USAGE, "%zu nodes that are gone were called '%s': give a GUID: %s%s",
+		code = err_set(err, ERR_USAGE, "%zu removed nodes had the name '%s': give a GUID: %s%s",
 			       search.count, typed, text_chars(&search.guids), search.count > 4 ? ", ..." : "");
 	else if (code == 0)
 		code = (int)search.count;
@@ -159,7 +162,10 @@ static int search_gone(const struct view *view, const char *typed, struct gone_n
 	return code;
 }
 
-/* A node, or a node's port. @ret_typed: the same by GUID, for free(). Return: as search_gone(). */
+/*
+ * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
+ * search_removed().
+ */
 static int find_gone(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
 		     struct error *err)
 {
@@ -182,7 +188,7 @@ static int find_gone(const struct view *view, const char *typed, struct gone_nod
 	return code;
 }
 
-/* The node is not in the fabric: as it was in the last sweep that had it. */
+/* Open the last sweep that had the removed node. */
 static int open_gone(struct report *report, const struct options *options, const struct gone_node *gone,
 		     const char *typed, struct error *err)
 {
@@ -191,7 +197,7 @@ static int open_gone(struct report *report, const struct options *options, const
 	int code;
 
 	if (!gone->seen_us)
-		return err_set(err, ERR_UNAVAILABLE, "%s is gone, and no sweep of its time is kept", typed);
+		return err_set(err, ERR_UNAVAILABLE, "%s was removed, and no sweep with it is stored any more", typed);
 	then.until_us = 0;
 	then.at_us = gone->seen_us;
 	code = view_open(&then, false, &view, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* snapshot.c - `ibwire snapshot`: all counters of all ports at one time, and what was counted between two */
+/* snapshot.c - `ibwire snapshot`: all counters at one time, and differences of two snapshots */
 #include "cli/snapshot/snapshot.h"
 
 #include <ctype.h>
@@ -32,21 +32,21 @@ static bool is_time(const char *typed, int64_t now_us, int64_t *ret_us)
 	return when_parse(typed, now_us, ret_us, &ignored) == 0;
 }
 
-/* A name that can stand in lists and tables, and be typed in any command. */
+/* Check a new name: printable, without leading '-', not a time. */
 static int check_name(const struct command *command, const char *name, int64_t now_us, struct error *err)
 {
 	char clean[4 * SAVED_NAME_SIZE + 1];
 	int64_t time_us;
 
 	if (!*name || strlen(name) >= SAVED_NAME_SIZE)
-		return options_usage_error(command, err, "a name has 1 to %d bytes", SAVED_NAME_SIZE - 1);
+		return options_usage_error(command, err, "a name must have 1 to %d bytes", SAVED_NAME_SIZE - 1);
 	text_sanitise(name, strlen(name), clean, sizeof(clean));
 	if (strcmp(name, clean) || *name == '-')
-		return options_usage_error(command, err, "a name is printable text without spaces around it, and does "
-					   "not begin with '-'");
+		return options_usage_error(command, err, "a name must be printable, without spaces at its "
+			"ends, and not begin with '-'");
 	if (is_time(name, now_us, &time_us))
-		return options_usage_error(command, err, "'%s' is a time, and times choose among snapshots in diff: "
-					   "take another name", name);
+		return options_usage_error(command, err, "'%s' is a time, which diff uses to choose snapshots: "
+			"use another name", name);
 	return 0;
 }
 
@@ -57,10 +57,10 @@ static int check_note(const struct command *command, const char *note, struct er
 	if (!note)
 		return 0;
 	if (strlen(note) >= SAVED_NOTE_SIZE)
-		return options_usage_error(command, err, "a note has at most %d bytes", SAVED_NOTE_SIZE - 1);
+		return options_usage_error(command, err, "a note must have at most %d bytes", SAVED_NOTE_SIZE - 1);
 	text_sanitise(note, strlen(note), clean, sizeof(clean));
 	if (strcmp(note, clean))
-		return options_usage_error(command, err, "a note is one line of printable text");
+		return options_usage_error(command, err, "a note must be one line of printable text");
 	return 0;
 }
 
@@ -75,8 +75,8 @@ static const struct column list_columns[COLUMN_COUNT] = {
 	[NAME] = { .key = "name", .title = "NAME", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE },
 	[TIME] = { .key = "time", .title = "TIME", .kind = COLUMN_TIME },
 	[NOTE] = { .key = "note", .title = "NOTE", .kind = COLUMN_TEXT, .flags = COLUMN_FLEXIBLE, .priority = 1 },
-	[PORTS_ASKED] = { .key = "ports_asked", .title = "ASKED", .kind = COLUMN_INTEGER, .priority = 4 },
-	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "ANSWERED", .kind = COLUMN_INTEGER, .priority = 3 },
+	[PORTS_ASKED] = { .key = "ports_asked", .title = "POLLED", .kind = COLUMN_INTEGER, .priority = 4 },
+	[PORTS_ANSWERED] = { .key = "ports_answered", .title = "RESPONDING", .kind = COLUMN_INTEGER, .priority = 3 },
 	[PORTS_PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = COLUMN_NO_TABLE },
 	[SLOW] = { .key = "slow", .title = "SLOW", .kind = COLUMN_BOOL, .priority = 5 },
 	[DISCOVERED] = { .key = "discovered", .kind = COLUMN_BOOL, .flags = COLUMN_NO_TABLE },
@@ -130,7 +130,7 @@ static int list(const struct snapshot_options *options, struct error *err)
 /* --- diff --- */
 
 struct infos {
-	struct saved_info *list; /* in the order in which they were taken */
+	struct saved_info *list; /* by time */
 	size_t count, capacity;
 	bool failed;
 };
@@ -164,13 +164,13 @@ static int not_found(const struct infos *infos, const char *typed, bool or_time,
 	for (i = 0; i < infos->count; i++)
 		nearest_offer(&nearest, infos->list[i].name);
 	if (nearest.best)
-		return err_set(err, ERR_USAGE, "no snapshot is called '%.64s': did you mean '%s'?", typed,
+		return err_set(err, ERR_USAGE, "unknown snapshot '%.64s': did you mean '%s'?", typed,
 			       nearest.best);
-	return err_set(err, ERR_USAGE, "no snapshot is called '%.64s'%s; see: ibwire snapshot list", typed,
-		       or_time ? ", and it is no time such as -10m or 2026-11-20T14:00:00Z" : "");
+	return err_set(err, ERR_USAGE, "unknown snapshot '%.64s'%s; see: ibwire snapshot list", typed,
+		       or_time ? ", and it is not a time such as -10m or 2026-11-20T14:00:00Z" : "");
 }
 
-/* By name, or the one that was taken nearest to a time. */
+/* Find a snapshot by name, or the nearest to a time. */
 static int choose(const struct infos *infos, const char *typed, int64_t now_us, size_t *ret, struct error *err)
 {
 	int64_t at_us, least_us = INT64_MAX;
@@ -195,14 +195,14 @@ static int choose(const struct infos *infos, const char *typed, int64_t now_us, 
 	return 0;
 }
 
-/* The two that are meant, the earlier one first. */
+/* Choose the two snapshots, the earlier one first. */
 static int choose_two(const struct infos *infos, const struct options *options, size_t ret[2], struct error *err)
 {
 	int i, given = options->argc - 1, code;
 
 	if (infos->count < 2)
-		return err_set(err, ERR_UNAVAILABLE, "a difference takes two snapshots, and there %s; take one with: "
-			       "ibwire snapshot take NAME", infos->count ? "is one" : "is none");
+		return err_set(err, ERR_UNAVAILABLE, "diff requires two snapshots, and there %s; take one "
+			"with: ibwire snapshot take NAME", infos->count ? "is only one" : "is none");
 	ret[0] = infos->count - 2;
 	ret[1] = infos->count - 1;
 	for (i = 0; i < given; i++) {
@@ -211,8 +211,8 @@ static int choose_two(const struct infos *infos, const struct options *options, 
 			return code;
 	}
 	if (ret[0] == ret[1])
-		return err_set(err, ERR_USAGE, "'%s' %s: name another one", infos->list[ret[0]].name,
-			       given == 1 ? "is the newest snapshot" : "is the snapshot that both mean");
+		return err_set(err, ERR_USAGE, "'%s' %s: give another one", infos->list[ret[0]].name,
+			       given == 1 ? "is the newest snapshot" : "is selected by both arguments");
 	if (ret[0] > ret[1]) {
 		size_t swap = ret[0];
 
@@ -274,7 +274,10 @@ static int remove_one(const struct snapshot_options *options, const char *name, 
 	struct view view;
 	char path[4096];
 	size_t i;
-	/* Looked for as a reader first: a database is not made, and a wrong name gets a hint. */
+	/*
+	 * Search with a reader first: it does not create a database, and an unknown name gets a
+	 * hint.
+	 */
 	int code = view_open_reader(&options->common, &view, err);
 
 	if (code < 0)
@@ -309,24 +312,26 @@ static int find_by(const struct command *command, const char *typed, enum diff_b
 			*ret = (enum diff_by)i;
 			return 0;
 		}
-	return typed ? options_usage_error(command, err, "--by takes host, switch, link or port, not \"%.32s\"", typed)
+	return typed ? options_usage_error(command, err, "--by must be host, switch, link or port, not "
+		"\"%.32s\"", typed)
 		     : 0;
 }
 
-/* What belongs to another sub-command is a mistake and not a wish. */
+/* Reject options of other sub-commands. */
 static int check_options(const struct command *command, const struct snapshot_options *options, bool takes, bool diffs,
 			 struct error *err)
 {
 	const struct polling *polling = &options->polling;
 
 	if (!takes && (options->note || options->fast || polling->security_keys || polling->smi_ca))
-		return options_usage_error(command, err, "--note, --fast, --security-keys and --smi-ca belong to take");
+		return options_usage_error(command, err, "--note, --fast, --security-keys and --smi-ca require "
+			"take");
 	if (!diffs && (options->by || options->all))
-		return options_usage_error(command, err, "--by and --all belong to diff");
+		return options_usage_error(command, err, "--by and --all require diff");
 	if (options->window > ENGINE_WINDOW_MAX)
-		return options_usage_error(command, err, "--window goes up to %d", ENGINE_WINDOW_MAX);
+		return options_usage_error(command, err, "--window must be at most %d", ENGINE_WINDOW_MAX);
 	if (options->max_mads_per_s > INT_MAX)
-		return options_usage_error(command, err, "a number is too large");
+		return options_usage_error(command, err, "a number is out of range");
 	return 0;
 }
 
@@ -345,10 +350,12 @@ static int run_word(const struct command *command, const struct snapshot_options
 	for (i = 0; i < WORDS && strcmp(words[i].word, word); i++)
 		;
 	if (i == WORDS)
-		return options_usage_error(command, err, "say what to do: take, list, diff or remove");
+		return options_usage_error(command, err, "give a sub-command: take, list, diff or remove");
 	if (arguments < words[i].least || arguments > words[i].most)
-		return options_usage_error(command, err, words[i].most == 1 ? "%s takes the name of one snapshot" :
-					   words[i].most ? "%s takes at most two snapshots" : "%s takes no name", word);
+		return options_usage_error(command, err, words[i].most == 1 ? "%s requires the name of one "
+			"snapshot" :
+					   words[i].most ? "%s takes at most two snapshots" : "%s does not "
+					   	"take a name", word);
 	code = check_options(command, options, i == TAKE, i == DIFF, err);
 	if (code == 0)
 		code = find_by(command, options->by, &by, err);
@@ -371,8 +378,8 @@ static int run_word(const struct command *command, const struct snapshot_options
 }
 
 /*
- * Times in the past begin with a dash and stand where names do: "-10m" is no option.
- * A space before it hides that from getopt; undone by unhide_times().
+ * Relative times such as "-10m" are arguments, not options. A leading space hides them from getopt
+ * and is removed by unhide_times().
  */
 static int hide_times(int argc, char **argv, char **hidden, struct error *err)
 {
@@ -407,16 +414,17 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		.window = POLLING_WINDOW, .max_mads_per_s = POLLING_MADS_PER_S,
 	};
 	const struct option_spec specs[] = {
-		{ "note", 0, OPTION_TEXT, "TEXT", "take: one line to remember it by", &options.note, 0 },
-		{ "fast", 0, OPTION_FLAG, NULL, "take: leave the slow counters out, a third of the questions",
+		{ "note", 0, OPTION_TEXT, "TEXT", "take: description, one line", &options.note, 0 },
+		{ "fast", 0, OPTION_FLAG, NULL, "take: skip detail counters (a third of the MADs)",
 		  &options.fast, 0 },
-		{ "by", 0, OPTION_TEXT, "WHAT", "diff: a row for each host, switch, link or port (port)", &options.by,
+		{ "by", 0, OPTION_TEXT, "WHAT", "diff: one row per host, switch, link or port (port)", &options.by,
 		  0 },
-		{ "all", 'a', OPTION_FLAG, NULL, "diff: also what did not move (JSON and CSV always have it)",
+		{ "all", 'a', OPTION_FLAG, NULL, "diff: include unchanged rows (JSON and CSV always do)",
 		  &options.all, 0 },
-		{ "window", 0, OPTION_NUMBER, "N", "take: MADs in flight over all, up to 128 (32)", &options.window,
+		{ "window", 0, OPTION_NUMBER, "N", "take: maximum MADs in flight, up to 128 (32)", &options.window,
 		  1 },
-		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "take: limit of MADs sent, 0: none (20000)",
+		{ "max-mads-per-second", 0, OPTION_NUMBER, "N", "take: rate limit in MADs per second, 0 = "
+			"unlimited (20000)",
 		  &options.max_mads_per_s, 0 },
 		{ "security-keys", 0, OPTION_TEXT, "DIR",
 		  "take: directory with the subnet manager's guid2mkey (none)", &options.polling.security_keys, 0 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* snapshot_diff.c - two snapshots side by side: by port, by link, and added up */
+/* snapshot_diff.c - differences of two snapshots by port, link, host and switch */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +27,12 @@ static uint32_t find_in(const struct fabric *fabric, const struct fabric *from, 
 	return fabric_find_port(fabric, from->nodes[from->ports[port].node].guid, from->ports[port].num);
 }
 
-/* What to add to the later times so that they count from where the earlier ones do. */
+/* Offset of the later times to the time base of the earlier ones. */
 static int64_t boot_offset_us(const struct saved_info *before, const struct saved_info *after)
 {
 	if (!strcmp(before->boot_id, after->boot_id))
 		return 0;
-	/* Only the wall clock spans two boots. */
+	/* Across a reboot only the wall clock is comparable. */
 	return (after->wall_us - after->start_us) - (before->wall_us - before->start_us);
 }
 
@@ -40,7 +40,7 @@ static bool is_recabled(const struct diff *diff, uint32_t before, uint32_t after
 {
 	uint32_t was = diff->before->fabric->ports[before].peer, is = diff->after->fabric->ports[after].peer;
 
-	/* A link that is down has no peer: that is no other one. */
+	/* A link that is down has no peer, which is not a different peer. */
 	return was != FABRIC_NONE && is != FABRIC_NONE && find_in(diff->before->fabric, diff->after->fabric, is) != was;
 }
 
@@ -131,7 +131,7 @@ static uint64_t add_up(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
 }
 
-/* What a row is sorted by. */
+/* Compute the sort keys of a row. */
 static void weigh(struct diff_row *row)
 {
 	size_t i, side;
@@ -184,7 +184,7 @@ static int add_link(struct diff_rows *rows, const struct diff_port *a, const str
 	return 0;
 }
 
-/* The links of the later fabric, and those of the earlier one that are not in it. */
+/* Links of the later fabric, then those only in the earlier one. */
 static int rows_by_link(struct diff_rows *rows, const struct diff *diff, struct error *err)
 {
 	const struct fabric *before = diff->before->fabric, *after = diff->after->fabric;
@@ -213,10 +213,10 @@ static int rows_by_link(struct diff_rows *rows, const struct diff *diff, struct 
 	return code;
 }
 
-/* A port and the name of what it is added up under. */
+/* A port and the name of its group. */
 struct member {
 	char *name;
-	uint64_t guid; /* of a switch: two may have one name */
+	uint64_t guid; /* of a switch: names may not be unique */
 	const struct diff_port *port;
 };
 
@@ -230,7 +230,7 @@ static int compare_members(const void *left, const void *right)
 	return a->guid < b->guid ? -1 : a->guid > b->guid;
 }
 
-/* Return: how many there are, or ERR_NOMEM; the names are theirs in any case. */
+/* Return: number of members, or ERR_NOMEM; members own their names in both cases. */
 static int64_t list_members(const struct diff *diff, enum diff_by by, struct member *members)
 {
 	int64_t count = 0;
@@ -254,7 +254,7 @@ static int64_t list_members(const struct diff *diff, enum diff_by by, struct mem
 	return count;
 }
 
-/* The members from @first on that belong together become one row. Return: where the next ones begin. */
+/* Add a row for the group that starts at @first. Return: the start of the next group. */
 static size_t add_group(struct diff_rows *rows, struct member *members, size_t first, size_t count, struct error *err)
 {
 	struct diff_row *row = add_row(rows, err);
@@ -304,7 +304,7 @@ static int rows_by_sum(struct diff_rows *rows, const struct diff *diff, enum dif
 	return code;
 }
 
-/* --- their order --- */
+/* --- order of rows --- */
 
 struct sorting {
 	const struct diff_row *row;
@@ -323,7 +323,7 @@ static int compare_rows(const void *left, const void *right)
 		return a->row->known ? -1 : 1;
 	if (a->row->traffic != b->row->traffic)
 		return a->row->traffic > b->row->traffic ? -1 : 1;
-	/* Ports of one node share its name. */
+	/* Ports of a node share its name. */
 	by_name = a->name == b->name ? 0 : names_compare(a->name, b->name);
 	if (by_name)
 		return by_name;

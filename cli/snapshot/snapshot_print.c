@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* snapshot_print.c - the rows of a difference as a table, JSON or CSV */
+/* snapshot_print.c - a difference as table, JSON or CSV */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define DATA_ONLY COLUMN_NO_TABLE
 
-/* What a row is about; a side's columns follow, and those of a link's other end. */
+/* Columns of a row; those of one side follow, and of the peer of a link. */
 enum {
 	FROM, TO, SUBJECT, NODE_GUID, NODE, PORT, PEER_SUBJECT, PEER_GUID, PEER, PEER_PORT, CHANGE, STATUS_FROM,
 	STATUS_TO, PORTS, PORTS_UNKNOWN, RECABLED, ELAPSED, ABOUT_COUNT,
@@ -47,7 +47,7 @@ static const struct column about_columns[ABOUT_COUNT] = {
 	[ELAPSED] = { .key = "elapsed_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
 };
 
-/* Which of them each kind of rows has. */
+/* Columns of each kind of row. */
 static bool has_about(enum diff_by by, size_t column)
 {
 	switch (column) {
@@ -74,12 +74,12 @@ static bool has_about(enum diff_by by, size_t column)
 }
 
 #define SIDE(peer, a) { \
-	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "XMIT", .kind = COLUMN_BYTES }, \
-	[RCV_BYTES] = { .key = peer "rcv_bytes", .title = a "RCV", .kind = COLUMN_BYTES }, \
-	[XMIT_PACKETS] = { .key = peer "xmit_packets", .title = a "XMIT PKTS", .kind = COLUMN_INTEGER, \
+	[XMIT_BYTES] = { .key = peer "xmit_bytes", .title = a "TX", .kind = COLUMN_BYTES }, \
+	[RCV_BYTES] = { .key = peer "rcv_bytes", .title = a "RX", .kind = COLUMN_BYTES }, \
+	[XMIT_PACKETS] = { .key = peer "xmit_packets", .title = a "TX PKTS", .kind = COLUMN_INTEGER, \
 			   .priority = 9 }, \
-	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RCV PKTS", .kind = COLUMN_INTEGER, .priority = 9 }, \
-	[XMIT_WAIT] = { .key = peer "xmit_wait_ticks", .title = a "WAIT TICKS", .kind = COLUMN_INTEGER, \
+	[RCV_PACKETS] = { .key = peer "rcv_packets", .title = a "RX PKTS", .kind = COLUMN_INTEGER, .priority = 9 }, \
+	[XMIT_WAIT] = { .key = peer "xmit_wait_ticks", .title = a "XmitWait", .kind = COLUMN_INTEGER, \
 			.priority = 6 }, \
 	[UNICAST_XMIT] = { .key = peer "unicast_xmit_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
 	[UNICAST_RCV] = { .key = peer "unicast_rcv_packets", .kind = COLUMN_INTEGER, .flags = DATA_ONLY }, \
@@ -96,7 +96,7 @@ static bool has_about(enum diff_by by, size_t column)
 static const struct column one_side[SIDE_COUNT] = SIDE("", "");
 static const struct column link_sides[2][SIDE_COUNT] = { SIDE("", "A "), SIDE("peer_", "B ") };
 
-/* Where each traffic counter stands. */
+/* Column of each traffic counter. */
 static const size_t traffic_columns[COUNTER_TRAFFIC_COUNT] = {
 	[COUNTER_XMIT_DATA] = XMIT_BYTES, [COUNTER_RCV_DATA] = RCV_BYTES, [COUNTER_XMIT_PACKETS] = XMIT_PACKETS,
 	[COUNTER_RCV_PACKETS] = RCV_PACKETS, [COUNTER_XMIT_WAIT] = XMIT_WAIT,
@@ -108,12 +108,12 @@ struct printer {
 	struct result *result;
 	const struct diff *diff;
 	enum diff_by by;
-	bool is_table; /* what only tables show, or only JSON and CSV, is put together only there */
+	bool is_table; /* skip cells that the format does not show */
 	struct column columns[COLUMN_MOST];
 	size_t count, sides;
-	size_t about[ABOUT_COUNT]; /* where each of them stands; COLUMN_MOST: not here */
+	size_t about[ABOUT_COUNT]; /* position of each column; COLUMN_MOST: absent */
 	size_t note;
-	const char *keys[COUNTED_COUNT]; /* NULL: no counter has this place */
+	const char *keys[COUNTED_COUNT]; /* NULL: not a counter column */
 	const char *details[COUNTED_COUNT];
 	size_t detail_count;
 };
@@ -177,7 +177,7 @@ static void put_traffic(struct printer *printer, size_t first, const struct coun
 	}
 }
 
-/* "link_downed 2, symbol_errors 65535+": what moved, for people. */
+/* Changed errors for tables: "link_downed 2, symbol_errors 65535+". */
 static void put_errors_shown(struct printer *printer, size_t first, const struct counted *counters)
 {
 	struct text shown = { 0 };
@@ -186,7 +186,7 @@ static void put_errors_shown(struct printer *printer, size_t first, const struct
 
 	for (i = COUNTER_TRAFFIC_COUNT; i < COUNTED_COUNT; i++) {
 		const struct counted *one = &counters[i];
-		/* Of the details only those that say more than the counter that they split up. */
+		/* Detail counters are shown if they add to the counter that they split up. */
 		bool wanted = i < COUNTER_COUNT ||
 			      i == COUNTED_DETAIL(DETAIL_EXTENDED_SPEEDS, DETAIL_FEC_UNCORRECTED_BLOCKS);
 
@@ -213,7 +213,7 @@ static void put_lists(struct printer *printer, size_t first, const struct counte
 
 		if (!key)
 			continue;
-		/* Of slow counters most are not there: what is not in `details` is not known. */
+		/* Most detail counters are absent: a counter missing in `details` is unknown. */
 		if (!counters[i].known && i < COUNTER_COUNT)
 			result_item(result, first + UNKNOWN, key);
 		if (counters[i].known && (counters[i].reset || counters[i].saturated))
@@ -244,7 +244,7 @@ static void put_side(struct printer *printer, size_t first, const struct diff_si
 				      side->counters[i].value);
 }
 
-/* "NAME/PORT" as tables show it. */
+/* "NAME/PORT" as shown in tables. */
 static void put_subject(struct printer *printer, size_t column, const struct fabric *fabric, uint32_t index)
 {
 	const struct port *port = &fabric->ports[index];
@@ -279,7 +279,7 @@ static void append_note(struct text *note, const char *what)
 	text_appendf(note, "%s%s", note->len ? "; " : "", what);
 }
 
-/* Why a number is missing, or only a bound. @end: "", or the end of a link that is meant */
+/* Why a value is missing or a lower bound. @end: "", or the end of a link */
 static void note_port(struct text *note, const struct diff_port *port, const char *end)
 {
 	const struct difference *difference = &port->difference;
@@ -296,23 +296,23 @@ static void note_port(struct text *note, const struct diff_port *port, const cha
 	else if (difference->status_before == difference->status_after && difference->status_after != SAMPLE_OK)
 		snprintf(chars, sizeof(chars), "%s%s", end, sample_status_name(difference->status_after));
 	else if (difference->status_before != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the first", end, sample_status_name(difference->status_before));
+		snprintf(chars, sizeof(chars), "%s%s at the first snapshot", end, sample_status_name(difference->status_before));
 	else if (difference->status_after != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the second", end, sample_status_name(difference->status_after));
+		snprintf(chars, sizeof(chars), "%s%s at the second snapshot", end, sample_status_name(difference->status_after));
 	else
 		chars[0] = '\0';
 	if (chars[0])
 		append_note(note, chars);
 	if (reset) {
-		snprintf(chars, sizeof(chars), "%scleared in between: at least", end);
+		snprintf(chars, sizeof(chars), "%sreset in between: lower bound", end);
 		append_note(note, chars);
 	}
 	if (saturated) {
-		snprintf(chars, sizeof(chars), "%sa counter is full: at least", end);
+		snprintf(chars, sizeof(chars), "%sa counter is saturated: lower bound", end);
 		append_note(note, chars);
 	}
 	if (port->recabled) {
-		snprintf(chars, sizeof(chars), "%shas another peer", end);
+		snprintf(chars, sizeof(chars), "%speer changed", end);
 		append_note(note, chars);
 	}
 }
@@ -322,13 +322,13 @@ static void put_note(struct printer *printer, const struct diff_row *row)
 	struct text note = { 0 };
 
 	if (row->came || row->went)
-		append_note(&note, row->came ? "the link came" : "the link went");
+		append_note(&note, row->came ? "link added" : "link removed");
 	if (row->sides[0].port)
 		note_port(&note, row->sides[0].port, row->sides[1].port ? "A " : "");
 	if (row->sides[1].port)
 		note_port(&note, row->sides[1].port, "B ");
 	if (row->ports_unknown)
-		text_appendf(&note, "%u of %u ports not known: at least", row->ports_unknown, row->ports);
+		text_appendf(&note, "%u of %u ports unknown: lower bound", row->ports_unknown, row->ports);
 	result_text(printer->result, printer->note, result_chars(printer->result, &note));
 	text_done(&note);
 }
@@ -390,9 +390,9 @@ static bool put_row(struct printer *printer, const struct diff_row *row)
 	return result_end_row(printer->result);
 }
 
-/* --- all of them --- */
+/* --- all rows --- */
 
-/* Has a row anything to say to a person: a number, or why there is none? */
+/* Is a row shown in tables: does it have a value, or a reason for a missing one? */
 static bool is_news(const struct diff_row *row)
 {
 	size_t i, side;
@@ -431,7 +431,7 @@ int diff_print(const struct options *options, const struct diff *diff, const str
 			more = put_row(&printer, &rows->rows[i]);
 	}
 	if (hidden)
-		result_note(printer.result, "%zu rows in which nothing moved are not shown: --all shows them", hidden);
+		result_note(printer.result, "%zu unchanged rows hidden; --all shows them", hidden);
 	code = result_finish(printer.result, err);
 	result_destroy(printer.result);
 	return code;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* snapshot_take.c - `ibwire snapshot take`: ask all ports for all counters, beside a collector or without one */
+/*
+ * snapshot_take.c - `ibwire snapshot take`: read all counters of all ports, with or without a
+ * running collector
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,10 +20,10 @@
 #include "wire/hca.h"
 #include "wire/keys.h"
 
-/* How long one look at a running discovery takes. */
+/* Poll interval of a running discovery. */
 #define DISCOVERY_SLICE_MS 50
 
-/* How long the end may take once somebody asked for it: a device may never come back to us. */
+/* Time limit of the shutdown: a call to the device may never return. */
 #define STOP_S 10
 
 struct taking {
@@ -31,7 +34,7 @@ struct taking {
 	struct keys *keys;
 	struct saved_writer *writer;
 	struct fabric *fabric;
-	struct restored_caps *caps; /* what a collector knows of its nodes' agents */
+	struct restored_caps *caps; /* agent capabilities known to a collector */
 	size_t caps_count;
 	int64_t discovery_us;       /* 0: none was made */
 	int64_t sweep_us, commit_us, spread_us;
@@ -39,7 +42,7 @@ struct taking {
 	uint64_t mads_sent, mads_timed_out;
 };
 
-/* --- which fabric --- */
+/* --- topology --- */
 
 static int keep_caps(struct taking *taking, const struct snapshot *snapshot, struct error *err)
 {
@@ -57,8 +60,8 @@ static int keep_caps(struct taking *taking, const struct snapshot *snapshot, str
 }
 
 /*
- * What a live collector knows is as fresh as a discovery, for it looks for changes with every
- * sweep, and costs nothing. Return: 1 where there is one that has stored a sweep, 0, or an error.
+ * Use the topology of a live collector, which checks for changes with every sweep.
+ * Return: 1 if a live collector has stored a sweep, 0, or an error.
  */
 static int fabric_of_collector(struct taking *taking, const char *path, struct error *err)
 {
@@ -110,7 +113,7 @@ static int discover(struct taking *taking, struct error *err)
 		return code;
 	taking->discovery_us = clock_boottime_us(clock_system()) - began_us;
 	if (trailer.lost)
-		log_warning("discovery got no answer to %llu questions: ports may be missing from the snapshot",
+		log_warning("%llu discovery requests timed out: ports may be missing from the snapshot",
 			    (unsigned long long)trailer.lost);
 	return saved_check_fabric(taking->writer, taking->fabric, err);
 }
@@ -156,10 +159,10 @@ static int ask(struct taking *taking, struct error *err)
 	if (code < 0)
 		return code;
 	if (report.moved_lids)
-		log_warning("%u LIDs belong to other nodes by now: the nodes that had them are in the snapshot "
-			    "without counters", report.moved_lids);
+		log_warning("%u LIDs have moved to other nodes: the previous nodes have no counters in the "
+			"snapshot", report.moved_lids);
 	if (report.changed)
-		log_warning("a link is not as the topology has it: what came up since then is not in the snapshot");
+		log_warning("a link changed since the discovery: newer nodes are not in the snapshot");
 	return 0;
 }
 
@@ -167,15 +170,15 @@ static int print_report(const struct taking *taking, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "name", .title = "snapshot", .kind = COLUMN_TEXT },
-		{ .key = "ports_asked", .title = "ports asked", .kind = COLUMN_INTEGER },
-		{ .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+		{ .key = "ports_asked", .title = "ports polled", .kind = COLUMN_INTEGER },
+		{ .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 		{ .key = "discovery_us", .title = "discovery", .kind = COLUMN_SPAN_US },
 		{ .key = "sweep_us", .title = "sweep", .kind = COLUMN_SPAN_US },
-		{ .key = "spread_us", .title = "between first and last reading", .kind = COLUMN_SPAN_US },
+		{ .key = "spread_us", .title = "first to last reading", .kind = COLUMN_SPAN_US },
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
-		{ .key = "longest_lock_us", .title = "longest lock", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
+		{ .key = "longest_lock_us", .title = "longest database lock", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
 	};
 	struct result_options how = options_result(&taking->options->common);
 	struct result *result;
@@ -202,7 +205,7 @@ static int print_report(const struct taking *taking, struct error *err)
 	return code;
 }
 
-/* The database first: what cannot be stored is not asked. */
+/* Open the database before polling. */
 static int take(struct taking *taking, struct error *err)
 {
 	const struct options *common = &taking->options->common;

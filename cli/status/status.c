@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* status.c - `ibwire status`: can I trust what the other commands say? */
+/* status.c - `ibwire status`: collector status */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ enum {
 
 #define DATA_ONLY COLUMN_NO_TABLE
 
-/* Has a line in a table only where it says something, see say(). */
+/* Shown in tables only if set, see show_line(). */
 #define QUIET COLUMN_NO_TABLE
 
 static const struct column status_columns[COLUMN_COUNT] = {
@@ -49,14 +49,14 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[NODE_SPREAD] = { .key = "node_spread_us", .kind = COLUMN_SPAN_US, .flags = DATA_ONLY },
 	[PLANNED] = { .key = "ports_planned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[ASKED] = { .key = "ports_asked", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[ANSWERED] = { .key = "ports_answered", .title = "ports answered", .kind = COLUMN_INTEGER },
+	[ANSWERED] = { .key = "ports_answered", .title = "ports responding", .kind = COLUMN_INTEGER },
 	[COVERAGE] = { .key = "coverage_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
-	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not finished", .kind = COLUMN_INTEGER, .flags = QUIET },
-	[NOT_ASKED] = { .title = "  not asked", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | QUIET },
+	[UNFINISHED] = { .key = "ports_unfinished", .title = "  not reached in time", .kind = COLUMN_INTEGER, .flags = QUIET },
+	[NOT_ASKED] = { .title = "  not polled", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA | QUIET },
 	[UNPLANNED] = { .key = "ports_unplanned", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[MIRRORED] = { .key = "ports_mirrored", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[SILENT] = { .key = "silent_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[SILENT_NODES] = { .key = "silent_nodes", .title = "silent nodes", .kind = COLUMN_LIST },
+	[SILENT_NODES] = { .key = "silent_nodes", .title = "unresponsive nodes", .kind = COLUMN_LIST },
 	[LOCKED] = { .key = "locked_node_count", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[LOCKED_NODES] = { .key = "locked_nodes", .title = "locked nodes", .kind = COLUMN_LIST },
 	[NODES] = { .key = "nodes", .title = "nodes", .kind = COLUMN_INTEGER },
@@ -64,7 +64,7 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[HCAS] = { .key = "hcas", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
 	[LINKS] = { .key = "links", .title = "links", .kind = COLUMN_INTEGER },
 	[LINKS_UP] = { .key = "links_active", .kind = COLUMN_INTEGER, .flags = DATA_ONLY },
-	[NO_PEER] = { .key = "ports_without_peer", .title = "  to nobody known", .kind = COLUMN_INTEGER,
+	[NO_PEER] = { .key = "ports_without_peer", .title = "  unknown peers", .kind = COLUMN_INTEGER,
 		      .flags = QUIET },
 	[PORTS_DOWN] = { .key = "ports_down", .title = "ports down", .kind = COLUMN_INTEGER },
 	[SM] = { .title = "subnet manager", .kind = COLUMN_TEXT, .flags = COLUMN_NO_DATA },
@@ -90,10 +90,10 @@ static const struct column status_columns[COLUMN_COUNT] = {
 	[FIRST_TIME] = { .key = "first_time", .title = "  oldest sweep", .kind = COLUMN_TIME },
 };
 
-/* What the page is made of. */
+/* Input of the status page. */
 struct page {
 	const char *path; /* of the database */
-	int64_t at_us;    /* wall clock that is asked for; 0: now */
+	int64_t at_us;    /* selected wall clock time; 0: now */
 	struct view view;
 	struct db_status db;
 	struct map locked;
@@ -101,16 +101,16 @@ struct page {
 	struct column columns[COLUMN_COUNT];
 };
 
-/* say - give a quiet column its line. */
+/* show_line - show an optional column. */
 static void say(struct page *page, size_t column)
 {
 	page->columns[column].flags &= ~(unsigned)QUIET;
 }
 
-/* A live collector whose newest sweep is older than this many intervals is stalled. */
+/* Age in intervals above which a live collector is stalled. */
 enum { STALLED_INTERVALS = 3 };
 
-/* A time that is asked for: was there a collector then? */
+/* The state at a selected time. */
 static void fill_past(struct result *result, const struct page *page, double age_s)
 {
 	char at[WHEN_SIZE], age[WHEN_SIZE], line[256];
@@ -120,8 +120,8 @@ static void fill_past(struct result *result, const struct page *page, double age
 	when_format_local(page->at_us, at);
 	when_format_span((int64_t)(age_s * 1e6), age);
 	result_text(result, STATE, "past");
-	snprintf(line, sizeof(line), gap ? "past: as it was at %s; no collector stored anything in the %s before" :
-					   "past: as it was at %s; the last sweep was %s old", at, age);
+	snprintf(line, sizeof(line), gap ? "past: state at %s; no sweep was stored in the %s before" :
+					   "past: state at %s; the last sweep was %s old", at, age);
 	result_show(result, STATE, line, gap ? STYLE_WARNING : STYLE_STRONG);
 }
 
@@ -148,11 +148,12 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 	} else if (!db->live) {
 		result_text(result, STATE, "stopped");
 		snprintf(line, sizeof(line),
-			 "stopped: no collector runs, what is shown is %s; start 'ibwire collect'", age);
+			 "stopped: no collector is running, data is %s; start 'ibwire collect'", age);
 		result_show(result, STATE, line, STYLE_WARNING);
 	} else if (limit_us > 0 && age_us > limit_us) {
 		result_text(result, STATE, "stalled");
-		len = snprintf(line, sizeof(line), "stalled: the collector runs, but its newest sweep is %s", age);
+		len = snprintf(line, sizeof(line), "stalled: the collector is running, but its newest sweep is "
+			"%s", age);
 		if (db->store_blocked && db->blocker_pid)
 			snprintf(line + len, sizeof(line) - (size_t)len,
 				 "; process %" PRId64 " locks the database (its -shm file)", db->blocker_pid);
@@ -170,7 +171,7 @@ static void fill_state(struct result *result, const struct db_status *db, int64_
 static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 {
 	double coverage = sweep->ports_asked ? 100.0 * sweep->ports_answered / sweep->ports_asked : NAN;
-	/* A single sweep costs what it costs while it runs; a series, over its interval. */
+	/* MAD rate of a single sweep over its duration, of a series over the interval. */
 	int64_t span_us = sweep->interval_us ? sweep->interval_us : sweep->duration_us;
 	double mads_per_s = span_us > 0 ? (double)sweep->mads_sent * 1e6 / (double)span_us : NAN;
 	char line[128];
@@ -179,7 +180,7 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	result_integer(result, ASKED, sweep->ports_asked);
 	result_integer(result, ANSWERED, sweep->ports_answered);
 	result_real(result, COVERAGE, coverage);
-	snprintf(line, sizeof(line), "%" PRIu32 " of %" PRIu32 " asked (%.1f %%); %" PRIu32 " have counters",
+	snprintf(line, sizeof(line), "%" PRIu32 " of %" PRIu32 " polled (%.1f %%); %" PRIu32 " have counters",
 		 sweep->ports_answered, sweep->ports_asked, isnan(coverage) ? 0 : coverage, sweep->ports_planned);
 	result_show(result, ANSWERED, line, sweep->ports_answered < sweep->ports_asked ? STYLE_WARNING : STYLE_PLAIN);
 	result_integer(result, DURATION, sweep->duration_us);
@@ -192,7 +193,7 @@ static void fill_sweep(struct result *result, const struct sweep_info *sweep)
 	result_unsigned(result, MADS_RETRIED, sweep->mads_retried);
 	result_real(result, MADS_PER_S, mads_per_s);
 	if (!sweep->interval_us && !isnan(mads_per_s)) {
-		snprintf(line, sizeof(line), "%.0f MADs/s while it ran", mads_per_s);
+		snprintf(line, sizeof(line), "%.0f MADs/s during the sweep", mads_per_s);
 		result_show(result, MADS_PER_S, line, STYLE_PLAIN);
 	}
 }
@@ -223,13 +224,13 @@ static void fill_unfinished(struct result *result, struct page *page)
 		result_integer(result, UNFINISHED, sweep->ports_unfinished);
 	if (sweep->ports_unfinished <= 0)
 		return;
-	snprintf(line, sizeof(line), "%" PRId64 ": the sweep's time was over before they answered",
+	snprintf(line, sizeof(line), "%" PRId64 ": the sweep ended before they responded",
 		 sweep->ports_unfinished);
 	result_show(result, UNFINISHED, line, STYLE_WARNING);
 	say(page, UNFINISHED);
 }
 
-/* A collector that does not run asks at no rate at all. */
+/* A stopped collector has no rate. */
 static void fill_throttled(struct result *result, struct page *page)
 {
 	const struct throttled *throttled = &page->throttled;
@@ -246,7 +247,7 @@ static void fill_throttled(struct result *result, struct page *page)
 	say(page, THROTTLED);
 }
 
-/* A line only for a log that a reader keeps from being emptied. */
+/* Shown only if a reader blocks the checkpoint. */
 static void fill_log(struct result *result, struct page *page)
 {
 	const struct db_status *db = &page->db;
@@ -257,7 +258,7 @@ static void fill_log(struct result *result, struct page *page)
 		return;
 	result_text(result, LOG_HOLDERS, db->log_holders);
 	result_append_bytes(&shown, (double)db->log_bytes);
-	text_appendf(&shown, ": cannot be emptied while %s holds a read transaction open", db->log_holders);
+	text_appendf(&shown, ": checkpoint blocked by a read transaction of %s", db->log_holders);
 	result_show(result, LOG, result_chars(result, &shown), STYLE_WARNING);
 	text_done(&shown);
 	say(page, LOG);
@@ -283,7 +284,7 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	if (sm->lid)
 		result_integer(result, SM_LID, sm->lid);
 	if (!sm->known) {
-		result_show(result, SM, sm->lid ? "does not answer" : "none: no master is known", STYLE_CRITICAL);
+		result_show(result, SM, sm->lid ? "does not respond" : "none: no master is known", STYLE_CRITICAL);
 		return;
 	}
 	for (i = 0; fabric && i < fabric->port_count; i++)
@@ -298,10 +299,10 @@ static void fill_sm(struct result *result, const struct view *view, const struct
 	result_show(result, SM, line, sm->state == 3 ? STYLE_PLAIN : STYLE_WARNING);
 }
 
-/* How many subnet managers a table names before it only counts them. */
+/* Maximum number of subnet managers listed in a table. */
 enum { SMS_NAMED = 6 };
 
-/* Where else a subnet manager runs, as PortInfo says: standbys, mostly. */
+/* Other ports with IsSM in PortInfo, mostly standby SMs. */
 static void fill_other_sms(struct result *result, struct page *page, const struct sm_state *sm)
 {
 	const struct fabric *fabric = page->view.fabric;
@@ -328,12 +329,12 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 	text_done(&shown);
 }
 
-/* How many nodes a table names before it only counts them. */
+/* Maximum number of nodes listed in a table. */
 enum { NODES_NAMED = 6 };
 
 /*
- * @word:  nodes with such a port are listed
- * @also:  and nodes with a value above 0 here; may be NULL
+ * @word:  port status of the listed nodes
+ * @also:  map of further nodes, with a value above 0; may be NULL
  */
 static void fill_node_list(struct result *result, const struct view *view, size_t list, size_t count_column,
 			   enum port_word word, const struct map *also, enum cell_style style)
@@ -367,7 +368,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 	text_done(&shown);
 }
 
-/* Ports that the settings leave alone, and those that have no counters of their own but show their peers'. */
+/* Ports excluded by settings, and ports without counters that mirror their peers'. */
 static void fill_not_asked(struct result *result, struct page *page)
 {
 	const struct fabric *fabric = page->view.fabric;
@@ -389,13 +390,16 @@ static void fill_not_asked(struct result *result, struct page *page)
 	if (!unplanned && !mirrored)
 		return;
 	snprintf(line, sizeof(line),
-		 "%" PRId64 ", by the settings or without counters of their own; %" PRId64
-		 " of them mirrored: their switch ports tell the traffic", unplanned + mirrored, mirrored);
+		 "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their "
+		 	"switch ports", unplanned + mirrored, mirrored);
 	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
 	say(page, NOT_ASKED);
 }
 
-/* Ports with a link, behind which no discovery found anybody: who is there answers nothing, and is no silent node. */
+/*
+ * Linked ports whose peer did not respond to discovery; the peer is not counted as unresponsive
+ * node.
+ */
 static void fill_no_peer(struct result *result, struct page *page)
 {
 	int64_t count = (int64_t)fabric_to_nobody(page->view.fabric);
@@ -405,8 +409,8 @@ static void fill_no_peer(struct result *result, struct page *page)
 	if (!count)
 		return;
 	snprintf(line, sizeof(line),
-		 "%" PRId64 " ports with a link: who is behind answered no discovery, hangs, or has an M_Key "
-		 "(--security-keys)", count);
+		 "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
+		 	"(--security-keys)", count);
 	result_show(result, NO_PEER, line, STYLE_WARNING);
 	say(page, NO_PEER);
 }
@@ -505,7 +509,7 @@ static int print_status(const struct options *options, struct page *page, struct
 	return code;
 }
 
-/* The snapshot of that time; an empty database has none, and that is no error here. */
+/* Load the sweep of that time; an empty database is not an error. */
 static int load_fabric(struct view *view, int64_t at_us, struct error *err)
 {
 	const struct snapshot_query query = { .at_us = at_us, .names = view->names };

@@ -6,7 +6,7 @@
 #include "collector/events.h"
 #include "storage/reader.h"
 
-/* The newest event of a kind. Ids are the order, whatever the wall clock did. */
+/* The newest event of a kind; ids give the order, independent of the wall clock. */
 struct newest {
 	int64_t id; /* 0: there is none */
 	struct throttled what;

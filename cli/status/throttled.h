@@ -17,12 +17,12 @@ struct reader;
 struct throttled {
 	bool on;
 	int64_t since_us; /* wall clock */
-	char text[256];   /* why, of the event */
+	char text[256];   /* reason, from the event */
 };
 
 /*
- * throttled_load - of the collector that ran last
- * @at_us:  at a time, wall clock; 0: now
+ * throttled_load - throttling state of the last collector
+ * @at_us:  wall clock; 0: now
  * @ret:  filled completely
  *
  * Return: 0; ERR_IO; ERR_NOMEM.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology.c - `ibwire topology`: what the fabric is built like, whether it still is, and where its routes lead */
+/* topology.c - `ibwire topology`: summary, baseline, differences, graph and routes */
 #include "cli/topology/topology.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int write_all(int fd, const char *chars, size_t len)
 	return 0;
 }
 
-/* Beside it, and then in its place: a full disk leaves an older baseline as it was. */
+/* Write a temporary file and rename it: a full disk does not damage an existing baseline. */
 static int write_file(const char *path, const struct text *text, struct error *err)
 {
 	struct text beside = { 0 };
@@ -74,7 +74,7 @@ int topology_save(const struct topology *topology, const char *path, struct erro
 		code = text_failed(&text) ? err_nomem(err) : write_file(path, &text, err);
 	text_done(&text);
 	if (code == 0 && left_out)
-		log_warning("%zu link%s not up: left out of %s", left_out, left_out == 1 ? " is" : "s are", path);
+		log_warning("%zu link%s not up: omitted from %s", left_out, left_out == 1 ? " is" : "s are", path);
 	return code;
 }
 
@@ -99,7 +99,7 @@ int topology_read_file(const char *path, const struct name_map *names, struct fa
 			err_set(err, code, "%s: %s", path, why.text);
 	}
 	if (code == 0 && notes.peers_conflicting)
-		log_warning("%s: %zu ports are cabled to different ports by their two ends: left out", path,
+		log_warning("%s: %zu ports with contradicting peers at the two ends: omitted", path,
 			    notes.peers_conflicting);
 	text_done(&text);
 	return code;
@@ -188,17 +188,17 @@ static int check_options(const struct command *command, const struct topology_op
 			 struct error *err)
 {
 	if (options->summary && word != SHOW)
-		return options_usage_error(command, err, "--summary is for show");
+		return options_usage_error(command, err, "--summary requires show");
 	if (options->hosts && word != DOT)
-		return options_usage_error(command, err, "--hosts is for dot");
+		return options_usage_error(command, err, "--hosts requires dot");
 	if (options->common.since_us || options->common.until_us)
-		return options_usage_error(command, err, "--since and --until are for route; here is --at");
+		return options_usage_error(command, err, "--since and --until require route; use --at");
 	if (options->from && options->common.at_us)
-		return options_usage_error(command, err, "a file has no past: --from goes without --at");
+		return options_usage_error(command, err, "--from cannot be combined with --at");
 	if (options->from && options->common.db)
-		return options_usage_error(command, err, "either --from or --db");
+		return options_usage_error(command, err, "--from and --db are mutually exclusive");
 	if (options->common.format != RESULT_TABLE && (word == SAVE || word == DOT))
-		return options_usage_error(command, err, "%s has a format of its own", word == SAVE ? "save" : "dot");
+		return options_usage_error(command, err, "%s does not take --format", word == SAVE ? "save" : "dot");
 	return 0;
 }
 
@@ -212,8 +212,8 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	struct topology_options options = { .from = NULL };
 	const struct option_spec specs[] = {
 		TOPOLOGY_SOURCE_OPTIONS(options),
-		{ "summary", 's', OPTION_FLAG, NULL, "show: the summary alone", &options.summary, 0 },
-		{ "hosts", 0, OPTION_FLAG, NULL, "dot: hosts too, not switches alone", &options.hosts, 0 },
+		{ "summary", 's', OPTION_FLAG, NULL, "show: print only the summary", &options.summary, 0 },
+		{ "hosts", 0, OPTION_FLAG, NULL, "dot: include hosts", &options.hosts, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	int code = options_parse(command, COMMON_SHOW | COMMON_AT | COMMON_WINDOW, specs, argc, argv,
@@ -224,11 +224,12 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	for (i = 0; i < WORDS && options.common.argc && strcmp(words[i].word, options.common.argv[0]); i++)
 		;
 	if (i == WORDS || !options.common.argc)
-		return options_usage_error(command, err, "say what to do: show, save, diff, dot or route");
+		return options_usage_error(command, err, "give a sub-command: show, save, diff, dot or route");
 	if (options.common.argc != 1 + words[i].arguments)
 		return options_usage_error(command, err, "%s takes %s", words[i].word, words[i].takes);
 	if (i == ROUTE && (options.from || options.summary || options.hosts || options.settings_path))
-		return options_usage_error(command, err, "--from, --settings, --summary, --hosts: not for route");
+		return options_usage_error(command, err, "route does not take --from, --settings, --summary or "
+			"--hosts");
 	if (i == ROUTE)
 		return topology_route(command, &options.common, err);
 	code = check_options(command, &options, i, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology.h - what the words of `ibwire topology` and of `ibwire names` share */
+/* topology.h - shared by the sub-commands of `ibwire topology` and by `ibwire names` */
 #ifndef IBWIRE_CLI_TOPOLOGY_H
 #define IBWIRE_CLI_TOPOLOGY_H
 
@@ -22,33 +22,36 @@ struct text;
 struct topology_options {
 	struct options common;
 	const char *settings_path; /* NULL: the default */
-	const char *from; /* an ibnetdiscover output instead of the database, or NULL */
-	bool summary;     /* show: the first part only */
-	bool hosts;       /* dot: hosts too */
+	const char *from; /* an ibnetdiscover file instead of the database, or NULL */
+	bool summary;     /* show: summary only */
+	bool hosts;       /* dot: include hosts */
 };
 
-/* What says where the fabric is from: two of a command's struct option_spec. @options: its struct topology_options */
+/*
+ * Source of the fabric: two entries of a struct option_spec list. @options: struct topology_options
+ */
 #define TOPOLOGY_SOURCE_OPTIONS(options) \
-	{ "from", 0, OPTION_TEXT, "FILE", "an ibnetdiscover output or a saved file, and no database", \
+	{ "from", 0, OPTION_TEXT, "FILE", "read an ibnetdiscover output or saved file instead of the database", \
 	  &(options).from, 0 }, \
-	{ "settings", 0, OPTION_TEXT, "FILE", "classes of hosts and rails (/etc/ibwire/ibwire.conf)", \
+	{ "settings", 0, OPTION_TEXT, "FILE", "settings file (/etc/ibwire/ibwire.conf)", \
 	  &(options).settings_path, 0 }
 
-/* A fabric out of the database or a file, and its shape. */
+/* A fabric from the database or a file, and its shape. */
 struct topology {
-	struct view view;            /* where it is from the database */
-	struct fabric *own;          /* where it is from a file */
+	struct view view;            /* fabric from the database */
+	struct fabric *own;          /* fabric from a file */
 	struct name_map *names;
 	struct settings settings;
 	const struct fabric *fabric; /* either */
 	struct shape *shape;
-	struct order shown;          /* names as tables show them */
-	int64_t wall_us;             /* of the sweep; 0: of a file */
+	struct order shown;          /* names as shown in tables */
+	int64_t wall_us;             /* of the sweep; 0: from a file */
 };
 
 /*
- * topology_open - the fabric that the options mean, and its shape
- * Return: 0; ERR_IO where the file cannot be read or is none; as view_open(). On an error there is nothing to free.
+ * topology_open - load the fabric and analyse its shape
+ * Return: 0; ERR_IO if the file cannot be read or parsed; as view_open(). Nothing to free after an
+ * error.
  */
 int topology_open(const struct topology_options *options, struct topology *ret, struct error *err);
 void topology_close(struct topology *topology);
@@ -56,7 +59,7 @@ void topology_close(struct topology *topology);
 /* topology_read_file - a fabric from an ibnetdiscover output. Return: 0, ERR_IO, ERR_NOMEM. */
 int topology_read_file(const char *path, const struct name_map *names, struct fabric **ret, struct error *err);
 
-/* The words. Each returns what the command returns. */
+/* The sub-commands. Each returns the result of the command. */
 int topology_show(const struct topology_options *options, const struct topology *topology, struct error *err);
 int topology_save(const struct topology *topology, const char *path, struct error *err);
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
@@ -67,25 +70,27 @@ int topology_dot(const struct topology_options *options, const struct topology *
  * topology_route - `ibwire topology route A B`: the static route between two ends, hop by hop
  * @options:  parsed; its arguments are "route", A, B
  *
- * Return: 0 where it arrives, 1 where it does not; ERR_UNAVAILABLE where that is not known, behind the hops that
- * are; ERR_USAGE; ERR_IO; ERR_NOMEM.
+ * Return: 0 if the route arrives, 1 if not; ERR_UNAVAILABLE if unknown, after the known hops;
+ * ERR_USAGE; ERR_IO; ERR_NOMEM.
  */
 int topology_route(const struct command *command, const struct options *options, struct error *err);
 
-/* topology_summary - the lines above tree and matrix: kind, tiers, bandwidth, hosts, rails, what is odd. */
+/* topology_summary - kind, tiers, bandwidth, hosts, rails and irregularities. */
 void topology_summary(const struct topology *topology, struct text *text);
 
-/* topology_tree - a line for each kind of switch of each tier, the highest first. */
+/* topology_tree - one line per group of similar switches of a tier, highest tier first. */
 void topology_tree(const struct topology *topology, struct text *text);
 
-/* topology_matrix - links of each pair of neighbouring tiers' switches. @width: columns; 0: no limit. */
+/* topology_matrix - link counts of switch pairs of adjacent tiers. @width: columns; 0: no limit. */
 void topology_matrix(const struct topology *topology, unsigned width, struct text *text);
 
-/* topology_order - the switches of one tier in natural order of names. Return: for free(); NULL: no memory. */
+/*
+ * topology_order - switches of a tier by natural name order. Return: for free(); NULL: no memory.
+ */
 uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_t *ret_count);
 
 /*
- * topology_fold - names in natural order as a short list: "leaf01..16, spine1, spine4"; equal ones "name (9)"
+ * topology_fold - sorted names as a short list: "leaf01..16, spine1, spine4"; equal ones "name (9)"
  * @names:  @count of them
  */
 void topology_fold(struct text *text, const char *const *names, size_t count);

@@ -2,8 +2,8 @@
 /*
  * topology_diff.c - `ibwire topology diff`: nodes and links against a saved file
  *
- * By GUID and port number. Names, LIDs, and what firmware says of itself are not
- * compared: they change without anybody having touched a cable.
+ * By GUID and port number. Names, LIDs and firmware data are not compared: they change without
+ * recabling.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ struct differ {
 	bool more;
 };
 
-/* A link that carries something, or will when the subnet manager has come to it. */
+/* Is the link Active, or Init or Armed and waiting for the SM? */
 static bool is_linked(const struct fabric *fabric, const struct port *port)
 {
 	return port->num && port->peer != FABRIC_NONE && port->state >= PORT_INIT &&
@@ -112,7 +112,7 @@ static void tell_nodes(struct differ *differ, const char *change, const struct f
 			tell_node(differ, change, from, i);
 }
 
-/* The other fabric's port at the same place, where it is linked to the same peer; else NULL. */
+/* The same port of the other fabric if it has the same peer; else NULL. */
 static const struct port *same_link(const struct fabric *from, uint32_t index, const struct fabric *in)
 {
 	const struct port *port = &from->ports[index], *peer = &from->ports[port->peer], *other;
@@ -128,7 +128,7 @@ static const struct port *same_link(const struct fabric *from, uint32_t index, c
 
 static bool same_rate(const struct port *a, const struct port *b)
 {
-	/* What one of the two does not say is no difference. */
+	/* A value unknown on one side is not a difference. */
 	if (a->speed == LINK_SPEED_NONE || b->speed == LINK_SPEED_NONE || !a->width || !b->width)
 		return true;
 	return a->speed == b->speed && a->width == b->width;

@@ -18,12 +18,12 @@
 
 struct matrix {
 	const struct topology *topology;
-	uint32_t *lows, *highs; /* in natural order of name */
+	uint32_t *lows, *highs; /* in natural name order */
 	uint32_t low_count, high_count;
-	uint32_t *set;    /* by node: which set it is of; 0: not seen yet */
+	uint32_t *set;    /* by node: its connected set; 0: not visited */
 	uint32_t *column; /* by node */
 	uint32_t *queue;
-	char *rows;       /* of the set in hand: characters, high_count of them a row */
+	char *rows;       /* cells of the current set, high_count per row */
 	uint32_t *row_nodes, *column_nodes;
 	uint32_t row_count, column_count;
 };
@@ -35,7 +35,7 @@ static char pair_char(uint32_t links)
 	return links < sizeof(chars) - 1 ? chars[links] : '*';
 }
 
-/* Mark everything that is connected to @start over links between the two tiers. */
+/* Mark all switches connected to @start by links between the two tiers. */
 static void mark_set(struct matrix *matrix, uint32_t start, uint32_t number)
 {
 	const struct fabric *fabric = matrix->topology->fabric;
@@ -68,7 +68,7 @@ static void fill_row(struct matrix *matrix, uint32_t row)
 {
 	const struct fabric *fabric = matrix->topology->fabric;
 	const struct node *node = &fabric->nodes[matrix->row_nodes[row]];
-	uint32_t i, *links = matrix->queue; /* free by now */
+	uint32_t i, *links = matrix->queue; /* already freed */
 
 	memset(links, 0, matrix->column_count * sizeof(*links));
 	for (i = node->first_port; i < node->first_port + node->ports; i++) {
@@ -123,7 +123,7 @@ static void append_heads(const struct matrix *matrix, struct text *text, unsigne
 	topology_fold(text, names, matrix->column_count);
 	text_append(text, "\n");
 	free(names);
-	/* Numbers of columns from above to below; a power of ten has a line of its own. */
+	/* Column numbers, one line per power of ten. */
 	for (power = 100; power; power /= 10) {
 		if (matrix->column_count < power)
 			continue;
@@ -134,7 +134,7 @@ static void append_heads(const struct matrix *matrix, struct text *text, unsigne
 	}
 }
 
-/* Padded to @columns; what is longer loses its middle, but not how many it stands for. */
+/* Pad to @columns; longer labels lose their middle, but keep the count. */
 static void append_label(struct text *text, const char *label, unsigned columns)
 {
 	const char *tail = strrchr(label, '(');
@@ -152,7 +152,7 @@ static void append_label(struct text *text, const char *label, unsigned columns)
 	text_appendf(text, "%*s", (int)(columns - used + 2), "");
 }
 
-/* How many rows from @row on are alike. */
+/* Number of identical rows from @row on. */
 static uint32_t count_alike(const struct matrix *matrix, uint32_t row)
 {
 	const char *first = matrix->rows + (size_t)row * matrix->column_count;

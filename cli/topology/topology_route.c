@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology_route.c - `ibwire topology route A B`: each hop of a static route, with its load and its errors */
+/*
+ * topology_route.c - `ibwire topology route A B`: the hops of a static route with load and errors
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,11 +46,11 @@ static const struct column route_columns[COLUMN_COUNT] = {
 	[RATE] = { .key = "rate_gbps", .kind = COLUMN_GBPS, .flags = DATA_ONLY },
 	[STATUS] = { .key = "status", .title = "STATUS", .kind = COLUMN_TEXT },
 	[TO_STATUS] = { .key = "peer_status", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
-	[XMIT] = { .key = "xmit_bytes_per_s", .title = "XMIT", .kind = COLUMN_RATE, .priority = 6 },
-	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "XMIT%", .kind = COLUMN_PERCENT },
+	[XMIT] = { .key = "xmit_bytes_per_s", .title = "TX", .kind = COLUMN_RATE, .priority = 6 },
+	[XMIT_PERCENT] = { .key = "xmit_utilization_percent", .title = "TX%", .kind = COLUMN_PERCENT },
 	[BACK] = { .key = "rcv_bytes_per_s", .kind = COLUMN_RATE, .flags = DATA_ONLY },
-	[BACK_PERCENT] = { .key = "rcv_utilization_percent", .title = "BACK%", .kind = COLUMN_PERCENT, .priority = 4 },
-	[STALL] = { .key = "stall_percent", .title = "~STALL%", .kind = COLUMN_PERCENT, .priority = 5 },
+	[BACK_PERCENT] = { .key = "rcv_utilization_percent", .title = "RX%", .kind = COLUMN_PERCENT, .priority = 4 },
+	[STALL] = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT, .priority = 5 },
 	[BACK_STALL] = { .key = "peer_stall_percent", .kind = COLUMN_PERCENT, .flags = DATA_ONLY },
 	[ERRORS] = { .key = "errors", .title = "ERRORS", .kind = COLUMN_OBJECT,
 		     .flags = COLUMN_OMIT_ZERO | COLUMN_FLEXIBLE, .priority = 1 },
@@ -64,25 +66,25 @@ static const struct column route_columns[COLUMN_COUNT] = {
 	[ROUTE_NODE] = { .key = "route_node", .kind = COLUMN_TEXT, .flags = DATA_ONLY },
 };
 
-/* One end of a route: a port, and the LID that was named, or 0. */
+/* One end of a route: a port, and the given LID or 0. */
 struct end {
 	uint32_t port;
 	uint16_t lid;
 };
 
-/* --- the ends --- */
+/* --- end points --- */
 
 static bool has_lid(const struct fabric *fabric, const struct port *port, unsigned long lid)
 {
 	uint16_t base = fabric_port_lid(fabric, port);
 
-	/* Of a switch port 0 stands for all. */
+	/* Port 0 represents a switch. */
 	if (!base || (fabric->nodes[port->node].type == NODE_SWITCH && port->num > 0))
 		return false;
 	return lid >= base && lid < base + (1ul << (port->lmc & 7));
 }
 
-/* A plain number is a LID, where no node is called so. */
+/* A number is a LID, unless it is a node name. */
 static int find_lid(const struct fabric *fabric, const char *typed, struct end *ret, struct error *err)
 {
 	char *rest;
@@ -102,7 +104,7 @@ static int find_lid(const struct fabric *fabric, const char *typed, struct end *
 	return ERR_USAGE;
 }
 
-/* A switch has its port 0, an HCA the one that is up. */
+/* The port of a node: port 0 of a switch, the linked port of an HCA. */
 static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, struct error *err)
 {
 	const struct fabric *fabric = view->fabric;
@@ -121,15 +123,15 @@ static int port_of_node(const struct view *view, uint32_t index, uint32_t *ret, 
 		}
 	}
 	if (!up)
-		return err_set(err, ERR_USAGE, "%s has no port with a link", name);
+		return err_set(err, ERR_USAGE, "%s has no linked port", name);
 	if (up > 1)
-		return err_set(err, ERR_USAGE, "%s has %u ports with a link: name one, such as '%s/%u'", name, up, name,
+		return err_set(err, ERR_USAGE, "%s has %u linked ports: give one, such as '%s/%u'", name, up, name,
 			       fabric->ports[found].num);
 	*ret = found;
 	return 0;
 }
 
-/* A port of a switch is no end: what is behind it is, or the switch. */
+/* A switch port is not an end point; its peer or the switch is. */
 static int check_end(const struct view *view, uint32_t index, struct error *err)
 {
 	const struct fabric *fabric = view->fabric;
@@ -139,9 +141,9 @@ static int check_end(const struct view *view, uint32_t index, struct error *err)
 	if (fabric->nodes[port->node].type != NODE_SWITCH || port->num == 0)
 		return 0;
 	if (port->peer != FABRIC_NONE)
-		return err_set(err, ERR_USAGE, "a route ends at a host or at a switch: name '%s', or '%s' behind its "
-			       "port %u", name, view->names_shown.names[fabric->ports[port->peer].node], port->num);
-	return err_set(err, ERR_USAGE, "a route ends at a host or at a switch: name '%s'", name);
+		return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s', or '%s' connected "
+			"to its port %u", name, view->names_shown.names[fabric->ports[port->peer].node], port->num);
+	return err_set(err, ERR_USAGE, "a route ends at a host or switch: use '%s'", name);
 }
 
 static int find_end(const struct view *view, char *typed, struct end *ret, struct error *err)
@@ -168,7 +170,7 @@ static int find_end(const struct view *view, char *typed, struct end *ret, struc
 	return code ? code : check_end(view, ret->port, err);
 }
 
-/* --- the hops --- */
+/* --- hops --- */
 
 static void fill_route(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid)
 {
@@ -237,7 +239,7 @@ static bool put_hop(struct result *result, const struct view *view, const struct
 	return result_end_row(result);
 }
 
-/* Where there is no hop, data still has one row: how the route ends. */
+/* Without hops JSON and CSV still have one row with the result. */
 static void put_hops(struct result *result, const struct view *view, const struct route_trace *trace, uint16_t lid,
 		     bool data)
 {
@@ -253,7 +255,7 @@ static void put_hops(struct result *result, const struct view *view, const struc
 	result_end_row(result);
 }
 
-/* --- the end in words --- */
+/* --- result line --- */
 
 static const char *why_nowhere(const struct view *view, const struct routes *routes, const struct route_trace *trace,
 			       uint16_t lid, char *ret, size_t size)
@@ -266,7 +268,7 @@ static const char *why_nowhere(const struct view *view, const struct routes *rou
 	if (node->type != NODE_SWITCH)
 		snprintf(ret, size, "black hole: %s has no link", at);
 	else if (out == ROUTES_NO_PORT)
-		snprintf(ret, size, "black hole: %s has no port for LID %u", at, lid);
+		snprintf(ret, size, "black hole: %s has no LFT entry for LID %u", at, lid);
 	else
 		snprintf(ret, size, "black hole: %s sends LID %u out of port %u, which has no link", at, lid, out);
 	return ret;
@@ -288,19 +290,19 @@ static const char *end_text(const struct view *view, const struct routes *routes
 	case ROUTE_BLACK_HOLE:
 		return why_nowhere(view, routes, trace, lid, ret, size);
 	case ROUTE_DOWN:
-		snprintf(ret, size, "link down: %s has no way to LID %u but by port %u, whose link is not up", at, lid,
+		snprintf(ret, size, "link down: %s routes LID %u through port %u, whose link is not up", at, lid,
 			 routes_out_port(routes_find(routes, fabric->nodes[trace->at].guid), lid));
 		if (fabric->nodes[trace->at].type != NODE_SWITCH)
-			snprintf(ret, size, "link down: that of %s is not up", at);
+			snprintf(ret, size, "link down: the link of %s is not up", at);
 		break;
 	case ROUTE_LOOP:
-		snprintf(ret, size, "loop: LID %u comes back to %s and never arrives at %s", lid, at, meant);
+		snprintf(ret, size, "loop: the route to LID %u returns to %s and never reaches %s", lid, at, meant);
 		break;
 	case ROUTE_WRONG_END:
-		snprintf(ret, size, "wrong end: LID %u comes out at %s and not at %s", lid, at, meant);
+		snprintf(ret, size, "wrong end: LID %u leads to %s instead of %s", lid, at, meant);
 		break;
 	default:
-		snprintf(ret, size, "not known: %s", at);
+		snprintf(ret, size, "unknown: %s", at);
 		break;
 	}
 	return ret;
@@ -310,13 +312,14 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 		     struct error *err)
 {
 	if (!lid)
-		return err_set(err, ERR_UNAVAILABLE, "%s had no LID then: no route leads to it",
+		return err_set(err, ERR_UNAVAILABLE, "%s had no LID at this time and cannot be routed",
 			       view->names_shown.names[view->fabric->ports[to->port].node]);
 	if (trace->hops == ROUTE_HOPS_MAX)
-		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links: it is not followed further",
+		return err_set(err, ERR_UNAVAILABLE, "the route has more than %d links and is not followed "
+			"further",
 			       ROUTE_HOPS_MAX);
-	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read by then: a collector reads it "
-		       "(ibwire collect, --routes)", view->names_shown.names[trace->at]);
+	return err_set(err, ERR_UNAVAILABLE, "the forwarding table of %s was not read before this time (ibwire "
+		"collect --routes)", view->names_shown.names[trace->at]);
 }
 
 static void say_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
@@ -327,10 +330,9 @@ static void say_end(const struct view *view, const struct routes *routes, const 
 
 	printf("%s%s\n", trace->hops ? "\n" : "", end_text(view, routes, trace, to, lid, text, sizeof(text)));
 	if (port->lmc && !to->lid)
-		printf("It has %u LIDs, from %u on, each with a route of its own: name one to follow it.\n",
+		printf("The port has %u LIDs from %u on with separate routes: give a LID to follow its route.\n",
 		       1u << (port->lmc & 7), lid);
-	printf("This is the static route, by the tables as they were read last: with adaptive routing packets take "
-	       "other ports, too.\n");
+	printf("Static route by the latest forwarding tables; adaptive routing may use other ports.\n");
 }
 
 static int show(const struct options *options, const struct view *view, const struct routes *routes,
@@ -372,7 +374,7 @@ int topology_route(const struct command *command, const struct options *options,
 	int code;
 
 	if (options->argc != 3)
-		return options_usage_error(command, err, "a route has two ends: topology route A B");
+		return options_usage_error(command, err, "route requires two end points: topology route A B");
 	code = view_open(options, false, &view, err);
 	if (code < 0)
 		return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology_show.c - `ibwire topology show`: text for people, and rows of nodes or one of sums for programs */
+/* topology_show.c - `ibwire topology show`: text, or JSON and CSV rows of nodes or of sums */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +155,10 @@ static const struct column summary_columns[S_COUNT] = {
 	[S_MISWIRED] = { .key = "rail_miswired", .kind = COLUMN_LIST },
 };
 
-/* Lists of texts such as "leaf01 - spine02: 1 of 2"; the texts must live until the row ends. */
+/*
+ * Lists of texts such as "leaf01 - spine02: 1 of 2"; the texts are borrowed until the end of the
+ * row.
+ */
 static void put_lists(struct result *result, const struct topology *topology, struct text *texts)
 {
 	const struct shape *shape = topology->shape;

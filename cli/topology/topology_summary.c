@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology_summary.c - what a fabric is in a few lines, and what in it is not as the rest */
+/* topology_summary.c - summary of a fabric and its irregularities */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "fabric/fabric.h"
 #include "fabric/shape.h"
 
-/* Of each list so many are shown; data formats have all. */
+/* Maximum entries per list; JSON and CSV have all. */
 #define LIST_MAX 40
 
 static const char *plural(size_t count)
@@ -121,7 +121,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 	size_t i;
 
 	if (shape->missing_count)
-		text_appendf(text, "pairs of switches with fewer cables than those around them: %zu\n",
+		text_appendf(text, "switch pairs with missing cables: %zu\n",
 			     shape->missing_count);
 	for (i = 0; i < shape->missing_count && i < LIST_MAX; i++)
 		text_appendf(text, "  %s - %s: %u of %u\n", shown(topology, shape->missing[i].low),
@@ -129,7 +129,7 @@ static void append_cables(const struct topology *topology, struct text *text)
 			     shape->missing[i].expected);
 	append_more(text, shape->missing_count);
 	if (shape->slow_count)
-		text_appendf(text, "links slower than those beside them: %zu\n", shape->slow_count);
+		text_appendf(text, "links slower than their neighbours: %zu\n", shape->slow_count);
 	for (i = 0; i < shape->slow_count && i < LIST_MAX; i++) {
 		const struct port *port = &topology->fabric->ports[shape->slow[i].port];
 		const struct port *peer = &topology->fabric->ports[port->peer];
@@ -150,7 +150,7 @@ static void append_miswired(const struct topology *topology, struct text *text)
 	size_t i;
 
 	if (shape->miswired_count)
-		text_appendf(text, "HCA ports on another rail's leaf: %zu\n", shape->miswired_count);
+		text_appendf(text, "HCA ports connected to a leaf of another rail: %zu\n", shape->miswired_count);
 	for (i = 0; i < shape->miswired_count && i < LIST_MAX; i++) {
 		const struct shape_miswired *miswired = &shape->miswired[i];
 		const struct port *port = &topology->fabric->ports[miswired->port];
@@ -162,7 +162,7 @@ static void append_miswired(const struct topology *topology, struct text *text)
 	append_more(text, shape->miswired_count);
 }
 
-/* Links that no tree has, one by one. */
+/* List the links that break the tree. */
 static void append_odd_links(const struct topology *topology, struct text *text)
 {
 	const struct shape *shape = topology->shape;
@@ -184,7 +184,7 @@ static void append_odd_links(const struct topology *topology, struct text *text)
 		    other - tier == 1)
 			continue;
 		if (!count)
-			text_append(text, "links that a tree does not have:\n");
+			text_append(text, "links outside of the tree:\n");
 		if (count++ < LIST_MAX)
 			text_appendf(text, "  %s/%u (tier %d) - %s/%u (tier %d)\n",
 				     shown(topology, port->node), port->num, tier,

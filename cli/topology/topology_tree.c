@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* topology_tree.c - the switches of each tier, those that are alike in one line; and names in short */
+/* topology_tree.c - switches of each tier, similar ones in one line; short lists of names */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ uint32_t *topology_order(const struct topology *topology, unsigned tier, uint32_
 	return nodes;
 }
 
-/* Where two names begin to differ, not within a number or a word. */
+/* Position where two names differ, not within a number or word. */
 static size_t common_start(const char *a, const char *b)
 {
 	size_t i = 0;
@@ -58,7 +58,7 @@ static size_t common_start(const char *a, const char *b)
 	return i;
 }
 
-/* How much two names have in common at their ends, from a sign on that is no letter and no digit. */
+/* Length of the common suffix of two names, from a separator on. */
 static size_t common_end(const char *a, const char *b, size_t start)
 {
 	size_t a_len = strlen(a), b_len = strlen(b), i = 0, best = 0;
@@ -85,7 +85,7 @@ void topology_range(struct text *text, const char *first, const char *last, size
 	}
 }
 
-/* The number in which @next is one more than @name, all else being equal: where it begins; or -1. */
+/* Position of the number that @next increments by one, all else being equal; or -1. */
 static long counted_at(const char *name, const char *next)
 {
 	size_t same = 0, a, b;
@@ -122,7 +122,7 @@ void topology_fold(struct text *text, const char *const *names, size_t count)
 	}
 }
 
-/* What makes two switches of a tier alike. */
+/* Are two switches of a tier similar? */
 struct kind {
 	uint32_t hosts, aggregation, up, up_active, up_built, down;
 };
