@@ -41,7 +41,7 @@ struct clear_options {
 struct plan {
 	struct clear_port *ports;
 	uint32_t *index;    /* parallel: index of the port in the fabric */
-	bool *told;         /* parallel: its failure was reported */
+	bool *reported;         /* parallel: its failure was reported */
 	size_t count;
 	size_t nodes;
 	size_t without_lid; /* ports that cannot be reached and are left out */
@@ -51,7 +51,7 @@ static void plan_done(struct plan *plan)
 {
 	free(plan->ports);
 	free(plan->index);
-	free(plan->told);
+	free(plan->reported);
 }
 
 static int plan_add(struct plan *plan, const struct view *view, const struct selection *selection, uint32_t index,
@@ -89,8 +89,8 @@ static int plan_init(struct plan *plan, const struct view *view, const struct se
 	*plan = (struct plan){ 0 };
 	plan->ports = calloc(view->fabric->port_count + 1, sizeof(*plan->ports));
 	plan->index = calloc(view->fabric->port_count + 1, sizeof(*plan->index));
-	plan->told = calloc(view->fabric->port_count + 1, sizeof(*plan->told));
-	if (!plan->ports || !plan->index || !plan->told)
+	plan->reported = calloc(view->fabric->port_count + 1, sizeof(*plan->reported));
+	if (!plan->ports || !plan->index || !plan->reported)
 		code = err_nomem(err);
 	for (i = 0; i < view->fabric->node_count && code == 0; i++) {
 		const struct node *node = &view->fabric->nodes[view->nodes[i]];
@@ -151,7 +151,7 @@ static void print_plan(const struct clear_options *options, const struct view *v
 		"event\ncounters-cleared and keeps its history; only counts since its newest sweep are lost.\n");
 }
 
-static void tell_failure(const struct view *view, uint32_t index, const struct clear_port *port)
+static void report_failure(const struct view *view, uint32_t index, const struct clear_port *port)
 {
 	const struct port *where = &view->fabric->ports[index];
 	const char *name = view->names_shown.names[where->node];
@@ -203,17 +203,17 @@ static bool is_failure(const struct clear_port *port)
 }
 
 /* Report new failures, the first ones by name. Return: the total number of failures. */
-static size_t tell_failures(const struct view *view, struct plan *plan)
+static size_t report_failures(const struct view *view, struct plan *plan)
 {
 	size_t i, failed = 0, fresh = 0;
 
 	for (i = 0; i < plan->count; i++) {
 		failed += is_failure(&plan->ports[i]);
-		if (!is_failure(&plan->ports[i]) || plan->told[i])
+		if (!is_failure(&plan->ports[i]) || plan->reported[i])
 			continue;
-		plan->told[i] = true;
+		plan->reported[i] = true;
 		if (fresh++ < FAILURES_SHOWN)
-			tell_failure(view, plan->index[i], &plan->ports[i]);
+			report_failure(view, plan->index[i], &plan->ports[i]);
 	}
 	if (fresh > FAILURES_SHOWN)
 		log_warning("and %zu more ports are not cleared", fresh - FAILURES_SHOWN);
@@ -249,7 +249,7 @@ static bool is_confirmed(void)
 static int clear_surveyed(const struct clear_options *options, const struct view *view, struct plan *plan,
 			  struct clear *clear, struct error *err)
 {
-	size_t failed = tell_failures(view, plan), done, untried;
+	size_t failed = report_failures(view, plan), done, untried;
 	int64_t started_us;
 	char took[WHEN_SIZE];
 	int code = check_reached(plan, err);
@@ -268,7 +268,7 @@ static int clear_surveyed(const struct clear_options *options, const struct view
 	stop_install();
 	started_us = clock_boottime_us(clock_system());
 	code = clear_write(clear, err);
-	tell_failures(view, plan);
+	report_failures(view, plan);
 	done = count_outcome(plan, CLEAR_DONE);
 	untried = count_outcome(plan, CLEAR_UNTRIED);
 	printf("cleared %zu of %zu port%s in %s\n", done, plan->count, plural(plan->count),

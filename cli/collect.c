@@ -150,12 +150,12 @@ static int print_report(const struct collect_options *options, const struct coll
 		{ .key = "mads_sent", .title = "MADs sent", .kind = COLUMN_INTEGER },
 		{ .key = "mads_timed_out", .title = "MADs timed out", .kind = COLUMN_INTEGER },
 	};
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	struct result *result;
 	int code;
 
-	how.record = true;
-	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
 		return code;
 	result_integer(result, 0, report->discovery_us);
@@ -190,7 +190,7 @@ static int print_estimate(const struct collect_options *options, const struct fa
 		{ .key = "rediscover_s", .title = "discovery every", .kind = COLUMN_SPAN_S },
 		{ .key = "disk_bytes_per_day", .title = "disk per day", .kind = COLUMN_BYTES },
 	};
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	double interval_s = (double)options->interval_us / US_PER_S;
 	uint64_t ports = 0, mads;
 	struct result *result;
@@ -208,8 +208,8 @@ static int print_estimate(const struct collect_options *options, const struct fa
 	mads = 2 * ports + 1 + details_cost(fabric, asks_switches_only(options)) + link_check_cost(fabric) +
 	       route_read_cost(fabric, options->routes_us, route_read_beat_per_s(options->max_mads_per_s),
 			       options->interval_us);
-	how.record = true;
-	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
 		return code;
 	result_unsigned(result, 0, fabric->node_count);
@@ -381,7 +381,7 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	return options_no_arguments(command, &ret->common, err);
 }
 
-static int set_keep(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
+static int set_retention(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
 {
 	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
 				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
@@ -444,7 +444,7 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	if (code == 0)
 		code = writer_open(path, &writer, err);
 	if (code == 0)
-		code = set_keep(options, path, writer, err);
+		code = set_retention(options, path, writer, err);
 	if (code == 0 && options->new_fabric)
 		code = writer_forget_fabric(writer, err);
 	if (code == 0)

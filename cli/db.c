@@ -159,7 +159,7 @@ static void fill(struct result *result, const char *path, const struct admin_inf
 
 static int show_info(const struct options *options, const char *path, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct admin_info info;
 	struct page page = { 0 };
 	struct result *result;
@@ -168,8 +168,8 @@ static int show_info(const struct options *options, const char *path, struct err
 	if (code < 0)
 		return code;
 	describe_columns(&page, &info);
-	how.record = how.format != RESULT_CSV;
-	code = result_create(stdout, &how, page.columns, COLUMN_COUNT, &result, err);
+	output.record = output.format != RESULT_CSV;
+	code = result_create(stdout, &output, page.columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, path, &info);
@@ -180,7 +180,7 @@ static int show_info(const struct options *options, const char *path, struct err
 }
 
 /* Maximum number of omitted places that an export lists. */
-#define MISSING_TOLD 10
+#define MISSING_REPORTED_MAX 10
 
 /* The parsed command line. */
 struct request {
@@ -210,15 +210,15 @@ static void put_fault(void *ctx, const struct admin_fault *fault)
 
 static int check(const struct request *request, struct error *err)
 {
-	struct result_options how = options_result(request->options);
+	struct result_options output = options_result(request->options);
 	struct result *result;
 	uint64_t faults = 0;
-	int code = result_create(stdout, &how, check_columns, CHECK_COLUMNS, &result, err);
+	int code = result_create(stdout, &output, check_columns, CHECK_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
 	code = admin_check(request->path, put_fault, result, &faults, err);
-	if (code == 0 && !faults && how.format == RESULT_TABLE)
+	if (code == 0 && !faults && output.format == RESULT_TABLE)
 		printf("%s: no damage found\n", request->path);
 	else if (code == 0)
 		code = result_finish(result, err);
@@ -233,12 +233,12 @@ static int check(const struct request *request, struct error *err)
 static int print_row(const struct request *request, const struct column *columns, size_t count,
 		     const int64_t *numbers, struct error *err)
 {
-	struct result_options how = options_result(request->options);
+	struct result_options output = options_result(request->options);
 	struct result *result;
 	int code;
 
-	how.record = how.format != RESULT_CSV;
-	code = result_create(stdout, &how, columns, count, &result, err);
+	output.record = output.format != RESULT_CSV;
+	code = result_create(stdout, &output, columns, count, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < count; i++) {
@@ -279,11 +279,11 @@ static int backup(const struct request *request, struct error *err)
 }
 
 /* Report the first places of a damaged database that the export omits. */
-static void tell_missing(void *ctx, const struct admin_fault *fault)
+static void report_missing(void *ctx, const struct admin_fault *fault)
 {
-	int *told = ctx;
+	int *reported = ctx;
 
-	if ((*told)++ < MISSING_TOLD)
+	if ((*reported)++ < MISSING_REPORTED_MAX)
 		log_warning("%s: %s", fault->where, fault->what);
 }
 
@@ -296,11 +296,11 @@ static int export_part(const struct request *request, struct error *err)
 		{ .key = "sweeps", .title = "sweeps", .kind = COLUMN_INTEGER },
 		{ .key = "bytes", .title = "size", .kind = COLUMN_BYTES },
 	};
-	int told = 0;
+	int reported = 0;
 	const struct export_query query = { .since_us = request->options->since_us,
 					    .until_us = request->options->until_us,
 					    .anonymise = request->anonymise,
-					    .missing = tell_missing, .missing_ctx = &told };
+					    .missing = report_missing, .missing_ctx = &reported };
 	struct export_summary summary;
 	int code = admin_export(request->path, request->target, &query, &summary, err);
 
@@ -308,8 +308,8 @@ static int export_part(const struct request *request, struct error *err)
 		return code;
 	code = print_row(request, columns, 5, (const int64_t[]){ 0, summary.since_us, summary.until_us, summary.sweeps,
 								 summary.bytes }, err);
-	if (told > MISSING_TOLD)
-		log_warning("and %d more places", told - MISSING_TOLD);
+	if (reported > MISSING_REPORTED_MAX)
+		log_warning("and %d more places", reported - MISSING_REPORTED_MAX);
 	if (code < 0 || !summary.damaged)
 		return code;
 	return err_set(err, ERR_IO, "%s is damaged: %s is intact and holds all readable data; %" PRIu64 " %s "

@@ -159,10 +159,10 @@ static int check_kind(const struct command *command, const char *kind, struct re
 static int print_events(const struct options *options, const struct view *view, const struct event_query *query,
 			struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct printer printer = { .names = view->names };
 	struct db_status status;
-	int code = result_create(stdout, &how, event_columns, COLUMN_COUNT, &printer.result, err);
+	int code = result_create(stdout, &output, event_columns, COLUMN_COUNT, &printer.result, err);
 
 	if (code < 0)
 		return code;

@@ -190,7 +190,7 @@ static void note(struct result *result, const struct options *options, const str
 
 static int show(const struct options *options, const struct view *view, bool errors, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
 	struct selection selection;
@@ -204,7 +204,7 @@ static int show(const struct options *options, const struct view *view, bool err
 	cells_counter_keys(keys);
 	columns[A_ERRORS].members = columns[B_ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
 	columns[A_ERRORS].member_count = columns[B_ERRORS].member_count = CELLS_ERROR_COUNT;
-	code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		code = put_rows(result, view, &asked, err);
 		note(result, options, &asked);

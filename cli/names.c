@@ -60,7 +60,7 @@ static bool is_nameless(const struct suggestion *suggestion, uint32_t node)
 }
 
 /* The first host on or below each switch: leaf01 connects node0001. */
-static void find_places(struct suggestion *suggestion)
+static void find_positions(struct suggestion *suggestion)
 {
 	const struct topology *topology = suggestion->topology;
 	const struct fabric *fabric = topology->fabric;
@@ -266,7 +266,7 @@ static int suggest(struct suggestion *suggestion, struct text *text)
 	for (i = 0; i < fabric->node_count && code == 0; i++)
 		nameless[i] = is_nameless(suggestion, i);
 	if (code == 0) {
-		find_places(suggestion);
+		find_positions(suggestion);
 		text_append(text, "# A node-name-map as the infiniband-diags and ibwire read it "
 			"(--node-name-map).\n"
 			    "# Check the names, edit them as needed, and save the file as\n# "

@@ -191,7 +191,7 @@ static bool put_row(struct result *result, const struct view *view, const struct
 
 static int show(const struct options *options, const struct view *view, const struct map *locked, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct selection selection;
 	struct result *result;
 	bool more = true;
@@ -200,7 +200,7 @@ static int show(const struct options *options, const struct view *view, const st
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &how, node_columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, node_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		for (i = 0; more && i < view->fabric->node_count; i++)
 			if (selection_has_node(&selection, view->nodes[i]))

@@ -15,7 +15,7 @@
 #include "storage/reader.h"
 
 struct printer {
-	struct result_options how;
+	struct result_options output;
 	struct result *result; /* NULL until the header arrived */
 	struct column *columns;
 	char **names;
@@ -77,7 +77,7 @@ static bool put_header(void *ctx, const char *const *names, int count)
 			.flags = COLUMN_FLEXIBLE,
 		};
 	}
-	return result_create(stdout, &printer->how, printer->columns, (size_t)count, &printer->result,
+	return result_create(stdout, &printer->output, printer->columns, (size_t)count, &printer->result,
 			     &printer->failure) == 0;
 }
 
@@ -129,7 +129,7 @@ static void printer_done(struct printer *printer)
 
 static int run_statement(const struct options *options, const char *statement, int64_t timeout_us, struct error *err)
 {
-	struct printer printer = { .how = options_result(options) };
+	struct printer printer = { .output = options_result(options) };
 	const struct sql_consumer consumer = { .header = put_header, .row = put_row, .ctx = &printer };
 	struct view view;
 	int code = view_open_reader(options, &view, err);

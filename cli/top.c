@@ -40,7 +40,7 @@ struct child {
 };
 
 /* Poll interval while waiting for the exit of the child. */
-#define LOOK_MS 20
+#define POLL_MS 20
 
 /* Runs in the new process and reports failures by exit status only. */
 static void become(char *const *argv, pid_t parent, int stderr_fd)
@@ -136,16 +136,16 @@ static void child_poll(struct child *child)
 			 strsignal(child->exit_status - 128));
 }
 
-static void child_settle(struct child *child, int64_t wait_us)
+static void child_wait(struct child *child, int64_t wait_us)
 {
 	const struct clock *clock = clock_system();
 	int64_t until_us = clock_boottime_us(clock) + wait_us;
 
 	for (child_poll(child); !child->ended && clock_boottime_us(clock) < until_us; child_poll(child))
-		poll(NULL, 0, LOOK_MS);
+		poll(NULL, 0, POLL_MS);
 }
 
-static bool child_stop(struct child *child, int64_t patience_us)
+static bool child_stop(struct child *child, int64_t timeout_us)
 {
 	bool killed = false;
 
@@ -154,13 +154,13 @@ static bool child_stop(struct child *child, int64_t patience_us)
 	child_poll(child);
 	if (!child->ended) {
 		kill(child->pid, SIGTERM);
-		child_settle(child, patience_us);
+		child_wait(child, timeout_us);
 	}
 	if (!child->ended) {
 		killed = true;
 		/* Its discovery helper exits with it (PR_SET_PDEATHSIG). */
 		kill(child->pid, SIGKILL);
-		child_settle(child, US_PER_S);
+		child_wait(child, US_PER_S);
 	}
 	if (child->stderr_fd >= 0)
 		close(child->stderr_fd);
@@ -173,10 +173,10 @@ static bool child_stop(struct child *child, int64_t patience_us)
 #define DEFAULT_INTERVAL_US (2 * US_PER_S)
 
 /* A collector without device or permissions fails within this time, before the screen is drawn. */
-#define SETTLE_US (300 * US_PER_MS)
+#define START_WAIT_US (300 * US_PER_MS)
 
 /* Time to store the current sweep before the collector is killed. */
-#define PATIENCE_US (15 * US_PER_S)
+#define STOP_TIMEOUT_US (15 * US_PER_S)
 
 struct top {
 	struct options common;
@@ -193,7 +193,7 @@ struct top {
  * Is a collector writing to this database? An unreadable database is an error, a missing one is
  * not.
  */
-static int look_at(const char *path, bool *ret_live, bool *ret_data, struct error *err)
+static int read_state(const char *path, bool *ret_live, bool *ret_data, struct error *err)
 {
 	struct reader *reader = NULL;
 	struct db_status status;
@@ -224,11 +224,11 @@ static int find_database(struct top *top, bool *ret_live, bool *ret_data, struct
 
 	if (!top->common.db) {
 		code = options_db_path(&top->common, false, top->path, sizeof(top->path), NULL);
-		if (!code && !look_at(top->path, ret_live, ret_data, NULL) && *ret_live)
+		if (!code && !read_state(top->path, ret_live, ret_data, NULL) && *ret_live)
 			return 0;
 	}
 	code = options_db_path(&top->common, true, top->path, sizeof(top->path), err);
-	return code < 0 ? code : look_at(top->path, ret_live, ret_data, err);
+	return code < 0 ? code : read_state(top->path, ret_live, ret_data, err);
 }
 
 static int start_collector(struct top *top, struct error *err)
@@ -283,7 +283,7 @@ static int start_collector(struct top *top, struct error *err)
 	return child_start(&top->child, argv, err);
 }
 
-static void tell_child(void *ctx, struct tui_child_state *ret)
+static void read_child(void *ctx, struct tui_child_state *ret)
 {
 	struct child *child = ctx;
 
@@ -349,7 +349,7 @@ static int show(struct top *top, const struct name_map *names, struct error *err
 	if (keep_path(keep, sizeof(keep)))
 		options.keep_path = keep;
 	if (top->child.pid) {
-		options.child = tell_child;
+		options.child = read_child;
 		options.child_ctx = &top->child;
 	}
 	return tui_run(&options, err);
@@ -384,14 +384,14 @@ static int run(struct top *top, const struct name_map *names, struct error *err)
 		if (code < 0)
 			return code;
 		if (!data)
-			child_settle(&top->child, SETTLE_US);
+			child_wait(&top->child, START_WAIT_US);
 	}
 	if (!data && top->child.ended && top->child.exit_status)
 		code = err_set(err, -top->child.exit_status, "%s",
 			       top->child.line[0] ? top->child.line : "the collector failed without a message");
 	else
 		code = show(top, names, err);
-	if (!child_stop(&top->child, PATIENCE_US))
+	if (!child_stop(&top->child, STOP_TIMEOUT_US))
 		log_warning("the collector did not stop in time and was killed; stored data is intact");
 	return code;
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * result.h - an answer in rows and columns, as a table, as JSON or as CSV
+ * result.h - rows and columns as table, JSON or CSV
  *
- * A command describes its columns once, then fills the cells of one row after
- * the other; how they look is decided here. Nothing is written before
- * result_finish(), so rows may be put while a transaction of the database is
- * open: a pipe that nobody reads does not keep it open. JSON and CSV take 16 MB
- * of memory at most until then, and a temporary file in $TMPDIR or /tmp beyond;
- * a table is kept in memory. Only `lines` are written as they come. A cell that
- * was not set is not known: null in JSON, empty in CSV, a dash in a table.
+ * A command describes its columns once and fills the cells row by row. Output is written by
+ * result_finish(), so that a blocked pipe does not keep a database transaction open. JSON and CSV
+ * take up to 16 MB of memory, then a temporary file in $TMPDIR or /tmp; a table is kept in memory.
+ * With `lines` rows are written immediately. A cell that is not set is unknown: null in JSON, empty
+ * in CSV, a dash in tables.
  *
- * Failures (memory, a full disk) are remembered, and reported by result_finish(). A
- * reader that closes a pipe early has what it wanted: that is no failure. With `lines`
- * result_end_row() returns false from then on.
+ * Failures (memory, full disk) are stored and returned by result_finish(). A closed pipe is not a
+ * failure. With `lines` result_end_row() returns false after a failure.
  */
 #ifndef IBWIRE_EXPORT_RESULT_H
 #define IBWIRE_EXPORT_RESULT_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * table.c - columns for people
+ * table.c - tables
  *
- * All cells are kept as text until the end. On a terminal that is too narrow,
- * columns go in falling order of their priority, and a note says which: those
- * from SPARE on so that flexible ones keep up to FLEXIBLE_GOOD, then flexible
- * ones shrink to FLEXIBLE_LEAST before more columns go.
+ * All cells are kept as text until the end. On a narrow terminal columns are hidden by descending
+ * priority, and a note lists them: first those from SPARE on, so that flexible columns keep up to
+ * FLEXIBLE_GOOD; then flexible columns shrink to FLEXIBLE_LEAST before more columns are hidden.
  */
 #include <langinfo.h>
 #include <stdlib.h>

@@ -16,28 +16,28 @@
 #include "fabric/shape.h"
 #include "storage/reader.h"
 
-int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+int balance_read(struct balance_report *report, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
 		 size_t count, struct balance_load *loads, struct error *err)
 {
 	const struct load_query query = {
-		.since_us = since_us, .until_us = until_us, .round = round, .snapshot = answer->view.snapshot,
-		.ports = ports, .port_count = count, .damage = &answer->damage,
+		.since_us = since_us, .until_us = until_us, .round = round, .snapshot = report->view.snapshot,
+		.ports = ports, .port_count = count, .damage = &report->damage,
 	};
 
-	return reader_history_loads(answer->view.reader, &query, loads, err);
+	return reader_history_loads(report->view.reader, &query, loads, err);
 }
 
-const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result)
+const struct shape_group *balance_group_of(const struct balance_report *report, const struct balance_result *result)
 {
-	return &answer->shape->groups[result->group];
+	return &report->shape->groups[result->group];
 }
 
-bool balance_is_ascii(const struct balance_answer *answer)
+bool balance_is_ascii(const struct balance_report *report)
 {
-	return answer->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return report->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
 
-static int parse(const struct command *command, int argc, char **argv, struct balance_answer *ret, struct error *err)
+static int parse(const struct command *command, int argc, char **argv, struct balance_report *ret, struct error *err)
 {
 	const struct option_spec specs[] = {
 		{ .name = "all", .letter = 'a', .kind = OPTION_FLAG,
@@ -65,27 +65,27 @@ static int nothing_read(struct error *err)
 }
 
 /* The window ends with the newest sweep or at the selected time. */
-static int find_window(struct balance_answer *answer, struct error *err)
+static int find_window(struct balance_report *report, struct error *err)
 {
-	const struct sweep_info *sweep = &answer->view.snapshot->sweep;
-	const struct options *options = &answer->options;
+	const struct sweep_info *sweep = &report->view.snapshot->sweep;
+	const struct options *options = &report->options;
 
-	answer->window_us = balance_window_us(sweep->interval_us);
-	answer->until_us = sweep->wall_us;
-	answer->since_us = options->since_us ? options->since_us : answer->until_us - answer->window_us;
-	if (answer->since_us >= answer->until_us)
+	report->window_us = balance_window_us(sweep->interval_us);
+	report->until_us = sweep->wall_us;
+	report->since_us = options->since_us ? options->since_us : report->until_us - report->window_us;
+	if (report->since_us >= report->until_us)
 		return nothing_read(err);
 	return 0;
 }
 
 /* Missing forwarding tables are not an error: there is no prediction then. */
-static int read_routes(struct balance_answer *answer, struct error *err)
+static int read_routes(struct balance_report *report, struct error *err)
 {
-	int code = reader_routes(answer->view.reader, answer->until_us, &answer->routes, err);
+	int code = reader_routes(report->view.reader, report->until_us, &report->routes, err);
 
 	if (code < 0)
 		return code;
-	answer->routes_known = answer->routes.count > 0;
+	report->routes_known = report->routes.count > 0;
 	return 0;
 }
 
@@ -93,177 +93,177 @@ static int read_routes(struct balance_answer *answer, struct error *err)
  * Feed the windows before: members that stay the busiest, and groups that spread load despite
  * uneven tables.
  */
-static int step_past(struct balance_answer *answer, struct balance_memory *memory, struct error *err)
+static int step_past(struct balance_report *report, struct balance_memory *memory, struct error *err)
 {
 	struct balance_input input = {
-		.shape = answer->shape, .routes = answer->routes_known ? &answer->routes : NULL,
-		.loads = answer->loads, .adaptive = answer->adaptive, .window_us = (double)answer->window_us,
+		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
+		.loads = report->loads, .adaptive = report->adaptive, .window_us = (double)report->window_us,
 	};
 	int code = 0, i;
 	size_t j;
 
-	answer->was_even = calloc(2 * answer->shape->group_count + 1, sizeof(*answer->was_even));
-	answer->was_uneven = calloc(2 * answer->shape->group_count + 1, sizeof(*answer->was_uneven));
-	if (!answer->was_even || !answer->was_uneven)
+	report->was_even = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_even));
+	report->was_uneven = calloc(2 * report->shape->group_count + 1, sizeof(*report->was_uneven));
+	if (!report->was_even || !report->was_uneven)
 		return err_nomem(err);
 	/* The last window is the displayed one. */
 	for (i = BALANCE_PAST_WINDOWS - 1; code >= 0 && i > 0; i--) {
-		int64_t until_us = answer->until_us - i * answer->window_us;
+		int64_t until_us = report->until_us - i * report->window_us;
 
-		code = balance_read(answer, until_us - answer->window_us, until_us, false, NULL, 0, answer->loads,
+		code = balance_read(report, until_us - report->window_us, until_us, false, NULL, 0, report->loads,
 				    err);
 		if (code <= 0)
 			continue;
-		code = balance_judge(&input, answer->limits, &answer->balance, err);
+		code = balance_judge(&input, report->limits, &report->balance, err);
 		if (code < 0)
 			break;
-		for (j = 0; j < answer->balance.count; j++) {
-			const struct balance_result *result = &answer->balance.results[j];
+		for (j = 0; j < report->balance.count; j++) {
+			const struct balance_result *result = &report->balance.results[j];
 
 			if (result->state == BALANCE_ACTIVE)
-				*(result->m ? &answer->was_uneven[j] : &answer->was_even[j]) |= 1u << i;
+				*(result->m ? &report->was_uneven[j] : &report->was_even[j]) |= 1u << i;
 		}
-		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
-		balance_done(&answer->balance);
+		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
+		balance_done(&report->balance);
 	}
 	return code < 0 ? code : 0;
 }
 
-static int judge(struct balance_answer *answer, struct error *err)
+static int evaluate(struct balance_report *report, struct error *err)
 {
 	struct balance_memory *memory = balance_memory_create();
 	struct balance_input input = {
-		.shape = answer->shape, .routes = answer->routes_known ? &answer->routes : NULL,
-		.loads = answer->loads, .adaptive = answer->adaptive,
-		.window_us = (double)(answer->until_us - answer->since_us),
+		.shape = report->shape, .routes = report->routes_known ? &report->routes : NULL,
+		.loads = report->loads, .adaptive = report->adaptive,
+		.window_us = (double)(report->until_us - report->since_us),
 	};
 	int code = memory ? 0 : err_nomem(err);
 
-	if (code == 0 && !answer->rails)
-		code = step_past(answer, memory, err);
+	if (code == 0 && !report->rails)
+		code = step_past(report, memory, err);
 	if (code == 0)
-		code = balance_read(answer, answer->since_us, answer->until_us, false, NULL, 0, answer->loads,
+		code = balance_read(report, report->since_us, report->until_us, false, NULL, 0, report->loads,
 				    err);
 	if (code == 0)
 		code = nothing_read(err);
 	if (code > 0)
-		code = balance_judge(&input, answer->limits, &answer->balance, err);
+		code = balance_judge(&input, report->limits, &report->balance, err);
 	if (code == 0)
-		code = balance_memory_step(memory, answer->shape, answer->limits, &answer->balance, err);
+		code = balance_memory_step(memory, report->shape, report->limits, &report->balance, err);
 	balance_memory_destroy(memory);
 	return code;
 }
 
 /* A group is selected by its switch or one of its ports. */
-static bool is_selected(const struct balance_answer *answer, const struct balance_result *result)
+static bool is_selected(const struct balance_report *report, const struct balance_result *result)
 {
-	const struct shape_group *group = balance_group_of(answer, result);
+	const struct shape_group *group = balance_group_of(report, result);
 	uint32_t i;
 
 	for (i = 0; i < group->count; i++)
-		if (selection_has_port(&answer->selection, answer->shape->members[group->first + i]))
+		if (selection_has_port(&report->selection, report->shape->members[group->first + i]))
 			return true;
 	return false;
 }
 
-static int choose_shown(struct balance_answer *answer, struct error *err)
+static int choose_shown(struct balance_report *report, struct error *err)
 {
 	size_t i;
 
-	answer->shown = calloc(answer->balance.count + 1, sizeof(*answer->shown));
-	answer->began = calloc(answer->balance.count + 1, sizeof(*answer->began));
-	if (!answer->shown || !answer->began)
+	report->shown = calloc(report->balance.count + 1, sizeof(*report->shown));
+	report->began = calloc(report->balance.count + 1, sizeof(*report->began));
+	if (!report->shown || !report->began)
 		return err_nomem(err);
-	for (i = 0; i < answer->balance.count; i++) {
-		const struct balance_result *result = &answer->balance.results[i];
+	for (i = 0; i < report->balance.count; i++) {
+		const struct balance_result *result = &report->balance.results[i];
 
-		if (!balance_is_of_interest(answer->shape, result) || !is_selected(answer, result))
+		if (!balance_is_of_interest(report->shape, result) || !is_selected(report, result))
 			continue;
-		if (answer->all || !answer->selection.all || balance_is_told(result))
-			answer->shown[answer->shown_count++] = (uint32_t)i;
+		if (report->all || !report->selection.all || balance_is_told(result))
+			report->shown[report->shown_count++] = (uint32_t)i;
 		else if (result->state == BALANCE_ACTIVE)
-			answer->fine++;
+			report->fine++;
 		else if (result->state == BALANCE_IDLE)
-			answer->idle++;
+			report->idle++;
 		else
-			answer->unknown++;
+			report->unknown++;
 	}
-	qsort_r(answer->shown, answer->shown_count, sizeof(*answer->shown), balance_compare, &answer->balance);
+	qsort_r(report->shown, report->shown_count, sizeof(*report->shown), balance_compare, &report->balance);
 	return 0;
 }
 
-static int answer_groups(struct balance_answer *answer, struct error *err)
+static int report_groups(struct balance_report *report, struct error *err)
 {
-	int code = choose_shown(answer, err);
+	int code = choose_shown(report, err);
 
 	if (code == 0)
-		code = balance_find_began(answer, err);
+		code = balance_find_began(report, err);
 	if (code == 0)
-		code = answer->options.format == RESULT_TABLE ? balance_print(answer, err) : balance_data(answer, err);
+		code = report->options.format == RESULT_TABLE ? balance_print(report, err) : balance_data(report, err);
 	return code;
 }
 
-static int answer_all(struct balance_answer *answer, struct error *err)
+static int report_all(struct balance_report *report, struct error *err)
 {
-	int code = selection_init(&answer->selection, answer->view.fabric, answer->options.argv, answer->options.argc,
+	int code = selection_init(&report->selection, report->view.fabric, report->options.argv, report->options.argc,
 				  err);
 
 	if (code < 0)
 		return code;
-	answer->limits = &answer->settings.health.balance;
-	code = settings_load(answer->settings_path, &answer->settings, err);
+	report->limits = &report->settings.health.balance;
+	code = settings_load(report->settings_path, &report->settings, err);
 	if (code == 0)
-		code = find_window(answer, err);
+		code = find_window(report, err);
 	if (code == 0)
-		answer->loads = calloc(answer->view.fabric->port_count + 1, sizeof(*answer->loads));
-	if (code == 0 && !answer->loads)
+		report->loads = calloc(report->view.fabric->port_count + 1, sizeof(*report->loads));
+	if (code == 0 && !report->loads)
 		code = err_nomem(err);
 	if (code == 0)
-		code = shape_create(answer->view.fabric, &answer->settings.shape, &answer->shape, err);
+		code = shape_create(report->view.fabric, &report->settings.shape, &report->shape, err);
 	if (code == 0)
-		code = balance_adaptive_create(&answer->settings.shape, answer->view.fabric, &answer->adaptive, err);
+		code = balance_adaptive_create(&report->settings.shape, report->view.fabric, &report->adaptive, err);
 	if (code == 0)
-		code = read_routes(answer, err);
+		code = read_routes(report, err);
 	if (code == 0)
-		code = judge(answer, err);
+		code = evaluate(report, err);
 	if (code == 0)
-		code = answer->rails ? balance_rails(answer, err) : answer_groups(answer, err);
-	view_warn_damage(answer->damage.count, answer->damage.first);
-	selection_done(&answer->selection);
+		code = report->rails ? balance_rails(report, err) : report_groups(report, err);
+	view_warn_damage(report->damage.count, report->damage.first);
+	selection_done(&report->selection);
 	return code;
 }
 
-static void done(struct balance_answer *answer)
+static void done(struct balance_report *report)
 {
-	settings_done(&answer->settings);
-	free(answer->adaptive);
-	balance_done(&answer->balance);
-	routes_done(&answer->routes);
-	shape_destroy(answer->shape);
-	free(answer->loads);
-	free(answer->began);
-	free(answer->was_even);
-	free(answer->was_uneven);
-	free(answer->shown);
-	view_done(&answer->view);
+	settings_done(&report->settings);
+	free(report->adaptive);
+	balance_done(&report->balance);
+	routes_done(&report->routes);
+	shape_destroy(report->shape);
+	free(report->loads);
+	free(report->began);
+	free(report->was_even);
+	free(report->was_uneven);
+	free(report->shown);
+	view_done(&report->view);
 }
 
 int balance_run(const struct command *command, int argc, char **argv, struct error *err)
 {
-	struct balance_answer answer = { .command = command };
+	struct balance_report report = { .command = command };
 	struct options then;
-	int code = parse(command, argc, argv, &answer, err);
+	int code = parse(command, argc, argv, &report, err);
 
 	if (code)
 		return code < 0 ? code : 0;
 	/* The fabric at the end of the window; loads are read per window. */
-	then = answer.options;
+	then = report.options;
 	then.at_us = then.until_us ? then.until_us : then.at_us;
 	then.since_us = then.until_us = 0;
-	code = view_open(&then, false, &answer.view, err);
+	code = view_open(&then, false, &report.view, err);
 	if (code < 0)
 		return code;
-	code = answer_all(&answer, err);
-	done(&answer);
+	code = report_all(&report, err);
+	done(&report);
 	return code;
 }

@@ -28,7 +28,7 @@ struct balance_began {
 	bool earlier;    /* it began earlier, at an unknown time */
 };
 
-struct balance_answer {
+struct balance_report {
 	const struct command *command;
 	struct options options;
 	bool all, rails, ascii;
@@ -64,24 +64,24 @@ struct balance_answer {
  * @loads:  by port of the fabric; set for the selected ports
  * Return: 1; 0 without a sweep in the window; ERR_IO, ERR_NOMEM.
  */
-int balance_read(struct balance_answer *answer, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
+int balance_read(struct balance_report *report, int64_t since_us, int64_t until_us, bool round, const uint32_t *ports,
 		 size_t count, struct balance_load *loads, struct error *err);
 
 /* balance_find_began - find the start of the worst displayed imbalances. Return: 0 or an error. */
-int balance_find_began(struct balance_answer *answer, struct error *err);
+int balance_find_began(struct balance_report *report, struct error *err);
 
 /*
  * balance_print - tables. balance_data - JSON and CSV. balance_rails - rails, spines and planes, in
  * any format.
  */
-int balance_print(const struct balance_answer *answer, struct error *err);
-int balance_data(const struct balance_answer *answer, struct error *err);
-int balance_rails(const struct balance_answer *answer, struct error *err);
+int balance_print(const struct balance_report *report, struct error *err);
+int balance_data(const struct balance_report *report, struct error *err);
+int balance_rails(const struct balance_report *report, struct error *err);
 
 /* balance_group_of - the group of a result. */
-const struct shape_group *balance_group_of(const struct balance_answer *answer, const struct balance_result *result);
+const struct shape_group *balance_group_of(const struct balance_report *report, const struct balance_result *result);
 
 /* balance_is_ascii - no block elements: by option, or not supported by the terminal. */
-bool balance_is_ascii(const struct balance_answer *answer);
+bool balance_is_ascii(const struct balance_report *report);
 
 #endif

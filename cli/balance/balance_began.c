@@ -24,7 +24,7 @@ enum { GROUPS_MOST = 24, FINE_WINDOWS = 10, COARSE_FACTOR = 10, COARSE_WINDOWS =
 enum { PARTS = 6 };
 
 struct walk {
-	struct balance_answer *answer;
+	struct balance_report *report;
 	struct balance_load *loads;       /* by port of the fabric */
 	struct balance_member *members;   /* room for the largest group */
 	uint32_t *ports;                  /* ports of groups still searched */
@@ -44,16 +44,16 @@ static void add_port(struct walk *walk, uint32_t port, size_t *count)
 /* Members of the groups in @which, and their peers. */
 static size_t list_ports(struct walk *walk, const bool *which)
 {
-	const struct shape *shape = walk->answer->shape;
+	const struct shape *shape = walk->report->shape;
 	size_t count = 0, i;
 	uint32_t j;
 
 	for (i = 0; i < walk->count; i++) {
-		const struct shape_group *group = &shape->groups[walk->answer->balance.results[walk->results[i]].group];
+		const struct shape_group *group = &shape->groups[walk->report->balance.results[walk->results[i]].group];
 
 		/* Both directions of a group share their ports. */
 		for (j = 0; j < i; j++)
-			if (which[j] && walk->answer->balance.results[walk->results[j]].group == (uint32_t)
+			if (which[j] && walk->report->balance.results[walk->results[j]].group == (uint32_t)
 				(group - shape->groups))
 				break;
 		if (!which[i] || j < i)
@@ -68,25 +68,25 @@ static size_t list_ports(struct walk *walk, const bool *which)
 static int look(struct walk *walk, const bool *which, int64_t since_us, int64_t until_us, bool round,
 		struct error *err)
 {
-	struct balance_answer *answer = walk->answer;
-	struct balance_input input = { .shape = answer->shape, .loads = walk->loads,
+	struct balance_report *report = walk->report;
+	struct balance_input input = { .shape = report->shape, .loads = walk->loads,
 				       .window_us = (double)(until_us - since_us) };
 	size_t count = list_ports(walk, which), i;
 	int code = 0;
 
 	memset(walk->ended, 0, sizeof(walk->ended));
 	if (count)
-		code = balance_read(answer, since_us, until_us, round, walk->ports, count, walk->loads, err);
+		code = balance_read(report, since_us, until_us, round, walk->ports, count, walk->loads, err);
 	for (i = 0; code > 0 && i < walk->count; i++) {
-		const struct balance_result *now = &answer->balance.results[walk->results[i]];
+		const struct balance_result *now = &report->balance.results[walk->results[i]];
 		struct balance_result then;
 
 		if (!which[i])
 			continue;
-		balance_measure(&input, answer->limits, now->group, now->direction, walk->members, &then);
+		balance_measure(&input, report->limits, now->group, now->direction, walk->members, &then);
 		walk->ended[i] = then.state == BALANCE_ACTIVE && !then.m;
 		if (then.state == BALANCE_ACTIVE && then.m)
-			answer->began[walk->results[i]].wall_us = since_us;
+			report->began[walk->results[i]].wall_us = since_us;
 	}
 	return code < 0 ? code : 0;
 }
@@ -109,7 +109,7 @@ static void close_ended(struct walk *walk, bool *open)
 		if (!open[i] || !walk->ended[i])
 			continue;
 		open[i] = false;
-		walk->answer->began[walk->results[i]].earlier = false;
+		walk->report->began[walk->results[i]].earlier = false;
 	}
 }
 
@@ -134,7 +134,7 @@ static int walk_fine(struct walk *walk, bool *open, int64_t since_us, int64_t un
 /* The imbalance may have started within a longer window that was even in total. */
 static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, struct error *err)
 {
-	int64_t step_us = COARSE_FACTOR * walk->answer->window_us;
+	int64_t step_us = COARSE_FACTOR * walk->report->window_us;
 	int code = 0, i;
 	size_t j;
 
@@ -146,10 +146,10 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
 		memcpy(ended, walk->ended, sizeof(ended));
 		close_ended(walk, walk->open);
 		if (code == 0)
-			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->answer->window_us, err);
+			code = walk_fine(walk, ended, until_us - step_us, until_us, walk->report->window_us, err);
 		for (j = 0; j < walk->count; j++)
 			if (!walk->open[j])
-				walk->answer->began[walk->results[j]].earlier = false;
+				walk->report->began[walk->results[j]].earlier = false;
 	}
 	return code;
 }
@@ -160,23 +160,23 @@ static int walk_coarse(struct walk *walk, int64_t until_us, int64_t oldest_us, s
  */
 static int refine(struct walk *walk, struct error *err)
 {
-	struct balance_answer *answer = walk->answer;
-	int64_t step_us = answer->window_us / PARTS, interval_us = answer->view.snapshot->sweep.interval_us;
+	struct balance_report *report = walk->report;
+	int64_t step_us = report->window_us / PARTS, interval_us = report->view.snapshot->sweep.interval_us;
 	int code = 0;
 	size_t i;
 
 	if (step_us < interval_us)
 		step_us = interval_us;
-	for (i = 0; code == 0 && i < walk->count && 2 * step_us <= answer->window_us; i++) {
-		struct balance_began *began = &answer->began[walk->results[i]];
-		int64_t since_us = began->wall_us, until_us = since_us + answer->window_us;
+	for (i = 0; code == 0 && i < walk->count && 2 * step_us <= report->window_us; i++) {
+		struct balance_began *began = &report->began[walk->results[i]];
+		int64_t since_us = began->wall_us, until_us = since_us + report->window_us;
 		bool one[GROUPS_MOST] = { false };
 
 		if (walk->open[i] || is_late(walk))
 			continue;
 		one[i] = true;
 		began->wall_us = 0;
-		code = walk_fine(walk, one, since_us - answer->window_us, until_us, step_us, err);
+		code = walk_fine(walk, one, since_us - report->window_us, until_us, step_us, err);
 		if (!began->wall_us)
 			began->wall_us = since_us;
 	}
@@ -185,13 +185,13 @@ static int refine(struct walk *walk, struct error *err)
 
 static int make_room(struct walk *walk, struct error *err)
 {
-	const struct balance_answer *answer = walk->answer;
-	const struct fabric *fabric = answer->view.fabric;
+	const struct balance_report *report = walk->report;
+	const struct fabric *fabric = report->view.fabric;
 	uint32_t most = 1;
 	size_t i;
 
-	for (i = 0; i < answer->shape->group_count; i++)
-		most = answer->shape->groups[i].count > most ? answer->shape->groups[i].count : most;
+	for (i = 0; i < report->shape->group_count; i++)
+		most = report->shape->groups[i].count > most ? report->shape->groups[i].count : most;
 	walk->loads = calloc(fabric->port_count + 1, sizeof(*walk->loads));
 	walk->members = calloc(most, sizeof(*walk->members));
 	walk->ports = calloc(fabric->port_count + 1, sizeof(*walk->ports));
@@ -202,24 +202,24 @@ static int make_room(struct walk *walk, struct error *err)
 
 static void choose(struct walk *walk)
 {
-	struct balance_answer *answer = walk->answer;
+	struct balance_report *report = walk->report;
 	size_t i;
 
-	for (i = 0; i < answer->shown_count && walk->count < GROUPS_MOST; i++) {
-		const struct balance_result *result = &answer->balance.results[answer->shown[i]];
+	for (i = 0; i < report->shown_count && walk->count < GROUPS_MOST; i++) {
+		const struct balance_result *result = &report->balance.results[report->shown[i]];
 
 		if (result->state != BALANCE_ACTIVE || !result->m)
 			continue;
-		answer->began[answer->shown[i]] = (struct balance_began){ answer->since_us, true };
+		report->began[report->shown[i]] = (struct balance_began){ report->since_us, true };
 		walk->open[walk->count] = true;
-		walk->results[walk->count++] = answer->shown[i];
+		walk->results[walk->count++] = report->shown[i];
 	}
 }
 
 /* The minutes evaluated before. */
 static void recall(struct walk *walk)
 {
-	struct balance_answer *answer = walk->answer;
+	struct balance_report *report = walk->report;
 	size_t i;
 	int window;
 
@@ -227,37 +227,37 @@ static void recall(struct walk *walk)
 		uint32_t result = walk->results[i];
 
 		for (window = 1; walk->open[i] && window < BALANCE_PAST_WINDOWS; window++) {
-			walk->ended[i] = answer->was_even[result] & 1u << window;
+			walk->ended[i] = report->was_even[result] & 1u << window;
 			if (walk->ended[i])
 				close_ended(walk, walk->open);
-			else if (answer->was_uneven[result] & 1u << window)
-				answer->began[result].wall_us = answer->until_us - (window + 1) * answer->window_us;
+			else if (report->was_uneven[result] & 1u << window)
+				report->began[result].wall_us = report->until_us - (window + 1) * report->window_us;
 		}
 	}
 }
 
-int balance_find_began(struct balance_answer *answer, struct error *err)
+int balance_find_began(struct balance_report *report, struct error *err)
 {
-	struct walk walk = { .answer = answer,
+	struct walk walk = { .report = report,
 			     .give_up_us = clock_boottime_us(clock_system()) + TIME_MOST_MS * US_PER_MS };
-	int64_t fine_us = answer->since_us - FINE_WINDOWS * answer->window_us;
+	int64_t fine_us = report->since_us - FINE_WINDOWS * report->window_us;
 	struct history_range range;
 	int code;
 
 	choose(&walk);
 	/* The displayed window may be longer than the evaluated minutes. */
-	if (!answer->options.since_us) {
+	if (!report->options.since_us) {
 		recall(&walk);
-		fine_us = answer->until_us - BALANCE_PAST_WINDOWS * answer->window_us;
+		fine_us = report->until_us - BALANCE_PAST_WINDOWS * report->window_us;
 	}
 	if (!walk.count)
 		return 0;
 	code = make_room(&walk, err);
 	if (code == 0)
-		code = reader_history_range(answer->view.reader, fine_us, answer->since_us, &range, err);
-	if (code == 0 && answer->options.since_us)
+		code = reader_history_range(report->view.reader, fine_us, report->since_us, &range, err);
+	if (code == 0 && report->options.since_us)
 		code = walk_fine(&walk, walk.open, range.oldest_us > fine_us ? range.oldest_us : fine_us,
-				 answer->since_us, answer->window_us, err);
+				 report->since_us, report->window_us, err);
 	if (code == 0 && range.oldest_us < fine_us)
 		code = walk_coarse(&walk, fine_us, range.oldest_us, err);
 	if (code == 0)

@@ -62,17 +62,17 @@ static void put_percent(struct result *table, size_t column, double part)
 		result_real(table, column, 100 * part);
 }
 
-static void put_group(const struct balance_answer *answer, struct result *table, size_t index)
+static void put_group(const struct balance_report *report, struct result *table, size_t index)
 {
 	static const char *const states[] = { "unknown", "idle", "active" };
 	static const char *const kinds[] = { "up", "down", "across" };
-	const struct balance_result *result = &answer->balance.results[index];
-	const struct shape_group *group = balance_group_of(answer, result);
-	const struct fabric *fabric = answer->view.fabric;
+	const struct balance_result *result = &report->balance.results[index];
+	const struct shape_group *group = balance_group_of(report, result);
+	const struct fabric *fabric = report->view.fabric;
 	bool measured = result->state != BALANCE_UNKNOWN;
 
-	result_integer(table, SINCE, answer->since_us);
-	result_integer(table, TIME, answer->until_us);
+	result_integer(table, SINCE, report->since_us);
+	result_integer(table, TIME, report->until_us);
 	result_unsigned(table, NODE_GUID, fabric->nodes[group->node].guid);
 	result_text(table, NODE, fabric->nodes[group->node].name);
 	result_text(table, GROUP, kinds[group->kind]);
@@ -91,9 +91,9 @@ static void put_group(const struct balance_answer *answer, struct result *table,
 	if (measured)
 		result_bool(table, H, result->h);
 	result_text(table, ADAPTIVE, balance_adaptive_name(result->adaptive));
-	if (answer->began[index].wall_us) {
-		result_integer(table, BEGAN, answer->began[index].wall_us);
-		result_bool(table, BEGAN_EARLIER, answer->began[index].earlier);
+	if (report->began[index].wall_us) {
+		result_integer(table, BEGAN, report->began[index].wall_us);
+		result_bool(table, BEGAN_EARLIER, report->began[index].earlier);
 	}
 	put_percent(table, EXCESS, result->excess);
 	put_percent(table, TABLE_EXCESS, result->table_excess);
@@ -105,14 +105,14 @@ static void put_group(const struct balance_answer *answer, struct result *table,
 	result_integer(table, BUILT, group->built);
 }
 
-static bool put_member(const struct balance_answer *answer, struct result *table, size_t index, uint32_t nth)
+static bool put_member(const struct balance_report *report, struct result *table, size_t index, uint32_t nth)
 {
-	const struct balance_result *result = &answer->balance.results[index];
+	const struct balance_result *result = &report->balance.results[index];
 	const struct balance_member *member = &result->members[nth];
-	const struct fabric *fabric = answer->view.fabric;
+	const struct fabric *fabric = report->view.fabric;
 	const struct port *port = &fabric->ports[member->port];
 
-	put_group(answer, table, index);
+	put_group(report, table, index);
 	result_integer(table, PORT, port->num);
 	if (port->peer != FABRIC_NONE) {
 		const struct port *peer = &fabric->ports[port->peer];
@@ -136,22 +136,22 @@ static bool put_member(const struct balance_answer *answer, struct result *table
 	return result_end_row(table);
 }
 
-int balance_data(const struct balance_answer *answer, struct error *err)
+int balance_data(const struct balance_report *report, struct error *err)
 {
-	struct result_options how = options_result(&answer->options);
+	struct result_options output = options_result(&report->options);
 	struct result *table;
 	bool more = true;
 	size_t i;
 	uint32_t j;
-	int code = result_create(stdout, &how, columns, COLUMN_COUNT, &table, err);
+	int code = result_create(stdout, &output, columns, COLUMN_COUNT, &table, err);
 
 	if (code < 0)
 		return code;
-	for (i = 0; more && i < answer->shown_count; i++) {
-		uint32_t count = balance_group_of(answer, &answer->balance.results[answer->shown[i]])->count;
+	for (i = 0; more && i < report->shown_count; i++) {
+		uint32_t count = balance_group_of(report, &report->balance.results[report->shown[i]])->count;
 
 		for (j = 0; more && j < count; j++)
-			more = put_member(answer, table, answer->shown[i], j);
+			more = put_member(report, table, report->shown[i], j);
 	}
 	code = result_finish(table, err);
 	result_destroy(table);

@@ -46,20 +46,20 @@ static const struct column columns[COLUMN_COUNT] = {
 	[OVER] = { .key = "excess_percent", .title = "IMBALANCE%", .kind = COLUMN_PERCENT },
 };
 
-static struct balance_input input_of(const struct balance_answer *answer)
+static struct balance_input input_of(const struct balance_report *report)
 {
-	return (struct balance_input){ .shape = answer->shape, .loads = answer->loads };
+	return (struct balance_input){ .shape = report->shape, .loads = report->loads };
 }
 
 /* @bars: the rails of a host; else NULL */
-static void put_amount(const struct balance_answer *answer, struct result *table, const struct balance_amount *amount,
+static void put_amount(const struct balance_report *report, struct result *table, const struct balance_amount *amount,
 		       const char *name, double most, const char *bars)
 {
 	struct text bar = { 0 };
 	double excess;
 
-	result_integer(table, SINCE, answer->since_us);
-	result_integer(table, TIME, answer->until_us);
+	result_integer(table, SINCE, report->since_us);
+	result_integer(table, TIME, report->until_us);
 	result_text(table, KIND, amount->kind);
 	result_text(table, NAME, name);
 	result_integer(table, PORTS, amount->active);
@@ -80,17 +80,17 @@ static void put_amount(const struct balance_answer *answer, struct result *table
 	if (bars)
 		result_text(table, BAR, bars);
 	else if (amount->known) {
-		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(answer));
+		bars_append(&bar, balance_amount_load(amount), most, BAR_COLUMNS, balance_is_ascii(report));
 		result_text(table, BAR, result_chars(table, &bar));
 	}
 	text_done(&bar);
 }
 
 /* Rails of one class are a set; storage has its own rails. */
-static bool put_rails(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
+static bool put_rails(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
-	const struct balance_input input = input_of(answer);
-	const struct shape *shape = answer->shape;
+	const struct balance_input input = input_of(report);
+	const struct shape *shape = report->shape;
 	size_t first, next, i;
 	uint32_t j;
 	bool more = true;
@@ -106,7 +106,7 @@ static bool put_rails(const struct balance_answer *answer, struct result *table,
 		}
 		balance_amounts_compare(amounts + first, next - first);
 		for (i = first; more && i < next; i++) {
-			put_amount(answer, table, &amounts[i], shape->rails[i].name,
+			put_amount(report, table, &amounts[i], shape->rails[i].name,
 				   balance_amounts_most(amounts + first, next - first), NULL);
 			result_text(table, CLASS, node_class_name(class));
 			more = result_end_row(table);
@@ -115,33 +115,33 @@ static bool put_rails(const struct balance_answer *answer, struct result *table,
 	return more;
 }
 
-static bool put_planes(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
+static bool put_planes(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
-	const struct balance_input input = input_of(answer);
-	const struct shape *shape = answer->shape;
+	const struct balance_input input = input_of(report);
+	const struct shape *shape = report->shape;
 	char name[24];
 	size_t spines = 0, i;
 	bool more = true;
 
 	/* Planes of one switch each are shown as switches. */
-	for (i = 0; i < answer->view.fabric->node_count; i++)
+	for (i = 0; i < report->view.fabric->node_count; i++)
 		spines += shape->nodes[i].tier == 2;
 	if (shape->plane_count < 2 || shape->plane_count >= spines)
 		return true;
 	for (i = 0; i < shape->plane_count; i++)
 		amounts[i] = (struct balance_amount){ .kind = "plane", .index = (uint32_t)i };
-	for (i = 0; i < answer->view.fabric->port_count; i++) {
-		uint32_t plane = shape->nodes[answer->view.fabric->ports[i].node].plane;
+	for (i = 0; i < report->view.fabric->port_count; i++) {
+		uint32_t plane = shape->nodes[report->view.fabric->ports[i].node].plane;
 
 		/* Load up from the leaves and down to them. */
-		if (shape->nodes[answer->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
+		if (shape->nodes[report->view.fabric->ports[i].node].tier == 2 && plane < shape->plane_count &&
 		    shape->ports[i].way == WAY_DOWN)
 			balance_amount_add(&input, (uint32_t)i, &amounts[plane]);
 	}
 	balance_amounts_compare(amounts, shape->plane_count);
 	for (i = 0; more && i < shape->plane_count; i++) {
 		snprintf(name, sizeof(name), "plane %zu", i + 1);
-		put_amount(answer, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
+		put_amount(report, table, &amounts[i], name, balance_amounts_most(amounts, shape->plane_count),
 			   NULL);
 		more = result_end_row(table);
 	}
@@ -161,30 +161,30 @@ static int compare_load(const void *a, const void *b)
 }
 
 /* Switches of each tier above the leaves, by their load to and from the tier below. */
-static bool put_tier(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts,
+static bool put_tier(const struct balance_report *report, struct result *table, struct balance_amount *amounts,
 		     unsigned tier)
 {
-	const struct balance_input input = input_of(answer);
-	bool for_people = answer->options.format == RESULT_TABLE && !answer->all, more = true;
-	const struct fabric *fabric = answer->view.fabric;
+	const struct balance_input input = input_of(report);
+	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
+	const struct fabric *fabric = report->view.fabric;
 	size_t count = 0, i;
 	uint32_t j;
 
 	for (i = 0; i < fabric->node_count; i++) {
 		const struct node *node = &fabric->nodes[i];
 
-		if (answer->shape->nodes[i].tier != tier)
+		if (report->shape->nodes[i].tier != tier)
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "switch", .index = (uint32_t)i };
 		for (j = node->first_port; j < node->first_port + node->ports; j++)
-			if (answer->shape->ports[j].way == WAY_DOWN)
+			if (report->shape->ports[j].way == WAY_DOWN)
 				balance_amount_add(&input, j, &amounts[count]);
 		count++;
 	}
 	balance_amounts_compare(amounts, count);
 	qsort(amounts, count, sizeof(*amounts), compare_load);
 	for (i = 0; more && i < count && (!for_people || i < SWITCHES_SHOWN); i++) {
-		put_amount(answer, table, &amounts[i], answer->view.names_shown.names[amounts[i].index],
+		put_amount(report, table, &amounts[i], report->view.names_shown.names[amounts[i].index],
 			   balance_amounts_most(amounts, count), NULL);
 		result_unsigned(table, GUID, fabric->nodes[amounts[i].index].guid);
 		result_integer(table, TIER, tier);
@@ -196,23 +196,23 @@ static bool put_tier(const struct balance_answer *answer, struct result *table, 
 }
 
 /* One bar per HCA of a host. */
-static void append_bars(const struct balance_answer *answer, const struct shape_host *host, struct text *bars)
+static void append_bars(const struct balance_report *report, const struct shape_host *host, struct text *bars)
 {
-	const struct balance_input input = input_of(answer);
+	const struct balance_input input = input_of(report);
 	struct balance_amount rails[BALANCE_RAILS_MOST], sum = { 0 };
 	uint32_t count = balance_host_rails(&input, host, rails, &sum), i;
 
 	for (i = 0; i < count; i++)
 		bars_append_spark(bars, balance_amount_load(&rails[i]), balance_amounts_most(rails, count),
-			      balance_is_ascii(answer));
+			      balance_is_ascii(report));
 }
 
-static bool put_hosts(const struct balance_answer *answer, struct result *table, struct balance_amount *amounts)
+static bool put_hosts(const struct balance_report *report, struct result *table, struct balance_amount *amounts)
 {
-	const struct balance_input input = input_of(answer);
-	bool for_people = answer->options.format == RESULT_TABLE && !answer->all, more = true;
+	const struct balance_input input = input_of(report);
+	bool for_people = report->options.format == RESULT_TABLE && !report->all, more = true;
 	struct balance_amount rails[BALANCE_RAILS_MOST];
-	const struct shape *shape = answer->shape;
+	const struct shape *shape = report->shape;
 	size_t count = 0, idle = 0, i;
 
 	for (i = 0; i < shape->host_count; i++) {
@@ -220,7 +220,7 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 			continue;
 		amounts[count] = (struct balance_amount){ .kind = "host", .index = (uint32_t)i };
 		balance_host_rails(&input, &shape->hosts[i], rails, &amounts[count]);
-		if (for_people && !balance_host_is_busy(&amounts[count], answer->limits))
+		if (for_people && !balance_host_is_busy(&amounts[count], report->limits))
 			idle++;
 		else
 			count++;
@@ -230,8 +230,8 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 		const struct shape_host *host = &shape->hosts[amounts[i].index];
 		struct text bars = { 0 };
 
-		append_bars(answer, host, &bars);
-		put_amount(answer, table, &amounts[i], host->name, 0, result_chars(table, &bars));
+		append_bars(report, host, &bars);
+		put_amount(report, table, &amounts[i], host->name, 0, result_chars(table, &bars));
 		text_done(&bars);
 		result_text(table, CLASS, node_class_name(host->class));
 		more = result_end_row(table);
@@ -242,27 +242,27 @@ static bool put_hosts(const struct balance_answer *answer, struct result *table,
 	return more;
 }
 
-int balance_rails(const struct balance_answer *answer, struct error *err)
+int balance_rails(const struct balance_report *report, struct error *err)
 {
-	const struct shape *shape = answer->shape;
-	struct result_options how = options_result(&answer->options);
-	struct balance_amount *amounts = calloc(answer->view.fabric->node_count + shape->rail_count +
+	const struct shape *shape = report->shape;
+	struct result_options output = options_result(&report->options);
+	struct balance_amount *amounts = calloc(report->view.fabric->node_count + shape->rail_count +
 						shape->plane_count + shape->host_count + 1, sizeof(*amounts));
 	char from[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *table;
 	unsigned tier;
-	int code = amounts ? result_create(stdout, &how, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
+	int code = amounts ? result_create(stdout, &output, columns, COLUMN_COUNT, &table, err) : err_nomem(err);
 
 	if (code == 0) {
-		bool more = put_rails(answer, table, amounts) && put_planes(answer, table, amounts);
+		bool more = put_rails(report, table, amounts) && put_planes(report, table, amounts);
 
 		for (tier = 2; more && tier <= shape->tier_count && tier <= SHAPE_TIERS_MAX; tier++)
-			more = put_tier(answer, table, amounts, tier);
+			more = put_tier(report, table, amounts, tier);
 		if (more)
-			put_hosts(answer, table, amounts);
+			put_hosts(report, table, amounts);
 		result_note(table, "%s to %s; IMBALANCE%%: load above the mean of its kind; hosts: busiest "
-			"rail above the mean", when_format_local(answer->since_us, from),
-			    when_format_local(answer->until_us, until));
+			"rail above the mean", when_format_local(report->since_us, from),
+			    when_format_local(report->until_us, until));
 		code = result_finish(table, err);
 		result_destroy(table);
 	}

@@ -69,21 +69,21 @@ static bool is_drained(const struct finding *finding, const struct host_set *dra
 
 struct loading {
 	const struct view *view;
-	const struct health_ask *ask;
+	const struct health_filter *filter;
 	struct health_rows *rows;
-	struct health_named named;
+	struct health_names named;
 	bool failed;
 };
 
-static bool take(void *ctx, const struct finding_row *row)
+static bool add_finding(void *ctx, const struct finding_row *row)
 {
 	struct loading *loading = ctx;
-	const struct health_ask *ask = loading->ask;
+	const struct health_filter *filter = loading->filter;
 	struct health_rows *rows = loading->rows;
 	struct health_row *list, *added;
 
-	if (!health_named_has(&loading->named, loading->view->fabric, row) ||
-	    (ask->job.count && !health_touches(loading->view, &row->finding, &ask->job)))
+	if (!health_names_has(&loading->named, loading->view->fabric, row) ||
+	    (filter->job.count && !health_touches(loading->view, &row->finding, &filter->job)))
 		return true;
 	list = array_grow(rows->list, rows->count, &rows->capacity, sizeof(*list));
 	if (!list) {
@@ -94,7 +94,7 @@ static bool take(void *ctx, const struct finding_row *row)
 	added = &list[rows->count++];
 	added->row = *row;
 	added->place = row->acknowledged.at_us ? HEALTH_ACKNOWLEDGED :
-		       is_drained(&row->finding, &ask->drained) ? HEALTH_DRAINED : HEALTH_COUNTS;
+		       is_drained(&row->finding, &filter->drained) ? HEALTH_DRAINED : HEALTH_COUNTS;
 	return true;
 }
 
@@ -108,22 +108,22 @@ static int compare_rows(const void *a, const void *b)
 	return finding_compare(&x->row.finding, &y->row.finding);
 }
 
-int health_load(const struct view *view, const struct health_ask *ask, const struct finding_query *query,
+int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err)
 {
-	struct loading loading = { .view = view, .ask = ask, .rows = ret };
+	struct loading loading = { .view = view, .filter = filter, .rows = ret };
 	int code;
 
 	*ret = (struct health_rows){ 0 };
-	code = health_named_init(&loading.named, view->fabric, ask->names, ask->name_count, err);
+	code = health_names_init(&loading.named, view->fabric, filter->names, filter->name_count, err);
 	if (code < 0)
 		return code;
-	code = reader_findings(view->reader, query, take, &loading, err);
+	code = reader_findings(view->reader, query, add_finding, &loading, err);
 	if (code == 0 && loading.failed)
 		code = err_nomem(err);
-	if (code == 0 && !ask->may_be_unknown)
-		code = health_named_check(&loading.named, view->fabric, err);
-	health_named_done(&loading.named);
+	if (code == 0 && !filter->may_be_unknown)
+		code = health_names_check(&loading.named, view->fabric, err);
+	health_names_done(&loading.named);
 	if (code < 0) {
 		health_rows_done(ret);
 		return code;
@@ -184,7 +184,7 @@ static int check_fresh(const struct view *view, const struct options *options, s
 		       status.live ? "see ibwire status" : "start ibwire collect", (long long)(age_us / US_PER_S + 1));
 }
 
-static int show(const struct options *options, const struct health_ask *ask, struct error *err)
+static int show(const struct options *options, const struct health_filter *filter, struct error *err)
 {
 	struct finding_query query = { .at_us = options->at_us ? options->at_us : options->until_us,
 				       .since_us = options->since_us, .until_us = options->until_us };
@@ -199,9 +199,9 @@ static int show(const struct options *options, const struct health_ask *ask, str
 		query.until_us = options->now_us;
 	code = in_past ? 0 : check_fresh(&view, options, err);
 	if (code == 0)
-		code = health_load(&view, ask, &query, &rows, err);
+		code = health_load(&view, filter, &query, &rows, err);
 	if (code == 0) {
-		code = health_print(&view, ask, &rows, err);
+		code = health_print(&view, filter, &rows, err);
 		if (code == 0)
 			code = exit_status(&rows);
 		health_rows_done(&rows);
@@ -245,7 +245,7 @@ static int parse(const struct command *command, int argc, char **argv, struct he
 			     clock_wall_us(clock_system()), &ret->common, err);
 }
 
-static int choose(const struct command *command, struct health_options *options, struct health_ask *ask,
+static int choose(const struct command *command, struct health_options *options, struct health_filter *filter,
 		  struct error *err)
 {
 	struct options *common = &options->common;
@@ -254,12 +254,12 @@ static int choose(const struct command *command, struct health_options *options,
 	int code;
 
 	if (options->explain) {
-		struct result_options how = options_result(common);
+		struct result_options output = options_result(common);
 
 		if (common->argc)
 			return options_usage_error(command, err, "--explain takes one kind: unexpected "
 				"argument '%.64s'", word);
-		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &how, err);
+		return health_explain(strcmp(options->explain, "all") ? options->explain : NULL, &output, err);
 	}
 	if (ack || unack) {
 		common->argc--;
@@ -277,34 +277,34 @@ static int choose(const struct command *command, struct health_options *options,
 	if (options->job && options->gate)
 		return options_usage_error(command, err, "--job and --gate are mutually exclusive");
 	if ((options->job || options->gate) &&
-	    (code = host_set_add(&ask->job, options->job ? options->job : options->gate, err)) < 0)
+	    (code = host_set_add(&filter->job, options->job ? options->job : options->gate, err)) < 0)
 		return code;
-	if (options->hosts_state && (code = host_set_add_drained(&ask->drained, options->hosts_state, err)) < 0)
+	if (options->hosts_state && (code = host_set_add_drained(&filter->drained, options->hosts_state, err)) < 0)
 		return code;
 	if (options->gate) {
 		enum { GATE_DEFAULT_MIN = 125 };
 
-		return health_gate(ask, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
+		return health_gate(filter, options->for_us ? options->for_us : GATE_DEFAULT_MIN * 60 * US_PER_S, err);
 	}
 	if (options->for_us)
 		return options_usage_error(command, err, "--for requires --gate or ack");
-	ask->names = common->argv;
-	ask->name_count = common->argc;
-	return options->watch ? health_watch(ask, err) : show(common, ask, err);
+	filter->names = common->argv;
+	filter->name_count = common->argc;
+	return options->watch ? health_watch(filter, err) : show(common, filter, err);
 }
 
 int health_run(const struct command *command, int argc, char **argv, struct error *err)
 {
 	struct health_options options;
-	struct health_ask ask = { 0 };
+	struct health_filter filter = { 0 };
 	int code = parse(command, argc, argv, &options, err);
 
 	if (code)
 		return code < 0 ? code : 0;
-	ask.options = &options.common;
-	ask.all = options.all;
-	code = choose(command, &options, &ask, err);
-	host_set_done(&ask.job);
-	host_set_done(&ask.drained);
+	filter.options = &options.common;
+	filter.all = options.all;
+	code = choose(command, &options, &filter, err);
+	host_set_done(&filter.job);
+	host_set_done(&filter.drained);
 	return code;
 }

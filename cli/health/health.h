@@ -36,7 +36,7 @@ struct health_rows {
 };
 
 /* The query of a command. */
-struct health_ask {
+struct health_filter {
 	const struct options *options;
 	struct host_set job, drained; /* job: empty without --job */
 	char **names;                 /* nodes and ports; none: everything */
@@ -46,31 +46,31 @@ struct health_ask {
 };
 
 /* Selected nodes and ports, in the fabric or only in findings. */
-struct health_named {
+struct health_names {
 	bool all;
-	struct selection there;       /* selected in the fabric */
-	char **gone;                  /* names that are not in the fabric */
+	struct selection present;       /* selected in the fabric */
+	char **missing;                  /* names that are not in the fabric */
 	bool *found;                  /* parallel to missing: a finding has this name */
-	int gone_count;
+	int missing_count;
 };
 
 /*
- * health_named_init - resolve NODE and NODE/PORT
- * health_named_has - is a finding of a selected node or port?
- * health_named_check - after all findings: ERR_USAGE for unknown names
+ * health_names_init - resolve NODE and NODE/PORT
+ * health_names_has - is a finding of a selected node or port?
+ * health_names_check - after all findings: ERR_USAGE for unknown names
  */
-int health_named_init(struct health_named *named, const struct fabric *fabric, char **args, int count,
+int health_names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
 		      struct error *err);
-void health_named_done(struct health_named *named);
-bool health_named_has(struct health_named *named, const struct fabric *fabric, const struct finding_row *row);
-int health_named_check(const struct health_named *named, const struct fabric *fabric, struct error *err);
+void health_names_done(struct health_names *named);
+bool health_names_has(struct health_names *named, const struct fabric *fabric, const struct finding_row *row);
+int health_names_check(const struct health_names *named, const struct fabric *fabric, struct error *err);
 
 /*
  * health_load - read the selected findings, worst first
  * @view:   open, with the fabric of that time
  * @query:  which of them
  */
-int health_load(const struct view *view, const struct health_ask *ask, const struct finding_query *query,
+int health_load(const struct view *view, const struct health_filter *filter, const struct finding_query *query,
 		struct health_rows *ret, struct error *err);
 void health_rows_done(struct health_rows *rows);
 
@@ -78,7 +78,7 @@ void health_rows_done(struct health_rows *rows);
 bool health_touches(const struct view *view, const struct finding *finding, const struct host_set *hosts);
 
 /* health_print - print findings in the format of --format. */
-int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
+int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err);
 
 /*
@@ -94,13 +94,13 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
  * health_explain - description, thresholds, rationale and action of a finding kind
  * @kind:  NULL: one line per kind; JSON and CSV have full rows in both cases
  */
-int health_explain(const char *kind, const struct result_options *how, struct error *err);
+int health_explain(const char *kind, const struct result_options *output, struct error *err);
 
 /* health_watch - print a line when a finding opens, changes or closes, until interrupted. */
-int health_watch(const struct health_ask *ask, struct error *err);
+int health_watch(const struct health_filter *filter, struct error *err);
 
 /* health_gate - exit status 0 if the links of the hosts were clean for @span_us, else 2. */
-int health_gate(const struct health_ask *ask, int64_t span_us, struct error *err);
+int health_gate(const struct health_filter *filter, int64_t span_us, struct error *err);
 
 /* health_acknowledge - `ack ID ... --reason TEXT [--for SPAN]`; @back: unack. */
 int health_acknowledge(const struct options *options, const char *reason, int64_t for_us, bool back,

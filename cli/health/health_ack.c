@@ -117,7 +117,7 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		       struct error *err)
 {
 	struct acknowledgement said = { .at_us = options->now_us };
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct result *result = NULL;
 	char path[4096];
 	struct view view;
@@ -134,8 +134,8 @@ int health_acknowledge(const struct options *options, const char *reason, int64_
 		code = view_open_reader(options, &view, err);
 	if (code < 0)
 		return code;
-	if (how.format != RESULT_TABLE)
-		code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
+	if (output.format != RESULT_TABLE)
+		code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	for (int i = 0; code == 0 && i < options->argc; i++)
 		code = acknowledge(&view, path, options->argv[i], &said, result, err);
 	/* Acknowledged findings are printed even if a later number is invalid. */

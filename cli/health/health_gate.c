@@ -170,24 +170,24 @@ static int check_history(const struct gate *gate, const struct options *options,
 		       when_format_span(gate->span_us, want));
 }
 
-static int judge_hosts(struct gate *gate, const struct health_ask *ask, struct error *err)
+static int check_hosts(struct gate *gate, const struct health_filter *filter, struct error *err)
 {
-	struct result_options how = options_result(ask->options);
+	struct result_options output = options_result(filter->options);
 	struct text reason = { 0 };
 	struct result *result;
 	bool passed = true;
-	int code = result_create(stdout, &how, gate_columns, COLUMN_COUNT, &result, err);
+	int code = result_create(stdout, &output, gate_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
-	for (size_t i = 0; i < ask->job.count; i++) {
+	for (size_t i = 0; i < filter->job.count; i++) {
 		unsigned links;
 		bool clean;
 
 		text_clear(&reason);
-		clean = host_is_clean(gate, ask->job.names[i], &links, &reason);
+		clean = host_is_clean(gate, filter->job.names[i], &links, &reason);
 		passed = passed && clean;
-		result_text(result, HOST, ask->job.names[i]);
+		result_text(result, HOST, filter->job.names[i]);
 		result_bool(result, PASSED, clean);
 		result_show(result, PASSED, clean ? "yes" : "NO", clean ? STYLE_PLAIN : STYLE_CRITICAL);
 		result_integer(result, LINKS, links);
@@ -202,11 +202,11 @@ static int judge_hosts(struct gate *gate, const struct health_ask *ask, struct e
 	return code < 0 ? code : passed ? 0 : 2;
 }
 
-int health_gate(const struct health_ask *ask, int64_t span_us, struct error *err)
+int health_gate(const struct health_filter *filter, int64_t span_us, struct error *err)
 {
-	struct options options = *ask->options;
+	struct options options = *filter->options;
 	struct finding_query query = { 0 };
-	struct health_ask all = { .options = &options };
+	struct health_filter all = { .options = &options };
 	struct gate gate = { .span_us = span_us };
 	int code;
 
@@ -220,7 +220,7 @@ int health_gate(const struct health_ask *ask, int64_t span_us, struct error *err
 	if (code == 0)
 		code = health_load(&gate.view, &all, &query, &gate.findings, err);
 	if (code == 0)
-		code = judge_hosts(&gate, ask, err);
+		code = check_hosts(&gate, filter, err);
 	health_rows_done(&gate.findings);
 	view_done(&gate.view);
 	return code;

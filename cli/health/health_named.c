@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * health_named.c - selection of findings by node and port
+ * health_names.c - selection of findings by node and port
  *
  * A removed node is not in the fabric; its findings are matched by the name stored with them.
  */
@@ -15,16 +15,16 @@
 #include "fabric/fabric.h"
 #include "fabric/names.h"
 
-int health_named_init(struct health_named *named, const struct fabric *fabric, char **args, int count,
+int health_names_init(struct health_names *named, const struct fabric *fabric, char **args, int count,
 		      struct error *err)
 {
-	char **there = calloc((size_t)count + 1, sizeof(*there));
+	char **present = calloc((size_t)count + 1, sizeof(*present));
 	int there_count = 0, code = 0;
 
-	*named = (struct health_named){ .all = count == 0 };
-	named->gone = calloc((size_t)count + 1, sizeof(*named->gone));
+	*named = (struct health_names){ .all = count == 0 };
+	named->missing = calloc((size_t)count + 1, sizeof(*named->missing));
 	named->found = calloc((size_t)count + 1, sizeof(*named->found));
-	if (!there || !named->gone || !named->found)
+	if (!present || !named->missing || !named->found)
 		code = err_nomem(err);
 	for (int i = 0; code == 0 && i < count; i++) {
 		struct selection one;
@@ -32,37 +32,37 @@ int health_named_init(struct health_named *named, const struct fabric *fabric, c
 		code = selection_init_hosts(&one, fabric, &args[i], 1, err);
 		if (code == 0) {
 			selection_done(&one);
-			there[there_count++] = args[i];
+			present[there_count++] = args[i];
 		} else if (code == ERR_USAGE) {
-			named->gone[named->gone_count++] = args[i];
+			named->missing[named->missing_count++] = args[i];
 			code = 0;
 		}
 	}
 	if (code == 0 && there_count)
-		code = selection_init_hosts(&named->there, fabric, there, there_count, err);
-	free(there);
+		code = selection_init_hosts(&named->present, fabric, present, there_count, err);
+	free(present);
 	if (code < 0)
-		health_named_done(named);
+		health_names_done(named);
 	return code;
 }
 
-void health_named_done(struct health_named *named)
+void health_names_done(struct health_names *named)
 {
-	selection_done(&named->there);
-	free(named->gone);
+	selection_done(&named->present);
+	free(named->missing);
 	free(named->found);
-	*named = (struct health_named){ 0 };
+	*named = (struct health_names){ 0 };
 }
 
 /* Is this end of a finding in the fabric, and selected? */
-static bool is_there(const struct health_named *named, const struct fabric *fabric, uint64_t guid, uint8_t num)
+static bool is_there(const struct health_names *named, const struct fabric *fabric, uint64_t guid, uint8_t num)
 {
-	uint32_t node = guid && named->there.nodes ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
+	uint32_t node = guid && named->present.nodes ? fabric_find_node(fabric, guid) : FABRIC_NONE, port;
 
-	if (node == FABRIC_NONE || !named->there.nodes[node])
+	if (node == FABRIC_NONE || !named->present.nodes[node])
 		return false;
 	port = num ? fabric_node_port(fabric, node, num) : FABRIC_NONE;
-	return port == FABRIC_NONE || named->there.ports[port];
+	return port == FABRIC_NONE || named->present.ports[port];
 }
 
 /* Is @typed a name, or a name and "/port"? */
@@ -86,29 +86,29 @@ static bool is_gone_end(const struct fabric *fabric, uint64_t guid, uint8_t num,
 	return is_called(name, num, typed) || is_called(shown, num, typed) || is_called(hex, num, typed);
 }
 
-bool health_named_has(struct health_named *named, const struct fabric *fabric, const struct finding_row *row)
+bool health_names_has(struct health_names *named, const struct fabric *fabric, const struct finding_row *row)
 {
 	const struct finding *finding = &row->finding;
 	bool has = named->all || is_there(named, fabric, finding->node_guid, finding->port) ||
 		   is_there(named, fabric, finding->peer_guid, finding->peer_port);
 
-	for (int i = 0; i < named->gone_count; i++) {
-		if (!is_gone_end(fabric, finding->node_guid, finding->port, row->node, named->gone[i]) &&
-		    !is_gone_end(fabric, finding->peer_guid, finding->peer_port, row->peer, named->gone[i]))
+	for (int i = 0; i < named->missing_count; i++) {
+		if (!is_gone_end(fabric, finding->node_guid, finding->port, row->node, named->missing[i]) &&
+		    !is_gone_end(fabric, finding->peer_guid, finding->peer_port, row->peer, named->missing[i]))
 			continue;
 		named->found[i] = has = true;
 	}
 	return has;
 }
 
-int health_named_check(const struct health_named *named, const struct fabric *fabric, struct error *err)
+int health_names_check(const struct health_names *named, const struct fabric *fabric, struct error *err)
 {
-	for (int i = 0; i < named->gone_count; i++) {
+	for (int i = 0; i < named->missing_count; i++) {
 		struct selection one;
 
 		/* Return the original error. */
 		if (!named->found[i])
-			return selection_init_hosts(&one, fabric, (char **)&named->gone[i], 1, err);
+			return selection_init_hosts(&one, fabric, (char **)&named->missing[i], 1, err);
 	}
 	return 0;
 }

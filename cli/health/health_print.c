@@ -115,17 +115,17 @@ bool health_put_row(struct result *result, const struct view *view, int64_t time
 
 int health_result(const struct options *options, bool watch, struct result **ret, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 
-	how.lines = watch;
-	return result_create(stdout, &how, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
+	output.lines = watch;
+	return result_create(stdout, &output, finding_columns, watch ? COLUMN_COUNT : CHANGE, ret, err);
 }
 
-static int print_data(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
+static int print_data(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		      struct error *err)
 {
 	struct result *result;
-	int code = health_result(ask->options, false, &result, err);
+	int code = health_result(filter->options, false, &result, err);
 
 	if (code < 0)
 		return code;
@@ -139,9 +139,9 @@ static int print_data(const struct view *view, const struct health_ask *ask, con
 
 /* --- text --- */
 
-static const char *color_of(const struct result_options *how, const struct health_row *health)
+static const char *color_of(const struct result_options *output, const struct health_row *health)
 {
-	if (!how->color)
+	if (!output->color)
 		return "";
 	if (health->place != HEALTH_COUNTS || health->row.finding.closed_us)
 		return "\033[2m";
@@ -159,9 +159,9 @@ static const char *color_of(const struct result_options *how, const struct healt
 enum { INDENT = 10, WIDTH_WITHOUT = 120, WIDTH_LEAST = 40 };
 
 /* Wrap words to a width with an indent. */
-static void print_wrapped(const struct result_options *how, const char *mark, const char *chars)
+static void print_wrapped(const struct result_options *output, const char *mark, const char *chars)
 {
-	size_t width = how->width > WIDTH_LEAST ? how->width : how->width ? WIDTH_LEAST : WIDTH_WITHOUT;
+	size_t width = output->width > WIDTH_LEAST ? output->width : output->width ? WIDTH_LEAST : WIDTH_WITHOUT;
 	size_t used = INDENT + text_columns(mark);
 	bool first = true;
 
@@ -199,7 +199,7 @@ static void time_of(int64_t wall_us, int64_t now_us, char *ret, size_t size)
 		 &at);
 }
 
-static void print_hosts(const struct result_options *how, const struct finding *finding)
+static void print_hosts(const struct result_options *output, const struct finding *finding)
 {
 	enum { HOSTS_SHOWN = 4 };
 	struct text text = { 0 };
@@ -211,11 +211,11 @@ static void print_hosts(const struct result_options *how, const struct finding *
 		text_appendf(&text, "%s %s", i ? "," : ":", finding->hosts[i]);
 	if (finding->hosts_touched > HOSTS_SHOWN)
 		text_append(&text, ", ...");
-	print_wrapped(how, "", text_chars(&text));
+	print_wrapped(output, "", text_chars(&text));
 	text_done(&text);
 }
 
-static void print_acknowledgement(const struct result_options *how, const struct acknowledgement *said)
+static void print_acknowledgement(const struct result_options *output, const struct acknowledgement *said)
 {
 	struct text text = { 0 };
 	char until[WHEN_SIZE];
@@ -223,11 +223,11 @@ static void print_acknowledgement(const struct result_options *how, const struct
 	text_appendf(&text, "acknowledged by %s: %s", said->person, said->reason);
 	if (said->until_us)
 		text_appendf(&text, " (until %s)", when_format_local(said->until_us, until));
-	print_wrapped(how, "", text_chars(&text));
+	print_wrapped(output, "", text_chars(&text));
 	text_done(&text);
 }
 
-static void print_row(const struct view *view, const struct result_options *how, const struct health_row *health)
+static void print_row(const struct view *view, const struct result_options *output, const struct health_row *health)
 {
 	static const char *const words[] = { [FINDING_INFO] = "info", [FINDING_WARNING] = "WARNING",
 					     [FINDING_CRITICAL] = "CRITICAL" };
@@ -236,23 +236,23 @@ static void print_row(const struct view *view, const struct result_options *how,
 
 	time_of(finding->since_us, view->reference_us, since, sizeof(since));
 	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
-	printf("%s%-9s%s %s  %s%s%s\n", color_of(how, health), words[finding->severity], how->color ? "\033[0m" : "",
+	printf("%s%-9s%s %s  %s%s%s\n", color_of(output, health), words[finding->severity], output->color ? "\033[0m" : "",
 	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
 	       finding->cause);
-	print_wrapped(how, "", finding->text);
+	print_wrapped(output, "", finding->text);
 	if (finding->closed_us) {
 		time_of(finding->closed_us, view->reference_us, closed, sizeof(closed));
 		printf("%*ssince %s, over at %s (%s)   #%" PRId64 "\n", INDENT, "", since, closed, lasts, finding->id);
 	} else {
 		printf("%*ssince %s (%s)   #%" PRId64 "\n", INDENT, "", since, lasts, finding->id);
 	}
-	print_hosts(how, finding);
+	print_hosts(output, finding);
 	if (health->row.acknowledged.at_us)
-		print_acknowledgement(how, &health->row.acknowledged);
+		print_acknowledgement(output, &health->row.acknowledged);
 	else if (health->place == HEALTH_DRAINED)
-		print_wrapped(how, "", "affects only hosts that are out of service");
+		print_wrapped(output, "", "affects only hosts that are out of service");
 	else if (finding->advice[0] && !finding->closed_us)
-		print_wrapped(how, "> ", finding->advice);
+		print_wrapped(output, "> ", finding->advice);
 }
 
 static void append_count(struct text *text, unsigned count, const char *one, const char *more)
@@ -262,7 +262,7 @@ static void append_count(struct text *text, unsigned count, const char *one, con
 }
 
 /* The first line: a summary, and the number of hidden findings. */
-static void print_summary(const struct view *view, const struct health_ask *ask, const struct health_rows *rows)
+static void print_summary(const struct view *view, const struct health_filter *filter, const struct health_rows *rows)
 {
 	const struct sweep_info *sweep = &view->snapshot->sweep;
 	unsigned severities[3] = { 0 }, known = 0, drained = 0, closed = 0;
@@ -294,32 +294,32 @@ static void print_summary(const struct view *view, const struct health_ask *ask,
 	append_count(&text, severities[FINDING_INFO], "info", "infos");
 	append_count(&text, known, "acknowledged", "acknowledged");
 	append_count(&text, drained, "on drained hosts", "on drained hosts");
-	if (!ask->all && severities[FINDING_INFO] + known + drained)
+	if (!filter->all && severities[FINDING_INFO] + known + drained)
 		text_append(&text, " (--all shows them)");
 	printf("%s; sweep %s, %" PRIu32 " of %" PRIu32 " ports responded\n", text_chars(&text),
 	       when_format_age(view->reference_us, sweep->wall_us, age), sweep->ports_answered, sweep->ports_asked);
 	text_done(&text);
 }
 
-int health_print(const struct view *view, const struct health_ask *ask, const struct health_rows *rows,
+int health_print(const struct view *view, const struct health_filter *filter, const struct health_rows *rows,
 		 struct error *err)
 {
-	struct result_options how = options_result(ask->options);
+	struct result_options output = options_result(filter->options);
 
-	if (how.format != RESULT_TABLE)
-		return print_data(view, ask, rows, err);
-	print_summary(view, ask, rows);
+	if (output.format != RESULT_TABLE)
+		return print_data(view, filter, rows, err);
+	print_summary(view, filter, rows);
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct health_row *row = &rows->list[i];
 
-		if (!ask->all && (row->place != HEALTH_COUNTS || row->row.finding.severity == FINDING_INFO))
+		if (!filter->all && (row->place != HEALTH_COUNTS || row->row.finding.severity == FINDING_INFO))
 			continue;
-		print_row(view, &how, row);
+		print_row(view, &output, row);
 	}
 	return 0;
 }
 
-static int explain_data(int first, int last, const struct result_options *how, struct error *err)
+static int explain_data(int first, int last, const struct result_options *output, struct error *err)
 {
 	static const struct column columns[] = {
 		{ .key = "kind", .kind = COLUMN_TEXT },   { .key = "means", .kind = COLUMN_TEXT },
@@ -327,7 +327,7 @@ static int explain_data(int first, int last, const struct result_options *how, s
 		{ .key = "advice", .kind = COLUMN_TEXT },
 	};
 	struct result *result;
-	int code = result_create(stdout, how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	int code = result_create(stdout, output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 
 	if (code < 0)
 		return code;
@@ -347,7 +347,7 @@ static int explain_data(int first, int last, const struct result_options *how, s
 	return code;
 }
 
-int health_explain(const char *word, const struct result_options *how, struct error *err)
+int health_explain(const char *word, const struct result_options *output, struct error *err)
 {
 	int kind = word ? finding_kind_find(word) : -1;
 	const struct finding_kind_info *info;
@@ -355,8 +355,8 @@ int health_explain(const char *word, const struct result_options *how, struct er
 	if (word && kind < 0)
 		return err_set(err, ERR_USAGE,
 			       "unknown finding kind '%.64s': ibwire health --explain all lists them", word);
-	if (how->format != RESULT_TABLE)
-		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, how, err);
+	if (output->format != RESULT_TABLE)
+		return explain_data(word ? kind : 0, word ? kind : FINDING_KIND_COUNT - 1, output, err);
 	if (!word) {
 		for (kind = 0; kind < FINDING_KIND_COUNT; kind++)
 			printf("%-20s %s\n", finding_kind_name((enum finding_kind)kind),
@@ -365,9 +365,9 @@ int health_explain(const char *word, const struct result_options *how, struct er
 	}
 	info = finding_kind_info((enum finding_kind)kind);
 	printf("%s\n", info->name);
-	print_wrapped(how, "what:    ", info->means);
-	print_wrapped(how, "limits:  ", info->limits);
-	print_wrapped(how, "why:     ", info->reason);
-	print_wrapped(how, "do:      ", info->advice);
+	print_wrapped(output, "what:    ", info->means);
+	print_wrapped(output, "limits:  ", info->limits);
+	print_wrapped(output, "why:     ", info->reason);
+	print_wrapped(output, "do:      ", info->advice);
 	return 0;
 }

@@ -23,14 +23,14 @@
 #include "storage/reader.h"
 
 /* Poll interval for new sweeps. */
-#define LOOK_US (500 * US_PER_MS)
+#define POLL_US (500 * US_PER_MS)
 
 /* Age in intervals above which a missing sweep is reported. */
 #define STALE_INTERVALS 3
 #define STALE_LEAST_US (30 * US_PER_S)
 
 struct watching {
-	struct health_ask ask;
+	struct health_filter filter;
 	struct view view;
 	struct result *result;    /* of --format json or csv; NULL: text lines */
 	struct health_rows open;  /* of the previous sweep */
@@ -66,7 +66,7 @@ static int index_rows(const struct health_rows *rows, struct map *ret, struct er
 
 static bool is_wanted(const struct watching *watching, const struct health_row *row)
 {
-	return watching->ask.all || row->row.finding.severity > FINDING_INFO;
+	return watching->filter.all || row->row.finding.severity > FINDING_INFO;
 }
 
 static bool find_closing(void *ctx, const struct finding_row *row)
@@ -81,7 +81,7 @@ static bool find_closing(void *ctx, const struct finding_row *row)
 }
 
 /* Report a closed finding with its time: several sweeps may have passed since the last poll. */
-static int tell_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
+static int report_closed(struct watching *watching, struct health_row *row, int64_t before_us, struct error *err)
 {
 	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
 	/*
@@ -96,7 +96,7 @@ static int tell_closed(struct watching *watching, struct health_row *row, int64_
 	return code;
 }
 
-static int tell_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
+static int report_changes(struct watching *watching, const struct health_rows *now, int64_t before_us,
 			struct error *err)
 {
 	int64_t wall_us = watching->view.snapshot->sweep.wall_us;
@@ -123,14 +123,14 @@ static int tell_changes(struct watching *watching, const struct health_rows *now
 	for (size_t i = 0; code == 0 && i < watching->open.count; i++)
 		if (!map_get(&after, (uint64_t)watching->open.list[i].row.finding.id, &at) &&
 		    is_wanted(watching, &watching->open.list[i]))
-			code = tell_closed(watching, &watching->open.list[i], before_us, err);
+			code = report_closed(watching, &watching->open.list[i], before_us, err);
 	map_done(&before);
 	map_done(&after);
 	return code;
 }
 
 /* Compare the findings of the newest sweep with the previous ones. */
-static int look(struct watching *watching, struct error *err)
+static int poll_sweep(struct watching *watching, struct error *err)
 {
 	struct snapshot_query query = { .names = watching->view.names };
 	struct finding_query findings = { 0 };
@@ -144,21 +144,21 @@ static int look(struct watching *watching, struct error *err)
 	snapshot_destroy(watching->view.snapshot);
 	watching->view.snapshot = snapshot;
 	watching->view.fabric = snapshot->fabric;
-	code = health_load(&watching->view, &watching->ask, &findings, &now, err);
+	code = health_load(&watching->view, &watching->filter, &findings, &now, err);
 	if (code < 0)
 		return code;
-	code = tell_changes(watching, &now, before_us, err);
+	code = report_changes(watching, &now, before_us, err);
 	/* Rows contain pointers into themselves; the list moves as a whole and stays valid. */
 	health_rows_done(&watching->open);
 	watching->open = now;
 	watching->began = true;
 	/* Selected names were valid once and may disappear. */
-	watching->ask.may_be_unknown = true;
+	watching->filter.may_be_unknown = true;
 	return code;
 }
 
 /* Report on stderr, once, that sweeps stopped or resumed. */
-static void look_at_age(struct watching *watching)
+static void check_age(struct watching *watching)
 {
 	const struct sweep_info *sweep = &watching->view.snapshot->sweep;
 	int64_t now_us = clock_wall_us(clock_system()), age_us = when_age_us(now_us, sweep->wall_us);
@@ -175,29 +175,29 @@ static void look_at_age(struct watching *watching)
 	watching->stale = stale;
 }
 
-int health_watch(const struct health_ask *ask, struct error *err)
+int health_watch(const struct health_filter *filter, struct error *err)
 {
-	struct watching watching = { .ask = *ask };
+	struct watching watching = { .filter = *filter };
 	const struct clock *clock = clock_system();
 	int64_t newest = 0, shown = -1;
-	int code = view_open(ask->options, false, &watching.view, err);
+	int code = view_open(filter->options, false, &watching.view, err);
 
 	if (code < 0)
 		return code;
-	if (ask->options->format != RESULT_TABLE)
-		code = health_result(ask->options, true, &watching.result, err);
+	if (filter->options->format != RESULT_TABLE)
+		code = health_result(filter->options, true, &watching.result, err);
 	stop_install();
 	while (code == 0 && !stop_requested()) {
 		code = reader_newest(watching.view.reader, &newest, err);
 		if (code == 0 && newest != shown) {
-			code = look(&watching, err);
+			code = poll_sweep(&watching, err);
 			shown = newest;
 			/* The reader closed the pipe. */
 			if (fflush(stdout) || ferror(stdout))
 				break;
 		}
-		look_at_age(&watching);
-		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + LOOK_US);
+		check_age(&watching);
+		clock->sleep_until(clock->ctx, clock_boottime_us(clock) + POLL_US);
 	}
 	if (watching.result && code == 0)
 		code = result_finish(watching.result, err);

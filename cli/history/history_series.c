@@ -246,11 +246,11 @@ static void append_heading(const struct reading_one *one, const struct series *f
 		     when_format_local(history->until_us, until), plotted ? "  (bars: mean, dots: largest)" : "");
 }
 
-static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *how,
+static int print_table(const struct reading_one *one, const struct series *series, const struct result_options *output,
 		       struct error *err)
 {
 	struct result *result;
-	int code = result_create(stdout, how, point_columns, COLUMN_COUNT, &result, err);
+	int code = result_create(stdout, output, point_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
@@ -263,14 +263,14 @@ static int print_table(const struct reading_one *one, const struct series *serie
 /* A heading, a plot on terminals, and the table. */
 static int print_for_people(const struct reading_one *one, bool first, struct error *err)
 {
-	struct result_options how = options_result(&one->history->options);
+	struct result_options output = options_result(&one->history->options);
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < one->history->metric_count; i++) {
 		const struct series *fine = &one->fine[i], *rows = one->coarse_too ? &one->coarse[i] : fine;
 		struct text heading = { 0 };
 
-		append_heading(one, fine, rows, how.width && !series_is_unknown(fine), &heading);
+		append_heading(one, fine, rows, output.width && !series_is_unknown(fine), &heading);
 		printf("%s%s", first && i == 0 ? "" : "\n", text_chars(&heading));
 		text_done(&heading);
 		if (series_is_unknown(fine)) {
@@ -278,10 +278,10 @@ static int print_for_people(const struct reading_one *one, bool first, struct er
 			       one->subject->port_count > 1 ? " (nor do the other devices)" : "");
 			continue;
 		}
-		if (how.width)
-			code = print_plot(one->history, fine, how.width, err);
+		if (output.width)
+			code = print_plot(one->history, fine, output.width, err);
 		if (code == 0)
-			code = print_table(one, rows, &how, err);
+			code = print_table(one, rows, &output, err);
 	}
 	return code;
 }
@@ -298,7 +298,7 @@ static int show(const struct reading_one *one, struct result *result, bool first
 
 int history_series(struct history *history, const struct subjects *subjects, struct error *err)
 {
-	struct result_options how = options_result(&history->options);
+	struct result_options output = options_result(&history->options);
 	struct result *result = NULL;
 	int64_t fine_us, coarse_us;
 	size_t ports = 0;
@@ -314,8 +314,8 @@ int history_series(struct history *history, const struct subjects *subjects, str
 		/* A single series without samples is an error, before any output. */
 		if (code == 0 && !one.any && subjects->count == 1)
 			code = history_nothing(history, one.subject, err);
-		if (code == 0 && !result && how.format != RESULT_TABLE)
-			code = result_create(stdout, &how, point_columns, COLUMN_COUNT, &result, err);
+		if (code == 0 && !result && output.format != RESULT_TABLE)
+			code = result_create(stdout, &output, point_columns, COLUMN_COUNT, &result, err);
 		if (code == 0)
 			code = show(&one, result, i == 0, err);
 		done(&one);

@@ -132,11 +132,11 @@ static bool put_row(struct result *result, const struct history *history, const 
 
 static int print_rows(const struct history *history, const struct top_row *rows, size_t count, struct error *err)
 {
-	struct result_options how = options_result(&history->options);
+	struct result_options output = options_result(&history->options);
 	char since[WHEN_SIZE], until[WHEN_SIZE];
 	struct result *result;
 	size_t known = 0, shown;
-	int code = result_create(stdout, &how, top_columns, COLUMN_COUNT, &result, err);
+	int code = result_create(stdout, &output, top_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;

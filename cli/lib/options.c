@@ -197,7 +197,7 @@ static int parse_word(const struct command *command, const char *name, const cha
 static const char *const format_words[] = { "table", "json", "csv", NULL };
 static const char *const color_words[] = { "auto", "always", "never", NULL };
 
-static int take_time(const struct parser *parser, enum common_id id, const char *typed, int64_t now_us, int64_t *ret,
+static int set_time(const struct parser *parser, enum common_id id, const char *typed, int64_t now_us, int64_t *ret,
 		     struct error *err)
 {
 	int code = when_parse(typed, now_us, ret, err);
@@ -207,7 +207,7 @@ static int take_time(const struct parser *parser, enum common_id id, const char 
 	return code;
 }
 
-static int take_common(const struct parser *parser, enum common_id id, const char *typed, struct options *options,
+static int set_common(const struct parser *parser, enum common_id id, const char *typed, struct options *options,
 		       struct error *err)
 {
 	int64_t number = 0;
@@ -244,11 +244,11 @@ static int take_common(const struct parser *parser, enum common_id id, const cha
 		options->color = code < 0 ? options->color : (enum color_when)code;
 		break;
 	case ID_AT:
-		return take_time(parser, id, typed, options->now_us, &options->at_us, err);
+		return set_time(parser, id, typed, options->now_us, &options->at_us, err);
 	case ID_SINCE:
-		return take_time(parser, id, typed, options->now_us, &options->since_us, err);
+		return set_time(parser, id, typed, options->now_us, &options->since_us, err);
 	case ID_UNTIL:
-		return take_time(parser, id, typed, options->now_us, &options->until_us, err);
+		return set_time(parser, id, typed, options->now_us, &options->until_us, err);
 	case ID_HELP:
 	case ID_COUNT:
 		break;
@@ -256,7 +256,7 @@ static int take_common(const struct parser *parser, enum common_id id, const cha
 	return code < 0 ? code : 0;
 }
 
-static int take_own(const struct parser *parser, const struct option_spec *spec, const char *typed, struct error *err)
+static int set_own(const struct parser *parser, const struct option_spec *spec, const char *typed, struct error *err)
 {
 	int code;
 
@@ -345,8 +345,8 @@ int options_parse(const struct command *command, unsigned common, const struct o
 			print_help(&parser);
 			return 1;
 		}
-		code = index < ID_COUNT ? take_common(&parser, (enum common_id)index, optarg, &options, err) :
-					  take_own(&parser, &specs[index - ID_COUNT], optarg, err);
+		code = index < ID_COUNT ? set_common(&parser, (enum common_id)index, optarg, &options, err) :
+					  set_own(&parser, &specs[index - ID_COUNT], optarg, err);
 		if (code < 0)
 			return code;
 	}

@@ -320,7 +320,7 @@ static int unknown_key(struct parsing *parsing, const char *section, const char 
 }
 
 /* inih handler. Return: not 0 if the line is valid. */
-static int take_line(void *ctx, const char *section, const char *key, const char *value)
+static int parse_line(void *ctx, const char *section, const char *key, const char *value)
 {
 	struct parsing *parsing = ctx;
 	bool section_known = false;
@@ -377,7 +377,7 @@ int settings_load(const char *path, struct settings *ret, struct error *err)
 	code = text_read_file(path, "the settings file ", TEXT_SMALL_MOST, &text, err);
 	if (code == 0 && strlen(text_chars(&text)) < text.len)
 		code = err_set(err, ERR_USAGE, "the settings file %s contains a NUL byte", path);
-	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), take_line, &parsing);
+	line = code < 0 ? 0 : ini_parse_string(text_chars(&text), parse_line, &parsing);
 	text_done(&text);
 	if (code < 0)
 		return code;

@@ -18,7 +18,7 @@ struct loading {
 	bool no_memory;
 };
 
-static bool take_row(void *ctx, const struct detail_row *row)
+static bool add_row(void *ctx, const struct detail_row *row)
 {
 	struct loading *loading = ctx;
 	struct port_details *details = loading->details;
@@ -69,7 +69,7 @@ int port_details_load(const struct view *view, const struct selection *selection
 	if (!ret->index)
 		return err_nomem(err);
 	narrow(view->fabric, selection, &query);
-	code = reader_details(view->reader, &query, take_row, &loading, err);
+	code = reader_details(view->reader, &query, add_row, &loading, err);
 	return code == 0 && loading.no_memory ? err_nomem(err) : code;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * port_details.h - slow counters and bit error rates of ports, for `ibwire ports --details`
+ * port_details.h - detail counters and bit error rates of ports, for `ibwire ports --details`
  *
- * They are read now and then, each attribute of each port at its own time and over
- * its own window: what is shown of them always says which.
+ * Detail counters are read in rotation: each attribute of each port has its own time and window,
+ * which every output includes.
  */
 #ifndef IBWIRE_CLI_PORT_DETAILS_H
 #define IBWIRE_CLI_PORT_DETAILS_H

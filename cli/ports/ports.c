@@ -347,11 +347,11 @@ static void note_errors(struct result *result, const struct options *options, co
 static int print_details(const struct view *view, const struct options *options, const struct ports_options *own,
 			 const struct rows *rows, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct result *result;
 	size_t i, zeros = 0;
 	bool more = true;
-	int code = result_create(stdout, &how, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
+	int code = result_create(stdout, &output, port_details_table, PORT_DETAILS_TABLE_COLUMNS, &result, err);
 
 	if (code < 0)
 		return code;
@@ -394,15 +394,15 @@ static void note_planes(struct result *result, const struct view *view, const st
 static int print_rows(const struct view *view, const struct options *options, const struct ports_options *own,
 		      const struct rows *rows, struct error *err)
 {
-	struct result_options how = options_result(options);
-	bool is_long = own->counters && how.format == RESULT_TABLE, more = true;
+	struct result_options output = options_result(options);
+	bool is_long = own->counters && output.format == RESULT_TABLE, more = true;
 	size_t i, count = is_long ? LONG_COUNT : COLUMN_COUNT + (own->details ? PORT_DETAILS_COLUMNS : 0);
 	struct columns columns;
 	struct result *result;
 	int code;
 
 	describe_columns(&columns);
-	code = result_create(stdout, &how, is_long ? long_columns : columns.list, count, &result, err);
+	code = result_create(stdout, &output, is_long ? long_columns : columns.list, count, &result, err);
 	if (code < 0)
 		return code;
 	for (i = 0; more && i < rows->count && (!own->top || i < (size_t)own->top); i++)

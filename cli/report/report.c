@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * report.c - `ibwire report`: all about one link, port or node on one page, for whoever decides about a replacement
+ * report.c - `ibwire report`: one page about a link, port or node, to decide about a replacement
  *
- * Its parts are answers of their own: in a table one below the other, in JSON members of one object.
+ * Each section is a result of its own: consecutive tables, or members of one JSON object.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,18 +33,18 @@ enum { EVENTS_SHOWN = 60 };
 /* --- sections --- */
 
 /* Begin a section: its title in tables, its key in JSON. */
-static int begin_part(struct report *report, const char *key, const char *title, bool record,
+static int begin_section(struct report *report, const char *key, const char *title, bool record,
 		      const struct column *columns, size_t count, struct result **ret, struct error *err)
 {
-	struct result_options how = options_result(report->options);
+	struct result_options output = options_result(report->options);
 
-	how.record = record;
-	if (how.format == RESULT_JSON)
+	output.record = record;
+	if (output.format == RESULT_JSON)
 		printf("%s\"%s\": ", report->first_part ? "{" : ",\n", key);
 	else if (!report->first_part || *title)
 		printf("%s%s\n", report->first_part ? "" : "\n", title);
 	report->first_part = false;
-	return result_create(stdout, &how, columns, count, ret, err);
+	return result_create(stdout, &output, columns, count, ret, err);
 }
 
 static int end_part(struct result *result, int code, struct error *err)
@@ -126,7 +126,7 @@ static int put_about(struct report *report, struct error *err)
 		columns[ABOUT_PEER_UNTIL].flags = 0;
 	if (report->of_node)
 		columns[ABOUT_PEER].flags = columns[ABOUT_PEER_GUID].flags = COLUMN_NO_TABLE;
-	code = begin_part(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
+	code = begin_section(report, "about", "", true, columns, ABOUT_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	if (report->of_node)
@@ -197,7 +197,7 @@ static int put_ends(struct report *report, struct error *err)
 
 	snprintf(title, sizeof(title), report->gone_us ? "%s AS OF %s" : "%s", report->of_node ? "PORTS" : "BOTH ENDS",
 		 when_format_local(report->view.at_us, then));
-	code = begin_part(report, "ports", title, false, end_columns, END_COUNT, &result, err);
+	code = begin_section(report, "ports", title, false, end_columns, END_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < report->port_count; i++) {
@@ -308,7 +308,7 @@ static int put_sums(struct report *report, struct error *err)
 
 	snprintf(title, sizeof(title), "ERRORS (window: %s)",
 		 when_format_span(report->window_us[WINDOW_COUNT - 1], window));
-	code = begin_part(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
+	code = begin_section(report, "errors", title, false, sum_columns, SUM_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; more && i < report->port_count; i++)
@@ -360,15 +360,15 @@ static int put_findings(struct report *report, struct error *err)
 {
 	struct finding_query query = { .since_us = report->until_us - report->window_us[WINDOW_COUNT - 1],
 				       .until_us = report->until_us };
-	struct health_ask ask = { .options = report->options };
+	struct health_filter filter = { .options = report->options };
 	struct health_rows rows;
 	struct result *result;
 	bool more = true, any = false;
-	int code = health_load(&report->view, &ask, &query, &rows, err);
+	int code = health_load(&report->view, &filter, &query, &rows, err);
 
 	if (code < 0)
 		return code;
-	code = begin_part(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
+	code = begin_section(report, "findings", "FINDINGS", false, finding_columns, FINDING_COLUMNS, &result, err);
 	for (size_t i = 0; code == 0 && more && i < rows.count; i++) {
 		const struct finding *finding = &rows.list[i].row.finding;
 
@@ -444,7 +444,7 @@ static int put_events(struct report *report, struct error *err)
 	int code = reader_events(report->view.reader, &query, count_event, &telling, err);
 
 	if (code == 0)
-		code = begin_part(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
+		code = begin_section(report, "events", "EVENTS", false, event_columns, EVENT_COLUMNS, &telling.result,
 				  err);
 	if (code < 0)
 		return code;

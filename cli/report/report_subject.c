@@ -144,7 +144,7 @@ static bool is_there(const struct fabric *fabric, const char *typed)
 }
 
 /* Return: 1 with the removed node; 0 if none; or an error. */
-static int search_gone(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
+static int search_removed(const struct view *view, const char *typed, struct gone_node *ret, struct error *err)
 {
 	struct search search = { .view = view, .typed = typed };
 	int code;
@@ -166,18 +166,18 @@ static int search_gone(const struct view *view, const char *typed, struct gone_n
  * Find a removed node or port. @ret_typed: the same by GUID, for free(). Return: as
  * search_removed().
  */
-static int find_gone(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
+static int find_removed(const struct view *view, const char *typed, struct gone_node *ret, char **ret_typed,
 		     struct error *err)
 {
 	const char *slash = strrchr(typed, '/'), *rest = "";
-	int code = search_gone(view, typed, ret, err);
+	int code = search_removed(view, typed, ret, err);
 	char *name;
 
 	if (code == 0 && slash && isdigit((unsigned char)slash[1])) {
 		name = strndup(typed, (size_t)(slash - typed));
 		if (!name)
 			return err_nomem(err);
-		code = search_gone(view, name, ret, err);
+		code = search_removed(view, name, ret, err);
 		free(name);
 		rest = slash;
 	}
@@ -189,7 +189,7 @@ static int find_gone(const struct view *view, const char *typed, struct gone_nod
 }
 
 /* Open the last sweep that had the removed node. */
-static int open_gone(struct report *report, const struct options *options, const struct gone_node *gone,
+static int open_removed(struct report *report, const struct options *options, const struct gone_node *gone,
 		     const char *typed, struct error *err)
 {
 	struct options then = *options;
@@ -221,8 +221,8 @@ int report_open(struct report *report, const struct options *options, const char
 	report->opened = true;
 	code = find_subject(report, typed, &nobody);
 	if (code == ERR_USAGE) {
-		found = find_gone(&report->view, typed, &gone, &by_guid, err);
-		code = found < 0 ? found : found ? open_gone(report, options, &gone, by_guid, err) :
+		found = find_removed(&report->view, typed, &gone, &by_guid, err);
+		code = found < 0 ? found : found ? open_removed(report, options, &gone, by_guid, err) :
 						   err_set(err, code, "%s", nobody.text);
 		free(by_guid);
 	} else if (code < 0) {

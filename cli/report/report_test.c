@@ -79,7 +79,7 @@ static json_t *report_on(const char *typed)
 }
 
 /* What is said of one that is gone: since when, its ports as they were, its events. */
-static void check_gone(const char *typed, uint64_t guid, size_t last, bool of_port)
+static void check_removed(const char *typed, uint64_t guid, size_t last, bool of_port)
 {
 	const struct fabric *then = fabric_of(last);
 	json_t *report = report_on(typed), *about = json_object_get(report, "about"), *port;
@@ -116,11 +116,11 @@ static void who_is_gone_is_reported_as_it_was(void **state)
 				const struct fabric *then = fabric_of((size_t)last);
 				const struct node *node = &then->nodes[fabric_find_node(then, guid)];
 
-				check_gone(typed, guid, (size_t)last, false);
+				check_removed(typed, guid, (size_t)last, false);
 				if (node->ports) {
 					snprintf(typed, sizeof(typed), "0x%016llx/%u", (unsigned long long)guid,
 						 then->ports[node->first_port + node->ports - 1].num);
-					check_gone(typed, guid, (size_t)last, true);
+					check_removed(typed, guid, (size_t)last, true);
 				}
 				gone++;
 				continue;
@@ -178,7 +178,7 @@ static void a_name_finds_who_is_gone_where_it_was_one_alone(void **state)
 				continue;
 			snprintf(line, sizeof(line), "report|%s", name);
 			if (called == 1) {
-				check_gone(name, guid, (size_t)last, false);
+				check_removed(name, guid, (size_t)last, false);
 				assert_true(run(line, &output, &err) == 0 && strstr(output, "gone since") &&
 					    strstr(output, "AS OF"));
 				found++;

@@ -109,14 +109,14 @@ static bool put_info(void *ctx, const struct saved_info *info)
 
 static int list(const struct snapshot_options *options, struct error *err)
 {
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	struct result *result;
 	struct view view;
 	int code = view_open_reader(&options->common, &view, err);
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &how, list_columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, list_columns, COLUMN_COUNT, &result, err);
 	if (code == 0) {
 		code = saved_list(view.reader, put_info, result, err);
 		if (code == 0)
@@ -335,7 +335,7 @@ static int check_options(const struct command *command, const struct snapshot_op
 	return 0;
 }
 
-static int run_word(const struct command *command, const struct snapshot_options *options, struct error *err)
+static int run_subcommand(const struct command *command, const struct snapshot_options *options, struct error *err)
 {
 	enum { TAKE, LIST, DIFF, REMOVE, WORDS };
 	static const struct { const char *word; int least, most; } words[WORDS] = {
@@ -439,7 +439,7 @@ static int parse_and_run(const struct command *command, int argc, char **argv, s
 		return code < 0 ? code : 0;
 	unhide_times(&options.common);
 	options.polling.timeout_ms = options.common.timeout_ms;
-	return run_word(command, &options, err);
+	return run_subcommand(command, &options, err);
 }
 
 int snapshot_run(const struct command *command, int argc, char **argv, struct error *err)

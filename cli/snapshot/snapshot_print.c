@@ -414,18 +414,18 @@ static bool is_news(const struct diff_row *row)
 int diff_print(const struct options *options, const struct diff *diff, const struct diff_rows *rows, enum diff_by by,
 	       bool all, struct error *err)
 {
-	struct result_options how = options_result(options);
-	struct printer printer = { .diff = diff, .by = by, .is_table = how.format == RESULT_TABLE };
+	struct result_options output = options_result(options);
+	struct printer printer = { .diff = diff, .by = by, .is_table = output.format == RESULT_TABLE };
 	size_t i, hidden = 0;
 	bool more = true;
 	int code;
 
 	describe_columns(&printer);
-	code = result_create(stdout, &how, printer.columns, printer.count, &printer.result, err);
+	code = result_create(stdout, &output, printer.columns, printer.count, &printer.result, err);
 	if (code < 0)
 		return code;
 	for (i = 0; more && i < rows->count; i++) {
-		if (how.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
+		if (output.format == RESULT_TABLE && !all && !is_news(&rows->rows[i]))
 			hidden++;
 		else
 			more = put_row(&printer, &rows->rows[i]);

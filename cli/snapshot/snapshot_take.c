@@ -44,7 +44,7 @@ struct taking {
 
 /* --- topology --- */
 
-static int keep_caps(struct taking *taking, const struct snapshot *snapshot, struct error *err)
+static int store_capabilities(struct taking *taking, const struct snapshot *snapshot, struct error *err)
 {
 	const struct fabric *fabric = snapshot->fabric;
 	size_t i;
@@ -77,7 +77,7 @@ static int fabric_of_collector(struct taking *taking, const char *path, struct e
 	if (code == 0 && status.live && status.last.id)
 		code = snapshot_load(reader, &query, &snapshot, err);
 	if (snapshot) {
-		code = keep_caps(taking, snapshot, err);
+		code = store_capabilities(taking, snapshot, err);
 		taking->fabric = snapshot->fabric;
 		snapshot->fabric = NULL;
 		snapshot_destroy(snapshot);
@@ -136,7 +136,7 @@ static int store(void *ctx, const struct sweep *sweep, struct error *err)
 	return code;
 }
 
-static int ask(struct taking *taking, struct error *err)
+static int run_sweep(struct taking *taking, struct error *err)
 {
 	const struct snapshot_options *options = taking->options;
 	const struct take_settings settings = {
@@ -180,12 +180,12 @@ static int print_report(const struct taking *taking, struct error *err)
 		{ .key = "commit_us", .title = "commit", .kind = COLUMN_SPAN_US },
 		{ .key = "longest_lock_us", .title = "longest database lock", .kind = COLUMN_SPAN_US, .flags = COLUMN_NO_TABLE },
 	};
-	struct result_options how = options_result(&taking->options->common);
+	struct result_options output = options_result(&taking->options->common);
 	struct result *result;
 	int code;
 
-	how.record = true;
-	code = result_create(stdout, &how, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
+	output.record = true;
+	code = result_create(stdout, &output, columns, sizeof(columns) / sizeof(columns[0]), &result, err);
 	if (code < 0)
 		return code;
 	result_text(result, 0, taking->label.name);
@@ -206,7 +206,7 @@ static int print_report(const struct taking *taking, struct error *err)
 }
 
 /* Open the database before polling. */
-static int take(struct taking *taking, struct error *err)
+static int take_snapshot(struct taking *taking, struct error *err)
 {
 	const struct options *common = &taking->options->common;
 	char path[4096];
@@ -229,7 +229,7 @@ static int take(struct taking *taking, struct error *err)
 	if (code >= 0)
 		code = hca_open(&taking->local, &taking->hca, err);
 	if (code == 0)
-		code = ask(taking, err);
+		code = run_sweep(taking, err);
 	return code ? code : print_report(taking, err);
 }
 
@@ -244,7 +244,7 @@ int snapshot_take(const struct snapshot_options *options, const char *name, stru
 	log_init("ibwire", LOG_LEVEL_WARNING);
 	stop_install();
 	stop_within(STOP_S);
-	code = take(&taking, err);
+	code = take_snapshot(&taking, err);
 	saved_writer_close(taking.writer);
 	hca_close(taking.hca);
 	keys_destroy(taking.keys);

@@ -102,7 +102,7 @@ struct page {
 };
 
 /* show_line - show an optional column. */
-static void say(struct page *page, size_t column)
+static void show_line(struct page *page, size_t column)
 {
 	page->columns[column].flags &= ~(unsigned)QUIET;
 }
@@ -212,7 +212,7 @@ static void fill_spread(struct result *result, struct page *page)
 	snprintf(line, sizeof(line), "%s; within one switch %s at most", when_format_span(sweep->spread_us, all),
 		 when_format_span(sweep->node_spread_us, node));
 	result_show(result, SPREAD, line, STYLE_PLAIN);
-	say(page, SPREAD);
+	show_line(page, SPREAD);
 }
 
 static void fill_unfinished(struct result *result, struct page *page)
@@ -227,7 +227,7 @@ static void fill_unfinished(struct result *result, struct page *page)
 	snprintf(line, sizeof(line), "%" PRId64 ": the sweep ended before they responded",
 		 sweep->ports_unfinished);
 	result_show(result, UNFINISHED, line, STYLE_WARNING);
-	say(page, UNFINISHED);
+	show_line(page, UNFINISHED);
 }
 
 /* A stopped collector has no rate. */
@@ -244,7 +244,7 @@ static void fill_throttled(struct result *result, struct page *page)
 	result_integer(result, THROTTLED_TIME, throttled->since_us);
 	snprintf(line, sizeof(line), "since %s: %s", when_format_local(throttled->since_us, since), throttled->text);
 	result_show(result, THROTTLED, line, STYLE_WARNING);
-	say(page, THROTTLED);
+	show_line(page, THROTTLED);
 }
 
 /* Shown only if a reader blocks the checkpoint. */
@@ -261,7 +261,7 @@ static void fill_log(struct result *result, struct page *page)
 	text_appendf(&shown, ": checkpoint blocked by a read transaction of %s", db->log_holders);
 	result_show(result, LOG, result_chars(result, &shown), STYLE_WARNING);
 	text_done(&shown);
-	say(page, LOG);
+	show_line(page, LOG);
 }
 
 static void fill_discovery(struct result *result, const struct db_status *db)
@@ -325,7 +325,7 @@ static void fill_other_sms(struct result *result, struct page *page, const struc
 		text_appendf(&shown, " and %u more", count - SMS_NAMED);
 	result_show(result, SM_OTHERS, result_chars(result, &shown), STYLE_PLAIN);
 	if (count)
-		say(page, SM_OTHERS);
+		show_line(page, SM_OTHERS);
 	text_done(&shown);
 }
 
@@ -369,7 +369,7 @@ static void fill_node_list(struct result *result, const struct view *view, size_
 }
 
 /* Ports excluded by settings, and ports without counters that mirror their peers'. */
-static void fill_not_asked(struct result *result, struct page *page)
+static void fill_not_polled(struct result *result, struct page *page)
 {
 	const struct fabric *fabric = page->view.fabric;
 	int64_t unplanned = 0, mirrored = 0;
@@ -393,7 +393,7 @@ static void fill_not_asked(struct result *result, struct page *page)
 		 "%" PRId64 ", excluded by settings or without counters; %" PRId64 " of them mirror their "
 		 	"switch ports", unplanned + mirrored, mirrored);
 	result_show(result, NOT_ASKED, line, STYLE_PLAIN);
-	say(page, NOT_ASKED);
+	show_line(page, NOT_ASKED);
 }
 
 /*
@@ -412,7 +412,7 @@ static void fill_no_peer(struct result *result, struct page *page)
 		 "%" PRId64 " linked ports whose peer did not respond to discovery: it hangs or has an M_Key "
 		 	"(--security-keys)", count);
 	result_show(result, NO_PEER, line, STYLE_WARNING);
-	say(page, NO_PEER);
+	show_line(page, NO_PEER);
 }
 
 static void fill_fabric(struct result *result, const struct view *view, const struct map *locked)
@@ -487,19 +487,19 @@ static void fill(struct result *result, const struct options *options, struct pa
 	if (page->view.fabric) {
 		fill_fabric(result, &page->view, &page->locked);
 		fill_no_peer(result, page);
-		fill_not_asked(result, page);
+		fill_not_polled(result, page);
 	}
 }
 
 static int print_status(const struct options *options, struct page *page, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	struct result *result;
 	int code;
 
-	how.record = how.format != RESULT_CSV;
+	output.record = output.format != RESULT_CSV;
 	memcpy(page->columns, status_columns, sizeof(status_columns));
-	code = result_create(stdout, &how, page->columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, page->columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
 	fill(result, options, page);

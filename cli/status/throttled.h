@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * throttled.h - whether the collector asks at half its rate
+ * throttled.h - is the collector throttled to half its rate?
  *
- * The state is that of the newest event of its two kinds since the collector
- * started: one that starts asks at the full rate.
+ * The newest throttled or unthrottled event since the collector start decides; a collector starts
+ * at the full rate.
  */
 #ifndef IBWIRE_CLI_THROTTLED_H
 #define IBWIRE_CLI_THROTTLED_H

@@ -159,7 +159,7 @@ void topology_close(struct topology *topology)
 
 enum { SHOW, SAVE, DIFF, DOT, ROUTE, WORDS };
 
-static int run_word(int word, const struct topology_options *options, struct error *err)
+static int run_subcommand(int word, const struct topology_options *options, struct error *err)
 {
 	struct topology topology;
 	int code = topology_open(options, &topology, err);
@@ -233,5 +233,5 @@ int topology_run(const struct command *command, int argc, char **argv, struct er
 	if (i == ROUTE)
 		return topology_route(command, &options.common, err);
 	code = check_options(command, &options, i, err);
-	return code < 0 ? code : run_word(i, &options, err);
+	return code < 0 ? code : run_subcommand(i, &options, err);
 }

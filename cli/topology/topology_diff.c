@@ -71,7 +71,7 @@ static void fill_end(struct result *result, const struct fabric *fabric, uint32_
 		result_integer(result, peer ? PEER_NUM : PORT, port->num);
 }
 
-static void tell_node(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t node)
+static void put_node(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t node)
 {
 	result_text(differ->result, CHANGE, change);
 	fill_end(differ->result, fabric, node, NULL, false);
@@ -82,7 +82,7 @@ static void tell_node(struct differ *differ, const char *change, const struct fa
 	differ->changes++;
 }
 
-static void tell_link(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t port,
+static void put_link(struct differ *differ, const char *change, const struct fabric *fabric, uint32_t port,
 		      const struct port *was, const struct port *now)
 {
 	char was_text[24], now_text[24];
@@ -103,13 +103,13 @@ static void tell_link(struct differ *differ, const char *change, const struct fa
 	differ->changes++;
 }
 
-static void tell_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
+static void put_nodes(struct differ *differ, const char *change, const struct fabric *from, const struct fabric *in)
 {
 	uint32_t i;
 
 	for (i = 0; i < from->node_count && differ->more; i++)
 		if (fabric_find_node(in, from->nodes[i].guid) == FABRIC_NONE)
-			tell_node(differ, change, from, i);
+			put_node(differ, change, from, i);
 }
 
 /* The same port of the other fabric if it has the same peer; else NULL. */
@@ -134,13 +134,13 @@ static bool same_rate(const struct port *a, const struct port *b)
 	return a->speed == b->speed && a->width == b->width;
 }
 
-static void tell_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
+static void put_links(struct differ *differ, const struct fabric *before, const struct fabric *after)
 {
 	uint32_t i;
 
 	for (i = 0; i < before->port_count && differ->more; i++)
 		if (is_linked(before, &before->ports[i]) && i < before->ports[i].peer && !same_link(before, i, after))
-			tell_link(differ, "link-removed", before, i, &before->ports[i], NULL);
+			put_link(differ, "link-removed", before, i, &before->ports[i], NULL);
 	for (i = 0; i < after->port_count && differ->more; i++) {
 		const struct port *port = &after->ports[i], *was;
 
@@ -148,16 +148,16 @@ static void tell_links(struct differ *differ, const struct fabric *before, const
 			continue;
 		was = same_link(after, i, before);
 		if (!was)
-			tell_link(differ, "link-added", after, i, NULL, port);
+			put_link(differ, "link-added", after, i, NULL, port);
 		else if (!same_rate(was, port))
-			tell_link(differ, "rate-changed", after, i, was, port);
+			put_link(differ, "rate-changed", after, i, was, port);
 	}
 }
 
 int topology_diff(const struct topology_options *options, const struct topology *topology, const char *path,
 		  struct error *err)
 {
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 	const struct name_map *names = topology->names ? topology->names : topology->view.names;
 	struct differ differ = { .more = true };
 	struct fabric *before;
@@ -165,11 +165,11 @@ int topology_diff(const struct topology_options *options, const struct topology 
 
 	if (code < 0)
 		return code;
-	code = result_create(stdout, &how, columns, COLUMN_COUNT, &differ.result, err);
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &differ.result, err);
 	if (code == 0) {
-		tell_nodes(&differ, "node-removed", before, topology->fabric);
-		tell_nodes(&differ, "node-added", topology->fabric, before);
-		tell_links(&differ, before, topology->fabric);
+		put_nodes(&differ, "node-removed", before, topology->fabric);
+		put_nodes(&differ, "node-added", topology->fabric, before);
+		put_links(&differ, before, topology->fabric);
 		if (!differ.changes)
 			result_note(differ.result, "no difference");
 		code = result_finish(differ.result, err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * topology_matrix.c - links of each pair of neighbouring tiers' switches
+ * topology_matrix.c - link counts of switch pairs of adjacent tiers
  *
- * One matrix for each set of switches that are cabled to each other, a row for
- * each lower switch, those alike in one; a digit for a pair, '.' for none.
+ * One matrix per connected set of switches, one row per lower switch, identical rows merged; a
+ * digit is the number of links of a pair, '.' is none.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -322,7 +322,7 @@ static int not_known(const struct view *view, const struct route_trace *trace, c
 		"collect --routes)", view->names_shown.names[trace->at]);
 }
 
-static void say_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
+static void describe_end(const struct view *view, const struct routes *routes, const struct route_trace *trace,
 		    const struct end *to, uint16_t lid)
 {
 	const struct port *port = &view->fabric->ports[to->port];
@@ -338,7 +338,7 @@ static void say_end(const struct view *view, const struct routes *routes, const 
 static int show(const struct options *options, const struct view *view, const struct routes *routes,
 		const struct end *from, const struct end *to, struct error *err)
 {
-	struct result_options how = options_result(options);
+	struct result_options output = options_result(options);
 	uint16_t lid = to->lid ? to->lid : fabric_port_lid(view->fabric, &view->fabric->ports[to->port]);
 	struct column columns[COLUMN_COUNT];
 	const char *keys[COUNTER_COUNT];
@@ -351,18 +351,18 @@ static int show(const struct options *options, const struct view *view, const st
 	cells_counter_keys(keys);
 	columns[ERRORS].members = columns[TO_ERRORS].members = keys + COUNTER_TRAFFIC_COUNT;
 	columns[ERRORS].member_count = columns[TO_ERRORS].member_count = CELLS_ERROR_COUNT;
-	code = result_create(stdout, &how, columns, COLUMN_COUNT, &result, err);
+	code = result_create(stdout, &output, columns, COLUMN_COUNT, &result, err);
 	if (code < 0)
 		return code;
-	put_hops(result, view, &trace, lid, how.format != RESULT_TABLE);
-	code = trace.hops || how.format != RESULT_TABLE ? result_finish(result, err) : 0;
+	put_hops(result, view, &trace, lid, output.format != RESULT_TABLE);
+	code = trace.hops || output.format != RESULT_TABLE ? result_finish(result, err) : 0;
 	result_destroy(result);
 	if (code < 0)
 		return code;
 	if (trace.end == ROUTE_UNKNOWN)
 		return not_known(view, &trace, to, lid, err);
-	if (how.format == RESULT_TABLE)
-		say_end(view, routes, &trace, to, lid);
+	if (output.format == RESULT_TABLE)
+		describe_end(view, routes, &trace, to, lid);
 	return trace.end == ROUTE_ARRIVES ? 0 : 1;
 }
 

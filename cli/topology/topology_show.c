@@ -107,11 +107,11 @@ static bool put_node(struct result *result, const struct topology *topology, uin
 	return result_end_row(result);
 }
 
-static int put_nodes(const struct topology *topology, const struct result_options *how, struct error *err)
+static int put_nodes(const struct topology *topology, const struct result_options *output, struct error *err)
 {
 	struct result *result;
 	uint32_t i;
-	int code = result_create(stdout, how, node_columns, COLUMN_COUNT, &result, err);
+	int code = result_create(stdout, output, node_columns, COLUMN_COUNT, &result, err);
 
 	if (code < 0)
 		return code;
@@ -237,7 +237,7 @@ static void put_sums(struct result *result, const struct topology *topology)
 	result_integer(result, S_EMPTY, shape->empty_leafs);
 }
 
-static int put_summary(const struct topology *topology, struct result_options *how, struct error *err)
+static int put_summary(const struct topology *topology, struct result_options *output, struct error *err)
 {
 	const struct shape *shape = topology->shape;
 	size_t count = shape->missing_count + shape->slow_count + shape->miswired_count, i;
@@ -247,8 +247,8 @@ static int put_summary(const struct topology *topology, struct result_options *h
 
 	if (!texts)
 		return err_nomem(err);
-	how->record = true;
-	code = result_create(stdout, how, summary_columns, S_COUNT, &result, err);
+	output->record = true;
+	code = result_create(stdout, output, summary_columns, S_COUNT, &result, err);
 	if (code == 0) {
 		put_sums(result, topology);
 		put_lists(result, topology, texts);
@@ -278,11 +278,11 @@ static int print_text(const struct topology_options *options, const struct topol
 
 int topology_show(const struct topology_options *options, const struct topology *topology, struct error *err)
 {
-	struct result_options how = options_result(&options->common);
+	struct result_options output = options_result(&options->common);
 
-	if (how.format == RESULT_TABLE)
-		return print_text(options, topology, how.width, err);
+	if (output.format == RESULT_TABLE)
+		return print_text(options, topology, output.width, err);
 	if (options->summary)
-		return put_summary(topology, &how, err);
-	return put_nodes(topology, &how, err);
+		return put_summary(topology, &output, err);
+	return put_nodes(topology, &output, err);
 }
