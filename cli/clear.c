@@ -66,7 +66,8 @@ static int plan_add(struct plan *plan, const struct view *view, const struct sel
 	if (!port_is_pollable(view->fabric, port))
 		return named ? err_set(err, ERR_USAGE, "%s/%u has no counters", name, port->num) : 0;
 	if (!lid && named)
-		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID and cannot be reached: check its link", name, port->num);
+		return err_set(err, ERR_UNAVAILABLE, "%s/%u has no LID and cannot be reached: check its link", name,
+			       port->num);
 	if (!lid) {
 		plan->without_lid++;
 		return 0;
@@ -180,7 +181,8 @@ static void report_failure(const struct view *view, uint32_t index, const struct
 	case CLEAR_KEPT:
 		while (counter < COUNTER_COUNT - 1 && !(port->kept & COUNTER_BIT(counter)))
 			counter++;
-		log_warning("%s/%u is not cleared: its agent acknowledged the Set, but %s kept its value", name, where->num,
+		log_warning("%s/%u is not cleared: its agent acknowledged the Set, but %s kept its value", name,
+			    where->num,
 			    counter_info((enum counter)counter)->key);
 		break;
 	case CLEAR_REFUSED:

@@ -327,7 +327,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 		  &ret->polling.max_smps, 1 },
 		{ "discovery", 0, OPTION_TEXT, "BY", "discovery engine: own or libibnetdisc (own)",
 		  &ret->polling.discovery, 0 },
-		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)", &ret->rediscover_us, 0 },
+		{ "rediscover", 0, OPTION_SPAN, "SPAN", "maximum time between discoveries (10m)",
+		  &ret->rediscover_us, 0 },
 		{ "routes", 0, OPTION_SPAN_OR_0, "SPAN", "interval of forwarding table reads, 0 = never (1m)",
 		  &ret->routes_us, 0 },
 		{ "discovery-deadline", 0, OPTION_SPAN, "SPAN", "time limit of a discovery (2m)",
@@ -373,7 +374,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 			"\"%s\"",
 					   ret->polling.discovery);
 	if (ret->window > ENGINE_WINDOW_MAX || ret->per_node > ENGINE_WINDOW_MAX)
-		return options_usage_error(command, err, "--window and --per-node must be at most %d", ENGINE_WINDOW_MAX);
+		return options_usage_error(command, err, "--window and --per-node must be at most %d",
+					   ENGINE_WINDOW_MAX);
 	if (ret->max_mads_per_s > INT_MAX || ret->retries > 100 || ret->polling.max_smps > 1024)
 		return options_usage_error(command, err, "a number is out of range");
 	if (ret->max_size && parse_size(ret->max_size, &max_bytes, err) < 0)
@@ -381,7 +383,8 @@ static int parse(const struct command *command, int argc, char **argv, struct co
 	return options_no_arguments(command, &ret->common, err);
 }
 
-static int set_retention(const struct collect_options *options, const char *path, struct writer *writer, struct error *err)
+static int set_retention(const struct collect_options *options, const char *path, struct writer *writer,
+			 struct error *err)
 {
 	struct writer_keep keep = { .raw_us = options->keep_raw_us, .sums_us = options->keep_sums_us,
 				    .hours_us = options->keep_hours_us, .max_bytes = default_size(path) };
@@ -430,7 +433,8 @@ static int collect_fabric(struct collect_options *options, struct error *err)
 	code = polling_keys(&options->polling, local.port_guid, &keys, err);
 	if (local.planes)
 		log_warning("%s port %d is an aggregate of planes: SMPs are sent through %s port %d with "
-			"directed routes, and plane ports show the counters of their switch ports", local.ca_name, local.port,
+			    "directed routes, and plane ports show the counters of their switch ports",
+			    local.ca_name, local.port,
 			    local.smi_ca_name, local.smi_port);
 	if (code == 0 && options->estimate) {
 		keys_destroy(keys);

@@ -220,7 +220,8 @@ int links_run(const struct command *command, int argc, char **argv, struct error
 {
 	bool errors = false;
 	const struct option_spec specs[] = {
-		{ "errors", 'e', OPTION_FLAG, NULL, "show only links with errors at either end in the window", &errors, 0 },
+		{ "errors", 'e', OPTION_FLAG, NULL, "show only links with errors at either end in the window",
+		  &errors, 0 },
 		{ NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0 },
 	};
 	struct options options;

@@ -236,7 +236,8 @@ static void print_row(const struct view *view, const struct result_options *outp
 
 	time_of(finding->since_us, view->reference_us, since, sizeof(since));
 	when_format_span((finding->closed_us ? finding->closed_us : view->reference_us) - finding->since_us, lasts);
-	printf("%s%-9s%s %s  %s%s%s\n", color_of(output, health), words[finding->severity], output->color ? "\033[0m" : "",
+	printf("%s%-9s%s %s  %s%s%s\n", color_of(output, health), words[finding->severity],
+	       output->color ? "\033[0m" : "",
 	       finding->subject, finding_kind_name(finding->kind), finding->cause[0] ? ", cause: " : "",
 	       finding->cause);
 	print_wrapped(output, "", finding->text);

@@ -429,9 +429,9 @@ static const struct refused refused[] = {
 	{ "history|--step|0", ERR_USAGE, "--step" },
 	{ "history|--since|-1h|--until|-2h", ERR_USAGE, "--since" },
 	{ "history|--since|tomorrowish", ERR_USAGE, "tomorrowish" },
-	{ "history|--since|2001-01-01|--until|2001-01-02", ERR_UNAVAILABLE, "there is something from" },
-	{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "there is something from" },
-	{ "history", ERR_UNAVAILABLE, "nothing is stored between" },
+	{ "history|--since|2001-01-01|--until|2001-01-02", ERR_UNAVAILABLE, "stored range:" },
+	{ "history|--since|2001-01-01|--until|2001-01-02|--top|3", ERR_UNAVAILABLE, "stored range:" },
+	{ "history", ERR_UNAVAILABLE, "no samples between" },
 	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
 };
 

@@ -189,7 +189,8 @@ static int parse_word(const struct command *command, const char *name, const cha
 			return i;
 		nearest_offer(&nearest, words[i]);
 	}
-	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s%s%s", name, words[0], words[1],
+	return options_usage_error(command, err, "--%s must be %s, %s or %s, not '%.64s'%s%s%s", name, words[0],
+				   words[1],
 				   words[2], typed, nearest.best ? ": did you mean '" : "",
 				   nearest.best ? nearest.best : "", nearest.best ? "'?" : "");
 }

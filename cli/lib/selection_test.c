@@ -135,7 +135,7 @@ static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
 	}
 	/* Where one node is asked for, it is said which there are. */
 	assert_int_equal(selection_init(&selection, fabric, argv, 1, &err), ERR_USAGE);
-	assert_string_equal(err.text, "'node1' is a host with 2 HCAs: name one of them, such as 'node1 mlx5_0'");
+	assert_string_equal(err.text, "'node1' is a host with 2 HCAs: use one of them, such as 'node1 mlx5_0'");
 	fabric_destroy(fabric);
 }
 
@@ -195,7 +195,7 @@ static void a_port_of_a_host_is_asked_of_one_of_its_hcas(void **state)
 		{ .guid = 3, .type = NODE_SWITCH, .port_count = 1, .desc = "leaf1" },
 	};
 	static const struct { const char *typed, *said; } wrong[] = {
-		{ "node1/1", "'node1' is a host with 2 HCAs: name one of them, such as 'node1 mlx5_0'" },
+		{ "node1/1", "'node1' is a host with 2 HCAs: use one of them, such as 'node1 mlx5_0'" },
 		{ "node2/1", "no node is called 'node2': 'ibwire nodes' lists them" },
 		{ "node1 mlx5_0/2", "node1 mlx5_0 has no port 2 (it has 1)" },
 		{ "leaf1/x", "no node is called 'leaf1/x': did you mean 'leaf1'?" },

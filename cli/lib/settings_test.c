@@ -68,8 +68,8 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 		{ "[balance]\nspread = -1%\n", "line 2:" },
 		{ "[symbol-errors]\nwarning = many\n", "line 2:" },
 		{ "[symbol-errors]\noff = maybe\n", "yes or no" },
-		{ "[symbol-errors]\nwarn = 3\n", "there are warning, critical and off" },
-		{ "[class]\nstorag = oss*\n", "is no class" },
+		{ "[symbol-errors]\nwarn = 3\n", "use warning, critical or off" },
+		{ "[class]\nstorag = oss*\n", "is not a class" },
 		{ "[health]\njust words\n", "line 2:" },
 		{ "recovery = 5m\n", "line 1:" },
 	};

@@ -81,7 +81,7 @@ struct port_view {
 	counter_set errors_known;   /* error counters with a delta in the window */
 	counter_set errors_unknown; /* without a delta, and saturated */
 	uint64_t error_count;       /* sum of the known errors */
-	struct ber ber[VIEW_BER_COUNT]; /* without detail counters (cli/ports/port_details.h) only the symbol BER is known */
+	struct ber ber[VIEW_BER_COUNT]; /* only the symbol BER without cli/ports/port_details.h */
 };
 
 /* port_view_init - compute the numbers of a port. */

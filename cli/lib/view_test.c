@@ -48,7 +48,7 @@ static void make(struct made *made)
 /* The one cell, as JSON or as a table. */
 static void show(const struct port_view *port, enum result_format format, char *ret, size_t size)
 {
-	const struct column column = { .key = "stall_percent", .title = "~STALL%", .kind = COLUMN_PERCENT };
+	const struct column column = { .key = "stall_percent", .title = "XmitWait%", .kind = COLUMN_PERCENT };
 	const struct result_options options = { .format = format };
 	FILE *stream = fmemopen(ret, size, "w");
 	struct result *result;

@@ -336,13 +336,13 @@ static void a_table_tells_what_a_link_does(void **state)
 	assert_table(&made,
 "PORT    COUNTER                    IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
 "leaf/1  symbol_ber                 < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
-	"bit error rate of what reaches packets\n"
+	"bit error rate seen by packets\n"
 "leaf/1  effective_ber              < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
-	"bit error rate after FEC: what it could not correct\n"
+	"bit error rate after FEC (uncorrectable)\n"
 "leaf/1  raw_ber                   >= 2.0e-12      -  errors/bit  50.0 s  20.0 s  "
-	"bit error rate before FEC: what cable and lanes do\n"
+	"bit error rate before FEC (cable and lanes)\n"
 "leaf/1  FEC                     Reed-Solomon      -  -                -  20.0 s  "
-	"a Reed-Solomon code: blocks are counted for the port, symbols for its lanes\n"
+	"Reed-Solomon FEC: blocks are counted per port, symbols per lane\n"
 "leaf/1  fec_corrected_blocks               0      7  blocks      50.0 s  20.0 s  "
 	"blocks that FEC repaired: harmless\n"
 "leaf/1  fec_corrected_symbols  20+ (cleared)     90  symbols     50.0 s  20.0 s  symbols that FEC repaired\n",
@@ -358,11 +358,11 @@ static void an_unknown_layout_is_said_and_no_number_given(void **state)
 	count(&made, DETAIL_UNKNOWN_BLOCKS, 3, 3);
 	assert_table(&made,
 "PORT    COUNTER         IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
-"leaf/1  symbol_ber      < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate of what reaches packets\n"
-"leaf/1  effective_ber           -      -  -                -  20.0 s  not known: see FEC\n"
-"leaf/1  raw_ber                 -      -  -                -  20.0 s  not known: see FEC\n"
+"leaf/1  symbol_ber      < 5.0e-13      -  errors/bit  10.0 s   5.0 s  bit error rate seen by packets\n"
+"leaf/1  effective_ber           -      -  -                -  20.0 s  unknown: see FEC\n"
+"leaf/1  raw_ber                 -      -  -                -  20.0 s  unknown: see FEC\n"
 "leaf/1  FEC               unknown      -  -                -  20.0 s  "
-	"which FEC the link has is not known, so what it counted cannot be read\n"
+	"the FEC mode of the link is unknown, so its counters cannot be interpreted\n"
 "leaf/1  unknown_blocks          3      3  blocks      50.0 s  20.0 s  blocks of an unknown type\n",
 		     1);
 }
@@ -378,11 +378,11 @@ static void what_is_not_known_says_why(void **state)
 	assert_table(&made,
 "PORT    COUNTER           IN WINDOW  VALUE  UNIT    WINDOW    AGE  MEANING\n"
 "leaf/1  symbol_ber                -      -  -            -  5.0 s  "
-	"not known: symbol_errors is full or was cleared\n"
+	"unknown: symbol_errors is saturated or was reset\n"
 "leaf/1  effective_ber             -      -  -            -      -  "
-	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
+	"unknown: FEC was never read (not supported, excluded, or not yet polled)\n"
 "leaf/1  raw_ber                   -      -  -            -      -  "
-	"not known: FEC was never read (refused, not asked, or its turn has not come)\n"
+	"unknown: FEC was never read (not supported, excluded, or not yet polled)\n"
 "leaf/1  symbol_errors  0+ (cleared)      -  errors  10.0 s  5.0 s  "
 	"minor link errors; with FEC, those that it could not correct\n",
 		     0);
@@ -394,22 +394,22 @@ static void no_blocks_by_lane_are_no_good_news(void **state)
 	static const char *const expected[] = {
 "PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
 "leaf/1  symbol_ber     < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
-	"bit error rate of what reaches packets\n"
+	"bit error rate seen by packets\n"
 "leaf/1  effective_ber          -      -  -                -  20.0 s  "
-	"not known: no FEC was ever seen at work; a link without it counts nothing here\n"
+	"unknown: FEC has never counted; a link without FEC has no counts\n"
 "leaf/1  raw_ber                -      -  -                -  20.0 s  "
-	"not known: no FEC was ever seen at work; a link without it counts nothing here\n"
+	"unknown: FEC has never counted; a link without FEC has no counts\n"
 "leaf/1  FEC              by lane      -  -                -  20.0 s  "
-	"what is corrected is counted in blocks, lane by lane\n",
+	"corrected blocks are counted per lane\n",
 "PORT    COUNTER               IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
 "leaf/1  symbol_ber            < 5.0e-13      -  errors/bit  10.0 s   5.0 s  "
-	"bit error rate of what reaches packets\n"
+	"bit error rate seen by packets\n"
 "leaf/1  effective_ber         < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
-	"bit error rate after FEC: what it could not correct\n"
+	"bit error rate after FEC (uncorrectable)\n"
 "leaf/1  raw_ber               < 1.0e-13      -  errors/bit  50.0 s  20.0 s  "
-	"bit error rate before FEC: what cable and lanes do\n"
+	"bit error rate before FEC (cable and lanes)\n"
 "leaf/1  FEC                     by lane      -  -                -  20.0 s  "
-	"what is corrected is counted in blocks, lane by lane\n"
+	"corrected blocks are counted per lane\n"
 "leaf/1  fec_corrected_blocks          0      1  blocks      50.0 s  20.0 s  "
 	"blocks that FEC repaired: harmless\n",
 	};

@@ -179,7 +179,7 @@ static void a_name_finds_who_is_gone_where_it_was_one_alone(void **state)
 			snprintf(line, sizeof(line), "report|%s", name);
 			if (called == 1) {
 				check_removed(name, guid, (size_t)last, false);
-				assert_true(run(line, &output, &err) == 0 && strstr(output, "gone since") &&
+				assert_true(run(line, &output, &err) == 0 && strstr(output, "removed since") &&
 					    strstr(output, "AS OF"));
 				found++;
 			} else {

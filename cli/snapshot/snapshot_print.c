@@ -296,9 +296,11 @@ static void note_port(struct text *note, const struct diff_port *port, const cha
 	else if (difference->status_before == difference->status_after && difference->status_after != SAMPLE_OK)
 		snprintf(chars, sizeof(chars), "%s%s", end, sample_status_name(difference->status_after));
 	else if (difference->status_before != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the first snapshot", end, sample_status_name(difference->status_before));
+		snprintf(chars, sizeof(chars), "%s%s at the first snapshot", end,
+			 sample_status_name(difference->status_before));
 	else if (difference->status_after != SAMPLE_OK)
-		snprintf(chars, sizeof(chars), "%s%s at the second snapshot", end, sample_status_name(difference->status_after));
+		snprintf(chars, sizeof(chars), "%s%s at the second snapshot", end,
+			 sample_status_name(difference->status_after));
 	else
 		chars[0] = '\0';
 	if (chars[0])

@@ -45,11 +45,11 @@ static void health_does_not_vouch_for_who_did_not_answer(void **state)
 	snprintf(line, sizeof(line), "health|--at|%s", when_format_utc(model->sweeps[SWEEPS - 1].wall_us, time));
 	set_answered(6, 9);
 	assert_int_equal(run(line, &output, NULL), 0);
-	assert_non_null(strstr(output, "nothing is known to be wrong, but 3 ports did not answer;"));
+	assert_non_null(strstr(output, "no open findings, but 3 ports did not respond;"));
 	free(output);
 	set_answered(9, 9);
 	assert_int_equal(run(line, &output, NULL), 0);
-	assert_non_null(strstr(output, "nothing is wrong;"));
+	assert_non_null(strstr(output, "no open findings;"));
 	free(output);
 	set_answered(sweep->ports_answered, sweep->ports_asked);
 }
@@ -73,7 +73,7 @@ static void a_sweep_in_the_future_has_no_age(void **state)
 	(void)state;
 	set_label(clock_wall_us(clock_system()) + 3 * 3600 * US_PER_S + 30 * US_PER_S);
 	assert_int_equal(run("status", &output, NULL), 0);
-	assert_non_null(strstr(output, "what is shown is labelled 3h00m in the future; check the clock of this host"));
+	assert_non_null(strstr(output, "data is labelled 3h00m in the future; check the clock of this host"));
 	free(output);
 	assert_int_equal(run("health", &output, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.text, "the newest sweep is labelled 3h00m in the future; check the clock"));
@@ -180,9 +180,9 @@ static void status_has_quiet_lines_only_where_they_say_something(void **state)
 	(void)state;
 	assert_int_equal(run("status", &output, &err), 0);
 	assert_null(strstr(output, "throttled"));
-	assert_int_equal(strstr(output, "not finished") != NULL, model->sweep.ports_unfinished > 0);
+	assert_int_equal(strstr(output, "not reached in time") != NULL, model->sweep.ports_unfinished > 0);
 	assert_int_equal(strstr(output, "readings within") != NULL, model->sweep.spread_us > 0);
-	assert_non_null(strstr(output, "not asked"));
+	assert_non_null(strstr(output, "not polled"));
 	free(output);
 }
 
@@ -226,7 +226,7 @@ static void status_names_who_keeps_a_collector_from_storing(void **state)
 	assert_int_equal(check_integer(db_path, sql), 1);
 	assert_int_equal(lock_take(db_path, &lock, NULL), 0);
 	assert_int_equal(run("status", &output, NULL), 0);
-	assert_non_null(strstr(output, "stalled: the collector runs"));
+	assert_non_null(strstr(output, "stalled: the collector is running"));
 	assert_null(strstr(output, "locks the database"));
 	free(output);
 	child = lock_log();

@@ -202,7 +202,7 @@ static void a_table_ends_with_where_the_route_ends(void **state)
 		run(line, &output, &err);
 		if (!strstr(output, words[trace.end]))
 			fail_msg("%s: %s", route_end_name(trace.end), output);
-		assert_int_equal(strstr(output, "static route") != NULL, trace.end != ROUTE_UNKNOWN);
+		assert_int_equal(strstr(output, "Static route") != NULL, trace.end != ROUTE_UNKNOWN);
 		if (trace.end == ROUTE_UNKNOWN)
 			assert_true(*err.text && !strchr(err.text, '\n'));
 		free(output);
@@ -270,7 +270,7 @@ static void what_is_no_end_is_one_line(void **state)
 	snprintf(line, sizeof(line), "topology|route|0x%016" PRIx64 "/%u|1", fabric->nodes[fabric->ports[i].node].guid,
 		 fabric->ports[i].num);
 	assert_int_equal(run(line, &output, &err), ERR_USAGE);
-	assert_non_null(strstr(err.text, "a route ends at a host or at a switch"));
+	assert_non_null(strstr(err.text, "a route ends at a host or switch"));
 	free(output);
 }
 

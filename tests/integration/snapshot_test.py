@@ -188,7 +188,7 @@ def faults(sim):
     table = sim.ibwire("snapshot", "diff", "first", "second").out.splitlines()
     tap.result(table[1].startswith("leaf-u01-r0/3 ") and "symbol_errors 65435+" in table[1] and "full" in table[1],
                "the worst stands first, and a bound is marked", "\n".join(table[:5]))
-    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second", line) for line in table), "a silent port is told",
+    tap.result(any(re.search(r"node0001 mlx5_1/1 .*silent at the second snapshot", line) for line in table), "a silent port is told",
                "\n".join(table[:20]))
     sim.run(IBWIRE_SIM, "wire", "dead=none")
     console(sim, f"ReLink {leaf}[2]")
