@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Names from the wire that attack a terminal, and command lines that cannot be answered. */
+/* Unsafe names from the fabric, and invalid command lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void assert_harmless(const char *line, const char *output)
 	text_done(&after);
 }
 
-static void nothing_hostile_leaves_any_command_in_any_format(void **state)
+static void no_command_prints_unsafe_text(void **state)
 {
 	static const char *const lines[] = {
 		"status", "nodes", "ports|--all", "ports|--counters", "ports|--details", "links", "events",
@@ -86,7 +86,7 @@ static const struct refused refused[] = {
 	{ "health|--gate|@/dev/zero", ERR_IO, "too large" },
 };
 
-static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
+static void invalid_request_is_one_error_line_without_output(void **state)
 {
 	(void)state;
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
@@ -95,8 +95,8 @@ static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_hostile_leaves_any_command_in_any_format),
-		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
+		cmocka_unit_test(no_command_prints_unsafe_text),
+		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
 	};
 
 	return cmocka_run_group_tests_name("hostile", tests, make_database, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* history_test.c - `ibwire history` over a database whose truth is known */
+/* history_test.c - `ibwire history` over a database with known contents */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +37,7 @@ static int make(void **state)
 	return status;
 }
 
-/* The model's port behind one of the newest fabric. */
+/* The model's port of a port in the newest fabric. */
 static size_t port_of(const struct fabric *fabric, uint32_t index)
 {
 	uint64_t guid = fabric->nodes[fabric->ports[index].node].guid;
@@ -50,7 +50,7 @@ static size_t port_of(const struct fabric *fabric, uint32_t index)
 	return 0;
 }
 
-/* What a port counted in one sweep. Return: whether that is known. */
+/* The delta of a port in one sweep. Return: is it known? */
 static bool truth_of(size_t sweep, size_t port, enum counter counter, uint64_t *ret)
 {
 	const struct model_truth *truth = &model->sweeps[sweep].truth[port];
@@ -165,8 +165,8 @@ static void check_utilization(const json_t *row, const struct port *port, size_t
 			      (double)rate);
 }
 
-/* These two need to know the port: its rate, and how long a tick of its node is. */
-static void utilization_and_stall_are_of_the_port_itself(void **state)
+/* These two need the port's rate and the tick of its node. */
+static void utilization_and_xmit_wait_belong_to_the_port(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	size_t ports = 0;
@@ -204,8 +204,8 @@ static void utilization_and_stall_are_of_the_port_itself(void **state)
 	assert_true(ports > 20);
 }
 
-/* A node's, a host's and everybody's total, in one step or many, is that of their ports. */
-static void ports_together_are_the_sum_of_their_deltas(void **state)
+/* Totals of a node, a host and the fabric are the sums of their ports, in one step or several. */
+static void port_group_is_the_sum_of_its_deltas(void **state)
 {
 	static const char *const steps[] = { "", "|--step|1h", "|--step|3s" };
 	const struct fabric *fabric = model->sweep.fabric;
@@ -248,7 +248,7 @@ static void ports_together_are_the_sum_of_their_deltas(void **state)
 	}
 }
 
-static void a_host_is_all_its_hcas(void **state)
+static void host_selects_all_its_hcas(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	char name[NODE_NAME_SIZE], line[NODE_NAME_SIZE + 256];
@@ -277,7 +277,7 @@ static void a_host_is_all_its_hcas(void **state)
 	assert_true(found > 1);
 }
 
-static void the_top_is_in_order_and_complete(void **state)
+static void top_is_sorted_and_complete(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	char line[256];
@@ -362,7 +362,7 @@ static int find_leaving(const struct model *moving, size_t *ret_first, size_t *r
 	return -1;
 }
 
-/* Ask for one node over a window that ends without it. Return: the exit code. */
+/* Query one node over a window that ends after its removal. Return: the exit code. */
 static int ask_for(const struct model *moving, int node, size_t first, size_t last, struct error *err)
 {
 	char guid[32], since[WHEN_SIZE], until[WHEN_SIZE], db[80];
@@ -384,7 +384,7 @@ static int ask_for(const struct model *moving, int node, size_t first, size_t la
 	return code;
 }
 
-static void who_left_in_the_window_has_a_history(void **state)
+static void node_removed_in_the_window_has_a_history(void **state)
 {
 	int found = 0;
 
@@ -404,7 +404,7 @@ static void who_left_in_the_window_has_a_history(void **state)
 		node = find_leaving(moving, &first, &last);
 		if (node >= 0) {
 			code = ask_for(moving, node, first, last, &err);
-			/* Also one that was silent as long as it was there. */
+			/* Including nodes that never responded. */
 			if (code < 0 && !strstr(err.text, "read"))
 				fail_msg("%s", err.text);
 			found += code == 0;
@@ -435,7 +435,7 @@ static const struct refused refused[] = {
 	{ "history|--since|2001-01-01|--step|1s", ERR_USAGE, "give longer ones" },
 };
 
-static void what_cannot_be_answered_is_one_line_and_no_output(void **state)
+static void invalid_request_is_one_error_line_without_output(void **state)
 {
 	(void)state;
 	assert_refused(refused, sizeof(refused) / sizeof(refused[0]));
@@ -445,13 +445,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_point_of_a_port_is_its_delta),
-		cmocka_unit_test(utilization_and_stall_are_of_the_port_itself),
-		cmocka_unit_test(ports_together_are_the_sum_of_their_deltas),
-		cmocka_unit_test(a_host_is_all_its_hcas),
-		cmocka_unit_test(the_top_is_in_order_and_complete),
+		cmocka_unit_test(utilization_and_xmit_wait_belong_to_the_port),
+		cmocka_unit_test(port_group_is_the_sum_of_its_deltas),
+		cmocka_unit_test(host_selects_all_its_hcas),
+		cmocka_unit_test(top_is_sorted_and_complete),
 		cmocka_unit_test(both_ends_of_a_link_are_shown),
-		TEST_IN_FOLDER(who_left_in_the_window_has_a_history),
-		cmocka_unit_test(what_cannot_be_answered_is_one_line_and_no_output),
+		TEST_IN_FOLDER(node_removed_in_the_window_has_a_history),
+		cmocka_unit_test(invalid_request_is_one_error_line_without_output),
 	};
 
 	return cmocka_run_group_tests_name("history", tests, make, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* host_set_test.c - lists of hosts as batch systems write them */
+/* host_set_test.c - host lists in batch system notation */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "cli/lib/host_set.h"
 #include "storage/test_folder.h"
 
-/* The names of a list with blanks between them. */
+/* The names of a list, separated by spaces. */
 static const char *expanded(const char *typed, char ret[1024])
 {
 	struct host_set set = { 0 };
@@ -48,7 +48,7 @@ static void lists_are_written_out(void **state)
 		assert_string_equal(expanded(cases[i].typed, names), cases[i].names);
 }
 
-static void what_is_no_list_is_refused_by_name(void **state)
+static void invalid_host_list_is_named_in_the_error(void **state)
 {
 	static const char *const bad[] = {
 		"", ",", "node[", "node[1", "node]1", "node[]", "node[1-]", "node[-2]", "node[3-1]", "node[a-c]",
@@ -67,7 +67,7 @@ static void what_is_no_list_is_refused_by_name(void **state)
 	}
 }
 
-static void a_host_is_found_with_and_without_its_domain(void **state)
+static void host_matches_with_and_without_domain(void **state)
 {
 	struct host_set set = { 0 };
 
@@ -104,8 +104,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_are_written_out),
-		cmocka_unit_test(what_is_no_list_is_refused_by_name),
-		cmocka_unit_test(a_host_is_found_with_and_without_its_domain),
+		cmocka_unit_test(invalid_host_list_is_named_in_the_error),
+		cmocka_unit_test(host_matches_with_and_without_domain),
 		TEST_IN_FOLDER(drained_hosts_are_read_from_a_state_file),
 	};
 

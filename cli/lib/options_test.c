@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is typed is understood, or refused with the word that was meant. */
+/* Options are parsed, or rejected with the nearest match. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static int parse(const char *line, unsigned common, struct options *options, str
 
 static const unsigned everything = COMMON_DEVICE | COMMON_SHOW | COMMON_AT | COMMON_WINDOW;
 
-static void a_span_is_0_only_where_that_means_none(void **state)
+static void zero_span_needs_an_option_that_allows_it(void **state)
 {
 	struct options options;
 	struct error err;
@@ -71,7 +71,7 @@ static void a_span_is_0_only_where_that_means_none(void **state)
 	assert_int_equal(parse("--span 0", 0, &options, &own, &err), ERR_USAGE);
 }
 
-static void every_option_is_understood(void **state)
+static void every_option_is_parsed(void **state)
 {
 	struct options options;
 	struct own own;
@@ -96,7 +96,7 @@ static void every_option_is_understood(void **state)
 	assert_true(own.span_us == 300 * 1000000LL);
 }
 
-static void nothing_typed_is_nothing_set(void **state)
+static void no_arguments_set_nothing(void **state)
 {
 	struct options options;
 	struct own own;
@@ -112,7 +112,7 @@ static void nothing_typed_is_nothing_set(void **state)
 	assert_int_equal(options.argc, 0);
 }
 
-static void arguments_may_stand_anywhere(void **state)
+static void arguments_and_options_may_be_mixed(void **state)
 {
 	struct options options;
 	struct own own;
@@ -133,7 +133,7 @@ static void arguments_may_stand_anywhere(void **state)
 	assert_true(options.csv_raw);
 }
 
-static void an_abbreviation_is_understood_where_it_is_unique(void **state)
+static void unique_abbreviation_is_accepted(void **state)
 {
 	struct options options;
 	struct own own;
@@ -147,7 +147,7 @@ static void an_abbreviation_is_understood_where_it_is_unique(void **state)
 	assert_non_null(strstr(err.text, "ambiguous"));
 }
 
-/* What is typed, and what must stand in the answer. */
+/* Command lines and a part of the expected error. */
 static const struct {
 	const char *line, *word;
 } refused[] = {
@@ -179,7 +179,7 @@ static const struct {
 	{ "--since -1h --at -2h", "--since" },
 };
 
-static void what_is_wrong_is_refused_in_one_line_with_the_usage(void **state)
+static void invalid_option_is_one_line_with_usage(void **state)
 {
 	struct options options;
 	struct own own;
@@ -196,7 +196,7 @@ static void what_is_wrong_is_refused_in_one_line_with_the_usage(void **state)
 	}
 }
 
-static void an_option_that_a_command_does_not_take_is_unknown_to_it(void **state)
+static void unsupported_common_option_is_unknown(void **state)
 {
 	struct options options;
 	struct own own;
@@ -209,7 +209,7 @@ static void an_option_that_a_command_does_not_take_is_unknown_to_it(void **state
 	assert_int_equal(parse("--format json", COMMON_DB, &options, &own, &err), ERR_USAGE);
 }
 
-static void a_parser_starts_afresh_after_an_error(void **state)
+static void parser_restarts_after_an_error(void **state)
 {
 	struct options options;
 	struct own own;
@@ -236,7 +236,7 @@ static const char *nearest(const char *typed, ...)
 	return found.best;
 }
 
-static void the_nearest_word_is_offered_and_nothing_far(void **state)
+static void nearest_match_is_suggested(void **state)
 {
 	(void)state;
 	assert_string_equal(nearest("prots", "nodes", "ports", "links", NULL), "ports");
@@ -263,7 +263,7 @@ static void every_command_is_found_and_has_a_summary(void **state)
 	assert_null(command_find("prots"));
 	assert_int_equal(command_unknown("prots", &err), ERR_USAGE);
 	assert_non_null(strstr(err.text, "'ports'"));
-	/* What the program runs by itself is no advice for a person. */
+	/* Hidden commands are not suggested. */
 	assert_int_equal(command_unknown("discove", &err), ERR_USAGE);
 	assert_null(strstr(err.text, "'discover'"));
 }
@@ -271,15 +271,15 @@ static void every_command_is_found_and_has_a_summary(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_option_is_understood),
-		cmocka_unit_test(a_span_is_0_only_where_that_means_none),
-		cmocka_unit_test(nothing_typed_is_nothing_set),
-		cmocka_unit_test(arguments_may_stand_anywhere),
-		cmocka_unit_test(an_abbreviation_is_understood_where_it_is_unique),
-		cmocka_unit_test(what_is_wrong_is_refused_in_one_line_with_the_usage),
-		cmocka_unit_test(an_option_that_a_command_does_not_take_is_unknown_to_it),
-		cmocka_unit_test(a_parser_starts_afresh_after_an_error),
-		cmocka_unit_test(the_nearest_word_is_offered_and_nothing_far),
+		cmocka_unit_test(every_option_is_parsed),
+		cmocka_unit_test(zero_span_needs_an_option_that_allows_it),
+		cmocka_unit_test(no_arguments_set_nothing),
+		cmocka_unit_test(arguments_and_options_may_be_mixed),
+		cmocka_unit_test(unique_abbreviation_is_accepted),
+		cmocka_unit_test(invalid_option_is_one_line_with_usage),
+		cmocka_unit_test(unsupported_common_option_is_unknown),
+		cmocka_unit_test(parser_restarts_after_an_error),
+		cmocka_unit_test(nearest_match_is_suggested),
 		cmocka_unit_test(every_command_is_found_and_has_a_summary),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Which rows are shown, and in which order: by name, host and GUID, by errors, sorted. */
+/* Selection and order of rows: by name, host and GUID, by errors, sorted. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ static struct fabric *make_fabric(const struct node *nodes, size_t count)
 	return fabric;
 }
 
-static void names_and_guids_choose_rows(void **state)
+static void names_and_guids_select_rows(void **state)
 {
 	const struct fabric *fabric = model->sweep.fabric;
 	const struct node *node = &fabric->nodes[0];
@@ -57,7 +57,7 @@ static void names_and_guids_choose_rows(void **state)
 	json_decref(rows);
 }
 
-static void a_name_is_found_as_tables_show_it(void **state)
+static void displayed_name_is_accepted(void **state)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_SWITCH, .port_count = 2, .desc = "MF0;leaf-1:MQM8700/U1" },
@@ -96,7 +96,7 @@ static void a_name_is_found_as_tables_show_it(void **state)
 	fabric_destroy(fabric);
 }
 
-static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
+static void host_selects_all_its_hcas_if_hosts_are_allowed(void **state)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_0" },
@@ -109,10 +109,10 @@ static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
 	enum { COUNT = sizeof(nodes) / sizeof(nodes[0]) };
 	static const struct {
 		const char *typed;
-		unsigned nodes; /* bits; 0: refused */
+		unsigned nodes; /* bits; 0: rejected */
 	} cases[] = {
 		{ "node1", 3 }, { "node1 mlx5_1", 2 }, { "node1 mlx5_1/1", 2 }, { "node10", 8 }, { "0x2", 2 },
-		/* A switch is no host, and who has the same name is told apart by a GUID. */
+		/* A switch is not a host, and equal names are distinguished by GUID. */
 		{ "node2", 0 }, { "alike", 0 }, { "node", 0 }, { "node1/1", 0 }, { "", 0 },
 	};
 	struct fabric *fabric = make_fabric(nodes, sizeof(nodes) / sizeof(nodes[0]));
@@ -133,7 +133,7 @@ static void a_host_is_all_its_hcas_where_hosts_may_be_named(void **state)
 		if (code == 0)
 			selection_done(&selection);
 	}
-	/* Where one node is asked for, it is said which there are. */
+	/* A command for one node lists the candidates. */
 	assert_int_equal(selection_init(&selection, fabric, argv, 1, &err), ERR_USAGE);
 	assert_string_equal(err.text, "'node1' is a host with 2 HCAs: use one of them, such as 'node1 mlx5_0'");
 	fabric_destroy(fabric);
@@ -164,7 +164,7 @@ static void sorting_puts_the_largest_first_and_the_unknown_last(void **state)
 	json_decref(top);
 }
 
-static void only_ports_with_errors_are_shown_where_asked(void **state)
+static void errors_option_hides_ports_without_errors(void **state)
 {
 	json_t *all = run_json("ports"), *bad = run_json("ports|--errors");
 	size_t i, expected = 0;
@@ -186,8 +186,8 @@ static void only_ports_with_errors_are_shown_where_asked(void **state)
 	json_decref(bad);
 }
 
-/* Whoever types a host's name and a port has forgotten which of its HCAs: that is said, and not that there is none. */
-static void a_port_of_a_host_is_asked_of_one_of_its_hcas(void **state)
+/* A host name with a port gets a hint to name the HCA. */
+static void host_port_requires_an_hca_name(void **state)
 {
 	static const struct node nodes[] = {
 		{ .guid = 1, .type = NODE_CA, .port_count = 1, .desc = "node1 mlx5_1" },
@@ -219,12 +219,12 @@ static void a_port_of_a_host_is_asked_of_one_of_its_hcas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_and_guids_choose_rows),
-		cmocka_unit_test(a_name_is_found_as_tables_show_it),
-		cmocka_unit_test(a_host_is_all_its_hcas_where_hosts_may_be_named),
+		cmocka_unit_test(names_and_guids_select_rows),
+		cmocka_unit_test(displayed_name_is_accepted),
+		cmocka_unit_test(host_selects_all_its_hcas_if_hosts_are_allowed),
 		cmocka_unit_test(sorting_puts_the_largest_first_and_the_unknown_last),
-		cmocka_unit_test(only_ports_with_errors_are_shown_where_asked),
-		cmocka_unit_test(a_port_of_a_host_is_asked_of_one_of_its_hcas),
+		cmocka_unit_test(errors_option_hides_ports_without_errors),
+		cmocka_unit_test(host_port_requires_an_hca_name),
 	};
 
 	return cmocka_run_group_tests_name("selection", tests, make_database, remove_database);

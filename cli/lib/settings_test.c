@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* settings_test.c - the settings file: what it may say, and what is told of what it may not */
+/* settings_test.c - the settings file: valid settings, and errors for invalid ones */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ static int load(const char *lines, struct settings *ret, struct error *err)
 	return settings_load(path, ret, err);
 }
 
-static void what_it_names_is_set_and_the_rest_has_its_default(void **state)
+static void unset_settings_have_defaults(void **state)
 {
 	struct health_settings defaults;
 	struct settings settings;
@@ -57,7 +57,7 @@ static void what_it_names_is_set_and_the_rest_has_its_default(void **state)
 	settings_done(&settings);
 }
 
-static void what_is_wrong_is_told_with_its_line(void **state)
+static void invalid_setting_is_reported_with_its_line(void **state)
 {
 	static const struct { const char *lines, *line; } cases[] = {
 		{ "[health]\nrecovery = soon\n", "line 2:" },
@@ -85,7 +85,7 @@ static void what_is_wrong_is_told_with_its_line(void **state)
 	}
 }
 
-static void what_is_printed_is_read_back_as_it_was(void **state)
+static void printed_settings_round_trip(void **state)
 {
 	struct settings settings, again;
 	struct text text = { 0 }, second = { 0 };
@@ -105,7 +105,7 @@ static void what_is_printed_is_read_back_as_it_was(void **state)
 	settings_done(&again);
 }
 
-static void a_file_that_was_asked_for_must_be_there(void **state)
+static void missing_settings_file_is_an_error(void **state)
 {
 	struct settings settings;
 	struct error err = { 0 };
@@ -122,10 +122,10 @@ static void a_file_that_was_asked_for_must_be_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(what_it_names_is_set_and_the_rest_has_its_default),
-		TEST_IN_FOLDER(what_is_wrong_is_told_with_its_line),
-		TEST_IN_FOLDER(what_is_printed_is_read_back_as_it_was),
-		TEST_IN_FOLDER(a_file_that_was_asked_for_must_be_there),
+		TEST_IN_FOLDER(unset_settings_have_defaults),
+		TEST_IN_FOLDER(invalid_setting_is_reported_with_its_line),
+		TEST_IN_FOLDER(printed_settings_round_trip),
+		TEST_IN_FOLDER(missing_settings_file_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What is said of a port, from a snapshot made by hand. */
+/* Numbers of a port, from a constructed snapshot. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void show(const struct port_view *port, enum result_format format, char *
 	fclose(stream);
 }
 
-static void the_stall_is_an_estimate_where_device_and_tick_are_known(void **state)
+static void xmit_wait_percent_needs_known_device_and_tick(void **state)
 {
 	struct port_view port;
 	struct made made;
@@ -90,8 +90,8 @@ static void the_stall_is_an_estimate_where_device_and_tick_are_known(void **stat
 	fabric_destroy(made.fabric);
 }
 
-/* A program that reads data must not take a lower bound for the value. */
-static void a_lower_bound_is_shown_as_one_and_null_in_data(void **state)
+/* JSON and CSV must not show a lower bound as a value. */
+static void lower_bound_is_marked_in_tables_and_null_in_data(void **state)
 {
 	struct port_view port;
 	struct made made;
@@ -115,8 +115,8 @@ static void a_lower_bound_is_shown_as_one_and_null_in_data(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_stall_is_an_estimate_where_device_and_tick_are_known),
-		cmocka_unit_test(a_lower_bound_is_shown_as_one_and_null_in_data),
+		cmocka_unit_test(xmit_wait_percent_needs_known_device_and_tick),
+		cmocka_unit_test(lower_bound_is_marked_in_tables_and_null_in_data),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* `ibwire ports --details` over a database whose truth is known, and its table by hand. */
+/* `ibwire ports --details` over a database with known contents, and its table. */
 #include "cli/ports/port_details.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "storage/reader.h"
 #include "storage/test_model.h"
 
-/* What is to be said of one attribute of one port, from the readings that were stored. */
+/* The expected values of one attribute of one port. */
 struct truth {
 	const struct model_detail_truth *newest; /* NULL: never read */
 	uint32_t known, marks;
@@ -88,7 +88,7 @@ static void assert_ber(const json_t *row, const char *key, const char *below_key
 	assert_int_equal(list_has(json_object_get(row, "ber_at_least"), key), known && ber->at_least);
 }
 
-/* Rates are held against analysis/ber, whose own test knows what is right. */
+/* Rates are compared with analysis/ber, which has its own test. */
 static size_t assert_rates(const json_t *row, const struct truth *truth, uint64_t bits_per_s)
 {
 	static const char *const layouts[] = { "unknown", "lanes", "rs" };
@@ -161,12 +161,12 @@ static void assert_details(int after, int last)
 						      port_rate_bits_per_s(&end->fabric->ports[index]));
 		}
 	}
-	/* Or all of this says nothing. */
+	/* The test needs such rows. */
 	assert_true(read > 50 && deltas > 10 && rates > 0);
 	json_decref(rows);
 }
 
-static void slow_counters_are_those_that_were_read_and_what_they_counted_in_the_window(void **state)
+static void detail_counters_match_readings_and_window_deltas(void **state)
 {
 	(void)state;
 	assert_details(0, SWEEPS - 1);
@@ -175,7 +175,7 @@ static void slow_counters_are_those_that_were_read_and_what_they_counted_in_the_
 }
 
 /* Without --since the window is long enough for everything that is read in turn. */
-static void without_a_window_there_is_one_of_two_turns(void **state)
+static void default_details_window_covers_two_readings(void **state)
 {
 	json_t *rows = run_json("ports|--details");
 	size_t i, port, expected = 0, found = 0;
@@ -196,8 +196,11 @@ static void without_a_window_there_is_one_of_two_turns(void **state)
 	json_decref(rows);
 }
 
-/* A port's own answer does not depend on whether others are shown too; that is asked of the store in three ways. */
-static void a_port_alone_has_the_same_details_as_among_all(void **state)
+/*
+ * The output of a port does not depend on the other selected ports; the store has three queries for
+ * this.
+ */
+static void single_port_has_the_same_details_as_in_the_full_list(void **state)
 {
 	json_t *all = run_json("ports|--details");
 	size_t i, j, compared = 0;
@@ -229,7 +232,7 @@ static void a_port_alone_has_the_same_details_as_among_all(void **state)
 	json_decref(all);
 }
 
-static void the_worst_links_come_first(void **state)
+static void worst_links_come_first(void **state)
 {
 	json_t *rows = run_json("ports|--details|--sort|raw_ber");
 	double before = INFINITY;
@@ -322,7 +325,7 @@ static void count(struct made *made, unsigned number, uint32_t counted, uint32_t
 }
 
 /* 4x HDR carries 2e11 bits a second: 1e13 in 50 s. */
-static void a_table_tells_what_a_link_does(void **state)
+static void details_table_shows_ber_fec_and_counters(void **state)
 {
 	struct made made;
 
@@ -349,7 +352,7 @@ static void a_table_tells_what_a_link_does(void **state)
 		     3);
 }
 
-static void an_unknown_layout_is_said_and_no_number_given(void **state)
+static void unknown_fec_mode_has_no_numbers(void **state)
 {
 	struct made made;
 
@@ -367,7 +370,7 @@ static void an_unknown_layout_is_said_and_no_number_given(void **state)
 		     1);
 }
 
-static void what_is_not_known_says_why(void **state)
+static void unknown_ber_has_a_reason(void **state)
 {
 	struct made made;
 
@@ -389,7 +392,7 @@ static void what_is_not_known_says_why(void **state)
 }
 
 /* Blocks of all lanes that stay 0 may be those of a link without FEC. */
-static void no_blocks_by_lane_are_no_good_news(void **state)
+static void zero_fec_blocks_are_unknown(void **state)
 {
 	static const char *const expected[] = {
 "PORT    COUNTER        IN WINDOW  VALUE  UNIT        WINDOW     AGE  MEANING\n"
@@ -428,14 +431,14 @@ static void no_blocks_by_lane_are_no_good_news(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slow_counters_are_those_that_were_read_and_what_they_counted_in_the_window),
-		cmocka_unit_test(without_a_window_there_is_one_of_two_turns),
-		cmocka_unit_test(a_port_alone_has_the_same_details_as_among_all),
-		cmocka_unit_test(the_worst_links_come_first),
-		cmocka_unit_test(a_table_tells_what_a_link_does),
-		cmocka_unit_test(an_unknown_layout_is_said_and_no_number_given),
-		cmocka_unit_test(what_is_not_known_says_why),
-		cmocka_unit_test(no_blocks_by_lane_are_no_good_news),
+		cmocka_unit_test(detail_counters_match_readings_and_window_deltas),
+		cmocka_unit_test(default_details_window_covers_two_readings),
+		cmocka_unit_test(single_port_has_the_same_details_as_in_the_full_list),
+		cmocka_unit_test(worst_links_come_first),
+		cmocka_unit_test(details_table_shows_ber_fec_and_counters),
+		cmocka_unit_test(unknown_fec_mode_has_no_numbers),
+		cmocka_unit_test(unknown_ber_has_a_reason),
+		cmocka_unit_test(zero_fec_blocks_are_unknown),
 	};
 
 	return cmocka_run_group_tests_name("port_details", tests, make_database, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Reports of nodes that are gone and of cables that were pulled, over a history whose truth is known. */
+/* Reports of removed nodes and cables, over a history with known contents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static json_t *report_on(const char *typed)
 	return run_json(line);
 }
 
-/* What is said of one that is gone: since when, its ports as they were, its events. */
+/* The report of a removed node: time of removal, last state of its ports, events. */
 static void check_removed(const char *typed, uint64_t guid, size_t last, bool of_port)
 {
 	const struct fabric *then = fabric_of(last);
@@ -96,7 +96,7 @@ static void check_removed(const char *typed, uint64_t guid, size_t last, bool of
 	json_decref(report);
 }
 
-static void who_is_gone_is_reported_as_it_was(void **state)
+static void removed_node_is_reported_from_its_last_sweep(void **state)
 {
 	unsigned gone = 0, there = 0;
 
@@ -136,7 +136,7 @@ static void who_is_gone_is_reported_as_it_was(void **state)
 	assert_true(gone > 5 && there > 5);
 }
 
-/* How many nodes were called so when they were there last; and is one of them there? */
+/* Number of removed nodes with this name; and is one of them present? */
 static unsigned count_called(const char *name, bool *ret_there)
 {
 	unsigned count = 0;
@@ -154,7 +154,7 @@ static unsigned count_called(const char *name, bool *ret_there)
 	return count;
 }
 
-static void a_name_finds_who_is_gone_where_it_was_one_alone(void **state)
+static void unique_name_finds_removed_node(void **state)
 {
 	unsigned found = 0, several = 0;
 
@@ -215,7 +215,7 @@ static int last_cable(uint64_t guid, uint8_t num, uint64_t *ret_guid, uint8_t *r
 	return i;
 }
 
-static void a_cable_that_was_pulled_had_another_end(void **state)
+static void removed_cable_keeps_its_last_peer(void **state)
 {
 	unsigned pulled = 0, never = 0, both = 0;
 
@@ -249,7 +249,7 @@ static void a_cable_that_was_pulled_had_another_end(void **state)
 		assert_true(peer && strlen(peer) > strlen(tail) && !strcmp(peer + strlen(peer) - strlen(tail), tail));
 		assert_int_equal(guid_of(about, "peer_guid"), peer_guid);
 		assert_text(about, "peer_until", stamp_of((size_t)last + 1, stamp));
-		/* Both ends where the other one is there and has no other cable now. */
+		/* Both ends, if the other one is present and has no other cable. */
 		other = fabric_find_port(now, peer_guid, peer_num);
 		assert_int_equal(json_array_size(json_object_get(report, "ports")),
 				 1 + (other != FABRIC_NONE && now->ports[other].peer == FABRIC_NONE && other != i));
@@ -263,7 +263,7 @@ static void a_cable_that_was_pulled_had_another_end(void **state)
 	forget_past();
 }
 
-static void nobody_is_still_nobody(void **state)
+static void empty_list_stays_empty(void **state)
 {
 	static const char *const lines[] = { "report|0x0123456789abcdef", "report|nobody", "report|nobody/3",
 					     "report|0x0123456789abcdef/1" };
@@ -284,10 +284,10 @@ static void nobody_is_still_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(who_is_gone_is_reported_as_it_was),
-		TEST_IN_FOLDER(a_name_finds_who_is_gone_where_it_was_one_alone),
-		TEST_IN_FOLDER(a_cable_that_was_pulled_had_another_end),
-		TEST_IN_FOLDER(nobody_is_still_nobody),
+		TEST_IN_FOLDER(removed_node_is_reported_from_its_last_sweep),
+		TEST_IN_FOLDER(unique_name_finds_removed_node),
+		TEST_IN_FOLDER(removed_cable_keeps_its_last_peer),
+		TEST_IN_FOLDER(empty_list_stays_empty),
 	};
 
 	unsetenv("IBWIRE_DB");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* ibwire snapshot diff where the truth is known: links come and go, counters are reset and full. */
+/* `ibwire snapshot diff` with known contents: links change, counters are reset and saturated. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -126,7 +126,7 @@ static size_t check_port_row(const json_t *row, const struct model_truth *before
 	return numbers;
 }
 
-static void by_port_each_number_is_what_was_counted_or_missing(void **state)
+static void diff_by_port_is_exact_or_unknown(void **state)
 {
 	size_t numbers = 0, rows_seen = 0, i;
 	int from, to;
@@ -188,7 +188,7 @@ static size_t count_links(int to, const struct fabric *fabric, const struct fabr
 	return count;
 }
 
-static void by_link_both_ends_stand_side_by_side(void **state)
+static void diff_by_link_shows_both_ends(void **state)
 {
 	size_t came = 0, went = 0, i;
 	int to;
@@ -227,7 +227,7 @@ static void by_link_both_ends_stand_side_by_side(void **state)
 }
 
 /* Sums are of the ports that know the counter, and a bound where one does not. */
-static void by_switch_sums_are_exact_or_bounds(void **state)
+static void diff_by_switch_is_exact_or_a_bound(void **state)
 {
 	size_t exact = 0, bounds = 0, i, j;
 	int to;
@@ -274,7 +274,7 @@ static void by_switch_sums_are_exact_or_bounds(void **state)
 }
 
 /* Every form, with every grouping, comes out whole; CSV has a cell for each column of each row. */
-static void every_form_comes_out_whole(void **state)
+static void every_format_is_complete(void **state)
 {
 	static const char *const bys[] = { "port", "link", "switch", "host" };
 	static const char *const forms[] = { "table", "csv" };
@@ -293,7 +293,7 @@ static void every_form_comes_out_whole(void **state)
 		}
 }
 
-static void the_newest_two_are_meant_where_none_is_named(void **state)
+static void diff_defaults_to_the_newest_two_snapshots(void **state)
 {
 	json_t *both = run_json("snapshot|diff"), *named = diff_of(SNAPSHOTS - 2, SNAPSHOTS - 1, "port");
 	json_t *one = run_json("snapshot|diff|s3"), *pair = diff_of(3, SNAPSHOTS - 1, "port");
@@ -311,7 +311,7 @@ static void the_newest_two_are_meant_where_none_is_named(void **state)
 	json_decref(ordered);
 }
 
-static void a_wrong_line_is_told_in_one(void **state)
+static void usage_error_is_one_line(void **state)
 {
 	static const struct refused wrong[] = {
 		{ "snapshot", ERR_USAGE, "take, list, diff or remove" },
@@ -341,8 +341,8 @@ static void a_wrong_line_is_told_in_one(void **state)
 	assert_refused(wrong, sizeof(wrong) / sizeof(wrong[0]));
 }
 
-/* The last one: it takes away what the others look at. */
-static void what_is_removed_is_gone_and_the_others_stay(void **state)
+/* Runs last: it removes a snapshot of the other tests. */
+static void removed_snapshot_is_deleted_and_others_stay(void **state)
 {
 	json_t *list, *rows;
 	char *output;
@@ -362,13 +362,13 @@ static void what_is_removed_is_gone_and_the_others_stay(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_port_each_number_is_what_was_counted_or_missing),
-		cmocka_unit_test(by_link_both_ends_stand_side_by_side),
-		cmocka_unit_test(by_switch_sums_are_exact_or_bounds),
-		cmocka_unit_test(every_form_comes_out_whole),
-		cmocka_unit_test(the_newest_two_are_meant_where_none_is_named),
-		cmocka_unit_test(a_wrong_line_is_told_in_one),
-		cmocka_unit_test(what_is_removed_is_gone_and_the_others_stay),
+		cmocka_unit_test(diff_by_port_is_exact_or_unknown),
+		cmocka_unit_test(diff_by_link_shows_both_ends),
+		cmocka_unit_test(diff_by_switch_is_exact_or_a_bound),
+		cmocka_unit_test(every_format_is_complete),
+		cmocka_unit_test(diff_defaults_to_the_newest_two_snapshots),
+		cmocka_unit_test(usage_error_is_one_line),
+		cmocka_unit_test(removed_snapshot_is_deleted_and_others_stay),
 	};
 
 	return cmocka_run_group_tests(tests, make_snapshots, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What status and health say of the newest sweep: its counts, whom nobody vouches for; and what health may say. */
+/* status and health for the newest sweep: counts, unresponsive ports, finding kinds. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <setjmp.h>
@@ -36,7 +36,7 @@ static void set_answered(int64_t answered, int64_t asked)
 }
 
 /* The database has no finding; three ports were silent in a sweep. */
-static void health_does_not_vouch_for_who_did_not_answer(void **state)
+static void health_mentions_unresponsive_ports_without_findings(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
 	char line[128], time[WHEN_SIZE], *output;
@@ -93,7 +93,7 @@ static void a_sweep_in_the_future_has_no_age(void **state)
 }
 
 /* All kinds are rows, one is one row, with the same keys; a table is for people, and has lines for one. */
-static void health_explains_its_kinds_in_every_format(void **state)
+static void health_explains_kinds_in_every_format(void **state)
 {
 	json_t *all = run_json("health|--explain|all");
 	char line[128], *output;
@@ -126,7 +126,7 @@ static void health_explains_its_kinds_in_every_format(void **state)
 	free(output);
 }
 
-static void status_counts_what_the_sweep_counted(void **state)
+static void status_matches_the_newest_sweep(void **state)
 {
 	const struct sweep *sweep = &model->sweep;
 	json_t *status = run_json("status");
@@ -145,13 +145,13 @@ static void status_counts_what_the_sweep_counted(void **state)
 	assert_int_equal(integer_of(status, "ports_unfinished"), sweep->ports_unfinished);
 	assert_int_equal(integer_of(status, "spread_us"), sweep->spread_us);
 	assert_int_equal(integer_of(status, "node_spread_us"), sweep->node_spread_us);
-	/* What does not run has no rate. */
+	/* A stopped collector has no rate. */
 	assert_true(json_is_null(json_object_get(status, "throttled")));
 	assert_true(json_is_null(json_object_get(status, "throttled_time")));
 	json_decref(status);
 }
 
-static void status_counts_the_words_of_ports(void **state)
+static void status_counts_ports_by_status(void **state)
 {
 	json_t *status = run_json("status"), *rows = run_json("ports");
 	int64_t unplanned = 0, mirrored = 0;
@@ -171,8 +171,8 @@ static void status_counts_the_words_of_ports(void **state)
 	json_decref(rows);
 }
 
-/* A page for people has a line only where there is something to say. */
-static void status_has_quiet_lines_only_where_they_say_something(void **state)
+/* A table shows optional lines only if set. */
+static void optional_status_lines_are_shown_only_if_set(void **state)
 {
 	char *output;
 	struct error err = { 0 };
@@ -213,7 +213,7 @@ static pid_t lock_log(void)
 	return child;
 }
 
-static void status_names_who_keeps_a_collector_from_storing(void **state)
+static void status_names_the_process_that_locks_the_database(void **state)
 {
 	char words[80], sql[160], *output;
 	struct db_lock lock;
@@ -246,13 +246,13 @@ static void status_names_who_keeps_a_collector_from_storing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(health_does_not_vouch_for_who_did_not_answer),
+		cmocka_unit_test(health_mentions_unresponsive_ports_without_findings),
 		cmocka_unit_test(a_sweep_in_the_future_has_no_age),
-		cmocka_unit_test(health_explains_its_kinds_in_every_format),
-		cmocka_unit_test(status_counts_what_the_sweep_counted),
-		cmocka_unit_test(status_counts_the_words_of_ports),
-		cmocka_unit_test(status_has_quiet_lines_only_where_they_say_something),
-		cmocka_unit_test(status_names_who_keeps_a_collector_from_storing),
+		cmocka_unit_test(health_explains_kinds_in_every_format),
+		cmocka_unit_test(status_matches_the_newest_sweep),
+		cmocka_unit_test(status_counts_ports_by_status),
+		cmocka_unit_test(optional_status_lines_are_shown_only_if_set),
+		cmocka_unit_test(status_names_the_process_that_locks_the_database),
 	};
 
 	return cmocka_run_group_tests_name("status and health", tests, make_database, remove_database);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Whether a collector is throttled, from random events whose truth is known. */
+/* Throttling state from random events. */
 #include "cli/status/throttled.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 enum { SWEEPS = 120 };
 
-/* What the events so far say. */
+/* The expected state after the events so far. */
 struct truth {
 	bool on;
 	int64_t since_us;
@@ -42,7 +42,7 @@ static void happen(struct model *model, struct truth *truth)
 	*truth = (struct truth){ .on = which == 1, .since_us = model->event.wall_us };
 }
 
-static void the_newest_event_since_the_start_says_whether(void **state)
+static void newest_event_since_start_decides(void **state)
 {
 	char text[256];
 	struct model *model = model_create(3, 1, 2, 1);
@@ -77,7 +77,7 @@ static void the_newest_event_since_the_start_says_whether(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST_IN_FOLDER(the_newest_event_since_the_start_says_whether),
+		TEST_IN_FOLDER(newest_event_since_start_decides),
 	};
 
 	return cmocka_run_group_tests_name("throttled", tests, NULL, NULL);

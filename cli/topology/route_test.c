@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* `ibwire topology route` over a database of random fabrics and tables: what it says is what they say. */
+/* `ibwire topology route` over a database of random fabrics and forwarding tables. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -148,7 +148,7 @@ static void check_rows(const json_t *rows, const struct fabric *fabric, const st
 	}
 }
 
-static void a_route_is_that_of_the_tables_of_its_time(void **state)
+static void route_uses_the_forwarding_tables_of_its_time(void **state)
 {
 	unsigned ends[ROUTE_END_COUNT] = { 0 }, i;
 
@@ -180,8 +180,8 @@ static void a_route_is_that_of_the_tables_of_its_time(void **state)
 		    ends[ROUTE_LOOP] > 10 && ends[ROUTE_WRONG_END] > 10);
 }
 
-/* A table says the same in words, in one sentence below it. */
-static void a_table_ends_with_where_the_route_ends(void **state)
+/* A table has the result as a sentence below it. */
+static void table_ends_with_the_route_result(void **state)
 {
 	static const char *const words[ROUTE_END_COUNT] = {
 		[ROUTE_ARRIVES] = "arrives at ", [ROUTE_UNKNOWN] = "", [ROUTE_BLACK_HOLE] = "black hole: ",
@@ -209,7 +209,7 @@ static void a_table_ends_with_where_the_route_ends(void **state)
 	}
 }
 
-static void a_lid_is_an_end_too(void **state)
+static void route_accepts_a_lid(void **state)
 {
 	struct fabric *fabric = tabled->sweeps[STEPS - 1].fabric;
 	unsigned checked = 0;
@@ -225,7 +225,7 @@ static void a_lid_is_an_end_too(void **state)
 
 		if ((is_switch(fabric, i) && port->num > 0) || !lid)
 			continue;
-		/* The model gives LIDs at random: only one that nobody shares says who is meant. */
+		/* The model assigns random LIDs: only a unique one identifies a port. */
 		for (k = 0; k < fabric->port_count; k++) {
 			const struct port *other = &fabric->ports[k];
 			uint16_t base = fabric_port_lid(fabric, other);
@@ -246,7 +246,7 @@ static void a_lid_is_an_end_too(void **state)
 	assert_true(checked > 0);
 }
 
-static void what_is_no_end_is_one_line(void **state)
+static void invalid_end_point_is_one_error_line(void **state)
 {
 	static const char *const lines[] = {
 		"topology", "topology|show-me", "topology|route", "topology|route|a", "topology|route|nobody|nobody",
@@ -275,7 +275,7 @@ static void what_is_no_end_is_one_line(void **state)
 }
 
 /* A database in which no table was ever read. */
-static void without_tables_it_says_which_one_is_missing(void **state)
+static void missing_forwarding_table_is_named(void **state)
 {
 	const struct fabric *fabric = model->sweeps[SWEEPS - 1].fabric;
 	struct error err = { 0 };
@@ -301,11 +301,11 @@ static void without_tables_it_says_which_one_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_route_is_that_of_the_tables_of_its_time),
-		cmocka_unit_test(a_table_ends_with_where_the_route_ends),
-		cmocka_unit_test(a_lid_is_an_end_too),
-		cmocka_unit_test(what_is_no_end_is_one_line),
-		cmocka_unit_test(without_tables_it_says_which_one_is_missing),
+		cmocka_unit_test(route_uses_the_forwarding_tables_of_its_time),
+		cmocka_unit_test(table_ends_with_the_route_result),
+		cmocka_unit_test(route_accepts_a_lid),
+		cmocka_unit_test(invalid_end_point_is_one_error_line),
+		cmocka_unit_test(missing_forwarding_table_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, make_tables, remove_tables);
