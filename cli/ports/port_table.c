@@ -185,8 +185,8 @@ static bool put_fec(struct result *result, const struct view *view, uint32_t por
 		[FEC_LAYOUT_UNKNOWN] = "unknown", [FEC_LAYOUT_LANES] = "by lane", [FEC_LAYOUT_RS] = "Reed-Solomon",
 	};
 	static const char *const meanings[] = {
-		[FEC_LAYOUT_UNKNOWN] = "the FEC mode of the link is unknown, so its counters cannot be "
-			"interpreted",
+		[FEC_LAYOUT_UNKNOWN] =
+			"the FEC mode of the link is unknown, so its counters cannot be interpreted",
 		[FEC_LAYOUT_LANES] = "corrected blocks are counted per lane",
 		[FEC_LAYOUT_RS] = "Reed-Solomon FEC: blocks are counted per port, symbols per lane",
 	};
